@@ -1,0 +1,1 @@
+"""The truth: an append-only, encrypted event log in SQLite."""

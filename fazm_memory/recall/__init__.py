@@ -1,0 +1,1 @@
+"""What goes out: digests, briefings and the context file, from facts only."""

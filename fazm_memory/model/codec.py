@@ -1,0 +1,239 @@
+"""Payload dataclasses to JSON and back: one reading of the type hints serves checking, encoding and schemas.
+
+A payload is what the log keeps for years, so decoding is strict: a wrong type is named with its path and
+refused; a field nobody declared is refused too, since guessing at it would silently lose it.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from typing import Any, Literal, TypeVar, Union
+
+T = TypeVar("T")
+
+type_names = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+class PayloadError(ValueError):
+    """A payload does not have the declared shape; the message names the field."""
+
+
+def named(json_name: str, **more: Any) -> Mapping[str, Any]:
+    """Field metadata for a JSON name that Python cannot spell, such as `from`."""
+    return {"json": json_name, **more}
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One field of a payload: its two names, whether it must be there, and how to check and encode it."""
+
+    attr: str
+    name: str
+    required: bool
+    default: Any
+    check: Callable[[Any, str], Any]
+    hint: Any
+    plain: bool
+
+
+def json_name(field: Field[Any]) -> str:
+    return str(field.metadata.get("json", field.name))
+
+
+SLOTS: dict[type, tuple[Slot, ...]] = {}
+
+
+def slots_of(cls: type) -> tuple[Slot, ...]:
+    """The fields of a payload class, read from its hints once."""
+    known = SLOTS.get(cls)
+    if known is None:
+        known = SLOTS[cls] = _slots(cls)
+    return known
+
+
+def _slots(cls: type) -> tuple[Slot, ...]:
+    hints = typing.get_type_hints(cls)
+    made = []
+    for field in fields(cls):
+        default = field.default
+        if default is MISSING and field.default_factory is not MISSING:
+            default = field.default_factory()
+        hint = hints[field.name]
+        made.append(
+            Slot(
+                attr=field.name,
+                name=json_name(field),
+                required=default is MISSING,
+                default=default,
+                check=checker(hint),
+                hint=hint,
+                plain=not _holds_dataclass(hint),
+            )
+        )
+    return tuple(made)
+
+
+def _holds_dataclass(hint: Any) -> bool:
+    return is_dataclass(hint) or any(_holds_dataclass(arg) for arg in typing.get_args(hint))
+
+
+def checker(hint: Any) -> Callable[[Any, str], Any]:
+    """A function that returns the value as the dataclass holds it, or raises PayloadError with the path."""
+    origin = typing.get_origin(hint)
+    if hint is Any:
+        return lambda value, path: value
+    if origin in (Union, types.UnionType):
+        return _union(typing.get_args(hint))
+    if origin is Literal:
+        return _literal(typing.get_args(hint))
+    if origin is tuple:
+        return _sequence(checker(typing.get_args(hint)[0]))
+    if origin in (dict, Mapping) or hint in (dict, Mapping):
+        return _mapping
+    if is_dataclass(hint):
+        return lambda value, path: decode(typing.cast(type, hint), value, path)
+    return _scalar(hint)
+
+
+def _scalar(hint: type) -> Callable[[Any, str], Any]:
+    def check(value: Any, path: str) -> Any:
+        if type(value) is hint:
+            return value
+        if hint is float and type(value) is int:
+            return float(value)
+        raise PayloadError(f"{path} must be {type_names.get(hint, hint.__name__)}, not {kind_of(value)}")
+
+    return check
+
+
+def _union(options: tuple[Any, ...]) -> Callable[[Any, str], Any]:
+    optional = types.NoneType in options
+    checks = [checker(option) for option in options if option is not types.NoneType]
+
+    def check(value: Any, path: str) -> Any:
+        if value is None and optional:
+            return None
+        problem: PayloadError | None = None
+        for one in checks:
+            try:
+                return one(value, path)
+            except PayloadError as error:
+                problem = problem or error
+        raise problem or PayloadError(f"{path} must be empty, not {kind_of(value)}")
+
+    return check
+
+
+def _literal(options: tuple[Any, ...]) -> Callable[[Any, str], Any]:
+    def check(value: Any, path: str) -> Any:
+        # 1 == True in Python: a literal is matched by value and by type.
+        if any(value == option and type(value) is type(option) for option in options):
+            return value
+        raise PayloadError(f"{path} must be one of {', '.join(map(str, options))}, not {_shown(value)}")
+
+    return check
+
+
+def _sequence(item: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    def check(value: Any, path: str) -> Any:
+        if not isinstance(value, (list, tuple)):
+            raise PayloadError(f"{path} must be a list, not {kind_of(value)}")
+        return tuple(item(one, f"{path}[{n}]") for n, one in enumerate(value))
+
+    return check
+
+
+def _mapping(value: Any, path: str) -> Any:
+    if not isinstance(value, Mapping):
+        raise PayloadError(f"{path} must be an object, not {kind_of(value)}")
+    return dict(value)
+
+
+def kind_of(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    return type_names.get(type(value), type(value).__name__)
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else kind_of(value)
+    return repr(text[:40])
+
+
+def decode(cls: type[T], raw: Any, path: str = "") -> T:
+    """The payload a JSON object stands for, or PayloadError naming the field that is wrong."""
+    if not isinstance(raw, Mapping):
+        raise PayloadError(f"{path or 'the payload'} must be an object, not {kind_of(raw)}")
+    prefix = f"{path}." if path else ""
+    values: dict[str, Any] = {}
+    known = 0
+    for slot in slots_of(cls):
+        if slot.name in raw:
+            known += 1
+            values[slot.attr] = slot.check(raw[slot.name], prefix + slot.name)
+        elif slot.required:
+            raise PayloadError(f"{prefix}{slot.name} is missing")
+    if known != len(raw):
+        extra = sorted(set(map(str, raw)) - {slot.name for slot in slots_of(cls)})
+        raise PayloadError(f"unknown field {prefix}{extra[0]}" if extra else "a field is named twice")
+    return cls(**values)
+
+
+def encode(payload: Any) -> dict[str, Any]:
+    """The JSON object of a payload, without what is at its default: absent and default mean the same."""
+    made: dict[str, Any] = {}
+    for slot in slots_of(type(payload)):
+        value = getattr(payload, slot.attr)
+        if slot.required or value != slot.default:
+            made[slot.name] = value if slot.plain else _plain(value)
+    return made
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return encode(value)
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return value
+
+
+def to_bytes(payload: Any) -> bytes:
+    """The exact bytes the log stores and digests: compact UTF-8 JSON in the order of the fields."""
+    text = json.dumps(encode(payload), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.encode("utf-8")
+
+
+def json_schema(cls: type) -> dict[str, Any]:
+    """The JSON Schema of a payload, for the protocol's specification."""
+    return {
+        "type": "object",
+        "properties": {slot.name: _schema_of(slot.hint) for slot in slots_of(cls)},
+        "required": [slot.name for slot in slots_of(cls) if slot.required],
+        "additionalProperties": False,
+    }
+
+
+def _schema_of(hint: Any) -> dict[str, Any]:
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any:
+        return {}
+    if origin in (Union, types.UnionType):
+        return {"anyOf": [_schema_of(arg) for arg in args]}
+    if origin is Literal:
+        return {"enum": list(args)}
+    if origin is tuple:
+        return {"type": "array", "items": _schema_of(args[0])}
+    if origin in (dict, Mapping) or hint in (dict, Mapping):
+        return {"type": "object"}
+    if is_dataclass(hint):
+        return json_schema(typing.cast(type, hint))
+    names = {str: "string", int: "integer", float: "number", bool: "boolean", types.NoneType: "null"}
+    return {"type": names[hint]}

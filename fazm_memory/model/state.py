@@ -1,0 +1,118 @@
+"""SessionState: what a session stands in, as a bounded value.
+
+It is bounded whatever the length of the log, so that a snapshot stays small and a step stays cheap. Tables
+that would grow keep their newest entries and count the rest in `omitted`; the log has them all.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from fazm_memory.model.clock import iso
+from fazm_memory.model.lifecycle import Lifecycle
+from fazm_memory.model.working_set import FileEntry
+
+FOLD_VERSION = 1  # a snapshot made by another version of the fold is not used
+
+BOUNDS: dict[str, int] = {
+    "tools_used": 200,
+    "files_modified": 1000,
+    "files_read": 300,
+    "folders": 200,
+    "apps": 50,
+    "decisions_made": 200,
+    "pending_actions": 200,
+    "facts": 300,
+    "errors": 50,
+    "evicted_keys": 300,
+    "seen": 50,
+    "running": 100,
+    "questions": 50,
+    "marks": 100,
+}
+TEXT_BOUND = 500  # of any text kept in state; the log has it whole
+SEEN_FILES = 400
+
+
+@dataclass(frozen=True)
+class SessionState:
+    """Where a session stands after its first `at` events."""
+
+    session: str = ""
+    at: int = 0
+    lifecycle: Lifecycle = "open"
+    turn: int = 0
+    last_at: int = 0
+    agent: str = ""
+    workspace: str | None = None
+    title: str | None = None
+    tools_used: dict[str, int] = field(default_factory=dict)
+    files_modified: dict[str, FileEntry] = field(default_factory=dict)
+    files_read: dict[str, int] = field(default_factory=dict)
+    folders: dict[str, dict[str, Any]] = field(default_factory=dict)
+    apps: dict[str, dict[str, Any]] = field(default_factory=dict)
+    decisions_made: dict[int, dict[str, Any]] = field(default_factory=dict)
+    pending_actions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    errors: dict[int, dict[str, Any]] = field(default_factory=dict)
+    evicted_keys: dict[str, int] = field(default_factory=dict)
+    seen: dict[str, dict[str, Any]] = field(default_factory=dict)
+    running: dict[str, dict[str, Any]] = field(default_factory=dict)
+    questions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    marks: dict[int, dict[str, Any]] = field(default_factory=dict)
+    trust: str = "user"
+    budget: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    omitted: dict[str, int] = field(default_factory=dict)
+
+
+INT_KEYED = ("decisions_made", "errors", "marks")
+
+
+def to_snapshot(state: SessionState) -> bytes:
+    """The state as bytes, for the cache of folds."""
+    raw = dict(state.__dict__)
+    raw["files_modified"] = [entry.to_json() for entry in state.files_modified.values()]
+    return json.dumps(raw, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def from_snapshot(data: bytes) -> SessionState:
+    raw = json.loads(data)
+    raw["files_modified"] = {one["path"]: FileEntry.from_json(one) for one in raw["files_modified"]}
+    for name in INT_KEYED:
+        raw[name] = {int(key): value for key, value in raw[name].items()}
+    return SessionState(**{one.name: raw[one.name] for one in fields(SessionState)})
+
+
+def to_json(state: SessionState) -> dict[str, Any]:
+    """The state as the contract promises it. Conventions and skips are learned by whoever asks."""
+    return {
+        "session": state.session,
+        "at": state.at,
+        "lifecycle": state.lifecycle,
+        "turn": state.turn,
+        "agent": state.agent,
+        "workspace": state.workspace,
+        "title": state.title,
+        "last_at": iso(state.last_at) if state.last_at else None,
+        "tools_used": dict(sorted(state.tools_used.items(), key=lambda item: (-item[1], item[0]))),
+        "files_modified": [entry.to_json() for entry in state.files_modified.values()],
+        "files_read": list(state.files_read),
+        "folders": [{"path": path, **entry} for path, entry in state.folders.items()],
+        "apps": [{"app": app, **entry} for app, entry in state.apps.items()],
+        "decisions_made": [one | {"at": iso(one["at"])} for one in state.decisions_made.values()],
+        "pending_actions": list(state.pending_actions.values()),
+        "facts": dict(state.facts),
+        "errors": list(state.errors.values()),
+        "evicted_keys": list(state.evicted_keys),
+        "running": [
+            {"call_id": call, **entry, "at": iso(entry["at"])} for call, entry in state.running.items()
+        ],
+        "open_questions": list(state.questions.values()),
+        "trust": state.trust,
+        "budget": dict(state.budget),
+        "counts": dict(state.counts),
+        "omitted": dict(state.omitted),
+    }

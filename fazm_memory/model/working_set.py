@@ -1,0 +1,77 @@
+"""The working set: which files and folders a session touched, in what way, and by whose hand.
+
+A file's entry tells the net change since the session began: a file created and then edited was created, a
+file renamed twice was renamed once from its first name, a file renamed back was not renamed at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fazm_memory.model.payloads import By, Change
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """One changed file: the `files_modified` entry of the contract."""
+
+    path: str
+    change: Change
+    origin: str | None
+    by: By
+    evidence: str
+    seq: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "path": self.path,
+            "change": self.change,
+            "from": self.origin,
+            "by": self.by,
+            "evidence": self.evidence,
+            "seq": self.seq,
+        }
+
+    @classmethod
+    def from_json(cls, raw: dict[str, Any]) -> FileEntry:
+        return cls(raw["path"], raw["change"], raw["from"], raw["by"], raw["evidence"], raw["seq"])
+
+
+def parent_folder(path: str) -> str:
+    """The folder of a path as text: no file system is asked."""
+    head, _, _ = path.rstrip("/").rpartition("/")
+    return head or ("/" if path.startswith("/") else ".")
+
+
+def apply_change(
+    files: dict[str, FileEntry],
+    path: str,
+    change: Change,
+    *,
+    origin: str | None,
+    by: By,
+    evidence: str,
+    seq: int,
+) -> None:
+    """Fold one change into the net changes, newest last, so that the oldest can be let go first."""
+    before = files.pop(path, None)
+    if change == "renamed" and origin is not None and origin != path:
+        moved = files.pop(origin, None)
+        first = moved.origin if moved is not None and moved.change == "renamed" else origin
+        if first == path:
+            return  # renamed back to where it was
+        files[path] = FileEntry(path, "renamed", first, by, evidence, seq)
+        return
+    if before is not None and change == "modified" and before.change in ("created", "renamed"):
+        files[path] = FileEntry(path, before.change, before.origin, by, evidence, seq)
+        return
+    if before is not None and change == "created" and before.change == "deleted":
+        change = "modified"  # gone and back: the path holds something else now
+    if before is not None and change == "deleted" and before.change == "renamed":
+        # Under its first name the file is gone; that is the name people know it by.
+        first = before.origin or path
+        files.pop(first, None)
+        files[first] = FileEntry(first, "deleted", None, by, evidence, seq)
+        return
+    files[path] = FileEntry(path, change, None, by, evidence, seq)

@@ -241,11 +241,14 @@ class Quarantine:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """Payloads were forgotten on purpose; their digests stay, so that the chain still verifies."""
+    """Payloads were forgotten on purpose; their digests stay, so that the chain still verifies.
+
+    `ranges` are half-open pairs of positions. A payload that is gone and not named here was taken away.
+    """
 
     count: int
     reason: str
-    seqs: tuple[int, ...] = ()
+    ranges: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,210 @@
+"""The `record` protocol: one JSON object per line, from any agent, made into a draft.
+
+Every way a line can be wrong gets its own plain sentence. A line is judged alone: a bad one loses nothing
+else. Lines are read within a cap, so that an endless one costs no memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fazm_memory.capture.draft import Draft
+from fazm_memory.errors import InvalidInput
+from fazm_memory.model.clock import TimeError, parse
+from fazm_memory.model.trust import ACTORS, SOURCES, TRUSTS
+
+ENVELOPE = ("type", "session", "agent", "at", "turn", "actor", "source", "trust", "expected_seq", "key")
+TYPES = frozenset(
+    {
+        "session.open", "session.title", "session.pause", "session.resume", "session.close",
+        "session.archive", "session.restore", "prompt", "message", "action.start", "action", "decision",
+        "fact", "fact.retract", "pending", "pending.done", "file", "seen", "evicted", "handoff",
+        "handoff.answer", "usage", "app",
+    }
+)  # fmt: skip
+DEEPEST = 64
+LONGEST_NAME = 512
+BATCH = 256
+
+
+def line_to_draft(line: bytes) -> Draft:
+    """The draft a line stands for, or InvalidInput with what is wrong with it."""
+    raw = _object(line)
+    kind = raw.get("type")
+    if not isinstance(kind, str):
+        raise InvalidInput('a line needs a "type", such as "action" or "prompt"')
+    if kind not in TYPES:
+        raise InvalidInput(
+            f"there is no type {kind[:60]!r}", hint=f"the types are: {', '.join(sorted(TYPES))}"
+        )
+    payload = {name: value for name, value in raw.items() if name not in ENVELOPE}
+    if kind == "session.open":
+        payload["agent"] = _name(raw, "agent") or "unknown"
+    return Draft(
+        session=_name(raw, "session", needed=True) or "",
+        kind=kind,
+        payload=_shaped(kind, payload),
+        agent=_name(raw, "agent"),
+        at=_time(raw.get("at")),
+        turn=_count(raw, "turn"),
+        actor=_choice(raw, "actor", ACTORS),
+        source=_choice(raw, "source", SOURCES) or "record",
+        trust=_choice(raw, "trust", TRUSTS),
+        key=_name(raw, "key"),
+        expected_seq=_count(raw, "expected_seq"),
+    )
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"the line is not UTF-8: byte {error.start} cannot be read") from None
+    if text.startswith("\ufeff"):
+        text = text[1:]
+    if _depth(text) > DEEPEST:
+        raise InvalidInput(f"the line is nested deeper than {DEEPEST} levels")
+    try:
+        raw = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+    except InvalidInput:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"the line is not JSON: {str(error)[:120]}") from None
+    if not isinstance(raw, dict):
+        raise InvalidInput("the line is JSON, but not an object")
+    return raw
+
+
+def _depth(text: str) -> int:
+    """How deep the brackets go at most, strings included: a cheap upper bound that needs no parser."""
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return 0
+    depth = deepest = 0
+    inside = escaped = False
+    for char in text:
+        if inside:
+            if escaped:
+                escaped = False
+            elif char == "\\":
+                escaped = True
+            elif char == '"':
+                inside = False
+        elif char == '"':
+            inside = True
+        elif char in "[{":
+            depth += 1
+            if depth > DEEPEST:
+                return depth
+            deepest = max(deepest, depth)
+        elif char in "]}":
+            depth -= 1
+    return deepest
+
+
+def _refuse_constant(name: str) -> Any:
+    raise InvalidInput(f"{name} is not a number that JSON has")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidInput(f"the name {twice[:60]!r} is given twice")
+    return made
+
+
+def _name(raw: Mapping[str, Any], field: str, *, needed: bool = False) -> str | None:
+    value = raw.get(field)
+    if value is None and not needed:
+        return None
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidInput(f'"{field}" must be text that names something')
+    if len(value) > LONGEST_NAME:
+        raise InvalidInput(f'"{field}" is longer than {LONGEST_NAME} characters')
+    if "\0" in value or any(0xD800 <= ord(char) <= 0xDFFF for char in value):
+        raise InvalidInput(f'"{field}" holds a character that no name may have')
+    return value
+
+
+def _count(raw: Mapping[str, Any], field: str) -> int | None:
+    value = raw.get(field)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
+        raise InvalidInput(f'"{field}" must be a whole number from 0 up')
+    return value
+
+
+def _choice(raw: Mapping[str, Any], field: str, choices: tuple[str, ...]) -> str | None:
+    value = raw.get(field)
+    if value is None:
+        return None
+    if value not in choices:
+        raise InvalidInput(f'"{field}" must be one of {", ".join(choices)}, not {str(value)[:40]!r}')
+    return str(value)
+
+
+def _time(value: Any) -> int | None:
+    if value is None:
+        return None
+    try:
+        return parse(value)
+    except TimeError as error:
+        raise InvalidInput(str(error)) from None
+
+
+def _shaped(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
+    """Small courtesies of the protocol: a file may be told by its path alone."""
+    if kind == "action" and isinstance(payload.get("files"), list):
+        payload["files"] = [
+            {"path": one, "change": "modified"} if isinstance(one, str) else one for one in payload["files"]
+        ]
+    return payload
+
+
+class LineReader:
+    """Lines from a file descriptor in batches: as many as have come, so that a commit serves them all.
+
+    A line over the cap is told as None, its bytes thrown away as they come.
+    """
+
+    def __init__(self, descriptor: int, cap: int) -> None:
+        self.descriptor = descriptor
+        self.cap = cap
+
+    def batches(self) -> Iterator[list[bytes | None]]:
+        """Batches of lines; the next is waited for only when none is ready."""
+        rest = bytearray()
+        dropping = ended = False
+        ready: list[bytes | None] = []
+        while not ended or ready:
+            while not ended and len(ready) < BATCH and (not ready or self._waiting()):
+                data = os.read(self.descriptor, 1 << 16)
+                ended = not data
+                rest += data
+                while (end := rest.find(b"\n")) >= 0:
+                    line = bytes(rest[:end])
+                    del rest[: end + 1]
+                    ready.append(None if dropping or len(line) > self.cap else line)
+                    dropping = False
+                if len(rest) > self.cap:
+                    dropping = True
+                    rest.clear()
+                if ended and (rest or dropping):
+                    ready.append(None if dropping else bytes(rest))
+                    rest.clear()
+                    dropping = False
+            if ready:
+                yield ready[:BATCH]
+                del ready[:BATCH]
+
+    def _waiting(self) -> bool:
+        try:
+            return bool(select.select([self.descriptor], [], [], 0)[0])
+        except OSError:
+            return True

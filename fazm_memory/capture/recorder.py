@@ -1,0 +1,212 @@
+"""The recorder: drafts become events here and nowhere else.
+
+normalise → scrub → type → append, in one transaction for as many drafts as came together. A draft that
+cannot be recorded gets its own error; the others are kept. Two drafts with one key are one happening, and a
+second telling that knows more (an exit code, a duration) is added as an amendment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from posixpath import isabs, join, normpath
+from typing import Any
+
+from fazm_memory.capture.draft import Draft
+from fazm_memory.capture.scrub import Scrubber
+from fazm_memory.errors import FazmMemoryError, InvalidInput, InvalidTransition
+from fazm_memory.log.eventlog import Appended, Entry, SessionHead, Writer
+from fazm_memory.log.store import Store
+from fazm_memory.model import codec, lifecycle
+from fazm_memory.model.codec import PayloadError
+from fazm_memory.model.events import input_hash, payload_class
+from fazm_memory.model.payloads import FAILED, Action, LifecycleMove, SessionOpen
+from fazm_memory.model.trust import admit, ceiling, default_actor
+
+SUMMARY = 200
+# Doors through which we watch rather than are told: what they saw has happened, whatever the lifecycle says.
+WATCHED = frozenset({"hook", "transcript", "import", "files", "desktop"})
+PATH_FIELDS = ("path", "from", "folder", "workspace")
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What became of a draft."""
+
+    appended: Appended | None = None
+    error: FazmMemoryError | None = None
+
+
+class Recorder:
+    def __init__(self, store: Store, scrubber: Scrubber, now: Callable[[], int]) -> None:
+        self.store = store
+        self.scrubber = scrubber
+        self.now = now
+
+    def record(self, drafts: Sequence[Draft]) -> list[Recorded]:
+        """Record drafts together; the answers are in their order, and given only when all is durable."""
+        results: list[Recorded] = []
+        with self.store.writing() as writer:
+            for draft in drafts:
+                try:
+                    results.append(Recorded(appended=self._one(writer, draft)))
+                except FazmMemoryError as error:
+                    results.append(Recorded(error=error))
+        return results
+
+    def _one(self, writer: Writer, draft: Draft) -> Appended:
+        at = draft.at if draft.at is not None else self.now()
+        typed = self._typed(draft)
+        head = self._session(writer, draft, at, typed)
+        if draft.kind == "session.open" and head.head > 0:
+            return Appended(head.id, 0, duplicate=True)
+        if draft.kind == "action":
+            typed = self._linked(writer, head, typed)
+        entry = Entry(
+            kind=draft.kind,
+            payload=typed,
+            at=at,
+            actor=draft.actor or default_actor(draft.kind, draft.source),
+            source=draft.source,
+            trust=admit(draft.trust, ceiling(draft.kind, draft.source, getattr(typed, "tool", None))),
+            turn=draft.turn,
+            key=draft.key or _call_key(draft, head, typed),
+            expected_seq=draft.expected_seq,
+        )
+        self._wake(writer, head, entry)
+        return self._append(writer, head, entry)
+
+    def _append(self, writer: Writer, head: SessionHead, entry: Entry) -> Appended:
+        appended = writer.append(head, entry)
+        if appended.duplicate and entry.kind == "action":
+            self._amend(writer, appended, entry)
+        return appended
+
+    def _typed(self, draft: Draft) -> Any:
+        raw = dict(draft.payload)
+        if draft.kind == "action":
+            raw = _action(raw)
+        clean, _findings = self.scrubber.value(raw)
+        try:
+            return codec.decode(payload_class(draft.kind), clean)
+        except PayloadError as error:
+            raise InvalidInput(f"{draft.kind}: {error}") from None
+
+    def _session(self, writer: Writer, draft: Draft, at: int, typed: Any) -> SessionHead:
+        """The session a draft belongs to; opened now when nobody had announced it."""
+        row = self.store.sessions.by_key(draft.session, draft.agent)
+        if row is not None:
+            return writer.head(row.n)
+        for head in writer.heads.values():  # opened earlier in this same transaction
+            if head.agent_session_id == draft.session and draft.agent in (None, head.agent):
+                return head
+        agent = draft.agent or "unknown"
+        head = writer.create(agent, at, agent_session_id=draft.session)
+        if draft.kind != "session.open":
+            opening = SessionOpen(agent=agent, agent_session_id=draft.session)
+            writer.append(head, Entry("session.open", opening, at, "system", draft.source, "unverified"))
+        return head
+
+    def _linked(self, writer: Writer, head: SessionHead, action: Action) -> Action:
+        """The action with its hash, what it is a retry of, and paths that stand on their own."""
+        made = input_hash(action.tool, action.input)
+        files = tuple(
+            replace(
+                touch,
+                path=_absolute(touch.path, head.workspace),
+                origin=None if touch.origin is None else _absolute(touch.origin, head.workspace),
+            )
+            for touch in action.files
+        )
+        return replace(
+            action,
+            input_hash=made,
+            files=files,
+            retry_of=action.retry_of or writer.failed_before(head.n, made),
+        )
+
+    def _wake(self, writer: Writer, head: SessionHead, entry: Entry) -> None:
+        """What we watched happened even in a session put aside: say that it was taken up again."""
+        if entry.source not in WATCHED or entry.kind in lifecycle.KIND_MOVES:
+            return
+        if entry.key is not None and writer.known(entry.key) is not None:
+            return
+        if head.lifecycle == "archived":
+            writer.append(head, _woken("session.restore", entry))
+        if head.lifecycle in ("paused", "closed"):
+            writer.append(head, _woken("session.resume", entry))
+
+    def _amend(self, writer: Writer, first: Appended, entry: Entry) -> None:
+        """A transcript knows outcomes that a hook could not see: add what is new, once."""
+        if entry.source != "transcript" or entry.key is None:
+            return
+        writer.flush()  # the first telling may be in this very transaction
+        row = self.store.sessions.resolve(first.session)
+        told = next(self.store.log.slice(row.n, row.id, first.seq, first.seq + 1), None)
+        if told is None or told.payload is None or told.source == entry.source:
+            return
+        known: Action = told.payload
+        action: Action = entry.payload
+        news: dict[str, Any] = {}
+        if action.outcome != known.outcome and action.outcome in FAILED:
+            news |= {"outcome": action.outcome, "error": action.error}
+        if known.duration_ms is None and action.duration_ms is not None:
+            news["duration_ms"] = action.duration_ms
+        if extra := tuple(touch for touch in action.files if touch not in known.files):
+            news["files"] = extra
+        if news:
+            payload = payload_class("action.amend")(call_id=action.call_id or entry.key, **news)
+            amended = replace(
+                entry, kind="action.amend", payload=payload, key=f"{entry.key}:amend", turn=None
+            )
+            try:
+                writer.append(writer.head(row.n), replace(amended, expected_seq=None))
+            except InvalidTransition:
+                return  # the session was put aside since; the action itself is recorded
+
+
+def _woken(kind: str, entry: Entry) -> Entry:
+    reason = LifecycleMove(reason=f"seen at work by {entry.source}")
+    return Entry(kind, reason, entry.at, "system", entry.source, "agent")
+
+
+def _call_key(draft: Draft, head: SessionHead, typed: Any) -> str | None:
+    """A call id is unique within its agent's session: that makes the same call, told twice, one action."""
+    call = getattr(typed, "call_id", None)
+    if call is None or draft.kind not in ("action", "action.start"):
+        return None
+    return f"{head.id}:call:{call}{':start' if draft.kind == 'action.start' else ''}"
+
+
+def _absolute(path: str, workspace: str | None) -> str:
+    if not isabs(path) and not path.startswith("~") and workspace:
+        path = join(workspace, path)
+    return normpath(path) if path else path
+
+
+def _action(raw: dict[str, Any]) -> dict[str, Any]:
+    """What an agent says of a call, with the outcome and the summary it left out."""
+    error = raw.get("error")
+    if error is not None and not isinstance(error, str):
+        raw["error"] = error = _line(error)
+    if raw.get("outcome") is None:
+        raw.pop("outcome", None)
+        if error is not None:
+            raw["outcome"] = (
+                "timeout" if "timeout" in error.lower() or "timed out" in error.lower() else "error"
+            )
+    if raw.get("output_summary") is None and raw.get("output") is not None:
+        raw["output_summary"] = _line(raw["output"])
+    if isinstance(raw.get("duration_ms"), float):
+        raw["duration_ms"] = round(raw["duration_ms"])
+    return raw
+
+
+def _line(value: Any) -> str:
+    """The first line of a text that says something, or a value on one line."""
+    if not isinstance(value, str):
+        if isinstance(value, Mapping):
+            value = value.get("text") or value.get("stdout") or value.get("message") or str(dict(value))
+        value = str(value)
+    lines = (line.strip() for line in value[:4000].splitlines())
+    return next((line for line in lines if line), "")[:SUMMARY]

@@ -1,0 +1,178 @@
+"""The encrypted database: opening it, keying it, and saying plainly what is wrong with it.
+
+SQLCipher through peewee, WAL, synchronous=FULL: what was acknowledged survives a power cut. The header is
+checked before and after, because a driver without encryption would ignore the key in silence.
+"""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import peewee
+from playhouse.sqlcipher_ext import SqlCipherDatabase
+from sqlcipher3 import dbapi2 as sqlcipher
+
+from fazm_memory.errors import (
+    FazmMemoryError,
+    KeyUnavailable,
+    StoreBusy,
+    StoreDamaged,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnsafe,
+)
+from fazm_memory.log.migrations import migrate
+from fazm_memory.private import private_file, private_folder
+
+PLAINTEXT = b"SQLite format 3\x00"
+BUSY_SECONDS = 30
+
+RECOVER_HINT = "run `fazm-memory recover`: it sets the damaged store aside and saves all that verifies"
+
+
+class Database:
+    """One open connection per process and thread of use; `execute` is the hot path through peewee's."""
+
+    def __init__(self, path: Path, key: str, *, create: bool = True) -> None:
+        if len(key) != 64:
+            raise KeyUnavailable("the database key must be 64 hexadecimal digits; an empty key is refused")
+        self.path = path
+        private_folder(path.parent)
+        fresh = not path.exists() or path.stat().st_size == 0
+        if fresh and not create:
+            raise StoreDamaged(f"there is no store at {path}", hint="check FAZM_MEMORY_HOME")
+        check_header(path)
+        private_file(path)
+        self.peewee = SqlCipherDatabase(
+            str(path),
+            passphrase=f"x'{key}'",
+            pragmas=pragmas(),
+            lock_type="IMMEDIATE",
+            timeout=BUSY_SECONDS,
+            check_same_thread=False,
+        )
+        with told(path):
+            self.peewee.connect()
+            self.connection: Any = self.peewee.connection()  # type: ignore[no-untyped-call]
+            self.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            migrate(self.execute)
+        for suffix in ("-wal", "-shm"):
+            side = path.with_name(path.name + suffix)
+            if side.exists():
+                side.chmod(0o600)
+        check_header(path)
+
+    def execute(self, sql: str, parameters: Any = ()) -> Any:
+        return self.connection.execute(sql, parameters)
+
+    def executemany(self, sql: str, rows: Any) -> Any:
+        return self.connection.executemany(sql, rows)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """BEGIN IMMEDIATE: a reader that turns writer would fail busy however long it waits."""
+        with told(self.path):
+            self.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.execute("COMMIT")
+            except BaseException:
+                if self.connection.in_transaction:
+                    self.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """One consistent view for several reads; errors of the driver in our words."""
+        with told(self.path):
+            if self.connection.in_transaction:
+                yield
+                return
+            self.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self.execute("COMMIT")
+
+    def close(self) -> None:
+        if not self.peewee.is_closed():
+            self.peewee.close()
+
+
+def pragmas() -> list[tuple[str, object]]:
+    chosen: list[tuple[str, object]] = [
+        ("journal_mode", "wal"),
+        ("synchronous", "full"),
+        ("cache_size", -32_000),
+        ("temp_store", "memory"),  # a temporary file would be plaintext
+        ("journal_size_limit", 64 << 20),
+    ]
+    if sys.platform == "darwin":  # there a plain fsync does not reach the platter
+        chosen += [("fullfsync", 1), ("checkpoint_fullfsync", 1)]
+    return chosen
+
+
+def check_header(path: Path) -> None:
+    """Refuse a database that is not encrypted; never write secrets into one."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreReadOnly(
+            f"{path} cannot be read: {error.strerror}", hint="check its owner and permissions"
+        ) from error
+    if start == PLAINTEXT:
+        raise StoreUnsafe(
+            f"{path} is not encrypted, so nothing was written to it",
+            hint="move it away; a new encrypted store is made in its place",
+        )
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Errors of the driver, in words for people, in one place."""
+    try:
+        yield
+    except (sqlcipher.Error, peewee.PeeweeException) as error:
+        raise translate(error, path) from error
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StoreFull(f"no room left beside {path}", hint="free some space, then try again") from error
+        raise
+
+
+def translate(error: Exception, path: Path) -> FazmMemoryError:
+    text = str(error).lower()
+    if "full" in text:
+        return StoreFull(
+            "the disk is full: what was acknowledged before is kept, this was not written",
+            hint="free some space, then send it again",
+        )
+    if "locked" in text or "busy" in text:
+        return StoreBusy(
+            f"another process has kept the store locked for {BUSY_SECONDS} seconds; this was not written",
+            hint="try again; if it goes on, see which process holds it with `fazm-memory doctor`",
+        )
+    if "readonly" in text or "read-only" in text or "unable to open" in text or "permission" in text:
+        return StoreReadOnly(
+            f"{path} cannot be written: {error}",
+            hint="check the folder's permissions and owner; what was recorded before is untouched",
+        )
+    if "malformed" in text or "not a database" in text or "corrupt" in text or "hmac" in text:
+        return StoreDamaged(
+            f"{path} has damaged pages ({error}); nothing was changed and no new store was made",
+            hint=RECOVER_HINT,
+        )
+    if "disk i/o" in text:
+        return StoreDamaged(
+            f"the disk gave an error while reading or writing {path} ({error}); nothing was acknowledged",
+            hint=f"check the disk, then {RECOVER_HINT}",
+        )
+    return StoreDamaged(f"the store answered: {error}", hint=RECOVER_HINT)

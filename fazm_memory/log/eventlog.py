@@ -1,0 +1,302 @@
+"""Appending and slicing: the one place where events become durable.
+
+A writer takes the write lock once, gives dense positions inside the transaction, links the chain, updates
+the projections of every session it touched once, and commits. Peewee models are for reading; the hot insert
+is one prepared statement through peewee's connection.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from fazm_memory.errors import Conflict, InvalidTransition
+from fazm_memory.log import chain
+from fazm_memory.log.chain import Heads
+from fazm_memory.log.database import Database
+from fazm_memory.log.rows import EVENT_COLUMNS, INSERT_EVENT, pack, to_event
+from fazm_memory.log.tables import SEQ_BITS, SEQ_MASK, event_id
+from fazm_memory.model import codec, lifecycle
+from fazm_memory.model.events import KINDS, Event
+from fazm_memory.model.payloads import FAILED
+
+MINUTE = 60_000_000
+
+HEAD_COLUMNS = (
+    "n, id, agent, agent_session_id, title, workspace, lifecycle, parent, parent_seq, background, opened_at,"
+    " last_at, head, turn, actions, failures, files_modified, questions, mac, indexed, snapped, forgotten"
+)
+UPDATE_HEAD = (
+    "UPDATE session SET agent=?, title=?, workspace=?, lifecycle=?, last_at=?, head=?, turn=?, actions=?,"
+    " failures=?, files_modified=?, questions=?, mac=?, background=? WHERE n=?"
+)
+UPSERT_MINUTE = (
+    "INSERT INTO minute (session, minute, first, last, events, failures) VALUES (?,?,?,?,?,?)"
+    " ON CONFLICT (session, minute) DO UPDATE SET first=min(first, excluded.first),"
+    " last=max(last, excluded.last), events=events+excluded.events, failures=failures+excluded.failures"
+)
+
+
+@dataclass(slots=True)
+class SessionHead:
+    """A session's row while it is written to."""
+
+    n: int
+    id: str
+    agent: str
+    agent_session_id: str | None
+    title: str | None
+    workspace: str | None
+    lifecycle: lifecycle.Lifecycle
+    parent: str | None
+    parent_seq: int | None
+    background: int
+    opened_at: int
+    last_at: int
+    head: int
+    turn: int
+    actions: int
+    failures: int
+    files_modified: int
+    questions: int
+    mac: bytes
+    indexed: int = 0
+    snapped: int = 0
+    forgotten: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event to be: scrubbed and typed, without a position yet."""
+
+    kind: str
+    payload: Any
+    at: int
+    actor: str
+    source: str
+    trust: str
+    turn: int | None = None
+    key: str | None = None
+    expected_seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    session: str
+    seq: int
+    duplicate: bool = False
+
+
+class Writer:
+    """One transaction. Sessions are read when first touched and written back once, at the end."""
+
+    def __init__(self, database: Database, key: bytes) -> None:
+        self.db = database
+        self.key = key
+        self.heads: dict[int, SessionHead] = {}
+        self.rows: list[tuple[Any, ...]] = []
+        self.keys: dict[str, int] = {}
+        self.minutes: dict[tuple[int, int], list[int]] = {}
+        self.sources: dict[str, str] = {}
+        self.events: dict[int, list[Event]] = {}
+
+    def create(
+        self,
+        agent: str,
+        at: int,
+        *,
+        agent_session_id: str | None = None,
+        session_id: str | None = None,
+    ) -> SessionHead:
+        """A session with nothing in it yet; its first event should be `session.open`."""
+        id_ = session_id or secrets.token_hex(16)
+        cursor = self.db.execute(
+            "INSERT INTO session (id, agent, agent_session_id, lifecycle, opened_at, last_at, mac)"
+            " VALUES (?,?,?,'open',?,?,?)",
+            (id_, agent, agent_session_id, at, at, chain.genesis(self.key, id_)),
+        )
+        return self.head(cursor.lastrowid)
+
+    def head(self, number: int) -> SessionHead:
+        known = self.heads.get(number)
+        if known is None:
+            row = self.db.execute(f"SELECT {HEAD_COLUMNS} FROM session WHERE n=?", (number,)).fetchone()
+            known = self.heads[number] = SessionHead(*row)
+        return known
+
+    def known(self, key: str) -> Appended | None:
+        """The event that already has this key, if any."""
+        found = self.keys.get(key)
+        if found is None:
+            row = self.db.execute("SELECT id FROM event WHERE key=?", (key,)).fetchone()
+            if row is None:
+                return None
+            found = row[0]
+        return Appended(self.head(found >> SEQ_BITS).id, found & SEQ_MASK, duplicate=True)
+
+    def append(self, head: SessionHead, entry: Entry) -> Appended:
+        """Give the event the session's next position, or refuse it and leave everything as it was."""
+        if entry.key is not None and (seen := self.known(entry.key)) is not None:
+            return seen
+        if entry.expected_seq is not None and entry.expected_seq != head.head:
+            raise Conflict(
+                f"position {entry.expected_seq} was expected, but session {head.id[:8]} is at {head.head}",
+                hint="read what was added since, then append at the head",
+                details={"head": head.head, "session": head.id},
+            )
+        moved = self._moved(head, entry.kind)
+        turn = self._turn(head, entry)
+        seq = head.head
+        version = KINDS[entry.kind].version
+        stored = pack(codec.to_bytes(entry.payload))
+        digest = chain.digest_of(stored)
+        mac = chain.link(self.key, head.mac, digest, head.id, seq, entry.at, turn, entry.kind, version,
+                         entry.actor, entry.source, entry.trust, entry.key)  # fmt: skip
+        id_ = event_id(head.n, seq)
+        self.rows.append((id_, entry.at, turn, entry.kind, version, entry.actor, entry.source, entry.trust,
+                          entry.key, stored, digest, mac))  # fmt: skip
+        made = Event(head.id, seq, entry.at, turn, entry.kind, version, entry.actor, entry.source,
+                     entry.trust, entry.payload, digest.hex(), head.mac.hex(), mac.hex())  # fmt: skip
+        self.events.setdefault(head.n, []).append(made)
+        if entry.key is not None:
+            self.keys[entry.key] = id_
+        if turn > head.turn or seq == 0:
+            self.db.execute("INSERT OR IGNORE INTO turn VALUES (?,?,?,?)", (head.n, turn, seq, entry.at))
+        head.mac, head.head, head.turn, head.lifecycle = mac, seq + 1, turn, moved
+        head.last_at = max(head.last_at, entry.at)
+        self.sources[entry.source] = json.dumps({"at": entry.at, "session": head.id, "seq": seq})
+        self._project(head, entry, seq)
+        return Appended(head.id, seq)
+
+    def _moved(self, head: SessionHead, kind: str) -> lifecycle.Lifecycle:
+        if kind == "session.open" and head.head == 0:
+            return "open"
+        move = lifecycle.move_of(kind)
+        moved = lifecycle.after(head.lifecycle, move)
+        if moved is None:
+            # Housekeeping is written about a session, not by it: it wakes nothing.
+            if kind in ("forgotten", "recovered", "quarantine", "session.title", "handoff.answer", "file"):
+                return head.lifecycle
+            raise InvalidTransition(
+                f"session {head.id[:8]} cannot be {lifecycle.PAST[move]}:"
+                f" {lifecycle.refusal(head.lifecycle, move)}",
+                details={"session": head.id, "lifecycle": head.lifecycle, "head": head.head},
+            )
+        return moved
+
+    def _turn(self, head: SessionHead, entry: Entry) -> int:
+        if entry.turn is None:
+            return head.turn + 1 if entry.kind == "prompt" else head.turn
+        if entry.turn < head.turn:
+            raise Conflict(
+                f"turn {entry.turn} is past: session {head.id[:8]} is in turn {head.turn}",
+                hint="leave `turn` out to append to the current turn",
+                details={"turn": head.turn, "head": head.head, "session": head.id},
+            )
+        return entry.turn
+
+    def _project(self, head: SessionHead, entry: Entry, seq: int) -> None:
+        payload, kind = entry.payload, entry.kind
+        failed = 0
+        if kind == "action":
+            head.actions += 1
+            failed = int(payload.outcome in FAILED)
+            head.failures += failed
+            head.files_modified += sum(touch.change != "read" for touch in payload.files)
+            if payload.input_hash is not None:
+                self._remember_failure(head.n, payload.input_hash, seq, bool(failed))
+        elif kind == "file":
+            head.files_modified += 1
+        elif kind == "session.open":
+            head.agent, head.workspace = payload.agent, payload.workspace or head.workspace
+            head.title, head.background = payload.title or head.title, int(payload.background)
+            if payload.parent is not None:
+                self.db.execute("UPDATE session SET parent=?, parent_seq=? WHERE n=?",
+                                (payload.parent, payload.parent_seq, head.n))  # fmt: skip
+        elif kind == "session.title":
+            head.title = payload.title
+        elif kind == "prompt":
+            head.title = head.title or payload.text.strip().split("\n", 1)[0][:80] or None
+        elif kind == "handoff":
+            head.questions += 1
+        elif kind == "handoff.answer":
+            head.questions = max(0, head.questions - 1)
+        elif kind == "rewind":
+            self.db.execute("INSERT INTO rewind VALUES (?,?,?)", (head.n, seq, payload.to))
+        minute = self.minutes.setdefault((head.n, entry.at // MINUTE), [seq, seq, 0, 0])
+        minute[1] = seq
+        minute[2] += 1
+        minute[3] += failed
+
+    def failed_before(self, number: int, input_hash: str) -> int | None:
+        """The position of the last failed call with this input that nothing has mended yet."""
+        row = self.db.execute(
+            "SELECT seq FROM failed_call WHERE session=? AND hash=?", (number, input_hash)
+        ).fetchone()
+        return None if row is None else int(row[0])
+
+    def _remember_failure(self, number: int, input_hash: str, seq: int, failed: bool) -> None:
+        if failed:
+            self.db.execute("INSERT OR REPLACE INTO failed_call VALUES (?,?,?)", (number, input_hash, seq))
+        elif self.failed_before(number, input_hash) is not None:
+            self.db.execute("DELETE FROM failed_call WHERE session=? AND hash=?", (number, input_hash))
+
+    def flush(self) -> None:
+        """Write what was appended so far; the transaction stays open."""
+        if self.rows:
+            self.db.executemany(INSERT_EVENT, self.rows)
+            self.rows.clear()
+        if self.minutes:
+            self.db.executemany(UPSERT_MINUTE, [(*key, *counts) for key, counts in self.minutes.items()])
+            self.minutes.clear()
+        if self.sources:
+            rows = [(f"source:{source}", told) for source, told in self.sources.items()]
+            self.db.executemany("INSERT OR REPLACE INTO meta VALUES (?,?)", rows)
+            self.sources.clear()
+        self.keys.clear()
+        self.db.executemany(
+            UPDATE_HEAD,
+            [(h.agent, h.title, h.workspace, h.lifecycle, h.last_at, h.head, h.turn, h.actions, h.failures,
+              h.files_modified, h.questions, h.mac, h.background, h.n) for h in self.heads.values()],
+        )  # fmt: skip
+
+
+class EventLog:
+    """The append-only log of every session."""
+
+    def __init__(self, database: Database, key: bytes, heads: Heads) -> None:
+        self.db = database
+        self.key = key
+        self.outside = heads
+
+    @contextmanager
+    def writing(self) -> Iterator[Writer]:
+        """Everything appended inside is durable when the block ends, or none of it is."""
+        writer = Writer(self.db, self.key)
+        with self.db.transaction():
+            yield writer
+            writer.flush()
+        self.outside.write((h.n, h.head, h.mac) for h in writer.heads.values() if h.head)
+
+    def slice(self, number: int, session: str, start: int = 0, stop: int | None = None) -> Iterator[Event]:
+        """Events from `start` up to, not including, `stop`, in order. Streams: memory stays flat."""
+        start = max(0, start)
+        high = event_id(number, SEQ_MASK if stop is None else max(0, min(stop, SEQ_MASK)))
+        prev = self._mac_before(number, session, start)
+        rows = self.db.execute(
+            f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ? ORDER BY id",
+            (event_id(number, start), high),
+        )
+        for row in rows:
+            yield to_event(row, session, prev)
+            prev = row[11]
+
+    def _mac_before(self, number: int, session: str, seq: int) -> bytes:
+        if seq == 0:
+            return chain.genesis(self.key, session)
+        row = self.db.execute("SELECT mac FROM event WHERE id=?", (event_id(number, seq - 1),)).fetchone()
+        return bytes(row[0]) if row is not None else b""

@@ -1,0 +1,89 @@
+"""Forgetting: payloads leave the log, the index, the snapshots and the free pages; the chain stays whole.
+
+What remains of a forgotten event is its place, its time, its kind and the digest that the chain needs. A
+`forgotten` event says which positions and why, so that a payload taken away by others is still noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fazm_memory.log.eventlog import Entry
+from fazm_memory.log.store import Store
+from fazm_memory.log.tables import event_id
+from fazm_memory.model.payloads import Forgotten
+
+
+def ranges_of(seqs: Iterable[int]) -> list[tuple[int, int]]:
+    """Positions as half-open ranges."""
+    ranges: list[tuple[int, int]] = []
+    for seq in sorted(set(seqs)):
+        if ranges and ranges[-1][1] == seq:
+            ranges[-1] = (ranges[-1][0], seq + 1)
+        else:
+            ranges.append((seq, seq + 1))
+    return ranges
+
+
+def forget_events(store: Store, chosen: dict[int, list[int]], *, reason: str, at: int, source: str) -> int:
+    """Forget these positions of these sessions (by number); how many payloads went."""
+    gone = 0
+    with store.writing() as writer:
+        for number, seqs in chosen.items():
+            head = writer.head(number)
+            ranges = ranges_of(seqs)
+            held = _held(store, number, ranges)
+            if not held:
+                continue
+            for low, high in ranges:
+                store.db.execute(
+                    "UPDATE event SET payload=NULL WHERE id >= ? AND id < ?",
+                    (event_id(number, low), event_id(number, high)),
+                )
+            store.search.remove(event_id(number, seq) for seq in held)
+            store.db.execute("DELETE FROM failed_call WHERE session=?", (number,))
+            payload = Forgotten(count=len(held), reason=reason, ranges=tuple(ranges_of(held)))
+            writer.append(head, Entry("forgotten", payload, at, "person", source, "user"))
+            # What was folded from the forgotten must go too, here and in every fork that inherited it.
+            _drop_folds(store, head.id, number)
+            gone += len(held)
+            if _nothing_left(store, number):
+                head.title = head.workspace = None
+                store.db.execute("UPDATE session SET forgotten=1 WHERE n=?", (number,))
+            elif any(low <= 0 < high for low, high in ranges_of(held)):
+                head.title = None
+    if gone:
+        give_back(store)
+    return gone
+
+
+def _held(store: Store, number: int, ranges: list[tuple[int, int]]) -> list[int]:
+    held: list[int] = []
+    for low, high in ranges:
+        rows = store.db.execute(
+            "SELECT id FROM event WHERE id >= ? AND id < ? AND payload IS NOT NULL AND kind <> 'forgotten'",
+            (event_id(number, low), event_id(number, high)),
+        )
+        held += [row[0] - event_id(number, 0) for row in rows]
+    return held
+
+
+def _drop_folds(store: Store, session: str, number: int) -> None:
+    store.snapshots.drop(number)
+    for child in store.sessions.children(session):
+        _drop_folds(store, child.id, child.n)
+
+
+def _nothing_left(store: Store, number: int) -> bool:
+    row = store.db.execute(
+        "SELECT 1 FROM event WHERE id >= ? AND id < ? AND payload IS NOT NULL AND kind <> 'forgotten'"
+        " LIMIT 1",
+        (event_id(number, 0), event_id(number + 1, 0)),
+    ).fetchone()
+    return row is None
+
+
+def give_back(store: Store) -> None:
+    """Rewrite the database without its free pages, and empty the write-ahead log."""
+    store.db.execute("VACUUM")
+    store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,0 +1,151 @@
+"""The store's master key: in the OS keyring where there is one, in a 0600 file apart from the data elsewhere.
+
+A store has one random 256-bit master key; the database key and the chain key are derived from it. An existing
+store never gets a new key: a lost key is said, not papered over with an empty database.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fazm_memory.errors import KeyUnavailable
+from fazm_memory.private import private_folder, write_private
+
+SERVICE = "Fazm Memory"
+KEY_FILE = "master.key"
+ACCOUNT_FILE = "keyring.account"
+CHECK_FILE = "key.check"
+
+Backend = Literal["keyring", "file"]
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The derived keys, and where their master is kept, for `status` and `doctor` to say."""
+
+    database: str  # 64 hex digits: the raw key SQLCipher takes
+    chain: bytes
+    backend: Backend
+    where: str
+
+
+def load(folder: Path, *, prefer: str = "auto", store_exists: bool) -> Keys:
+    """The keys of the store whose key folder this is; made now if the store is new."""
+    private_folder(folder)
+    if (folder / KEY_FILE).exists():
+        return _derive(folder, _read_file(folder / KEY_FILE), "file", str(folder / KEY_FILE))
+    if (folder / ACCOUNT_FILE).exists():
+        account = (folder / ACCOUNT_FILE).read_text(encoding="utf-8").strip()
+        return _derive(folder, _from_keyring(account), "keyring", f"{_keyring_name()}, account {account}")
+    if store_exists:
+        raise KeyUnavailable(
+            f"the store exists but its key does not: neither {KEY_FILE} nor {ACCOUNT_FILE} is in {folder}",
+            hint="restore that folder from a backup; without the key the store cannot be read by anyone",
+        )
+    return _make(folder, prefer)
+
+
+def _make(folder: Path, prefer: str) -> Keys:
+    master = secrets.token_bytes(32)
+    if prefer != "file":
+        account = f"store {secrets.token_hex(8)}"
+        problem = _to_keyring(account, master)
+        if problem is None:
+            write_private(folder / ACCOUNT_FILE, account.encode())
+            return _derive(folder, master, "keyring", f"{_keyring_name()}, account {account}")
+        if prefer == "keyring":
+            raise KeyUnavailable(
+                f"the configuration asks for the OS keyring, and it cannot be used: {problem}",
+                hint='unlock or install a keyring, or set key = "auto" in config.toml',
+            )
+    write_private(folder / KEY_FILE, master.hex().encode() + b"\n")
+    return _derive(folder, master, "file", str(folder / KEY_FILE))
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        os.chmod(path, 0o600)
+        text = path.read_text(encoding="ascii", errors="replace").strip()
+    except OSError as error:
+        raise KeyUnavailable(
+            f"the key file {path} cannot be read: {error.strerror}", hint="check its owner and permissions"
+        ) from error
+    return _parse(text, str(path))
+
+
+def _parse(text: str, where: str) -> bytes:
+    try:
+        master = bytes.fromhex(text)
+    except ValueError:
+        master = b""
+    if len(master) != 32:  # an empty or short key would be no protection at all
+        raise KeyUnavailable(
+            f"the key in {where} is not 64 hexadecimal digits",
+            hint="restore it from a backup; it was not used",
+        )
+    return master
+
+
+def _derive(folder: Path, master: bytes, backend: Backend, where: str) -> Keys:
+    """The working keys. A fingerprint beside the key tells a wrong key from a damaged database."""
+    check = hmac.digest(master, b"fazm-memory check 1", hashlib.sha256)[:8].hex()
+    path = folder / CHECK_FILE
+    if not path.exists():
+        write_private(path, check.encode())
+    elif not hmac.compare_digest(path.read_text(encoding="ascii", errors="replace").strip(), check):
+        raise KeyUnavailable(
+            f"the key in {where} is not the key this store was made with",
+            hint="put the right key back; nothing was changed",
+        )
+    return Keys(
+        database=hmac.digest(master, b"fazm-memory database 1", hashlib.sha256).hex(),
+        chain=hmac.digest(master, b"fazm-memory chain 1", hashlib.sha256),
+        backend=backend,
+        where=where,
+    )
+
+
+def _keyring_name() -> str:
+    import keyring  # late: it costs a tenth of a second, and a key file needs none of it
+
+    return str(keyring.get_keyring().name)
+
+
+def _from_keyring(account: str) -> bytes:
+    import keyring
+    from keyring.errors import KeyringError
+
+    try:
+        text = keyring.get_password(SERVICE, account)
+    except KeyringError as error:
+        raise KeyUnavailable(
+            f"the OS keyring refused the key: {error}", hint="unlock the keyring, then try again"
+        ) from error
+    if text is None:
+        raise KeyUnavailable(
+            f"the OS keyring has no key for “{SERVICE}”, account “{account}”",
+            hint="restore the keyring item; without it the store cannot be read by anyone",
+        )
+    return _parse(text, "the OS keyring")
+
+
+def _to_keyring(account: str, master: bytes) -> str | None:
+    """Keep the key in the OS keyring and read it back; the reason when that cannot be done."""
+    import keyring
+    from keyring.errors import KeyringError
+
+    backend = keyring.get_keyring()
+    if backend.priority < 1:
+        return f"{backend.name} is not a keyring that keeps secrets"
+    try:
+        keyring.set_password(SERVICE, account, master.hex())
+        kept = keyring.get_password(SERVICE, account)
+    except (KeyringError, OSError, RuntimeError) as error:
+        return str(error) or type(error).__name__
+    return None if kept == master.hex() else "it did not give back what was put in"

@@ -1,0 +1,94 @@
+"""The schema as numbered steps; a store is brought from any shipped version to the present one.
+
+Each step runs in one transaction with the version number it leads to, so a step killed half way has not
+happened. A store from a newer program is refused. Shipped steps are never edited: tests keep every shipped
+schema and migrate it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fazm_memory.errors import StoreNewer
+
+STEP_1 = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE session (
+    n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, agent TEXT NOT NULL, agent_session_id TEXT,
+    title TEXT, workspace TEXT, lifecycle TEXT NOT NULL, parent TEXT, parent_seq INTEGER,
+    background INTEGER NOT NULL DEFAULT 0, opened_at INTEGER NOT NULL, last_at INTEGER NOT NULL,
+    head INTEGER NOT NULL DEFAULT 0, turn INTEGER NOT NULL DEFAULT 0, actions INTEGER NOT NULL DEFAULT 0,
+    failures INTEGER NOT NULL DEFAULT 0, files_modified INTEGER NOT NULL DEFAULT 0,
+    questions INTEGER NOT NULL DEFAULT 0, mac BLOB NOT NULL, indexed INTEGER NOT NULL DEFAULT 0,
+    snapped INTEGER NOT NULL DEFAULT 0, verified INTEGER NOT NULL DEFAULT 0,
+    forgotten INTEGER NOT NULL DEFAULT 0);
+CREATE UNIQUE INDEX session_agent ON session (agent_session_id, agent) WHERE agent_session_id IS NOT NULL;
+CREATE INDEX session_last ON session (last_at);
+CREATE INDEX session_workspace ON session (workspace, last_at);
+CREATE INDEX session_unindexed ON session (n) WHERE indexed < head;
+CREATE TABLE event (
+    id INTEGER PRIMARY KEY, at INTEGER NOT NULL, turn INTEGER NOT NULL, kind TEXT NOT NULL,
+    version INTEGER NOT NULL, actor TEXT NOT NULL, source TEXT NOT NULL, trust TEXT NOT NULL, key TEXT,
+    payload BLOB, digest BLOB NOT NULL, mac BLOB NOT NULL);
+CREATE UNIQUE INDEX event_key ON event (key) WHERE key IS NOT NULL;
+CREATE TABLE turn (
+    session INTEGER NOT NULL, turn INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL,
+    PRIMARY KEY (session, turn)) WITHOUT ROWID;
+CREATE TABLE minute (
+    session INTEGER NOT NULL, minute INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    events INTEGER NOT NULL, failures INTEGER NOT NULL, PRIMARY KEY (session, minute)) WITHOUT ROWID;
+CREATE INDEX minute_all ON minute (minute, session);
+CREATE TABLE rewind (
+    session INTEGER NOT NULL, seq INTEGER NOT NULL, target INTEGER NOT NULL,
+    PRIMARY KEY (session, seq)) WITHOUT ROWID;
+CREATE TABLE failed_call (
+    session INTEGER NOT NULL, hash TEXT NOT NULL, seq INTEGER NOT NULL,
+    PRIMARY KEY (session, hash)) WITHOUT ROWID;
+CREATE TABLE snapshot (
+    session INTEGER NOT NULL, seq INTEGER NOT NULL, fold INTEGER NOT NULL, state BLOB NOT NULL,
+    PRIMARY KEY (session, seq)) WITHOUT ROWID;
+CREATE TABLE cursor (
+    path TEXT PRIMARY KEY, agent TEXT NOT NULL, offset INTEGER NOT NULL, size INTEGER NOT NULL,
+    inode INTEGER, fingerprint TEXT, carry BLOB, updated_at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE VIRTUAL TABLE words USING fts5 (
+    body, event UNINDEXED, content='', contentless_delete=1, contentless_unindexed=1,
+    tokenize="porter unicode61 remove_diacritics 2");
+"""
+
+STEPS: tuple[str, ...] = (STEP_1,)
+SCHEMA_VERSION = len(STEPS)
+
+
+def version_of(execute: Callable[[str], Any]) -> int:
+    return int(execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(execute: Callable[[str], Any]) -> int:
+    """Bring the store to the present schema; the number of steps taken."""
+    found = version_of(execute)
+    if found > SCHEMA_VERSION:
+        raise StoreNewer(
+            f"the store has schema {found}; this program knows up to {SCHEMA_VERSION}",
+            hint="update Fazm Memory; the store was not touched",
+        )
+    taken = 0
+    while found < SCHEMA_VERSION:
+        execute("BEGIN IMMEDIATE")
+        try:
+            found = version_of(execute)  # another process may have been faster
+            if found < SCHEMA_VERSION:
+                for statement in statements(STEPS[found]):
+                    execute(statement)
+                found += 1
+                taken += 1
+                execute(f"PRAGMA user_version = {found}")
+            execute("COMMIT")
+        except BaseException:
+            execute("ROLLBACK")
+            raise
+    return taken
+
+
+def statements(step: str) -> list[str]:
+    return [part.strip() for part in step.split(";") if part.strip()]

@@ -1,0 +1,58 @@
+"""Rows to values and back: how an event lies in its table.
+
+A payload is compact JSON, compressed when that pays; the first byte tells which, so no column is spent on it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import zstandard
+
+from fazm_memory.log.tables import SEQ_MASK
+from fazm_memory.model.events import Event, read_payload
+
+EVENT_COLUMNS = "id, at, turn, kind, version, actor, source, trust, key, payload, digest, mac"
+INSERT_EVENT = f"INSERT INTO event ({EVENT_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+WORTH_COMPRESSING = 1536
+LARGEST_PAYLOAD = 64 << 20
+
+_compressor = zstandard.ZstdCompressor(level=3)
+_decompressor = zstandard.ZstdDecompressor()
+
+
+def pack(payload: bytes) -> bytes:
+    """The bytes as stored. JSON begins with `{`, a compressed frame with its magic."""
+    if len(payload) < WORTH_COMPRESSING:
+        return payload
+    packed = _compressor.compress(payload)
+    return packed if len(packed) < len(payload) else payload
+
+
+def unpack(stored: bytes) -> bytes:
+    if stored[:4] != ZSTD_MAGIC:
+        return bytes(stored)
+    return _decompressor.decompress(stored, max_output_size=LARGEST_PAYLOAD)
+
+
+def to_event(row: tuple[Any, ...], session: str, prev: bytes) -> Event:
+    """The event of a row; its payload is None when it has been forgotten."""
+    id_, at, turn, kind, version, actor, source, trust, _key, stored, digest, mac = row
+    payload = None if stored is None else read_payload(kind, version, json.loads(unpack(stored)))
+    return Event(
+        session=session,
+        seq=id_ & SEQ_MASK,
+        at=at,
+        turn=turn,
+        kind=kind,
+        version=version,
+        actor=actor,
+        source=source,
+        trust=trust,
+        payload=payload,
+        digest=digest.hex(),
+        prev=prev.hex(),
+        mac=mac.hex(),
+    )

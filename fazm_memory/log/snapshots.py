@@ -1,0 +1,93 @@
+"""Cached folds, so that the state at any position costs the events since the last snapshot, not all of them.
+
+Deletable at any time: they are rebuilt from events. A snapshot is used only by the version of the fold that
+made it. Forks and rewinds are resolved here: a position's state is that of the path that leads to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import zstandard
+
+from fazm_memory.errors import NotFound
+from fazm_memory.log.eventlog import EventLog
+from fazm_memory.model.fold import fold, initial, interrupted
+from fazm_memory.model.state import FOLD_VERSION, SessionState, from_snapshot, to_snapshot
+
+SPACING = 1000
+
+_compressor = zstandard.ZstdCompressor(level=3)
+_decompressor = zstandard.ZstdDecompressor()
+
+
+class Snapshots:
+    def __init__(self, log: EventLog) -> None:
+        self.log = log
+        self.db = log.db
+
+    def state_at(self, number: int, session: str, at: int) -> SessionState:
+        """The state after the first `at` events of the session."""
+        seq, state = self._nearest(number, session, at)
+        rewound = self.db.execute(
+            "SELECT seq, target FROM rewind WHERE session=? AND seq < ? ORDER BY seq DESC LIMIT 1",
+            (number, at),
+        ).fetchone()
+        if rewound is not None and rewound[0] >= seq:
+            seq, state = rewound[0], self.state_at(number, session, rewound[1])
+        return fold(state, self.log.slice(number, session, seq, at))
+
+    def _nearest(self, number: int, session: str, at: int) -> tuple[int, SessionState]:
+        row = self.db.execute(
+            "SELECT seq, state FROM snapshot WHERE session=? AND seq <= ? AND fold=?"
+            " ORDER BY seq DESC LIMIT 1",
+            (number, at, FOLD_VERSION),
+        ).fetchone()
+        if row is not None:
+            return row[0], from_snapshot(_decompressor.decompress(row[1]))
+        return 0, self._beginning(number, session)
+
+    def _beginning(self, number: int, session: str) -> SessionState:
+        """Nothing, or for a fork where its parent stood."""
+        parent, position = self.db.execute(
+            "SELECT parent, parent_seq FROM session WHERE n=?", (number,)
+        ).fetchone()
+        if parent is None or position is None:
+            return initial(session)
+        found = self.db.execute("SELECT n, id FROM session WHERE id=?", (parent,)).fetchone()
+        if found is None:
+            raise NotFound(
+                f"session {session[:8]} was forked from {parent[:8]}, which is not in this store",
+                hint="import the bundle that holds the parent",
+            )
+        past = interrupted(self.state_at(found[0], found[1], position))
+        return replace(past, session=session, at=0, lifecycle="open")
+
+    def catch_up(self, number: int, session: str, head: int, snapped: int) -> int:
+        """Keep a snapshot every SPACING events up to the head; the last position kept. In a transaction."""
+        at = snapped
+        if head - at < SPACING:
+            return at
+        state = self.state_at(number, session, at)
+        while head - at >= SPACING:
+            rewinds = self.db.execute(
+                "SELECT 1 FROM rewind WHERE session=? AND seq >= ? AND seq < ?", (number, at, at + SPACING)
+            ).fetchone()
+            at += SPACING
+            if rewinds is not None:
+                state = self.state_at(number, session, at)
+            else:
+                state = fold(state, self.log.slice(number, session, at - SPACING, at))
+            self.db.execute(
+                "INSERT OR REPLACE INTO snapshot VALUES (?,?,?,?)",
+                (number, at, FOLD_VERSION, _compressor.compress(to_snapshot(state))),
+            )
+        self.db.execute("UPDATE session SET snapped=? WHERE n=?", (at, number))
+        return at
+
+    def drop(self, number: int | None = None) -> None:
+        """Forget the cache of one session, or of all. In a transaction."""
+        where, values = ("", ()) if number is None else (" WHERE session=?", (number,))
+        self.db.execute(f"DELETE FROM snapshot{where}", values)
+        where = "" if number is None else " WHERE n=?"
+        self.db.execute(f"UPDATE session SET snapped=0{where}", values)

@@ -1,0 +1,94 @@
+"""The words of an event: what full-text search may find it by.
+
+Only scrubbed text gets here, since only scrubbed text is in the log. Identifiers are also split into their
+words, so that `parseInvoiceDate` is found by "invoice".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fazm_memory.model.events import Event
+
+CAMEL = re.compile(r"[a-z0-9][A-Z]")
+HUMPS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*")
+MOST = 4000  # characters of one event; a long output says nothing new after that
+OUTPUT = 2000
+
+
+def words_of(event: Event) -> str:
+    """The text an event is indexed by; empty when there is nothing to find it by."""
+    payload = event.payload
+    if payload is None:
+        return ""
+    told = TOLD.get(event.kind)
+    if told is None:
+        return ""
+    text = " ".join(part for part in told(payload) if part)[:MOST]
+    if CAMEL.search(text):
+        extra = [hump for word in IDENTIFIER.findall(text) for hump in HUMPS.findall(word)]
+        text = f"{text} {' '.join(extra)}"
+    return text
+
+
+def flat(value: Any, room: int = MOST) -> Iterator[str]:
+    """Every text inside a JSON value, in order, until the room is used up; never recursive."""
+    stack = [value]
+    while stack and room > 0:
+        one = stack.pop()
+        if isinstance(one, str):
+            yield one[:room]
+            room -= len(one)
+        elif isinstance(one, Mapping):
+            for key, inner in reversed(list(one.items())[:200]):
+                stack.append(inner)
+                if not isinstance(inner, str):
+                    stack.append(str(key))
+        elif isinstance(one, (list, tuple)):
+            stack.extend(reversed(one[:200]))
+        elif isinstance(one, (int, float)) and not isinstance(one, bool):
+            yield str(one)
+            room -= 8
+
+
+def _action(p: Any) -> Iterator[str | None]:
+    yield p.tool
+    yield from flat(p.input)
+    yield p.error
+    yield p.output_summary
+    for touch in p.files[:50]:
+        yield touch.path
+        yield touch.origin
+    yield from flat(p.output, OUTPUT)
+
+
+def _decision(p: Any) -> Iterator[str | None]:
+    yield p.what
+    yield p.why
+    yield from p.alternatives
+
+
+def _fact(p: Any) -> Iterator[str | None]:
+    yield p.key
+    yield from flat(p.value)
+
+
+TOLD: dict[str, Any] = {
+    "session.open": lambda p: (p.title, p.workspace, p.agent),
+    "session.title": lambda p: (p.title,),
+    "prompt": lambda p: (p.text,),
+    "message": lambda p: (p.text,),
+    "action": _action,
+    "decision": _decision,
+    "fact": _fact,
+    "pending": lambda p: (p.what,),
+    "file": lambda p: (p.change, p.path, p.origin),
+    "evicted": lambda p: (p.summary, *p.keys[:50]),
+    "handoff": lambda p: (p.note,),
+    "handoff.answer": lambda p: flat(p.answer),
+    "app": lambda p: (p.app, p.title, p.document),
+    "gap": lambda p: (p.what, p.note),
+}

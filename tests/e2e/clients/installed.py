@@ -1,0 +1,59 @@
+"""Where the pinned clients are, and a plain complaint when they are not: never a silent skip."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+INSTALL = "tests/e2e/clients/install"
+
+_MACHINE = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
+
+
+class ClientMissing(Exception):
+    """A client is absent or is not the pinned version."""
+
+
+def pinned_version(package: str) -> str:
+    pins: dict[str, str] = _json(HERE / "package.json")["dependencies"]
+    return pins[package]
+
+
+def claude_binary() -> Path:
+    """The native program itself: the npm wrapper would only add Node to what is under test."""
+    _check("@anthropic-ai/claude-code")
+    return _program(HERE / f"node_modules/@anthropic-ai/claude-code-{_platform()}", "claude")
+
+
+def codex_binary() -> Path:
+    _check("@openai/codex")
+    return _program(HERE / f"node_modules/@openai/codex-{_platform()}", "vendor/*/bin/codex")
+
+
+def _check(package: str) -> None:
+    manifest = HERE / "node_modules" / package / "package.json"
+    found = _json(manifest)["version"] if manifest.exists() else "nothing"
+    wanted = pinned_version(package)
+    if found != wanted:
+        raise ClientMissing(f"{package} {wanted} is needed, {found} is installed. Run: {INSTALL}")
+
+
+def _program(folder: Path, pattern: str) -> Path:
+    programs = list(folder.glob(pattern))
+    if len(programs) != 1:
+        raise ClientMissing(f"no program {pattern} for this platform in {folder}. Run: {INSTALL}")
+    return programs[0]
+
+
+def _platform() -> str:
+    system = {"linux": "linux", "darwin": "darwin"}.get(sys.platform, sys.platform)
+    machine = platform.machine().lower()
+    return f"{system}-{_MACHINE.get(machine, machine)}"
+
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text())

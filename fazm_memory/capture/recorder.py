@@ -26,7 +26,6 @@ from fazm_memory.model.trust import admit, ceiling, default_actor
 SUMMARY = 200
 # Doors through which we watch rather than are told: what they saw has happened, whatever the lifecycle says.
 WATCHED = frozenset({"hook", "transcript", "import", "files", "desktop"})
-PATH_FIELDS = ("path", "from", "folder", "workspace")
 
 
 @dataclass(frozen=True)
@@ -62,6 +61,8 @@ class Recorder:
             return Appended(head.id, 0, duplicate=True)
         if draft.kind == "action":
             typed = self._linked(writer, head, typed)
+        elif draft.kind == "file":
+            typed = _placed(typed, head.workspace)
         entry = Entry(
             kind=draft.kind,
             payload=typed,
@@ -110,14 +111,7 @@ class Recorder:
     def _linked(self, writer: Writer, head: SessionHead, action: Action) -> Action:
         """The action with its hash, what it is a retry of, and paths that stand on their own."""
         made = input_hash(action.tool, action.input)
-        files = tuple(
-            replace(
-                touch,
-                path=_absolute(touch.path, head.workspace),
-                origin=None if touch.origin is None else _absolute(touch.origin, head.workspace),
-            )
-            for touch in action.files
-        )
+        files = tuple(_placed(touch, head.workspace) for touch in action.files)
         return replace(
             action,
             input_hash=made,
@@ -176,6 +170,12 @@ def _call_key(draft: Draft, head: SessionHead, typed: Any) -> str | None:
     if call is None or draft.kind not in ("action", "action.start"):
         return None
     return f"{head.id}:call:{call}{':start' if draft.kind == 'action.start' else ''}"
+
+
+def _placed(touch: Any, workspace: str | None) -> Any:
+    """A touched file with paths that stand on their own."""
+    origin = None if touch.origin is None else _absolute(touch.origin, workspace)
+    return replace(touch, path=_absolute(touch.path, workspace), origin=origin)
 
 
 def _absolute(path: str, workspace: str | None) -> str:

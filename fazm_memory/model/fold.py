@@ -294,3 +294,16 @@ def interrupted(state: SessionState) -> SessionState:
             "mended_by": None,
         }
     return replace(state, running={}, errors=errors)
+
+
+def delta(event: Event) -> dict[str, Any]:
+    """What this one event adds to a state: the `delta` of the commit log."""
+    made = fold(initial(event.session), [event])
+    told: dict[str, Any] = {}
+    if made.files_modified:
+        told["files_modified"] = [entry.to_json() for entry in made.files_modified.values()]
+    for name in ("tools_used", "files_read", "errors", "facts", "decisions_made", "pending_actions"):
+        table = getattr(made, name)
+        if table:
+            told[name] = list(table)
+    return told

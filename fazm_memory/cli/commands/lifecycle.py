@@ -1,0 +1,66 @@
+"""The verbs of a session's life: open, pause, resume, close, archive."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from fazm_memory.cli.main import memory_of
+from fazm_memory.cli.output import emit_json, say
+
+
+def open_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--agent", default="unknown", help="which agent works in it")
+    parser.add_argument("--key", help="the agent's own name for the session")
+    parser.add_argument("--workspace", metavar="DIR", help="the folder it works in (default: here)")
+    parser.add_argument("--title", help="what it is about")
+
+
+def open_command(chosen: argparse.Namespace) -> int:
+    workspace = os.path.abspath(chosen.workspace or os.getcwd())
+    session = memory_of(chosen).open_session(
+        chosen.agent, key=chosen.key, workspace=workspace, title=chosen.title
+    )
+    return _told(chosen, session)
+
+
+def _move_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="a session's id, or the beginning of it")
+    parser.add_argument("--reason", help="why, for whoever reads the log")
+
+
+pause_arguments = resume_arguments = close_arguments = _move_arguments
+
+
+def archive_arguments(parser: argparse.ArgumentParser) -> None:
+    _move_arguments(parser)
+    parser.add_argument("--undo", action="store_true", help="bring an archived session back as closed")
+
+
+def pause_command(chosen: argparse.Namespace) -> int:
+    return _move(chosen, "pause")
+
+
+def resume_command(chosen: argparse.Namespace) -> int:
+    return _move(chosen, "resume")
+
+
+def close_command(chosen: argparse.Namespace) -> int:
+    return _move(chosen, "close")
+
+
+def archive_command(chosen: argparse.Namespace) -> int:
+    return _move(chosen, "restore" if chosen.undo else "archive")
+
+
+def _move(chosen: argparse.Namespace, move: str) -> int:
+    return _told(chosen, memory_of(chosen).move(chosen.id, move, reason=chosen.reason))
+
+
+def _told(chosen: argparse.Namespace, session: dict[str, Any]) -> int:
+    if chosen.json:
+        emit_json(session)
+    else:
+        say(f"{session['id']} is {session['lifecycle']}")
+    return 0

@@ -1,0 +1,206 @@
+"""Reading: sessions, show, events, state, diff, search."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from fazm_memory.cli.main import memory_of
+from fazm_memory.cli.output import emit_json, one_line, paint, plural, say, table, when
+
+
+def sessions_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--limit", type=int, default=20, metavar="N", help="how many (default 20)")
+    parser.add_argument("--agent", help="only of this agent")
+    parser.add_argument("--workspace", metavar="DIR", help="only in this folder")
+    parser.add_argument("--lifecycle", help="open, active, paused, resumed, closed or archived")
+    parser.add_argument("--all", action="store_true", help="background sessions too")
+
+
+def sessions_command(chosen: argparse.Namespace) -> int:
+    memory = memory_of(chosen)
+    rows = memory.sessions(
+        limit=chosen.limit,
+        agent=chosen.agent,
+        workspace=chosen.workspace,
+        lifecycle=chosen.lifecycle,
+        background=chosen.all,
+    )
+    if chosen.json:
+        emit_json(rows)
+        return 0
+    if not rows:
+        say("no sessions yet")
+        return 0
+    table(
+        [
+            (row["id"][:8], row["lifecycle"], row["agent"], when(row["last_at"], memory.now()),
+             f"{row['actions']:,}", f"{row['failures']:,}", row["title"] or "", row["workspace"] or "")
+            for row in rows
+        ],
+        ("id", "state", "agent", "last", "actions", "failed", "title", "workspace"),
+    )  # fmt: skip
+    return 0
+
+
+def _id(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="a session's id, or the beginning of it")
+
+
+def show_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser)
+
+
+def show_command(chosen: argparse.Namespace) -> int:
+    memory = memory_of(chosen)
+    session, state = memory.session(chosen.id), memory.state(chosen.id)
+    if chosen.json:
+        emit_json({"session": session, "state": state})
+        return 0
+    now = memory.now()
+    say(paint(session["title"] or "(no title)", "bold"))
+    say(f"{session['id']}  {session['lifecycle']}  {session['agent']}  {session['workspace'] or ''}")
+    say(f"opened {when(session['opened_at'], now)}, last {when(session['last_at'], now)};"
+        f" {plural(session['turns'], 'turn')}, {plural(session['actions'], 'action')},"
+        f" {session['failures']} failed")  # fmt: skip
+    if session["parent"]:
+        say(f"forked from {session['parent'][:8]} at {session['parent_seq']}")
+    _section("decisions", [f"{one['what']}" + (f" — {one['why']}" if one["why"] else "")
+                           for one in state["decisions_made"]])  # fmt: skip
+    _section("files", [_file(one) for one in state["files_modified"]])
+    _section("failed", [f"@{one['seq']} {one['tool'] or ''}: {one['outcome']} {one['error'] or ''}"
+                        + (f" (mended at {one['mended_by']})" if one["mended_by"] is not None else "")
+                        for one in state["errors"]])  # fmt: skip
+    _section("open", [f"{one['id']}: {one['what']}" for one in state["pending_actions"]])
+    _section("facts", [f"{key} = {one['value']}" for key, one in state["facts"].items()])
+    _section("out of the model's sight", state["evicted_keys"])
+    return 0
+
+
+def _section(title: str, lines: list[str], most: int = 15) -> None:
+    if not lines:
+        return
+    say(f"\n{paint(title, 'dim')}")
+    for line in lines[-most:]:
+        say(f"  {one_line(line)[:200]}")
+    if len(lines) > most:
+        say(paint(f"  and {len(lines) - most} more: --json has them", "dim"))
+
+
+def _file(entry: dict[str, Any]) -> str:
+    came = f" (from {entry['from']})" if entry["from"] else ""
+    return f"{entry['change']} {entry['path']}{came} by {entry['by']}"
+
+
+def events_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser)
+    parser.add_argument("--from", dest="start", type=int, default=0, metavar="N", help="from this position")
+    parser.add_argument(
+        "--to", dest="stop", type=int, metavar="M", help="up to, not including, this position"
+    )
+    parser.add_argument("--kind", metavar="K", help="only this kind, such as action or decision")
+
+
+def events_command(chosen: argparse.Namespace) -> int:
+    memory = memory_of(chosen)
+    events = memory.events(chosen.id, start=chosen.start, stop=chosen.stop, kind=chosen.kind)
+    if chosen.json:
+        emit_json(list(events))
+        return 0
+    for event in events:
+        say(f"{event['seq']:>6}  {when(event['at'], memory.now())}  turn {event['turn']:<3} {told(event)}")
+    return 0
+
+
+def told(event: dict[str, Any]) -> str:
+    """An event on one line."""
+    payload = event["payload"]
+    if payload is None:
+        return f"{event['kind']} (forgotten)"
+    if event["kind"] == "action":
+        mark = (
+            "" if event["outcome"] == "ok" else paint(f" {event['outcome']}: {event['error'] or ''}", "red")
+        )
+        retry = f" (retry of {event['retry_of']})" if event["retry_of"] is not None else ""
+        return one_line(f"{event['tool']} {event['output_summary'] or ''}")[:160] + mark + retry
+    values = [str(value) for value in payload.values() if isinstance(value, (str, int))]
+    return one_line(f"{event['kind']} {' · '.join(values)}")[:200]
+
+
+def state_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser)
+    parser.add_argument("--at", type=int, metavar="N", help="after the first N events, instead of now")
+
+
+def state_command(chosen: argparse.Namespace) -> int:
+    state = memory_of(chosen).state(chosen.id, at=chosen.at)
+    if chosen.json:
+        emit_json(state)
+        return 0
+    for key, value in state.items():
+        if value in (None, [], {}):
+            continue
+        if isinstance(value, list):
+            say(f"{key}: {len(value)}")
+            for one in value[-10:]:
+                say(f"  {one_line(_entry(one))[:200]}")
+        elif isinstance(value, dict):
+            say(f"{key}: " + ", ".join(f"{name} {_entry(one)}" for name, one in list(value.items())[:20]))
+        else:
+            say(f"{key}: {value}")
+    return 0
+
+
+def _entry(one: Any) -> str:
+    if not isinstance(one, dict):
+        return str(one)
+    return "  ".join(f"{key}={value}" for key, value in one.items() if value not in (None, [], {}))
+
+
+def diff_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser)
+    parser.add_argument("first", type=int, metavar="A", help="a position, or a turn with --turns")
+    parser.add_argument("second", type=int, metavar="B")
+    parser.add_argument("--turns", action="store_true", help="A and B are turns")
+
+
+def diff_command(chosen: argparse.Namespace) -> int:
+    made = memory_of(chosen).diff(chosen.id, chosen.first, chosen.second, turns=chosen.turns)
+    if chosen.json:
+        emit_json(made)
+        return 0
+    say(f"from position {made['from']} to {made['to']}")
+    for sign, name, colour in (("+", "added", "green"), ("-", "removed", "red"), ("~", "changed", "yellow")):
+        for key, value in made[name].items():
+            say(paint(f"{sign} {key}", colour))
+            rows = value if isinstance(value, list) else [
+                f"{one}: {_entry(row)}" for one, row in value.items()
+            ] if isinstance(value, dict) else [value]  # fmt: skip
+            for one in rows[:20]:
+                say(f"    {one_line(_entry(one))[:200]}")
+    if made["because"]:
+        say(paint("because", "dim"))
+    for cause in made["because"]:
+        say(f"  @{cause.get('seq', '')} {cause['kind']}: {one_line(cause.get('what', cause.get('counts')))[:120]}"
+            + (f" — {one_line(cause['why'])[:120]}" if cause.get("why") else ""))  # fmt: skip
+    return 0
+
+
+def search_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", nargs="+", metavar="QUERY", help='words, or an "exact phrase"')
+    parser.add_argument("--limit", type=int, default=10, metavar="N", help="how many (default 10)")
+
+
+def search_command(chosen: argparse.Namespace) -> int:
+    memory = memory_of(chosen)
+    hits = memory.search(" ".join(chosen.query), limit=chosen.limit)
+    if chosen.json:
+        emit_json(hits)
+        return 0
+    for hit in hits:
+        place = paint(f"{hit['session'][:8]}@{hit['seq']}", "bold")
+        say(f"{place}  {when(hit['at'], memory.now())}  {hit['kind']}  {hit['title'] or ''}")
+        say(f"    {hit['snippet']}")
+    if not hits:
+        say("nothing found")
+    return 0

@@ -1,0 +1,85 @@
+"""`fazm-memory record`: JSON lines in, an answer per line out.
+
+The lines that have come are committed together, and answered only when they are durable.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from fazm_memory.capture.draft import Draft
+from fazm_memory.capture.lines import LineReader, line_to_draft
+from fazm_memory.cli.main import memory_of
+from fazm_memory.cli.output import emit_line
+from fazm_memory.errors import FazmMemoryError, InvalidInput
+
+EXAMPLE = """\
+Each line is one JSON object, for example
+  {"type":"session.open","session":"tidy-1","agent":"fazm","workspace":"/Users/dana/Downloads"}
+  {"type":"prompt","session":"tidy-1","text":"Rename the invoices"}
+  {"type":"action","session":"tidy-1","tool":"Bash","input":{"command":"mv a.pdf b.pdf"},
+   "files":[{"path":"b.pdf","change":"renamed","from":"a.pdf"}]}          (on one line)
+  {"type":"decision","session":"tidy-1","what":"ISO dates first","why":"they sort"}
+  {"type":"session.close","session":"tidy-1"}
+docs/record.md has every type and field."""
+
+
+def record_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EXAMPLE
+
+
+def record_command(chosen: argparse.Namespace) -> int:
+    memory = memory_of(chosen)
+    number = 0
+    refused = 0
+    for lines in LineReader(sys.stdin.fileno(), memory.config.line_cap).batches():
+        answers = _take(memory, lines, number)
+        number += len(lines)
+        for answer in answers:
+            refused += not answer["ok"]
+            emit_line(answer)
+        sys.stdout.flush()
+    return InvalidInput.exit_code if refused else 0
+
+
+def _take(memory: Any, lines: list[bytes | None], before: int) -> list[dict[str, Any]]:
+    """Answers to a batch, in order. What cannot be read is refused; what can is recorded together."""
+    drafts: list[tuple[int, Draft]] = []
+    answers: dict[int, dict[str, Any]] = {}
+    for number, line in enumerate(lines, before + 1):
+        if line is not None and not line.strip():
+            continue
+        try:
+            if line is None:
+                cap = memory.config.line_cap
+                raise InvalidInput(
+                    f"the line is longer than {cap:,} bytes", hint="split it, or raise line_cap"
+                )
+            drafts.append((number, line_to_draft(line)))
+        except FazmMemoryError as error:
+            answers[number] = refusal(error, number)
+    if drafts:
+        try:
+            results = memory.record([draft for _, draft in drafts])
+        except FazmMemoryError as error:
+            answers |= {number: refusal(error, number) for number, _ in drafts}
+        else:
+            for (number, _), result in zip(drafts, results, strict=True):
+                if result.appended is None:
+                    answers[number] = refusal(result.error, number)
+                    continue
+                told = {
+                    "ok": True,
+                    "line": number,
+                    "session": result.appended.session,
+                    "seq": result.appended.seq,
+                }
+                answers[number] = told | ({"duplicate": True} if result.appended.duplicate else {})
+    return [answers[number] for number in sorted(answers)]
+
+
+def refusal(error: FazmMemoryError, number: int) -> dict[str, Any]:
+    return {"ok": False, **error.to_json(), "line": number}

@@ -1,0 +1,45 @@
+"""`fazm-memory`: is it recording, what came in last, how much is there."""
+
+from __future__ import annotations
+
+import argparse
+
+from fazm_memory.cli.main import memory_of
+from fazm_memory.cli.output import emit_json, paint, plural, say, size, when
+
+
+def status_arguments(parser: argparse.ArgumentParser) -> None:
+    """Nothing to choose."""
+
+
+def status_command(chosen: argparse.Namespace) -> int:
+    memory = memory_of(chosen)
+    status = memory.status()
+    if chosen.json:
+        emit_json(status)
+        return 0
+    now = memory.now()
+    if status["recording"]:
+        say(paint("● Recording", "green"))
+    else:
+        until = (
+            f"until {when(status['paused_until'], now)}" if status["paused_until"] else "until you resume it"
+        )
+        say(paint(f"◌ Recording is paused {until}", "yellow") + " (`fazm-memory recording resume` goes on)")
+    say(
+        f"  {plural(status['sessions'], 'session')}, {plural(status['events'], 'event')}, {size(status['bytes'])}"
+    )
+    for source, last in status["sources"].items():
+        say(f"  last from {source}: {when(last['at'], now)}, session {last['session'][:8]}")
+    if not status["sources"]:
+        say("  nothing has been recorded yet: see `fazm-memory record --help`")
+    for row in status["open_questions"]:
+        say(paint(f"  {row['id'][:8]} waits for your answer: {row['title'] or row['agent']}", "yellow"))
+    say(f"  store: {status['home']}, encrypted; {_key(status['key'])}")
+    return 0
+
+
+def _key(key: dict[str, str]) -> str:
+    if key["backend"] == "keyring":
+        return f"its key is in {key['where']}"
+    return f"no OS keyring here, so its key is a file that only you can read: {key['where']}"

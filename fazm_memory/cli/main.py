@@ -1,0 +1,136 @@
+"""The command line's front door: finds the command, loads only that, and turns errors into words.
+
+Commands are a table of names; a command's module is imported when it is called, so that `--help` and
+`--version` load neither the database nor any server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from fazm_memory import __version__
+from fazm_memory.errors import FazmMemoryError
+
+# name: (module under cli.commands, one line of help). The module has `<name>_arguments` and `<name>`.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "status": ("status", "recording or not and why, last event per source, sessions, size"),
+    "record": ("record", "take JSON lines on stdin from any agent; answers a line per line"),
+    "sessions": ("reading", "the sessions, latest first"),
+    "show": ("reading", "one session: what was asked, done, decided, and what is open"),
+    "events": ("reading", "a slice of a session's events"),
+    "state": ("reading", "the typed state of a session, now or at a position"),
+    "diff": ("reading", "what changed between two positions or turns, and why"),
+    "search": ("reading", "find what was done, said or decided"),
+    "open": ("lifecycle", "open a session"),
+    "pause": ("lifecycle", "put a session aside"),
+    "resume": ("lifecycle", "take a session up again"),
+    "close": ("lifecycle", "close a session"),
+    "archive": ("lifecycle", "archive a closed session; --undo brings it back"),
+    "recording": ("recording", "pause, resume or show recording"),
+    "forget": ("forgetting", "forget a session, a time, or what matches"),
+    "verify": ("integrity", "check the log against its chain"),
+    "recover": ("integrity", "set a damaged store aside and save all that verifies"),
+    "doctor": ("doctor", "prove that it works here"),
+    "bench": ("bench", "measure it against floors taken in the same run"),
+    "completion": ("completion", "print the completion script of your shell"),
+}
+DEFAULT = "status"
+
+
+def parser_for(name: str, parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], int]:
+    """Give the parser a command's arguments; the function that runs it."""
+    module = import_module(f"fazm_memory.cli.commands.{COMMANDS[name][0]}")
+    getattr(module, f"{name}_arguments")(parser)
+    run: Callable[[argparse.Namespace], int] = getattr(module, f"{name}_command")
+    return run
+
+
+def common_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print data as JSON")
+    parser.add_argument("--now", metavar="TIME", help="go by this time instead of the clock (ISO 8601)")
+
+
+def usage() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {text}" for name, (_, text) in COMMANDS.items()]
+    return (
+        "usage: fazm-memory [COMMAND] [OPTIONS]\n\n"
+        "The memory of a desktop agent: what it did, where, how and why.\n"
+        "Without a command it prints the status.\n\ncommands:\n"
+        + "\n".join(lines)
+        + "\n\n`fazm-memory COMMAND --help` tells more. Everywhere: --json for data, --now TIME for a fixed clock.\n"
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code says what kind of trouble there was, if any."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments and arguments[0] in ("-h", "--help", "help"):
+        sys.stdout.write(usage())
+        return 0
+    if arguments and arguments[0] in ("-V", "--version"):
+        print(f"fazm-memory {__version__}")
+        return 0
+    name = arguments.pop(0) if arguments and not arguments[0].startswith("-") else DEFAULT
+    if name not in COMMANDS:
+        sys.stderr.write(f"fazm-memory: there is no command {name[:40]!r}\n{_close(name)}")
+        return 2
+    parser = argparse.ArgumentParser(prog=f"fazm-memory {name}", description=COMMANDS[name][1])
+    run = parser_for(name, parser)
+    common_arguments(parser)
+    chosen = parser.parse_args(arguments)
+    return guarded(run, chosen)
+
+
+def guarded(run: Callable[[argparse.Namespace], int], chosen: argparse.Namespace) -> int:
+    """The command, with what can go wrong told in one place."""
+    try:
+        code = run(chosen)
+        sys.stdout.flush()
+        return code
+    except FazmMemoryError as error:
+        show_error(error, as_json=chosen.json)
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`): nothing is left to say, and nobody to say it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except KeyboardInterrupt:
+        sys.stderr.write("\nstopped; what was acknowledged is kept\n")
+        return 130
+
+
+def show_error(error: FazmMemoryError, *, as_json: bool) -> None:
+    from fazm_memory.cli.output import emit_json
+
+    if as_json:
+        emit_json({"ok": False, **error.to_json()})
+    sys.stderr.write(f"{error.title}: {error.message}\n")
+    if error.hint:
+        sys.stderr.write(f"hint: {error.hint}\n")
+
+
+def _close(name: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, COMMANDS, n=1)
+    told = f"did you mean `fazm-memory {near[0]}`? " if near else ""
+    return f"hint: {told}`fazm-memory --help` lists the commands\n"
+
+
+def memory_of(chosen: argparse.Namespace) -> Any:
+    """The façade for this run: configuration from the environment, the clock from --now or the machine."""
+    from fazm_memory import config
+    from fazm_memory.cli.output import clock
+    from fazm_memory.memory import Memory
+
+    return Memory(config.load(), clock(chosen.now))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""How the command line speaks: data to stdout, talk to stderr, and nothing fancy where no person looks."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from fazm_memory.errors import InvalidInput
+from fazm_memory.model.clock import TimeError, moment, parse
+
+COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34"}
+
+
+def emit_json(value: Any) -> None:
+    """One JSON document on stdout, readable by people too."""
+    json.dump(value, sys.stdout, ensure_ascii=False, indent=2)
+    sys.stdout.write("\n")
+
+
+def emit_line(value: Any) -> None:
+    """One JSON value on one line, at once: for protocols of a line per line."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+def say(text: str = "") -> None:
+    """Text for people on stdout: it may hold recorded text, so control characters are shown, not obeyed."""
+    sys.stdout.write(plain(text) + "\n")
+
+
+def talk(text: str) -> None:
+    """Something about the run itself, on stderr."""
+    sys.stderr.write(plain(text) + "\n")
+
+
+def plain(text: str) -> str:
+    """Text that cannot move the cursor or break the encoding of the terminal."""
+    safe = "".join(char if char >= " " or char in "\n\t\x1b" else "�" for char in text)
+    encoding = sys.stdout.encoding or "utf-8"
+    return safe.encode(encoding, "replace").decode(encoding)
+
+
+def paint(text: str, colour: str, *, stream: Any = None) -> str:
+    """Coloured for a person at a terminal; as it is for anybody else."""
+    stream = stream or sys.stdout
+    if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    return f"\x1b[{COLOURS[colour]}m{text}\x1b[0m"
+
+
+def table(rows: Iterable[Sequence[str]], header: Sequence[str]) -> None:
+    """Columns as wide as they need to be, the last one cut at the edge of the terminal."""
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    widths = [max(len(row[n]) for row in [list(header), *cells]) for n in range(len(header))]
+    room = 200
+    if sys.stdout.isatty():
+        room = max(40, os.get_terminal_size().columns)
+    for number, row in enumerate([list(header), *cells]):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        cut = line if len(line) <= room else line[: room - 1] + "…"
+        say(paint(cut, "dim") if number == 0 else cut)
+
+
+def one_line(text: object) -> str:
+    return " ".join(str(text).split())
+
+
+def when(text: str, now: int) -> str:
+    """A moment as a person would say it: the time today, else the day."""
+    read, today = datetime.fromisoformat(text), moment(now)
+    local = read.astimezone(today.tzinfo)
+    if local.date() == today.date():
+        return f"today {local:%H:%M}"
+    if (today.date() - local.date()).days == 1:
+        return f"yesterday {local:%H:%M}"
+    return f"{local:%Y-%m-%d %H:%M}"
+
+
+def size(count: int) -> str:
+    value = float(count)
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if value < 1000 or unit == "GB":
+            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
+        value /= 1000
+    raise AssertionError("unreachable")
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def clock(fixed: str | None) -> Callable[[], int]:
+    """The machine's clock, or the moment given with --now."""
+    if fixed is None:
+        return lambda: time.time_ns() // 1000
+    at = moment_argument(fixed)
+    return lambda: at
+
+
+def moment_argument(text: str) -> int:
+    try:
+        return parse(text)
+    except TimeError as error:
+        raise InvalidInput(str(error)) from None
+
+
+class Progress:
+    """A bar on stderr for long work; silent where no person looks."""
+
+    def __init__(self, what: str, total: int | None = None) -> None:
+        self.what, self.total, self.shown = what, total, 0.0
+        self.alive = sys.stderr.isatty()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def at(self, done: int) -> None:
+        if not self.alive or time.monotonic() - self.shown < 0.1:
+            return
+        self.shown = time.monotonic()
+        if self.total:
+            filled = min(20, 20 * done // self.total)
+            bar = "█" * filled + "░" * (20 - filled)
+            sys.stderr.write(f"\r{self.what} {bar} {done:,}/{self.total:,}\x1b[K")
+        else:
+            sys.stderr.write(f"\r{self.what} {done:,}\x1b[K")
+        sys.stderr.flush()
+
+    def __exit__(self, *_: object) -> None:
+        if self.alive and self.shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

@@ -1,0 +1,323 @@
+"""The verbs: the one façade that every surface calls.
+
+Opening it costs nothing; the store is opened when a verb first needs it. It returns values of the model or
+plain JSON-ready mappings as `docs/contract` promises them, and raises only `FazmMemoryError`.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+from fazm_memory.capture import recording
+from fazm_memory.capture.draft import Draft
+from fazm_memory.capture.recorder import Recorded, Recorder
+from fazm_memory.capture.recording import Pause
+from fazm_memory.capture.scrub import PatternError, Scrubber, UserPattern
+from fazm_memory.config import Config
+from fazm_memory.errors import ConfigError, InvalidInput, NotFound, RecordingPaused
+from fazm_memory.log import verify as verification
+from fazm_memory.log.forget import forget_events
+from fazm_memory.log.sessions import SessionRow
+from fazm_memory.log.store import Store
+from fazm_memory.log.words import words_of
+from fazm_memory.model import codec, diff
+from fazm_memory.model.clock import iso
+from fazm_memory.model.events import Event
+from fazm_memory.model.fold import delta
+from fazm_memory.model.state import SessionState
+from fazm_memory.model.state import to_json as state_json
+
+COMPANION = "companion"
+COMPANION_AGENT = "fazm-memory"
+
+
+class Memory:
+    """What Fazm Memory can do, for one user on one machine."""
+
+    def __init__(self, config: Config, now: Callable[[], int]) -> None:
+        self.config = config
+        self.now = now
+
+    # -- the store ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def store(self) -> Store:
+        return Store(self.config.home, key=self.config.key)
+
+    @cached_property
+    def recorder(self) -> Recorder:
+        try:
+            patterns = [UserPattern(one.name, one.regex) for one in self.config.redact]
+            scrubber = Scrubber(patterns, text_cap=self.config.text_cap)
+        except PatternError as error:
+            raise ConfigError(str(error), hint="mend the [[redact]] pattern in config.toml") from error
+        return Recorder(self.store, scrubber, self.now)
+
+    def close(self) -> None:
+        if "store" in self.__dict__:
+            self.store.close()
+            del self.__dict__["store"]
+            self.__dict__.pop("recorder", None)
+
+    # -- writing -----------------------------------------------------------------------------------------
+
+    def record(self, drafts: Sequence[Draft]) -> list[Recorded]:
+        """Record what a source tells. While recording is paused nothing is, and the caller is told."""
+        self._check_recording()
+        return self.recorder.record(drafts)
+
+    def tell(self, session: str, kind: str, *, source: str = "cli", **payload: Any) -> dict[str, Any]:
+        """Record one thing about an existing session, or raise why not."""
+        row = self.store.sessions.resolve(session)
+        given = {name: value for name, value in payload.items() if value is not None}
+        result = self.record([Draft(session=row.id, kind=kind, payload=given, source=source)])[0]
+        if result.error is not None:
+            raise result.error
+        return self.session(row.id)
+
+    def open_session(
+        self,
+        agent: str,
+        *,
+        key: str | None = None,
+        workspace: str | None = None,
+        title: str | None = None,
+        source: str = "cli",
+    ) -> dict[str, Any]:
+        """Open a session; with a key that is known already, the same one again."""
+        name = key or secrets.token_hex(16)
+        payload = {"agent": agent, "workspace": workspace, "title": title, "agent_session_id": name}
+        given = {field: value for field, value in payload.items() if value is not None}
+        result = self.record([Draft(name, "session.open", given, agent=agent, source=source)])[0]
+        if result.appended is None:
+            raise result.error or InvalidInput("the session could not be opened")
+        return self.session(result.appended.session)
+
+    def move(
+        self, session: str, move: str, *, reason: str | None = None, source: str = "cli"
+    ) -> dict[str, Any]:
+        """pause, resume, close, archive or restore a session."""
+        return self.tell(session, f"session.{move}", source=source, reason=reason)
+
+    # -- reading -----------------------------------------------------------------------------------------
+
+    def sessions(self, **filters: Any) -> list[dict[str, Any]]:
+        return [row.to_json() for row in self.store.sessions.listing(**filters)]
+
+    def session(self, session: str) -> dict[str, Any]:
+        return self.store.sessions.resolve(session).to_json()
+
+    def events(
+        self, session: str, *, start: int = 0, stop: int | None = None, kind: str | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """A slice of the commit log, half-open, as the contract's events."""
+        row = self.store.sessions.resolve(session)
+        for event in self.store.log.slice(row.n, row.id, start, stop):
+            if kind is None or event.kind == kind:
+                yield event_json(event)
+
+    def state(self, session: str, *, at: int | None = None) -> dict[str, Any]:
+        return state_json(self._state(self.store.sessions.resolve(session), at))
+
+    def diff(self, session: str, first: int, second: int, *, turns: bool = False) -> dict[str, Any]:
+        """What changed between two positions, or between the ends of two turns, and why."""
+        row = self.store.sessions.resolve(session)
+        if turns:
+            position = self.store.sessions.turn_position
+            first, second = position(row.n, first, row.head), position(row.n, second, row.head)
+        between = self.store.log.slice(row.n, row.id, min(first, second), max(first, second))
+        return diff.compare(self._state(row, first), self._state(row, second), between)
+
+    def _state(self, row: SessionRow, at: int | None) -> SessionState:
+        if at is not None and not 0 <= at <= row.head:
+            raise NotFound(
+                f"session {row.id[:8]} has no position {at}",
+                hint=f"its positions go from 0 to {row.head}",
+                details={"head": row.head},
+            )
+        with self.store.db.reading():
+            return self.store.snapshots.state_at(row.n, row.id, row.head if at is None else at)
+
+    def search(self, query: str, *, limit: int = 10) -> list[dict[str, Any]]:
+        """What was done, said or decided, by any words; best first."""
+        self.store.index_all()
+        found = []
+        with self.store.db.reading():
+            for hit in self.store.search.find(query, limit=limit, now=self.now()):
+                row = self.store.sessions.resolve(hit.session)
+                found.append(
+                    {"session": hit.session, "title": row.title, "agent": row.agent, "seq": hit.seq,
+                     "at": iso(hit.at), "kind": hit.kind, "snippet": hit.snippet, "score": hit.score}
+                )  # fmt: skip
+        return found
+
+    # -- recording or not --------------------------------------------------------------------------------
+
+    def recording(self) -> dict[str, Any]:
+        """Whether we record and, if not, since and until when."""
+        pause = recording.read(self.config.home)
+        if pause is not None and pause.over(self.now()):
+            self._end_pause(pause, pause.until or self.now())
+            pause = None
+        if pause is None:
+            return {"recording": True, "paused_since": None, "paused_until": None}
+        told = pause.to_json()
+        return {"recording": False, "paused_since": told["since"], "paused_until": told["until"]}
+
+    def _check_recording(self) -> None:
+        status = self.recording()
+        if not status["recording"]:
+            until = f"until {status['paused_until']}" if status["paused_until"] else "until you resume it"
+            raise RecordingPaused(
+                f"recording is paused since {status['paused_since']}, {until}; nothing was recorded",
+                hint="`fazm-memory recording resume` goes on",
+            )
+
+    def pause_recording(self, duration: int | None = None) -> dict[str, Any]:
+        """Stop capturing; a second pause moves the end and keeps the beginning."""
+        status = self.recording()
+        now = self.now()
+        known = None if status["recording"] else recording.read(self.config.home)
+        since = now if known is None else known.since
+        _ = self.store  # the folder must be safe before anything is written in it
+        recording.write(self.config.home, Pause(since, None if duration is None else now + duration))
+        return self.recording()
+
+    def resume_recording(self) -> dict[str, Any]:
+        try:
+            pause = recording.read(self.config.home)
+        except ConfigError:
+            pause = Pause(since=self.now())
+        if pause is not None:
+            self._end_pause(pause, self.now())
+        return self.recording()
+
+    def _end_pause(self, pause: Pause, until: int) -> None:
+        """Record the gap, then lift the pause: in this order a crash between leaves us paused, not lying."""
+        payload = {"what": "paused", "since": iso(pause.since), "until": iso(until)}
+        key = f"gap:paused:{pause.since}"
+        opening = {"agent": COMPANION_AGENT, "title": "The companion's own log", "background": True}
+        self.recorder.record(
+            [
+                Draft(COMPANION, "session.open", opening, agent=COMPANION_AGENT, source="companion"),
+                Draft(COMPANION, "gap", payload, agent=COMPANION_AGENT, source="companion", key=key),
+            ]
+        )
+        recording.clear(self.config.home)
+
+    # -- integrity ---------------------------------------------------------------------------------------
+
+    def verify(
+        self,
+        *,
+        full: bool = True,
+        session: str | None = None,
+        progress: Callable[[int], None] = lambda n: None,
+    ) -> verification.Report:
+        only = None if session is None else self.store.sessions.resolve(session).n
+        return verification.verify(self.store.log, full=full, only=only, progress=progress)
+
+    def forget(
+        self,
+        session: str | None = None,
+        *,
+        since: int | None = None,
+        until: int | None = None,
+        match: str | None = None,
+        dry_run: bool = False,
+        source: str = "cli",
+    ) -> dict[str, Any]:
+        """Forget a session, a time, or whatever matches; with `dry_run` only say what that would be."""
+        if session is None and since is None and until is None and match is None:
+            raise InvalidInput(
+                "nothing was named to forget", hint="give a session, --since/--until, or --match"
+            )
+        chosen = self._chosen(session, since, until, match)
+        count = sum(len(seqs) for seqs in chosen.values())
+        told = {"sessions": len(chosen), "events": count, "dry_run": dry_run}
+        if dry_run or not count:
+            return told
+        reason = "asked for by the user"
+        told["events"] = forget_events(self.store, chosen, reason=reason, at=self.now(), source=source)
+        return told
+
+    def _chosen(
+        self, session: str | None, since: int | None, until: int | None, match: str | None
+    ) -> dict[int, list[int]]:
+        rows = (
+            [self.store.sessions.resolve(session)]
+            if session is not None
+            else self.store.sessions.listing(limit=None, background=True)
+        )
+        chosen: dict[int, list[int]] = {}
+        for row in rows:
+            if since is not None and row.last_at < since:
+                continue
+            if until is not None and row.opened_at >= until and since is None and match is None:
+                continue
+            seqs = [
+                event.seq
+                for event in self.store.log.slice(row.n, row.id)
+                if event.payload is not None
+                and event.kind != "forgotten"
+                and (since is None or event.at >= since)
+                and (until is None or event.at < until)
+                and (match is None or match.lower() in _everything(event).lower())
+            ]
+            if seqs:
+                chosen[row.n] = seqs
+        return chosen
+
+    # -- status ------------------------------------------------------------------------------------------
+
+    def status(self) -> dict[str, Any]:
+        """Recording or not and why, the last event per source, sessions, size, where the key is."""
+        rows = self.store.db.execute("SELECT key, value FROM meta WHERE key LIKE 'source:%' ORDER BY key")
+        sources = {}
+        for key, value in rows.fetchall():
+            told = json.loads(value)
+            sources[key.removeprefix("source:")] = {"at": iso(told["at"]), "session": told["session"]}
+        questions = [row.to_json() for row in self.store.sessions.listing(limit=20) if row.questions]
+        return {
+            **self.recording(),
+            **self.store.sessions.totals(),
+            "sources": sources,
+            "open_questions": questions,
+            "bytes": self.store.size(),
+            "home": str(self.config.home),
+            "key": {"backend": self.store.keys.backend, "where": self.store.keys.where},
+        }
+
+
+def _everything(event: Event) -> str:
+    """All the text of an event, for matching what must be forgotten: more than search indexes."""
+    return json.dumps(codec.encode(event.payload), ensure_ascii=False) + " " + words_of(event)
+
+
+def event_json(event: Event) -> dict[str, Any]:
+    """The contract's event; for an action also its row of the commit log."""
+    told: dict[str, Any] = {
+        "session": event.session,
+        "seq": event.seq,
+        "at": iso(event.at),
+        "turn": event.turn,
+        "kind": event.kind,
+        "actor": event.actor,
+        "source": event.source,
+        "trust": event.trust,
+        "payload": None if event.payload is None else codec.encode(event.payload),
+        "digest": event.digest,
+        "prev": event.prev,
+    }
+    if event.kind == "action" and event.payload is not None:
+        action = event.payload
+        names = ("tool", "input_hash", "output_summary", "outcome", "error", "duration_ms", "retry_of")
+        told |= {name: getattr(action, name) for name in names}
+        told["delta"] = delta(event)
+    if event.payload is None:
+        told["forgotten"] = True
+    return told

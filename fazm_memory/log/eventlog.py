@@ -111,13 +111,14 @@ class Writer:
         *,
         agent_session_id: str | None = None,
         session_id: str | None = None,
+        number: int | None = None,
     ) -> SessionHead:
         """A session with nothing in it yet; its first event should be `session.open`."""
         id_ = session_id or secrets.token_hex(16)
         cursor = self.db.execute(
-            "INSERT INTO session (id, agent, agent_session_id, lifecycle, opened_at, last_at, mac)"
-            " VALUES (?,?,?,'open',?,?,?)",
-            (id_, agent, agent_session_id, at, at, chain.genesis(self.key, id_)),
+            "INSERT INTO session (n, id, agent, agent_session_id, lifecycle, opened_at, last_at, mac)"
+            " VALUES (?,?,?,?,'open',?,?,?)",
+            (number, id_, agent, agent_session_id, at, at, chain.genesis(self.key, id_)),
         )
         return self.head(cursor.lastrowid)
 
@@ -150,10 +151,32 @@ class Writer:
             )
         moved = self._moved(head, entry.kind)
         turn = self._turn(head, entry)
-        seq = head.head
-        version = KINDS[entry.kind].version
         stored = pack(codec.to_bytes(entry.payload))
-        digest = chain.digest_of(stored)
+        return self._place(
+            head, entry, moved, turn, KINDS[entry.kind].version, stored, chain.digest_of(stored)
+        )
+
+    def restore(
+        self, head: SessionHead, entry: Entry, version: int, stored: bytes | None, digest: bytes
+    ) -> Appended:
+        """Put back an event saved from elsewhere at the next position: its place in life is not judged anew."""
+        moved = lifecycle.after(head.lifecycle, lifecycle.move_of(entry.kind)) or head.lifecycle
+        if entry.kind == "session.open":
+            moved = head.lifecycle
+        turn = max(head.turn, entry.turn or 0)
+        return self._place(head, entry, moved, turn, version, stored, digest)
+
+    def _place(
+        self,
+        head: SessionHead,
+        entry: Entry,
+        moved: lifecycle.Lifecycle,
+        turn: int,
+        version: int,
+        stored: bytes | None,
+        digest: bytes,
+    ) -> Appended:
+        seq = head.head
         mac = chain.link(self.key, head.mac, digest, head.id, seq, entry.at, turn, entry.kind, version,
                          entry.actor, entry.source, entry.trust, entry.key)  # fmt: skip
         id_ = event_id(head.n, seq)
@@ -169,7 +192,8 @@ class Writer:
         head.mac, head.head, head.turn, head.lifecycle = mac, seq + 1, turn, moved
         head.last_at = max(head.last_at, entry.at)
         self.sources[entry.source] = json.dumps({"at": entry.at, "session": head.id, "seq": seq})
-        self._project(head, entry, seq)
+        if entry.payload is not None:
+            self._project(head, entry, seq)
         return Appended(head.id, seq)
 
     def _moved(self, head: SessionHead, kind: str) -> lifecycle.Lifecycle:

@@ -181,8 +181,9 @@ def diff_command(chosen: argparse.Namespace) -> int:
     if made["because"]:
         say(paint("because", "dim"))
     for cause in made["because"]:
-        say(f"  @{cause.get('seq', '')} {cause['kind']}: {one_line(cause.get('what', cause.get('counts')))[:120]}"
-            + (f" — {one_line(cause['why'])[:120]}" if cause.get("why") else ""))  # fmt: skip
+        what = one_line(cause.get("what", cause.get("counts")))[:120]
+        why = f" — {one_line(cause['why'])[:120]}" if cause.get("why") else ""
+        say(f"  @{cause.get('seq', '')} {cause['kind']}: {what}{why}")
     return 0
 
 

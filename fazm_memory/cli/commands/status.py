@@ -26,9 +26,8 @@ def status_command(chosen: argparse.Namespace) -> int:
             f"until {when(status['paused_until'], now)}" if status["paused_until"] else "until you resume it"
         )
         say(paint(f"◌ Recording is paused {until}", "yellow") + " (`fazm-memory recording resume` goes on)")
-    say(
-        f"  {plural(status['sessions'], 'session')}, {plural(status['events'], 'event')}, {size(status['bytes'])}"
-    )
+    counts = f"{plural(status['sessions'], 'session')}, {plural(status['events'], 'event')}"
+    say(f"  {counts}, {size(status['bytes'])}")
     for source, last in status["sources"].items():
         say(f"  last from {source}: {when(last['at'], now)}, session {last['session'][:8]}")
     if not status["sources"]:

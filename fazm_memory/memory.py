@@ -19,13 +19,14 @@ from fazm_memory.capture.recording import Pause
 from fazm_memory.capture.scrub import PatternError, Scrubber, UserPattern
 from fazm_memory.config import Config
 from fazm_memory.errors import ConfigError, InvalidInput, NotFound, RecordingPaused
+from fazm_memory.log import recover as recovery
 from fazm_memory.log import verify as verification
 from fazm_memory.log.forget import forget_events
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.log.words import words_of
 from fazm_memory.model import codec, diff
-from fazm_memory.model.clock import iso
+from fazm_memory.model.clock import iso, moment
 from fazm_memory.model.events import Event
 from fazm_memory.model.fold import delta
 from fazm_memory.model.state import SessionState
@@ -220,6 +221,15 @@ class Memory:
     ) -> verification.Report:
         only = None if session is None else self.store.sessions.resolve(session).n
         return verification.verify(self.store.log, full=full, only=only, progress=progress)
+
+    def recover(self, *, progress: Callable[[int], None] = lambda n: None) -> dict[str, Any]:
+        """Set a damaged store aside and save all that verifies into a new one."""
+        self.close()
+        stamp = f"{moment(self.now()):%Y-%m-%dT%H%M%S}"
+        told = recovery.recover(
+            self.config.home, key=self.config.key, now=self.now(), stamp=stamp, progress=progress
+        )
+        return told.to_json()
 
     def forget(
         self,

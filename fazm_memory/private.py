@@ -56,20 +56,22 @@ def private_file(path: Path) -> Path:
     return path
 
 
-def write_private(path: Path, data: bytes) -> None:
-    """Replace the file's content at once and durably, or leave it as it was."""
+def write_private(path: Path, data: bytes, *, sync: bool = True) -> None:
+    """Replace the file's content at once and, unless told otherwise, durably; or leave it as it was."""
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # 0600 by mkstemp
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+                if sync:
+                    file.flush()
+                    os.fsync(file.fileno())
             os.replace(name, path)
         except BaseException:
             os.unlink(name)
             raise
-        sync_folder(path.parent)
+        if sync:
+            sync_folder(path.parent)
     except OSError as error:
         raise disk_error(error, path) from error
 

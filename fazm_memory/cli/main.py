@@ -63,7 +63,7 @@ def usage() -> str:
         "The memory of a desktop agent: what it did, where, how and why.\n"
         "Without a command it prints the status.\n\ncommands:\n"
         + "\n".join(lines)
-        + "\n\n`fazm-memory COMMAND --help` tells more. Everywhere: --json for data, --now TIME for the clock.\n"
+        + "\n\n`fazm-memory COMMAND --help` tells more. Everywhere: --json for data, --now TIME.\n"
     )
 
 

@@ -60,7 +60,7 @@ class Database:
             self.peewee.connect()
             self.connection: Any = self.peewee.connection()  # type: ignore[no-untyped-call]
             self.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            migrate(self.execute)
+            self.migrated = migrate(self.execute)
         for suffix in ("-wal", "-shm"):
             side = path.with_name(path.name + suffix)
             if side.exists():
@@ -68,10 +68,16 @@ class Database:
         check_header(path)
 
     def execute(self, sql: str, parameters: Any = ()) -> Any:
-        return self.connection.execute(sql, parameters)
+        try:
+            return self.connection.execute(sql, parameters)
+        except sqlcipher.Error as error:
+            raise translate(error, self.path) from error
 
     def executemany(self, sql: str, rows: Any) -> Any:
-        return self.connection.executemany(sql, rows)
+        try:
+            return self.connection.executemany(sql, rows)
+        except sqlcipher.Error as error:
+            raise translate(error, self.path) from error
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -106,6 +112,7 @@ class Database:
 
 def pragmas() -> list[tuple[str, object]]:
     chosen: list[tuple[str, object]] = [
+        ("cipher_log_level", "none"),  # its words go to stderr, where an agent would read them
         ("journal_mode", "wal"),
         ("synchronous", "full"),
         ("cache_size", -32_000),

@@ -17,7 +17,7 @@ from typing import Any
 from fazm_memory.errors import Conflict, InvalidTransition
 from fazm_memory.log import chain
 from fazm_memory.log.chain import Heads
-from fazm_memory.log.database import Database
+from fazm_memory.log.database import Database, told
 from fazm_memory.log.rows import EVENT_COLUMNS, INSERT_EVENT, pack, to_event
 from fazm_memory.log.tables import SEQ_BITS, SEQ_MASK, event_id
 from fazm_memory.model import codec, lifecycle
@@ -159,7 +159,7 @@ class Writer:
     def restore(
         self, head: SessionHead, entry: Entry, version: int, stored: bytes | None, digest: bytes
     ) -> Appended:
-        """Put back an event saved from elsewhere at the next position: its place in life is not judged anew."""
+        """Put back an event saved from elsewhere at the next position: its move is not judged anew."""
         moved = lifecycle.after(head.lifecycle, lifecycle.move_of(entry.kind)) or head.lifecycle
         if entry.kind == "session.open":
             moved = head.lifecycle
@@ -315,9 +315,10 @@ class EventLog:
             f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ? ORDER BY id",
             (event_id(number, start), high),
         )
-        for row in rows:
-            yield to_event(row, session, prev)
-            prev = row[11]
+        with told(self.db.path):
+            for row in rows:
+                yield to_event(row, session, prev)
+                prev = row[11]
 
     def _mac_before(self, number: int, session: str, seq: int) -> bytes:
         if seq == 0:

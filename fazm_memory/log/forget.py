@@ -84,6 +84,6 @@ def _nothing_left(store: Store, number: int) -> bool:
 
 
 def give_back(store: Store) -> None:
-    """Rewrite the database without its free pages, and empty the write-ahead log."""
+    """Rewrite the database without its free pages, and empty the write-ahead log into it."""
     store.db.execute("VACUUM")
     store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -18,12 +18,14 @@ from fazm_memory.log.keys import Keys
 from fazm_memory.log.search import SearchIndex
 from fazm_memory.log.sessions import Sessions
 from fazm_memory.log.snapshots import SPACING, Snapshots
-from fazm_memory.private import private_folder
+from fazm_memory.private import private_folder, write_private
 
 INDEX_AFTER = 64  # events of a session that may wait for the full-text index
 STORE_FOLDER = "store.noindex"  # the suffix keeps Spotlight out
 DATABASE = "memory.db"
 HEADS = "heads"
+FIRST_PAGE = "first-page"  # a copy of the page without which no other can be found
+PAGE = 4096
 
 
 class Store:
@@ -84,3 +86,16 @@ class Store:
     def close(self) -> None:
         self.heads.close()
         self.db.close()
+        keep_first_page(self.path, self.home / "keys" / FIRST_PAGE)
+
+
+def keep_first_page(database: Path, copy: Path) -> None:
+    """Copy the first page, encrypted as it is, beside the key: without it no other page can be found.
+
+    Not synced: it is a spare, and an older one still leads to all but the newest pages.
+    """
+    if copy.exists() and copy.stat().st_mtime_ns >= database.stat().st_mtime_ns:
+        return
+    with database.open("rb") as file:
+        page = file.read(PAGE)
+    write_private(copy, page, sync=False)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fazm_memory.log import chain
+from fazm_memory.log.database import told
 from fazm_memory.log.eventlog import EventLog
 from fazm_memory.log.rows import EVENT_COLUMNS, unpack
 from fazm_memory.log.tables import SEQ_MASK, event_id
@@ -62,6 +63,11 @@ def verify(
     progress: Callable[[int], None] = lambda done: None,
 ) -> Report:
     """Check the log; `full` from the beginning, else from where the last clean check ended."""
+    with told(log.db.path):
+        return _verify(log, full, only, progress)
+
+
+def _verify(log: EventLog, full: bool, only: int | None, progress: Callable[[int], None]) -> Report:
     report = Report()
     had_outside = log.outside.exists()
     heads, altered = log.outside.read_all()

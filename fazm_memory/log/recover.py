@@ -1,0 +1,198 @@
+"""Recovery: the damaged store is set aside as it is, and all that verifies goes into a new one, aloud.
+
+Positions are kept: where an event is lost an `unknown` event of type `lost` stands in its place, so that
+everything that named a position still means it. Each session that lost something gets a `recovered` event.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlcipher3 import dbapi2 as sqlcipher
+
+from fazm_memory.errors import FazmMemoryError, StoreDamaged
+from fazm_memory.log import chain, keys
+from fazm_memory.log.chain import Head, Heads
+from fazm_memory.log.eventlog import Entry, SessionHead, Writer
+from fazm_memory.log.rows import unpack
+from fazm_memory.log.salvage import Wreck
+from fazm_memory.log.store import DATABASE, FIRST_PAGE, HEADS, STORE_FOLDER, Store
+from fazm_memory.log.tables import SEQ_MASK, event_id
+from fazm_memory.log.verify import verify
+from fazm_memory.model.events import read_payload
+from fazm_memory.model.payloads import Recovered, Unknown
+from fazm_memory.private import private_folder
+
+SIDES = ("", "-wal", "-shm")
+LAST_GUESS = 1 << 16  # sessions to look for when nothing says how many there were
+
+
+@dataclass
+class Salvage:
+    """What came of it."""
+
+    needed: bool = True
+    kept: int = 0
+    lost: int = 0
+    sessions: int = 0
+    quarantine: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(self.__dict__)
+
+
+def recover(
+    home: Path, *, key: str, now: int, stamp: str, progress: Callable[[int], None] = lambda done: None
+) -> Salvage:
+    """Recover the store of this home. A store that verifies is left alone."""
+    path = home / STORE_FOLDER / DATABASE
+    if not path.exists():
+        raise StoreDamaged(
+            f"there is no store at {path}", hint="nothing was ever recorded here, or it was moved"
+        )
+    problem = _problem(home, key)
+    if problem is None:
+        return Salvage(needed=False, notes=["the store opens and verifies; nothing was changed"])
+    known = keys.load(home / "keys", prefer=key, store_exists=True)
+    outside = Heads(home / "keys" / HEADS, known.chain).read_all()[0]
+    aside = private_folder(private_folder(home / "quarantine") / stamp)
+    for suffix in SIDES:
+        side = path.with_name(path.name + suffix)
+        if side.exists():
+            side.rename(aside / side.name)
+    heads = home / "keys" / HEADS
+    if heads.exists():
+        heads.rename(aside / HEADS)
+    told = Salvage(quarantine=str(aside), notes=[problem])
+    wreck = _copied(aside, known.database, home / "keys" / FIRST_PAGE)
+    store = Store(home, key=key)
+    try:
+        _save(wreck, store, known.chain, outside, now, told, progress)
+    finally:
+        told.notes += wreck.notes
+        wreck.close()
+        store.close()
+        for copy in aside.glob("wreck.db*"):
+            copy.unlink()
+    return told
+
+
+def _problem(home: Path, key: str) -> str | None:
+    """What is wrong with the store, or None."""
+    try:
+        store = Store(home, key=key, create=False)
+    except FazmMemoryError as error:
+        if not isinstance(error, StoreDamaged):
+            raise  # a wrong key or a newer store is not damage, and must not be "repaired"
+        return error.message
+    try:
+        check = store.db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if check != "ok":
+            return f"the database says: {check}"
+        report = verify(store.log)
+        return None if report.clean else report.findings[0].what
+    except (sqlcipher.Error, FazmMemoryError) as error:
+        return str(error)
+    finally:
+        store.close()
+
+
+def _copied(aside: Path, key: str, first_page: Path) -> Wreck:
+    """The wreck to read from: a copy, since even opening a database may write to it."""
+    for suffix in SIDES[:2]:
+        if (aside / f"{DATABASE}{suffix}").exists():
+            shutil.copyfile(aside / f"{DATABASE}{suffix}", aside / f"wreck.db{suffix}")
+    spare = first_page.read_bytes() if first_page.exists() else None
+    return Wreck(aside / "wreck.db", key, spare)
+
+
+def _save(
+    wreck: Wreck,
+    store: Store,
+    chain_key: bytes,
+    outside: dict[int, Head],
+    now: int,
+    told: Salvage,
+    progress: Callable[[int], None],
+) -> None:
+    columns = "n, id, agent, agent_session_id, opened_at"
+    named = {row[0]: row[1:] for row in wreck.rows("session", columns)}
+    last = max([0, *named, *outside])
+    numbers = sorted({*named, *outside, *wreck.numbers(last or LAST_GUESS)})
+    for number in numbers:
+        id_, agent, own, opened = named.get(number, (None, "unknown", None, now))
+        with store.writing() as writer:
+            head = writer.create(agent, opened, agent_session_id=own, session_id=id_, number=number)
+            kept, lost = _session(
+                wreck, writer, head, chain_key, outside.get(number), now, named=id_ is not None
+            )
+            if lost:
+                note = f"positions lost: {lost} of {kept + lost}"
+                _housekeep(writer, head, Recovered(kept=kept, lost=lost, note=note), "recovered", now)
+        told.kept, told.lost, told.sessions = told.kept + kept, told.lost + lost, told.sessions + 1
+        progress(told.kept)
+    with store.db.transaction():
+        columns = "path, agent, offset, size, inode, fingerprint, carry, updated_at"
+        for row in wreck.rows("cursor", columns):
+            store.db.execute("INSERT OR REPLACE INTO cursor VALUES (?,?,?,?,?,?,?,?)", row)
+
+
+def _session(
+    wreck: Wreck,
+    writer: Writer,
+    head: SessionHead,
+    chain_key: bytes,
+    outside: Head | None,
+    now: int,
+    *,
+    named: bool,
+) -> tuple[int, int]:
+    """Put back a session's events in their places; how many were kept and how many are lost."""
+    kept = lost = 0
+    # Without its row the session's old id is unknown, and with it the chain cannot be checked: payloads can.
+    prev: bytes | None = chain.genesis(chain_key, head.id) if named else None
+    for row in wreck.events(event_id(head.n, 0), event_id(head.n, SEQ_MASK)):
+        id_, at, turn, kind, version, actor, source, trust, key, stored, digest, mac = row
+        seq = id_ & SEQ_MASK
+        while head.head < seq:
+            _lost(writer, head, now)
+            lost += 1
+            prev = None
+        whole = stored is None or hmac.compare_digest(chain.digest_of(stored), bytes(digest))
+        if prev is not None:
+            made = chain.link(chain_key, prev, bytes(digest), head.id, seq, at, turn, kind, version, actor,
+                              source, trust, key)  # fmt: skip
+            whole = whole and hmac.compare_digest(made, bytes(mac))
+        prev = bytes(mac)
+        if not whole:
+            _lost(writer, head, now)
+            lost += 1
+            continue
+        payload = None if stored is None else read_payload(kind, version, json.loads(unpack(stored)))
+        entry = Entry(kind, payload, at, actor, source, trust, turn=turn, key=key)
+        writer.restore(head, entry, version, stored, bytes(digest))
+        kept += 1
+    while outside is not None and head.head < outside.count:
+        _lost(writer, head, now)
+        lost += 1
+    return kept, lost
+
+
+def _lost(writer: Writer, head: SessionHead, now: int) -> None:
+    _housekeep(writer, head, Unknown(type="lost"), "unknown", now)
+
+
+def _housekeep(writer: Writer, head: SessionHead, payload: Any, kind: str, now: int) -> None:
+    """Something about the session rather than in it: its place in life stays what it was."""
+    before = head.lifecycle
+    if head.lifecycle in ("paused", "closed", "archived"):
+        head.lifecycle = "active"
+    writer.append(head, Entry(kind, payload, now, "system", "companion", "unverified"))
+    head.lifecycle = before

@@ -1,0 +1,58 @@
+# Two commands on a fresh machine: `make run` and `make test`. Everything else is for those who work on it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DEV := $(VENV)/.dev
+
+.PHONY: run test check e2e campaign bench lock clean
+
+run: $(READY)
+	@$(BIN)/fazm-memory run
+
+test: check
+	$(BIN)/python -m pytest -m "not e2e and not campaign"
+
+check: $(DEV)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# Real agent clients, offline against a scripted model.
+e2e: $(DEV) tests/e2e/clients/node_modules
+	$(BIN)/python -m pytest -m e2e tests/e2e
+
+# The crash, tamper and fuzz runs at full length.
+campaign: $(DEV)
+	$(BIN)/python -m pytest -m campaign
+
+bench: $(READY)
+	$(BIN)/fazm-memory bench
+
+lock: $(DEV)
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --generate-hashes --no-header \
+		--no-emit-index-url --python-version 3.11 -q -o requirements-dev.lock
+	$(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --no-header \
+		--no-emit-index-url --python-version 3.11 -q -o requirements.lock
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info tests/e2e/clients/node_modules
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Fazm Memory needs Python 3.11 or newer: make PYTHON=python3.12 …"; exit 1; }
+
+$(READY): $(VENV)/bin/python pyproject.toml requirements.lock
+	@echo "Installing Fazm Memory into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+$(DEV): $(READY) requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+tests/e2e/clients/node_modules: tests/e2e/clients/package-lock.json
+	tests/e2e/clients/install
+	@touch $@

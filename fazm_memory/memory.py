@@ -10,13 +10,11 @@ import json
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fazm_memory.capture import recording
 from fazm_memory.capture.draft import Draft
-from fazm_memory.capture.recorder import Recorded, Recorder
 from fazm_memory.capture.recording import Pause
-from fazm_memory.capture.scrub import PatternError, Scrubber, UserPattern
 from fazm_memory.config import Config
 from fazm_memory.errors import ConfigError, InvalidInput, NotFound, RecordingPaused
 from fazm_memory.log import recover as recovery
@@ -31,6 +29,9 @@ from fazm_memory.model.events import Event
 from fazm_memory.model.fold import delta
 from fazm_memory.model.state import SessionState
 from fazm_memory.model.state import to_json as state_json
+
+if TYPE_CHECKING:
+    from fazm_memory.capture.recorder import Recorded, Recorder
 
 COMPANION = "companion"
 COMPANION_AGENT = "fazm-memory"
@@ -51,6 +52,10 @@ class Memory:
 
     @cached_property
     def recorder(self) -> Recorder:
+        # Late: the rules of the scrubber take a moment to compile, and reading needs none of them.
+        from fazm_memory.capture.recorder import Recorder
+        from fazm_memory.capture.scrub import PatternError, Scrubber, UserPattern
+
         try:
             patterns = [UserPattern(one.name, one.regex) for one in self.config.redact]
             scrubber = Scrubber(patterns, text_cap=self.config.text_cap)

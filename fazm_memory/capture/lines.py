@@ -17,7 +17,7 @@ from fazm_memory.errors import InvalidInput
 from fazm_memory.model.clock import TimeError, parse
 from fazm_memory.model.trust import ACTORS, SOURCES, TRUSTS
 
-ENVELOPE = ("type", "session", "agent", "at", "turn", "actor", "source", "trust", "expected_seq", "key")
+ENVELOPE = ("type", "session", "agent", "at", "turn", "actor", "source", "trust", "expected_seq")
 TYPES = frozenset(
     {
         "session.open", "session.title", "session.pause", "session.resume", "session.close",
@@ -54,7 +54,6 @@ def line_to_draft(line: bytes) -> Draft:
         actor=_choice(raw, "actor", ACTORS),
         source=_choice(raw, "source", SOURCES) or "record",
         trust=_choice(raw, "trust", TRUSTS),
-        key=_name(raw, "key"),
         expected_seq=_count(raw, "expected_seq"),
     )
 

@@ -122,9 +122,19 @@ def told(event: dict[str, Any]) -> str:
             "" if event["outcome"] == "ok" else paint(f" {event['outcome']}: {event['error'] or ''}", "red")
         )
         retry = f" (retry of {event['retry_of']})" if event["retry_of"] is not None else ""
-        return one_line(f"{event['tool']} {event['output_summary'] or ''}")[:160] + mark + retry
+        said = one_line(event["output_summary"] or "")[:60]
+        return f"{event['tool']} {target(payload)}{' → ' + said if said else ''}{mark}{retry}"
     values = [str(value) for value in payload.values() if isinstance(value, (str, int))]
     return one_line(f"{event['kind']} {' · '.join(values)}")[:200]
+
+
+def target(payload: dict[str, Any]) -> str:
+    """What a call was about: its command, its file, or the first thing it was given."""
+    given = payload.get("input")
+    if isinstance(given, dict):
+        named = [given[name] for name in ("command", "file_path", "path", "query", "url") if name in given]
+        given = next(iter(named or given.values()), "")
+    return one_line(given if isinstance(given, str) else "" if given is None else str(given))[:100]
 
 
 def state_arguments(parser: argparse.ArgumentParser) -> None:

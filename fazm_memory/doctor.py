@@ -1,0 +1,192 @@
+"""The doctor: proof that it works here, as a list of checks that each did something and say what they saw.
+
+A check never changes what is recorded: what must be written is written to a store of its own that is thrown
+away. A check that fails says what to do; a check that cannot be made on this machine says so.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import stat
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from fazm_memory import __version__
+from fazm_memory.errors import FazmMemoryError
+from fazm_memory.memory import Memory
+
+Verdict = Literal["ok", "warning", "broken", "not here"]
+WATCH_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing tried: what came of it, and what to do when it is not well."""
+
+    name: str
+    verdict: Verdict
+    detail: str
+    hint: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "verdict": self.verdict, "detail": self.detail, "hint": self.hint}
+
+
+def examine(memory: Memory) -> Iterator[Check]:
+    """Every check in turn; one that breaks does not stop the others."""
+    for name, look in CHECKS:
+        try:
+            yield look(memory)
+        except FazmMemoryError as error:
+            yield Check(name, "broken", error.message, error.hint)
+        except Exception as error:  # a check must not hide the ones after it; this one is shown as broken
+            yield Check(name, "broken", f"{type(error).__name__}: {error}", "please report this")
+
+
+def _program(memory: Memory) -> Check:
+    where = f"Python {platform.python_version()} on {platform.system()} {platform.release()}"
+    return Check("program", "ok", f"fazm-memory {__version__}, {where}")
+
+
+def _folder(memory: Memory) -> Check:
+    home = memory.config.home
+    _ = memory.store
+    loose = [
+        str(path.relative_to(home))
+        for path in home.rglob("*")
+        if not path.is_symlink() and stat.S_IMODE(path.stat().st_mode) & 0o077
+    ]
+    if loose:
+        hint = f"chmod -R go-rwx '{home}'"
+        return Check("folder", "broken", f"others can read {', '.join(loose[:3])} in {home}", hint)
+    return Check("folder", "ok", f"{home}, yours alone")
+
+
+def _key(memory: Memory) -> Check:
+    keys = memory.store.keys
+    if keys.backend == "keyring":
+        return Check("key", "ok", f"in {keys.where}")
+    return Check(
+        "key",
+        "warning",
+        f"no OS keyring here: the key is a file that only you can read, {keys.where}",
+        "it protects backups of the store's folder and other users, not against programs running as you",
+    )
+
+
+def _encryption(memory: Memory) -> Check:
+    with memory.store.path.open("rb") as file:
+        start = file.read(16)
+    version = memory.store.db.execute("PRAGMA cipher_version").fetchone()
+    if start.startswith(b"SQLite format 3") or version is None:
+        return Check("encryption", "broken", "the database is not encrypted", "do not record; report this")
+    return Check("encryption", "ok", f"SQLCipher {version[0]}; the file begins with random bytes")
+
+
+def _durability(memory: Memory) -> Check:
+    ask = memory.store.db.execute
+    journal, sync = ask("PRAGMA journal_mode").fetchone()[0], ask("PRAGMA synchronous").fetchone()[0]
+    wanted = journal == "wal" and sync == 2
+    full = ", fullfsync on" if sys.platform == "darwin" and ask("PRAGMA fullfsync").fetchone()[0] else ""
+    detail = f"write-ahead log, synchronous={'FULL' if sync == 2 else sync}{full}"
+    return Check("durability", "ok" if wanted else "broken", detail)
+
+
+def _integrity(memory: Memory) -> Check:
+    report = memory.verify(full=False)
+    if not report.clean:
+        finding = report.findings[0]
+        return Check("integrity", "broken", f"{finding.session[:8]}: {finding.what}", "`fazm-memory verify`")
+    return Check("integrity", "ok", f"{report.events:,} events since the last check, chain and heads agree")
+
+
+def _round_trip(memory: Memory) -> Check:
+    """Record a session with a secret in it, in a store of its own, and read it back."""
+    from fazm_memory.capture.draft import Draft
+
+    secret = "ghp_" + "x4Zr8Kq1" * 4 + "Wm9T"
+    with tempfile.TemporaryDirectory(prefix="fazm-memory-doctor-") as folder:
+        trial = Memory(replace(memory.config, home=Path(folder) / "home", key="file"), memory.now)
+        try:
+            said = {"tool": "Bash", "input": {"command": f"curl -H 'token {secret}'"}, "output": "done"}
+            drafts = [
+                Draft("doctor", "prompt", {"text": "find the doctor's note"}),
+                Draft("doctor", "action", said),
+            ]
+            failed = [result.error for result in trial.record(drafts) if result.error is not None]
+            if failed:
+                raise failed[0]
+            session = trial.sessions()[0]["id"]
+            found = trial.search("doctor's note")
+            kept = str(list(trial.events(session)))
+            clean = trial.verify().clean
+        finally:
+            trial.close()
+    if not found or not clean:
+        return Check(
+            "round trip", "broken", "what was recorded could not be found again", "please report this"
+        )
+    if secret in kept:
+        return Check("round trip", "broken", "a secret reached the log", "do not record; report this")
+    return Check("round trip", "ok", "recorded, found, verified; a made-up token did not reach the log")
+
+
+def _watching(memory: Memory) -> Check:
+    """Make a file and see that the file system tells us."""
+    from watchdog.events import FileSystemEvent, FileSystemEventHandler
+    from watchdog.observers import Observer
+
+    seen = threading.Event()
+
+    class Handler(FileSystemEventHandler):
+        def on_any_event(self, event: FileSystemEvent) -> None:
+            seen.set()
+
+    with tempfile.TemporaryDirectory(prefix="fazm-memory-doctor-") as folder:
+        observer = Observer()
+        observer.schedule(Handler(), os.path.realpath(folder), recursive=True)
+        observer.start()
+        try:
+            (Path(folder) / "seen").write_text("x")
+            told = seen.wait(WATCH_SECONDS)
+        finally:
+            observer.stop()
+            observer.join()
+    kind = type(observer).__name__
+    if not told:
+        return Check("watching files", "broken", f"{kind} told nothing within {WATCH_SECONDS:.0f} s")
+    return Check("watching files", "ok", f"a new file was seen through {kind}")
+
+
+def _recording(memory: Memory) -> Check:
+    status = memory.recording()
+    if status["recording"]:
+        return Check("recording", "ok", "on")
+    until = status["paused_until"] or "you resume it"
+    return Check("recording", "warning", f"paused until {until}", "`fazm-memory recording resume`")
+
+
+def _menu_bar(memory: Memory) -> Check:
+    if sys.platform != "darwin":
+        return Check("menu bar", "not here", "the menu bar, accessibility and the Keychain are on macOS only")
+    return Check("menu bar", "warning", "statically verified only in this version")
+
+
+CHECKS: list[tuple[str, Callable[[Memory], Check]]] = [
+    ("program", _program),
+    ("folder", _folder),
+    ("key", _key),
+    ("encryption", _encryption),
+    ("durability", _durability),
+    ("integrity", _integrity),
+    ("round trip", _round_trip),
+    ("watching files", _watching),
+    ("recording", _recording),
+    ("menu bar", _menu_bar),
+]

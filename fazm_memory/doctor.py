@@ -173,7 +173,7 @@ def _recording(memory: Memory) -> Check:
 
 
 def _menu_bar(memory: Memory) -> Check:
-    if sys.platform != "darwin":
+    if platform.system() != "Darwin":
         return Check("menu bar", "not here", "the menu bar, accessibility and the Keychain are on macOS only")
     return Check("menu bar", "warning", "statically verified only in this version")
 

@@ -25,8 +25,10 @@ from fazm_memory.log.store import Store
 from fazm_memory.log.words import words_of
 from fazm_memory.model import codec, diff
 from fazm_memory.model.clock import iso, moment
+from fazm_memory.model.conventions import propose_all
 from fazm_memory.model.events import Event
 from fazm_memory.model.fold import delta
+from fazm_memory.model.organized import organized, organized_json
 from fazm_memory.model.state import SessionState
 from fazm_memory.model.state import to_json as state_json
 
@@ -127,7 +129,19 @@ class Memory:
                 yield event_json(event)
 
     def state(self, session: str, *, at: int | None = None) -> dict[str, Any]:
-        return state_json(self._state(self.store.sessions.resolve(session), at))
+        """The typed state after the first `at` events, or now, with what its file operations show."""
+        state = self._state(self.store.sessions.resolve(session), at)
+        return state_json(state) | organized_json(state)
+
+    def conventions(self, session: str, *, names: Sequence[str] = ()) -> dict[str, Any]:
+        """How a session named files and which it skipped; what `names` would become, or why nobody knows."""
+        state = self._state(self.store.sessions.resolve(session), None)
+        proposals = propose_all(organized(state).conventions, names) if names else []
+        return {
+            "session": state.session,
+            **organized_json(state),
+            "proposals": [{**one.__dict__, "alternatives": list(one.alternatives)} for one in proposals],
+        }
 
     def diff(self, session: str, first: int, second: int, *, turns: bool = False) -> dict[str, Any]:
         """What changed between two positions, or between the ends of two turns, and why."""

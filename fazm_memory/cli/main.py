@@ -26,6 +26,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "state": ("reading", "the typed state of a session, now or at a position"),
     "diff": ("reading", "what changed between two positions or turns, and why"),
     "search": ("reading", "find what was done, said or decided"),
+    "conventions": (
+        "conventions",
+        "how a session named files, which it skipped, what a new one would become",
+    ),
     "open": ("lifecycle", "open a session"),
     "pause": ("lifecycle", "put a session aside"),
     "resume": ("lifecycle", "take a session up again"),
@@ -40,6 +44,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("completion", "print the completion script of your shell"),
 }
 DEFAULT = "status"
+OPENED: list[Any] = []  # façades this run has made, closed when the command ends
 
 
 def parser_for(name: str, parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], int]:
@@ -103,6 +108,10 @@ def guarded(run: Callable[[argparse.Namespace], int], chosen: argparse.Namespace
     except KeyboardInterrupt:
         sys.stderr.write("\nstopped; what was acknowledged is kept\n")
         return 130
+    finally:
+        for memory in OPENED:
+            memory.close()
+        OPENED.clear()
 
 
 def show_error(error: FazmMemoryError, *, as_json: bool) -> None:
@@ -129,7 +138,9 @@ def memory_of(chosen: argparse.Namespace) -> Any:
     from fazm_memory.cli.output import clock
     from fazm_memory.memory import Memory
 
-    return Memory(config.load(), clock(chosen.now))
+    memory = Memory(config.load(), clock(chosen.now))
+    OPENED.append(memory)
+    return memory
 
 
 if __name__ == "__main__":

@@ -129,5 +129,5 @@ def _cause(event: Event) -> dict[str, Any] | None:
         return {"what": "the context was compacted", "keys": list(p.keys[:20])}
     if event.kind in ("message", "usage", "unknown", "seen", "action.start"):
         return None
-    told = getattr(p, "what", None) or getattr(p, "note", None) or getattr(p, "title", None)
-    return {"what": told or event.kind, "why": getattr(p, "reason", None)}
+    said = getattr(p, "what", None) or getattr(p, "note", None) or getattr(p, "title", None)
+    return {"what": said or event.kind, "why": getattr(p, "reason", None)}

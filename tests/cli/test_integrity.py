@@ -1,0 +1,71 @@
+"""verify, recover and doctor, as a person meets them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .conftest import Run
+
+
+def damage(home: Path, page: int) -> None:
+    path = home / "store.noindex" / "memory.db"
+    data = bytearray(path.read_bytes())
+    data[page * 4096 + 100] ^= 1
+    path.write_bytes(bytes(data))
+
+
+def test_a_clean_log_verifies(run: Run, session: str) -> None:
+    assert "clean: 4 events in 1 session" in run("verify").out
+
+
+def test_recover_leaves_a_good_store_alone(run: Run, session: str) -> None:
+    told = run("recover", "--json").json
+    assert (told["needed"], told["quarantine"]) == (False, None)
+
+
+def test_a_damaged_store_is_said_and_saved(run: Run, session: str, home: Path) -> None:
+    damage(home, 0)
+    told = run("sessions")
+    assert told.code == 12
+    assert "no new store was made" in told.err
+    assert "fazm-memory recover" in told.err
+    saved = run("recover", "--json").json
+    assert (saved["kept"], saved["lost"]) == (4, 0)
+    assert (Path(saved["quarantine"]) / "memory.db").exists()
+    assert run("verify").code == 0
+    assert run("sessions", "--json").json[0]["id"] == session
+
+
+def test_every_damaged_page_is_survived(run: Run, session: str, home: Path) -> None:
+    """One page at a time: never a traceback, never a silent new store, and recovery always verifies."""
+    path = home / "store.noindex" / "memory.db"
+    original, heads = path.read_bytes(), (home / "keys" / "heads").read_bytes()
+    for page in range(len(original) // 4096):
+        for side in path.parent.iterdir():
+            side.unlink()
+        path.write_bytes(original)
+        (home / "keys" / "heads").write_bytes(heads)
+        damage(home, page)
+        told = run("recover", "--json", now=f"2026-11-15T09:00:{page:02d}+00:00")
+        assert told.code == 0, told
+        kept = told.json
+        assert not kept["needed"] or kept["kept"] + kept["lost"] == 4
+        assert run("verify").code == 0
+
+
+def test_the_doctor_proves_it(run: Run, session: str) -> None:
+    told = run("doctor", "--json")
+    verdicts = {check["name"]: check["verdict"] for check in told.json["checks"]}
+    assert told.code == 0
+    assert verdicts["round trip"] == verdicts["encryption"] == verdicts["watching files"] == "ok"
+    assert verdicts["key"] == "warning"
+    assert "all is well" in run("doctor").out
+
+
+def test_the_doctor_sees_a_file_others_can_read(run: Run, session: str, home: Path) -> None:
+    (home / "store.noindex" / "note").write_text("x")
+    (home / "store.noindex" / "note").chmod(0o644)
+    told = run("doctor", "--json")
+    assert told.code == 1
+    folder = next(check for check in told.json["checks"] if check["name"] == "folder")
+    assert "others can read store.noindex/note" in folder["detail"]

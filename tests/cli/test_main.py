@@ -1,0 +1,90 @@
+"""The front door: help, errors, exit codes, and what must not be loaded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fazm_memory.cli.main import COMMANDS
+from fazm_memory.errors import error_classes
+
+from .conftest import Run
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize("flag", ["--help", "--version"])
+def test_help_and_version_load_neither_the_database_nor_a_server(flag: str) -> None:
+    code = (
+        "import sys; from fazm_memory.cli.main import main; main([sys.argv[1]]);"
+        "heavy = {'peewee', 'sqlcipher3', 'keyring', 'watchdog', 're2', 'starlette', 'mcp', 'zstandard'};"
+        "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, flag], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(run: Run, name: str) -> None:
+    told = run(name, "--help", now=None)
+    assert told.code == 0
+    assert f"fazm-memory {name}" in told.out
+    assert "--json" in told.out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_documented(name: str) -> None:
+    assert f"`{name}" in (DOCS / "commands.md").read_text()
+
+
+def test_every_exit_code_is_documented_and_used_once() -> None:
+    text = (DOCS / "commands.md").read_text()
+    codes = [cls.exit_code for cls in error_classes()]
+    assert len(codes) == len(set(codes))
+    for cls in error_classes():
+        assert f"| {cls.exit_code} | {cls.title} |" in text
+
+
+def test_a_misspelt_command_gets_a_suggestion(run: Run) -> None:
+    told = run("sesions", now=None)
+    assert told.code == 2
+    assert "did you mean `fazm-memory sessions`?" in told.err
+
+
+def test_an_unknown_id_says_so_and_where_to_look(run: Run, session: str) -> None:
+    told = run("show", "zzzz")
+    assert told.code == 4
+    assert "there is no session 'zzzz'" in told.err
+    assert "hint: `fazm-memory sessions`" in told.err
+
+
+def test_errors_are_data_with_json(run: Run, session: str) -> None:
+    told = run("show", "zzzz", "--json")
+    assert told.json["ok"] is False
+    assert told.json["code"] == 4
+
+
+def test_a_bad_time_is_told_in_words(run: Run) -> None:
+    told = run("sessions", now="tomorrowish")
+    assert told.code == 6
+    assert "not a time we can read" in told.err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_names_every_command(run: Run, shell: str) -> None:
+    told = run("completion", shell, now=None)
+    assert told.code == 0
+    assert all(name in told.out for name in COMMANDS)
+
+
+def test_the_bash_completion_works_in_bash(run: Run, tmp_path: Path) -> None:
+    script = tmp_path / "completion.bash"
+    script.write_text(run("completion", "bash", now=None).out)
+    ask = (
+        f'source {script}; COMP_WORDS=(fazm-memory se); COMP_CWORD=1; _fazm_memory; echo "${{COMPREPLY[@]}}"'
+    )
+    done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["sessions", "search"]

@@ -1,0 +1,156 @@
+"""`record`: one answer per line, and a bad line loses nothing else."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from .conftest import Run
+
+OPEN = {"type": "session.open", "session": "s", "agent": "fazm", "workspace": "/w"}
+GOOD = {"type": "prompt", "session": "s", "text": "hello"}
+
+
+def test_every_line_gets_its_answer_in_order(run: Run) -> None:
+    told = run("record", stdin=[OPEN, GOOD, {"type": "action", "session": "s", "tool": "Read"}])
+    assert [(one["ok"], one["line"], one["seq"]) for one in told.lines] == [
+        (True, 1, 0),
+        (True, 2, 1),
+        (True, 3, 2),
+    ]
+
+
+HOSTILE: list[tuple[str, bytes]] = [
+    ("not JSON", b"{nope"),
+    ("an array", b"[1,2]"),
+    ("a number", b"7"),
+    ("no type", b'{"session":"s"}'),
+    ("an unknown type", b'{"type":"wish","session":"s"}'),
+    ("a type that is no text", b'{"type":{"a":1},"session":"s"}'),
+    ("no session", b'{"type":"prompt","text":"x"}'),
+    ("an empty session", b'{"type":"prompt","session":" ","text":"x"}'),
+    ("a session that is a number", b'{"type":"prompt","session":7,"text":"x"}'),
+    ("NUL in a name", b'{"type":"prompt","session":"a\\u0000b","text":"x"}'),
+    ("a lone surrogate in a name", b'{"type":"prompt","session":"\\ud800","text":"x"}'),
+    ("not UTF-8", b'{"type":"prompt","session":"s","text":"\xff\xfe"}'),
+    ("UTF-16", '{"type":"prompt"}'.encode("utf-16")),
+    ("NaN", b'{"type":"fact","session":"s","key":"k","value":NaN}'),
+    ("Infinity", b'{"type":"fact","session":"s","key":"k","value":-Infinity}'),
+    (
+        "deep nesting",
+        b'{"type":"fact","session":"s","key":"k","value":' + b"[" * 50_000 + b"]" * 50_000 + b"}",
+    ),
+    ("unclosed deep nesting", b'{"a":' * 100_000),
+    ("a name twice", b'{"type":"prompt","session":"s","text":"a","text":"b"}'),
+    ("year 0", b'{"type":"prompt","session":"s","text":"x","at":"0000-01-01T00:00:00Z"}'),
+    ("year 10000", b'{"type":"prompt","session":"s","text":"x","at":"10000-01-01T00:00:00Z"}'),
+    ("a time that is a number", b'{"type":"prompt","session":"s","text":"x","at":1731600000}'),
+    ("a time that is nonsense", b'{"type":"prompt","session":"s","text":"x","at":"yesterday"}'),
+    (
+        "the last moment there is",
+        b'{"type":"prompt","session":"s","text":"x","at":"9999-12-31T23:59:59-12:00"}',
+    ),
+    ("text that is a number", b'{"type":"prompt","session":"s","text":5}'),
+    ("text that is missing", b'{"type":"prompt","session":"s"}'),
+    ("a field nobody knows", b'{"type":"prompt","session":"s","text":"x","mood":"good"}'),
+    ("an unknown outcome", b'{"type":"action","session":"s","tool":"t","outcome":"meh"}'),
+    ("an unknown change", b'{"type":"file","session":"s","path":"/a","change":"painted"}'),
+    ("files that are text", b'{"type":"action","session":"s","tool":"t","files":"a"}'),
+    ("a turn below zero", b'{"type":"prompt","session":"s","text":"x","turn":-1}'),
+    ("a turn that is true", b'{"type":"prompt","session":"s","text":"x","turn":true}'),
+    ("a turn beyond counting", b'{"type":"prompt","session":"s","text":"x","turn":1e400}'),
+    ("an enormous number", b'{"type":"prompt","session":"s","text":"x","turn":' + b"9" * 5000 + b"}"),
+    ("an unknown actor", b'{"type":"prompt","session":"s","text":"x","actor":"god"}'),
+    ("a trust nobody grants", b'{"type":"prompt","session":"s","text":"x","trust":"root"}'),
+    ("a position already taken", b'{"type":"prompt","session":"s","text":"x","expected_seq":0}'),
+    ("a very long session name", b'{"type":"prompt","session":"' + b"s" * 5000 + b'","text":"x"}'),
+]
+
+
+@pytest.mark.parametrize(("what", "line"), HOSTILE, ids=[what for what, _ in HOSTILE])
+def test_a_bad_line_is_refused_in_words_and_loses_nothing_else(run: Run, what: str, line: bytes) -> None:
+    told = run("record", stdin=[OPEN, GOOD, line, GOOD])
+    first, second, third, fourth = told.lines
+    assert [first["ok"], second["ok"], third["ok"], fourth["ok"]] == [True, True, False, True]
+    assert third["line"] == 3
+    assert third["error"]
+    assert "Traceback" not in told.err
+    assert [event["kind"] for event in run("events", first["session"], "--json").json] == [
+        "session.open",
+        "prompt",
+        "prompt",
+    ]
+
+
+def test_a_hundred_megabyte_line_is_refused_and_the_next_is_kept(run: Run) -> None:
+    huge = b'{"type":"prompt","session":"s","text":"' + b"x" * (100 << 20) + b'"}'
+    told = run("record", stdin=[OPEN, huge, GOOD])
+    assert [one["ok"] for one in told.lines] == [True, False, True]
+    assert "longer than" in told.lines[1]["error"]
+
+
+def test_text_that_looks_strange_is_kept(run: Run) -> None:
+    """Odd is not wrong: what a person or a file name can hold is recorded."""
+    odd = "emoji 🗂️ and\ttabs, NUL \x00, a lone surrogate \ud800, ‮bidi‬"
+    told = run("record", stdin=[OPEN, {"type": "prompt", "session": "s", "text": odd}])
+    assert told.lines[1]["ok"], told.lines
+    kept = run("events", told.lines[0]["session"], "--json").json[1]["payload"]["text"]
+    assert "emoji 🗂" in kept
+    assert "\x00" not in kept
+    assert "\u202e" not in kept
+
+
+def test_a_batch_without_a_final_newline_is_complete(run: Run) -> None:
+    told = run("record", stdin=b"\n".join(json.dumps(one).encode() for one in (OPEN, GOOD)))
+    assert len(told.lines) == 2
+
+
+def test_the_same_call_told_twice_is_one_action(run: Run) -> None:
+    action = {"type": "action", "session": "s", "tool": "Bash", "call_id": "c1"}
+    told = run("record", stdin=[OPEN, action, action])
+    assert told.lines[2] == told.lines[1] | {"line": 3, "duplicate": True}
+    assert run("sessions", "--json").json[0]["actions"] == 1
+
+
+def test_a_conflict_names_the_head(run: Run) -> None:
+    told = run("record", stdin=[OPEN, GOOD | {"expected_seq": 5}])
+    assert told.lines[1]["head"] == 1
+    assert told.lines[1]["code"] == 8
+
+
+def test_a_retry_names_what_it_retries(run: Run) -> None:
+    call: dict[str, Any] = {"type": "action", "session": "s", "tool": "Bash", "input": {"command": "x"}}
+    told = run("record", stdin=[OPEN, call | {"error": "timed out after 3 s"}, call | {"output": "done"}])
+    actions = run("events", told.lines[0]["session"], "--kind", "action", "--json").json
+    assert [(one["outcome"], one["retry_of"]) for one in actions] == [("timeout", None), ("ok", 1)]
+    state = run("state", told.lines[0]["session"], "--json").json
+    assert state["errors"][0]["mended_by"] == 2
+
+
+def test_an_agent_cannot_claim_to_be_believed_more_than_its_door_allows(run: Run) -> None:
+    told = run(
+        "record",
+        stdin=[OPEN, {"type": "decision", "session": "s", "what": "x", "trust": "user"},
+               {"type": "action", "session": "s", "tool": "WebFetch", "trust": "user"},
+               {"type": "prompt", "session": "s", "text": "x", "trust": "web"}],
+    )  # fmt: skip
+    events = run("events", told.lines[0]["session"], "--json").json
+    assert [event["trust"] for event in events[1:]] == ["agent", "web", "web"]
+
+
+def test_random_mutations_of_good_lines_never_lose_their_neighbours(run: Run) -> None:
+    rng = random.Random(7)
+    sample = json.dumps({"type": "action", "session": "m", "tool": "T", "input": {"a": [1, "x"]}, "turn": 1})
+    lines: list[Any] = [OPEN]
+    for _ in range(150):
+        data = bytearray(sample.encode())
+        for _ in range(rng.randint(1, 6)):
+            data[rng.randrange(len(data))] = rng.choice([b for b in range(256) if b != 10])
+        lines += [bytes(data), GOOD]
+    told = run("record", stdin=lines)
+    answers = {one["line"]: one for one in told.lines}
+    assert all(answers[line]["ok"] for line in range(3, 302, 2))
+    assert run("verify", "--json").json["clean"]

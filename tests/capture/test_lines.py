@@ -1,0 +1,66 @@
+"""Lines come in batches, as they come, within a cap."""
+
+from __future__ import annotations
+
+import os
+
+from fazm_memory.capture.lines import BATCH, LineReader, line_to_draft
+
+
+def batches(data: bytes, cap: int = 100) -> list[list[bytes | None]]:
+    read, write = os.pipe()
+    os.write(write, data)
+    os.close(write)
+    try:
+        return list(LineReader(read, cap).batches())
+    finally:
+        os.close(read)
+
+
+def test_lines_that_have_come_are_one_batch() -> None:
+    assert batches(b"a\nb\nc\n") == [[b"a", b"b", b"c"]]
+
+
+def test_a_last_line_without_its_end_is_a_line() -> None:
+    assert batches(b"a\nb") == [[b"a", b"b"]]
+
+
+def test_a_line_over_the_cap_is_none_and_the_next_is_whole() -> None:
+    assert batches(b"x" * 101 + b"\nb\n") == [[None, b"b"]]
+    assert batches(b"x" * 101) == [[None]]
+    assert batches(b"x" * 100 + b"\n") == [[b"x" * 100]]
+
+
+def test_no_batch_is_larger_than_the_limit() -> None:
+    made = batches(b"\n".join(b"%d" % n for n in range(BATCH * 2 + 5)))
+    assert [len(batch) for batch in made] == [BATCH, BATCH, 5]
+
+
+def test_nothing_is_no_batch() -> None:
+    assert batches(b"") == []
+
+
+def test_the_reader_waits_for_a_line_but_not_for_a_second() -> None:
+    read, write = os.pipe()
+    lines = LineReader(read, 100).batches()
+    os.write(write, b"first\n")
+    assert next(lines) == [b"first"]
+    os.write(write, b"second\n")
+    assert next(lines) == [b"second"]
+    os.close(write)
+    assert list(lines) == []
+    os.close(read)
+
+
+def test_a_file_may_be_told_by_its_path_alone() -> None:
+    draft = line_to_draft(
+        b'{"type":"action","session":"s","tool":"t","files":["a",{"path":"b","change":"read"}]}'
+    )
+    assert draft.payload["files"] == [{"path": "a", "change": "modified"}, {"path": "b", "change": "read"}]
+
+
+def test_the_key_of_a_fact_is_its_own() -> None:
+    assert line_to_draft(b'{"type":"fact","session":"s","key":"k","value":1}').payload == {
+        "key": "k",
+        "value": 1,
+    }

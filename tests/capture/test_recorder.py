@@ -1,0 +1,167 @@
+"""Drafts become events: once, scrubbed, in their session, with what links them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fazm_memory.capture.draft import Draft
+from fazm_memory.capture.recorder import Recorder
+from fazm_memory.capture.scrub import default_scrubber
+from fazm_memory.log.store import Store
+from fazm_memory.model.events import Event
+
+
+class Desk:
+    """A recorder on a store of its own."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.clock = 1_000_000
+        self.recorder = Recorder(store, default_scrubber(), self._tick)
+
+    def _tick(self) -> int:
+        self.clock += 1_000_000
+        return self.clock
+
+    def record(self, *drafts: Draft) -> list[Any]:
+        return self.recorder.record(drafts)
+
+    def events(self, key: str = "s") -> list[Event]:
+        row = self.store.sessions.by_key(key, None)
+        assert row is not None
+        return list(self.store.log.slice(row.n, row.id))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    store = Store(tmp_path / "home", key="file")
+    yield Desk(store)
+    store.close()
+
+
+def action(**payload: Any) -> Draft:
+    about = {name: payload.pop(name) for name in ("source", "key", "session", "agent") if name in payload}
+    return Draft(about.pop("session", "s"), "action", {"tool": "Bash", **payload}, **about)
+
+
+def test_a_session_nobody_announced_is_opened(desk: Desk) -> None:
+    desk.record(action(agent="codex"))
+    opened = desk.events()[0]
+    assert (opened.kind, opened.payload.agent, opened.trust) == ("session.open", "codex", "unverified")
+
+
+def test_two_drafts_with_one_key_are_one_event(desk: Desk) -> None:
+    first, second = desk.record(action(key="k"), action(key="k"))
+    assert second.appended.duplicate
+    assert second.appended.seq == first.appended.seq
+    assert desk.record(action(key="k"))[0].appended.duplicate
+
+
+def test_two_agents_may_use_the_same_name(desk: Desk) -> None:
+    one, two = desk.record(action(agent="codex"), action(agent="fazm"))
+    assert one.appended.session != two.appended.session
+
+
+def test_a_bad_draft_does_not_open_a_session(desk: Desk) -> None:
+    failed = desk.record(Draft("new", "prompt", {"words": "x"}))[0]
+    assert "text is missing" in failed.error.message
+    assert desk.store.sessions.listing() == []
+
+
+def test_secrets_do_not_reach_the_log_in_any_field(desk: Desk) -> None:
+    secret = "ghp_" + "aB3dE5fG7h" * 3 + "iJ9kL1"
+    desk.record(
+        Draft("s", "session.open", {"agent": "a", "title": f"use {secret}", "workspace": "/w"}),
+        action(input={"command": f"TOKEN={secret} run", secret: 1}, output=[secret], error=f"bad {secret}"),
+        Draft("s", "decision", {"what": secret, "why": secret, "alternatives": [secret]}),
+        Draft("s", "fact", {"key": "k", "value": {"deep": [secret]}}),
+        Draft("s", "evicted", {"keys": [f"file:{secret}"], "summary": secret}),
+    )
+    desk.store.index_all()
+    everything = str(desk.events()) + str(desk.store.sessions.listing())
+    assert secret not in everything
+    assert len(desk.events()) == 5
+
+
+def test_an_outcome_is_read_from_the_error_when_left_out(desk: Desk) -> None:
+    desk.record(
+        action(), action(error="exit 1"), action(error="Timed out"), action(error="x", outcome="denied")
+    )
+    assert [event.payload.outcome for event in desk.events()[1:]] == ["ok", "error", "timeout", "denied"]
+
+
+def test_a_summary_is_the_first_line_that_says_something(desk: Desk) -> None:
+    desk.record(
+        action(output="\n\n  three files moved\nmore"), action(output={"stdout": "fine"}), action(output=5)
+    )
+    assert [event.payload.output_summary for event in desk.events()[1:]] == ["three files moved", "fine", "5"]
+
+
+def test_paths_stand_on_their_own(desk: Desk) -> None:
+    files = [{"path": "b/../c", "change": "renamed", "from": "a"}, {"path": "/x", "change": "created"}]
+    desk.record(
+        Draft("s", "session.open", {"agent": "a", "workspace": "/w"}),
+        action(files=files),
+        Draft("s", "file", {"path": "d", "change": "deleted"}),
+    )
+    touched = desk.events()[1].payload.files
+    assert [(touch.path, touch.origin) for touch in touched] == [("/w/c", "/w/a"), ("/x", None)]
+    assert desk.events()[2].payload.path == "/w/d"
+
+
+def test_a_retry_is_linked_until_something_mended_it(desk: Desk) -> None:
+    call = {"input": {"command": "make"}}
+    desk.record(action(**call, error="1"), action(**call, error="2"), action(**call), action(**call))
+    assert [event.payload.retry_of for event in desk.events()[1:]] == [None, 1, 2, None]
+
+
+def test_what_was_watched_wakes_a_session_put_aside(desk: Desk) -> None:
+    desk.record(action(), Draft("s", "session.close"), action(source="hook", key="k1"))
+    assert [event.kind for event in desk.events()] == [
+        "session.open", "action", "session.close", "session.resume", "action",
+    ]  # fmt: skip
+    desk.record(action(source="transcript", key="k1"))
+    assert len(desk.events()) == 5
+
+
+def test_what_is_told_does_not_wake_it(desk: Desk) -> None:
+    desk.record(action(), Draft("s", "session.close"))
+    assert "resume it" in desk.record(action())[0].error.message
+
+
+def test_a_transcript_that_knows_more_than_the_hook_amends_it_once(desk: Desk) -> None:
+    desk.record(action(source="hook", key="k", call_id="c"))
+    later = action(source="transcript", key="k", call_id="c", error="exit 3", duration_ms=12)
+    desk.record(later)
+    desk.record(later)
+    kinds = [event.kind for event in desk.events()]
+    assert kinds == ["session.open", "action", "action.amend"]
+    amended = desk.events()[2].payload
+    assert (amended.outcome, amended.error, amended.duration_ms) == ("error", "exit 3", 12)
+
+
+def test_a_transcript_that_knows_the_same_adds_nothing(desk: Desk) -> None:
+    desk.record(action(source="hook", key="k", duration_ms=3))
+    desk.record(action(source="transcript", key="k", duration_ms=4))
+    assert [event.kind for event in desk.events()] == ["session.open", "action"]
+
+
+def test_opening_a_known_session_again_changes_nothing(desk: Desk) -> None:
+    opening = Draft("s", "session.open", {"agent": "a", "title": "T"}, agent="a")
+    first, second = desk.record(opening, opening)
+    assert second.appended.duplicate
+    assert first.appended.session == second.appended.session
+    assert len(desk.events()) == 1
+
+
+def test_a_long_text_is_cut_after_redaction_not_before(desk: Desk) -> None:
+    secret = "ghp_" + "aB3dE5fG7h" * 3 + "iJ9kL1"
+    text = "x" * (64 * 1024 - 10) + " " + secret + " " + "y" * 100_000
+    desk.record(Draft("s", "prompt", {"text": text}))
+    kept = desk.events()[1].payload.text
+    assert len(kept) < 70_000
+    assert secret[:12] not in kept

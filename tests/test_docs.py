@@ -43,7 +43,7 @@ def test_the_record_protocol_document_is_accepted_line_by_line(environment: dict
     assert len(answers) == len(lines.strip().splitlines())
 
 
-def test_the_tour_of_the_readme_prints_what_it_says(environment: dict[str, str], tmp_path: Path) -> None:
+def test_the_tour_of_the_readme_prints_what_it_says(environment: dict[str, str]) -> None:
     """Each `$ command` in the README's console blocks is run by bash; its output is as shown, ids aside."""
     shown = "".join(blocks("README.md", "console"))
     steps = re.findall(r"^\$ (.*?)\n((?:(?!\$ ).*\n)*)", shown, re.MULTILINE)
@@ -52,7 +52,7 @@ def test_the_tour_of_the_readme_prints_what_it_says(environment: dict[str, str],
         done = subprocess.run(
             ["bash", "-c", command],
             env=environment,
-            cwd=tmp_path,
+            cwd=ROOT,
             capture_output=True,
             text=True,
             check=False,

@@ -6,13 +6,11 @@ made it. Forks and rewinds are resolved here: a position's state is that of the 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import zstandard
 
 from fazm_memory.errors import NotFound
 from fazm_memory.log.eventlog import EventLog
-from fazm_memory.model.fold import fold, initial, interrupted
+from fazm_memory.model.fold import fold, inherited, initial
 from fazm_memory.model.state import FOLD_VERSION, SessionState, from_snapshot, to_snapshot
 
 SPACING = 1000
@@ -60,8 +58,7 @@ class Snapshots:
                 f"session {session[:8]} was forked from {parent[:8]}, which is not in this store",
                 hint="import the bundle that holds the parent",
             )
-        past = interrupted(self.state_at(found[0], found[1], position))
-        return replace(past, session=session, at=0, lifecycle="open")
+        return inherited(self.state_at(found[0], found[1], position), session)
 
     def catch_up(self, number: int, session: str, head: int, snapped: int) -> int:
         """Keep a snapshot every SPACING events up to the head; the last position kept. In a transaction."""

@@ -60,8 +60,8 @@ def span(text: str) -> int:
     found = DURATION.fullmatch(text.strip().lower())
     if not found or not any(found.groups()):
         raise TimeError(f"not a duration we can read: {text[:40]!r}; write 15m, 1h30m or 2d")
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
     try:
+        days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
         return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds) // MICROSECOND
-    except OverflowError:
+    except (OverflowError, ValueError):  # int() refuses to read thousands of digits
         raise TimeError(f"the duration {text[:40]!r} is too long") from None

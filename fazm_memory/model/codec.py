@@ -207,8 +207,11 @@ def _plain(value: Any) -> Any:
 
 def to_bytes(payload: Any) -> bytes:
     """The exact bytes the log stores and digests: compact UTF-8 JSON in the order of the fields."""
-    text = json.dumps(encode(payload), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.encode("utf-8")
+    try:
+        text = json.dumps(encode(payload), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return text.encode("utf-8")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise PayloadError(f"a value cannot be kept as JSON: {str(error)[:120]}") from None
 
 
 def json_schema(cls: type) -> dict[str, Any]:

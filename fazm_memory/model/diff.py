@@ -57,7 +57,8 @@ def compare(before: SessionState, after: SessionState, events: Iterable[Event] =
 
 
 def _by(rows: list[dict[str, Any]], name: str) -> dict[Any, dict[str, Any]]:
-    return {row[name]: row for row in rows}
+    # What a fork has from its parent stands at the parent's positions: those are not its own.
+    return {f"{row['session']}:{row[name]}" if "session" in row else row[name]: row for row in rows}
 
 
 def _sets(key: str, old: list[Any], new: list[Any], added: dict[str, Any], removed: dict[str, Any]) -> None:

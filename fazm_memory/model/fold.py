@@ -6,14 +6,14 @@ event changes, never what the session holds.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.model import lifecycle, payloads
 from fazm_memory.model.events import Event
 from fazm_memory.model.payloads import FAILED, By
-from fazm_memory.model.state import BOUNDS, SEEN_FILES, TEXT_BOUND, SessionState
+from fazm_memory.model.state import BOUNDS, INT_KEYED, SEEN_FILES, TEXT_BOUND, VALUE_BOUND, SessionState
 from fazm_memory.model.trust import lowest
 from fazm_memory.model.working_set import apply_change, parent_folder
 
@@ -86,10 +86,20 @@ def _short(text: str | None) -> str | None:
     return text if text is None or len(text) <= TEXT_BOUND else text[: TEXT_BOUND - 1] + "…"
 
 
+def _small(value: Any) -> Any:
+    """A value as a state may hold it: one that is too large is told as the beginning of its text."""
+    if isinstance(value, str):
+        return _short(value)
+    if isinstance(value, (dict, list)):
+        text = json.dumps(value, ensure_ascii=False)
+        return value if len(text) <= VALUE_BOUND else _short(text)
+    return value
+
+
 def _opened(b: _Builder, event: Event, p: payloads.SessionOpen) -> None:
     # A fork's own opening follows its parent's past: it continues that state under a new name.
     b.agent, b.workspace = p.agent, p.workspace or b.workspace
-    b.title = p.title or b.title
+    b.title = _short(p.title) or b.title
     if p.parent is not None and b.lifecycle in ("closed", "archived", "paused"):
         b.lifecycle = "open"
     if p.budget_tokens is not None:
@@ -97,7 +107,7 @@ def _opened(b: _Builder, event: Event, p: payloads.SessionOpen) -> None:
 
 
 def _titled(b: _Builder, event: Event, p: payloads.SessionTitle) -> None:
-    b.title = p.title
+    b.title = _short(p.title)
 
 
 def _prompted(b: _Builder, event: Event, p: payloads.Prompt) -> None:
@@ -158,7 +168,8 @@ def _changed(
     b: _Builder, event: Event, path: str, change: Any, origin: str | None, by: By, evidence: str
 ) -> None:
     b.count("files_modified")
-    apply_change(b.files_modified, path, change, origin=origin, by=by, evidence=evidence, seq=event.seq)
+    told = _short(evidence) or ""
+    apply_change(b.files_modified, path, change, origin=origin, by=by, evidence=told, seq=event.seq)
     b.trim("files_modified")
     _visit(b, path, change, event)
     if change == "renamed" and origin is not None and parent_folder(origin) != parent_folder(path):
@@ -191,8 +202,8 @@ def _decided(b: _Builder, event: Event, p: payloads.Decision) -> None:
 
 
 def _fact(b: _Builder, event: Event, p: payloads.Fact) -> None:
-    value = _short(p.value) if isinstance(p.value, str) else p.value
-    b.put("facts", p.key, {"value": value, "seq": event.seq, "trust": event.trust, "actor": event.actor})
+    told = {"value": _small(p.value), "seq": event.seq, "trust": event.trust, "actor": event.actor}
+    b.put("facts", p.key, told)
 
 
 def _retracted(b: _Builder, event: Event, p: payloads.FactRetract) -> None:
@@ -214,11 +225,11 @@ def _evicted(b: _Builder, event: Event, p: payloads.Evicted) -> None:
 
 
 def _handed(b: _Builder, event: Event, p: payloads.Handoff) -> None:
-    b.put(
-        "questions",
-        p.id,
-        {"id": p.id, "to": p.to, "note": _short(p.note), "seq": event.seq, "answer_schema": p.answer_schema},
-    )
+    schema = _small(p.answer_schema)
+    if isinstance(schema, str):  # cut text is no schema; the event has it whole
+        schema = {"$comment": f"too long to keep in state: see event {event.seq}"}
+    question = {"id": p.id, "to": p.to, "note": _short(p.note), "seq": event.seq, "answer_schema": schema}
+    b.put("questions", p.id, question)
 
 
 def _answered(b: _Builder, event: Event, p: payloads.HandoffAnswer) -> None:
@@ -233,7 +244,7 @@ def _app(b: _Builder, event: Event, p: payloads.AppSpan) -> None:
         {
             "spans": entry["spans"] + 1,
             "title": _short(p.title),
-            "document": p.document,
+            "document": _short(p.document),
             "last_seq": event.seq,
         },
     )
@@ -252,6 +263,11 @@ def _marked(kind: str) -> Callable[[_Builder, Event, Any], None]:
         b.put("marks", event.seq, {"seq": event.seq, "kind": kind, "at": event.at})
 
     return apply
+
+
+def _rewound(b: _Builder, event: Event, p: payloads.Rewind) -> None:
+    _marked("rewind")(b, event, p)
+    b.lifecycle = "active"  # work is taken up there, even if the session was put aside at that moment
 
 
 APPLY: dict[str, Callable[[_Builder, Event, Any], None]] = {
@@ -274,7 +290,7 @@ APPLY: dict[str, Callable[[_Builder, Event, Any], None]] = {
     "app": _app,
     "usage": _used,
     "gap": _marked("gap"),
-    "rewind": _marked("rewind"),
+    "rewind": _rewound,
     "recovered": _marked("recovered"),
     "quarantine": _marked("quarantine"),
 }
@@ -284,16 +300,27 @@ def interrupted(state: SessionState) -> SessionState:
     """The same state with calls that never finished told as interrupted: how a fork in mid-action begins."""
     if not state.running:
         return state
-    errors = dict(state.errors)
+    b = _Builder(state)
     for call, entry in state.running.items():
-        errors[entry["seq"]] = {
-            "seq": entry["seq"],
-            "tool": entry["tool"],
-            "outcome": "interrupted",
-            "error": f"call {call} never finished",
-            "mended_by": None,
-        }
-    return replace(state, running={}, errors=errors)
+        why = f"call {call} never finished"
+        told = {"seq": entry["seq"], "tool": entry["tool"], "outcome": "interrupted", "error": _short(why)}
+        b.put("errors", entry["seq"], told | {"mended_by": None})
+    b.running = {}
+    return b.freeze()
+
+
+def inherited(state: SessionState, session: str) -> SessionState:
+    """Where a fork begins: its parent's state under its own name, open, with nothing running.
+
+    What is kept by position is counted back from the fork and says whose it is, so that the fork's own
+    positions, which begin at 0 again, never push it out.
+    """
+    b = _Builder(interrupted(state))
+    for name in INT_KEYED:
+        table = b.__dict__[name]
+        b.__dict__[name] = {seq - b.at: {"session": b.session} | entry for seq, entry in table.items()}
+    b.session, b.at, b.lifecycle = session, 0, "open"
+    return b.freeze()
 
 
 def delta(event: Event) -> dict[str, Any]:

@@ -33,6 +33,7 @@ BOUNDS: dict[str, int] = {
     "marks": 100,
 }
 TEXT_BOUND = 500  # of any text kept in state; the log has it whole
+VALUE_BOUND = 4000  # of the JSON of any value kept in state
 SEEN_FILES = 400
 
 

@@ -14,7 +14,10 @@ from fazm_memory.model.payloads import By, Change
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """One changed file: the `files_modified` entry of the contract."""
+    """One changed file: the `files_modified` entry of the contract.
+
+    `was` is what had happened to a renamed file besides, so that renaming it back does not lose that.
+    """
 
     path: str
     change: Change
@@ -22,6 +25,7 @@ class FileEntry:
     by: By
     evidence: str
     seq: int
+    was: Change | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -31,11 +35,14 @@ class FileEntry:
             "by": self.by,
             "evidence": self.evidence,
             "seq": self.seq,
+            **({} if self.was is None else {"was": self.was}),
         }
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> FileEntry:
-        return cls(raw["path"], raw["change"], raw["from"], raw["by"], raw["evidence"], raw["seq"])
+        return cls(
+            raw["path"], raw["change"], raw["from"], raw["by"], raw["evidence"], raw["seq"], raw.get("was")
+        )
 
 
 def parent_folder(path: str) -> str:
@@ -58,20 +65,27 @@ def apply_change(
     before = files.pop(path, None)
     if change == "renamed" and origin is not None and origin != path:
         moved = files.pop(origin, None)
-        first = moved.origin if moved is not None and moved.change == "renamed" else origin
-        if first == path:
-            return  # renamed back to where it was
-        files[path] = FileEntry(path, "renamed", first, by, evidence, seq)
-        return
+        first, was = origin, None
+        if moved is not None and moved.change == "renamed":
+            first, was = moved.origin or origin, moved.was
+        elif moved is not None and moved.change != "deleted":
+            was = moved.change
+        if first != path:
+            files[path] = FileEntry(path, "renamed", first, by, evidence, seq, was)
+        elif was is not None:
+            files[path] = FileEntry(path, was, None, by, evidence, seq)
+        return  # renamed back to where it was, and nothing else: no change
     if before is not None and change == "modified" and before.change in ("created", "renamed"):
-        files[path] = FileEntry(path, before.change, before.origin, by, evidence, seq)
+        was = before.was or ("modified" if before.change == "renamed" else None)
+        files[path] = FileEntry(path, before.change, before.origin, by, evidence, seq, was)
         return
     if before is not None and change == "created" and before.change == "deleted":
         change = "modified"  # gone and back: the path holds something else now
     if before is not None and change == "deleted" and before.change == "renamed":
         # Under its first name the file is gone; that is the name people know it by.
         first = before.origin or path
-        files.pop(first, None)
-        files[first] = FileEntry(first, "deleted", None, by, evidence, seq)
+        taken = files.pop(first, None)
+        gone = taken is None or taken.change == "deleted"  # else something new has that name by now
+        files[first] = FileEntry(first, "deleted" if gone else "modified", None, by, evidence, seq)
         return
     files[path] = FileEntry(path, change, None, by, evidence, seq)

@@ -1,0 +1,50 @@
+"""What every test may ask for: a store in a folder of its own, closed when the test is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from fazm_memory.log.store import Store
+from tests.scribe import Scribe
+
+# How long an example takes says nothing on a busy machine.
+settings.register_profile(
+    "house", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("house")
+
+OpenStore = Callable[..., Store]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def open_store(home: Path) -> Iterator[OpenStore]:
+    """Opens the test's store, as often as asked; each opening is a connection of its own."""
+    opened: list[Store] = []
+
+    def opener(where: Path = home, **more: object) -> Store:
+        store = Store(where, key="file", **more)  # type: ignore[arg-type]
+        opened.append(store)
+        return store
+
+    yield opener
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(open_store: OpenStore) -> Store:
+    return open_store()
+
+
+@pytest.fixture
+def scribe(store: Store) -> Scribe:
+    return Scribe(store)

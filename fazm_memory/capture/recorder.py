@@ -17,6 +17,7 @@ from fazm_memory.capture.scrub import Scrubber
 from fazm_memory.errors import FazmMemoryError, InvalidInput, InvalidTransition
 from fazm_memory.log.eventlog import Appended, Entry, SessionHead, Writer
 from fazm_memory.log.store import Store
+from fazm_memory.log.tables import SEQ_MASK, event_id
 from fazm_memory.model import codec, lifecycle
 from fazm_memory.model.codec import PayloadError
 from fazm_memory.model.events import input_hash, payload_class
@@ -42,8 +43,13 @@ class Recorder:
         self.scrubber = scrubber
         self.now = now
 
-    def record(self, drafts: Sequence[Draft]) -> list[Recorded]:
-        """Record drafts together; the answers are in their order, and given only when all is durable."""
+    def record(
+        self, drafts: Sequence[Draft], also: Callable[[Writer], None] = lambda writer: None
+    ) -> list[Recorded]:
+        """Record drafts together; the answers are in their order, and given only when all is durable.
+
+        `also` is done in the same transaction, after them: where a reader stands, for one.
+        """
         results: list[Recorded] = []
         with self.store.writing() as writer:
             for draft in drafts:
@@ -51,15 +57,24 @@ class Recorder:
                     results.append(Recorded(appended=self._one(writer, draft)))
                 except FazmMemoryError as error:
                     results.append(Recorded(error=error))
+            also(writer)
         return results
 
     def _one(self, writer: Writer, draft: Draft) -> Appended:
         at = draft.at if draft.at is not None else self.now()
         typed = self._typed(draft)
         head = self._session(writer, draft, at, typed)
-        if draft.kind == "session.open" and head.head > 0:
-            return Appended(head.id, 0, duplicate=True)
-        if draft.kind == "action":
+        if draft.kind == "session.open":
+            typed = self._descended(writer, draft, head, typed, at)
+            # Hooks see a fork before its transcript says whose it is: an opening that knows more is kept.
+            if head.head > 0 and (typed.parent is None or head.parent is not None):
+                return Appended(head.id, 0, duplicate=True)
+            head.parent = typed.parent
+        elif draft.kind == "action.start" and draft.key is not None:
+            # Told late, of a call that has ended: it would seem to run for ever.
+            if (ended := writer.known(draft.key.removesuffix(":start"))) is not None:
+                return ended
+        elif draft.kind == "action":
             typed = self._linked(writer, head, typed)
         elif draft.kind == "file":
             typed = _placed(typed, head.workspace)
@@ -95,18 +110,35 @@ class Recorder:
 
     def _session(self, writer: Writer, draft: Draft, at: int, typed: Any) -> SessionHead:
         """The session a draft belongs to; opened now when nobody had announced it."""
+        if draft.agent is not None:  # met in this same transaction: a look that costs no query
+            for head in writer.heads.values():
+                if head.agent == draft.agent and draft.session in (head.agent_session_id, head.id):
+                    return head
         row = self.store.sessions.by_key(draft.session, draft.agent)
         if row is not None:
             return writer.head(row.n)
-        for head in writer.heads.values():  # opened earlier in this same transaction
-            if head.agent_session_id == draft.session and draft.agent in (None, head.agent):
-                return head
         agent = draft.agent or "unknown"
         head = writer.create(agent, at, agent_session_id=draft.session)
         if draft.kind != "session.open":
             opening = SessionOpen(agent=agent, agent_session_id=draft.session)
             writer.append(head, Entry("session.open", opening, at, "system", draft.source, "unverified"))
         return head
+
+    def _descended(
+        self, writer: Writer, draft: Draft, head: SessionHead, opening: SessionOpen, at: int
+    ) -> SessionOpen:
+        """A fork's opening with its parent's id in our words, and the position it left from."""
+        if opening.parent is None:
+            return opening
+        parent = self.store.sessions.by_key(opening.parent, draft.agent)
+        if parent is None or parent.id == head.id or opening.parent_seq is not None:
+            return opening
+        writer.flush()  # the parent's past may be in this very transaction
+        last = writer.db.execute(
+            "SELECT max(id) FROM event WHERE id >= ? AND id < ? AND at <= ?",
+            (event_id(parent.n, 0), event_id(parent.n + 1, 0), at),
+        ).fetchone()[0]
+        return replace(opening, parent=parent.id, parent_seq=0 if last is None else (last & SEQ_MASK) + 1)
 
     def _linked(self, writer: Writer, head: SessionHead, action: Action) -> Action:
         """The action with its hash, what it is a retry of, and paths that stand on their own."""

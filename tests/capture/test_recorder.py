@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.recorder import Recorder
 from fazm_memory.capture.scrub import default_scrubber
+from fazm_memory.errors import InvalidInput
+from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.store import Store
 from fazm_memory.model.events import Event
 
@@ -165,3 +168,50 @@ def test_a_long_text_is_cut_after_redaction_not_before(desk: Desk) -> None:
     kept = desk.events()[1].payload.text
     assert len(kept) < 70_000
     assert secret[:12] not in kept
+
+
+def test_what_is_done_beside_the_drafts_is_done_with_them_or_not_at_all(desk: Desk) -> None:
+    def stop(writer: Writer) -> None:
+        raise InvalidInput("not now")
+
+    with pytest.raises(InvalidInput):
+        desk.recorder.record([action(key="k")], also=stop)
+
+    assert desk.store.sessions.listing() == []
+
+
+def test_a_start_told_after_the_end_is_no_call_that_still_runs(desk: Desk) -> None:
+    late = Draft("s", "action.start", {"tool": "Bash", "call_id": "1"}, source="hook", key="k:start")
+    ended, started = desk.record(action(key="k", call_id="1"), late)
+
+    assert started.appended == replace(ended.appended, duplicate=True)
+    assert [event.kind for event in desk.events()] == ["session.open", "action"]
+
+
+def test_a_fork_told_by_the_agents_own_names_stands_where_its_parent_stood_then(desk: Desk) -> None:
+    desk.record(
+        Draft("old", "session.open", {"agent": "a"}, "a", at=10),
+        Draft("old", "action", {"tool": "Bash"}, "a", at=20, key="1"),
+        Draft("old", "action", {"tool": "Bash"}, "a", at=40, key="2"),
+        Draft("new", "session.open", {"agent": "a", "parent": "old"}, "a", at=30),
+    )
+
+    parent, fork = desk.store.sessions.by_key("old", "a"), desk.store.sessions.by_key("new", "a")
+    assert parent is not None
+    assert fork is not None
+    assert (fork.parent, fork.parent_seq) == (parent.id, 2)
+
+
+def test_a_fork_seen_before_anybody_says_so_learns_its_parent(desk: Desk) -> None:
+    desk.record(
+        Draft("old", "session.open", {"agent": "a"}, "a", at=10),
+        Draft("new", "session.open", {"agent": "a"}, "a", at=30, source="hook"),
+        Draft("new", "prompt", {"text": "go on"}, "a", at=30, source="hook"),
+        Draft("new", "session.open", {"agent": "a", "parent": "old"}, "a", at=31, source="transcript"),
+        Draft("new", "session.open", {"agent": "a", "parent": "old"}, "a", at=32, source="transcript"),
+    )
+
+    parent, fork = desk.store.sessions.by_key("old", "a"), desk.store.sessions.by_key("new", "a")
+    assert parent is not None
+    assert fork is not None
+    assert (fork.parent, fork.parent_seq, fork.head) == (parent.id, 1, 3)

@@ -122,3 +122,18 @@ def canonical_json(value: Any) -> bytes:
 def input_hash(tool: str, value: Any) -> str:
     """Equal calls have equal hashes: how a retry is recognised."""
     return hashlib.sha256(tool.encode() + b"\0" + canonical_json(value)).hexdigest()[:32]
+
+
+TARGETS = ("command", "file_path", "path", "url", "query", "pattern", "prompt")
+TARGET = 160
+
+
+def target_of(value: Any) -> str:
+    """What a call was about, on one line: its command, its file, or the first thing it was given."""
+    if isinstance(value, Mapping):
+        named = [value[name] for name in TARGETS if name in value]
+        value = next(iter(named or value.values()), "")
+    if isinstance(value, (list, tuple)):
+        value = " ".join(str(one) for one in value[:20])
+    line = " ".join(str("" if value is None else value)[: 4 * TARGET].split())
+    return line if len(line) <= TARGET else line[: TARGET - 1] + "…"

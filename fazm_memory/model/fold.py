@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.model import lifecycle, payloads
-from fazm_memory.model.events import Event
+from fazm_memory.model.events import Event, target_of
 from fazm_memory.model.payloads import FAILED, By
 from fazm_memory.model.state import BOUNDS, INT_KEYED, SEEN_FILES, TEXT_BOUND, VALUE_BOUND, SessionState
 from fazm_memory.model.trust import lowest
@@ -112,6 +112,11 @@ def _titled(b: _Builder, event: Event, p: payloads.SessionTitle) -> None:
 
 def _prompted(b: _Builder, event: Event, p: payloads.Prompt) -> None:
     b.count("prompts")
+    b.put(
+        "requests",
+        event.seq,
+        {"seq": event.seq, "at": event.at, "turn": event.turn, "text": _short(p.text), "trust": event.trust},
+    )
     b.title = b.title or _short(p.text.strip().split("\n", 1)[0][:80] or None)
 
 
@@ -125,7 +130,13 @@ def _acted(b: _Builder, event: Event, p: payloads.Action) -> None:
     b.put("tools_used", p.tool, b.tools_used.get(p.tool, 0) + 1)
     if p.outcome in FAILED:
         b.count("failures")
-        entry = {"seq": event.seq, "tool": p.tool, "outcome": p.outcome, "error": _short(p.error)}
+        entry = {
+            "seq": event.seq,
+            "tool": p.tool,
+            "outcome": p.outcome,
+            "error": _short(p.error),
+            "target": target_of(p.input),
+        }
         if p.retry_of is not None:
             entry["retry_of"] = p.retry_of
         b.put("errors", event.seq, entry | {"mended_by": None})

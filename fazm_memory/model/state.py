@@ -31,6 +31,7 @@ BOUNDS: dict[str, int] = {
     "running": 100,
     "questions": 50,
     "marks": 100,
+    "requests": 20,
 }
 TEXT_BOUND = 500  # of any text kept in state; the log has it whole
 VALUE_BOUND = 4000  # of the JSON of any value kept in state
@@ -63,13 +64,14 @@ class SessionState:
     running: dict[str, dict[str, Any]] = field(default_factory=dict)
     questions: dict[str, dict[str, Any]] = field(default_factory=dict)
     marks: dict[int, dict[str, Any]] = field(default_factory=dict)
+    requests: dict[int, dict[str, Any]] = field(default_factory=dict)
     trust: str = "user"
     budget: dict[str, int] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     omitted: dict[str, int] = field(default_factory=dict)
 
 
-INT_KEYED = ("decisions_made", "errors", "marks")
+INT_KEYED = ("decisions_made", "errors", "marks", "requests")
 
 
 def to_snapshot(state: SessionState) -> bytes:
@@ -98,6 +100,7 @@ def to_json(state: SessionState) -> dict[str, Any]:
         "workspace": state.workspace,
         "title": state.title,
         "last_at": iso(state.last_at) if state.last_at else None,
+        "requests": [one | {"at": iso(one["at"])} for one in state.requests.values()],
         "tools_used": dict(sorted(state.tools_used.items(), key=lambda item: (-item[1], item[0]))),
         "files_modified": [entry.to_json() for entry in state.files_modified.values()],
         "files_read": list(state.files_read),

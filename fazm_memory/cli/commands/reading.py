@@ -7,6 +7,7 @@ from typing import Any
 
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import emit_json, one_line, paint, plural, say, table, when
+from fazm_memory.model.events import target_of
 
 
 def sessions_arguments(parser: argparse.ArgumentParser) -> None:
@@ -123,18 +124,9 @@ def told(event: dict[str, Any]) -> str:
         )
         retry = f" (retry of {event['retry_of']})" if event["retry_of"] is not None else ""
         said = one_line(event["output_summary"] or "")[:60]
-        return f"{event['tool']} {target(payload)}{' → ' + said if said else ''}{mark}{retry}"
+        return f"{event['tool']} {target_of(payload.get('input'))[:100]}{' → ' + said if said else ''}{mark}{retry}"
     values = [str(value) for value in payload.values() if isinstance(value, (str, int))]
     return one_line(f"{event['kind']} {' · '.join(values)}")[:200]
-
-
-def target(payload: dict[str, Any]) -> str:
-    """What a call was about: its command, its file, or the first thing it was given."""
-    given = payload.get("input")
-    if isinstance(given, dict):
-        named = [given[name] for name in ("command", "file_path", "path", "query", "url") if name in given]
-        given = next(iter(named or given.values()), "")
-    return one_line(given if isinstance(given, str) else "" if given is None else str(given))[:100]
 
 
 def state_arguments(parser: argparse.ArgumentParser) -> None:

@@ -22,6 +22,7 @@ KEYED_LISTS: dict[str, str] = {
     "decisions_made": "seq",
     "pending_actions": "id",
     "errors": "seq",
+    "requests": "seq",
     "running": "call_id",
     "open_questions": "id",
 }

@@ -131,7 +131,8 @@ def endless(n: int) -> Any:
         payloads.SessionTitle(wide),
         payloads.Gap(wide, "x", "y", wide),
         payloads.Usage(1, 2, 3),
-    ][n % 14]  # fmt: skip
+        payloads.Prompt(wide),
+    ][n % 15]  # fmt: skip
 
 
 def test_a_state_stays_small_however_long_the_log_is() -> None:

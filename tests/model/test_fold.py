@@ -55,10 +55,13 @@ def test_tools_are_counted_and_the_last_used_is_last() -> None:
 
 
 def test_a_failed_call_is_state() -> None:
-    state = after(Action("Bash", outcome="timeout", error="no answer in 120 s"))
+    state = after(Action("Bash", {"command": "make"}, outcome="timeout", error="no answer in 120 s"))
     assert state.errors == {
-        0: {"seq": 0, "tool": "Bash", "outcome": "timeout", "error": "no answer in 120 s", "mended_by": None}
-    }
+        0: {
+            "seq": 0, "tool": "Bash", "target": "make", "outcome": "timeout", "error": "no answer in 120 s",
+            "mended_by": None,
+        }
+    }  # fmt: skip
     assert state.counts["failures"] == 1
 
 

@@ -124,7 +124,8 @@ def told(event: dict[str, Any]) -> str:
         )
         retry = f" (retry of {event['retry_of']})" if event["retry_of"] is not None else ""
         said = one_line(event["output_summary"] or "")[:60]
-        return f"{event['tool']} {target_of(payload.get('input'))[:100]}{' → ' + said if said else ''}{mark}{retry}"
+        call = f"{event['tool']} {target_of(payload.get('input'))[:100]}"
+        return f"{call}{' → ' + said if said else ''}{mark}{retry}"
     values = [str(value) for value in payload.values() if isinstance(value, (str, int))]
     return one_line(f"{event['kind']} {' · '.join(values)}")[:200]
 

@@ -10,6 +10,7 @@ import json
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.capture import recording
@@ -31,6 +32,9 @@ from fazm_memory.model.fold import delta
 from fazm_memory.model.organized import organized, organized_json
 from fazm_memory.model.state import SessionState
 from fazm_memory.model.state import to_json as state_json
+from fazm_memory.recall.context_file import Context, render
+from fazm_memory.recall.context_file import write as write_context
+from fazm_memory.recall.digest import digest
 
 if TYPE_CHECKING:
     from fazm_memory.capture.recorder import Recorded, Recorder
@@ -175,6 +179,43 @@ class Memory:
                 )  # fmt: skip
         return found
 
+    def context(
+        self, workspace: str | None = None, *, budget: int | None = None, besides: str | None = None
+    ) -> Context:
+        """Exactly what a new session in a folder would be given; without a folder, across all of them."""
+        with self.store.db.reading():
+            told = digest(self.store, now=self.now(), workspace=workspace, besides=besides)
+        return render(
+            told,
+            budget=budget or self.config.context_tokens,
+            secret=self.store.keys.chain,
+            choices=self.context_choices(),
+        )
+
+    def context_choices(self) -> dict[str, str]:
+        """What a person chose about single items: pin or exclude, by item id."""
+        row = self.store.db.execute("SELECT value FROM meta WHERE key='context.choices'").fetchone()
+        return {} if row is None else dict(json.loads(row[0]))
+
+    def choose(self, item: str, choice: str | None) -> dict[str, str]:
+        """Pin or exclude an item for good, or (None) leave it to its rank again."""
+        with self.store.db.transaction():
+            choices = self.context_choices()
+            choices.pop(item, None)
+            if choice is not None:
+                choices[item] = choice
+            self.store.db.execute(
+                "INSERT OR REPLACE INTO meta VALUES ('context.choices', ?)", (json.dumps(choices),)
+            )
+        return choices
+
+    def export_contexts(self, workspaces: Sequence[str] = ()) -> list[Path]:
+        """Write the global context file and those of these folders."""
+        if not self.recording()["recording"]:
+            return []
+        wanted: list[str | None] = [None, *workspaces]
+        return [write_context(self.config.home, folder, self.context(folder)) for folder in wanted]
+
     # -- recording or not --------------------------------------------------------------------------------
 
     def recording(self) -> dict[str, Any]:
@@ -305,11 +346,8 @@ class Memory:
 
     def status(self) -> dict[str, Any]:
         """Recording or not and why, the last event per source, sessions, size, where the key is."""
-        rows = self.store.db.execute("SELECT key, value FROM meta WHERE key LIKE 'source:%' ORDER BY key")
-        sources = {}
-        for key, value in rows.fetchall():
-            told = json.loads(value)
-            sources[key.removeprefix("source:")] = {"at": iso(told["at"]), "session": told["session"]}
+        last = self.store.follower.sources()
+        sources = {name: {"at": iso(at), "session": session} for name, (at, session) in last.items()}
         questions = [row.to_json() for row in self.store.sessions.listing(limit=20) if row.questions]
         return {
             **self.recording(),

@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "conventions",
         "how a session named files, which it skipped, what a new one would become",
     ),
+    "context": ("context", "exactly what a new session in a folder would be given"),
     "open": ("lifecycle", "open a session"),
     "pause": ("lifecycle", "put a session aside"),
     "resume": ("lifecycle", "take a session up again"),

@@ -6,11 +6,12 @@ Listing reads the session rows alone, newest first, a page at a time: it costs t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from posixpath import dirname
 from typing import Any
 
 from fazm_memory.errors import Ambiguous, NotFound
 from fazm_memory.log.database import Database, told
-from fazm_memory.log.tables import Session
+from fazm_memory.log.tables import HOUR, Session
 from fazm_memory.model.clock import iso
 
 
@@ -133,9 +134,20 @@ class Sessions:
             if value is not None:
                 query = query.where(field == value)
         if before is not None:
-            query = query.where(Session.last_at < before)
-        query = query.order_by(Session.last_at.desc(), Session.n.desc())
+            query = query.where((Session.last_at < before) & (Session.hour <= before // HOUR))
+        query = query.order_by(Session.hour.desc(), Session.last_at.desc(), Session.n.desc())
         return self._fetch(query.limit(limit) if limit is not None else query)
+
+    def in_workspace(self, workspace: str | None, *, limit: int) -> list[SessionRow]:
+        """The latest sessions that worked in a folder, in one inside it, or in one around it."""
+        query = Session.select(*COLUMNS).where((Session.forgotten == 0) & (Session.background == 0))
+        if workspace is not None:
+            inside = (Session.workspace >= f"{workspace}/") & (Session.workspace < f"{workspace}0")
+            around = [workspace]
+            while (above := dirname(around[-1].rstrip("/"))) not in ("", "/", around[-1]):
+                around.append(above)
+            query = query.where(Session.workspace.in_(around) | inside)
+        return self._fetch(query.order_by(Session.last_at.desc(), Session.n.desc()).limit(limit))
 
     def children(self, session: str) -> list[SessionRow]:
         return self._fetch(Session.select(*COLUMNS).where(Session.parent == session).order_by(Session.n))

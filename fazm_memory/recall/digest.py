@@ -1,0 +1,115 @@
+"""The digest: "Yesterday you did…", by the user's calendar, for a workspace or across all of them.
+
+The day before today; when nothing happened then, the last active day by its name. What was done earlier today
+comes first, and older sessions only with what they left. It reads rows and snapshots: its cost does not grow
+with the log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+
+from fazm_memory.log.sessions import SessionRow
+from fazm_memory.log.store import Store
+from fazm_memory.model.clock import micros, moment
+from fazm_memory.model.organized import organized
+from fazm_memory.model.state import SessionState
+from fazm_memory.recall.items import Item, items_of
+
+LATEST = 40  # sessions looked at
+OLDER = 10  # sessions before the day that may still say what they left open
+MINUTE = 60_000_000
+
+
+@dataclass(frozen=True)
+class Task:
+    """What one session was about on a day: the request in the user's words, and its items."""
+
+    session: SessionRow
+    label: str
+    requests: tuple[tuple[str, int], ...]
+    items: tuple[Item, ...]
+    began: int
+    ended: int
+    worth: float
+
+
+@dataclass(frozen=True)
+class Digest:
+    workspace: str | None
+    now: int
+    day: str
+    tasks: tuple[Task, ...] = field(default=())
+
+
+def digest(store: Store, *, now: int, workspace: str | None = None, besides: str | None = None) -> Digest:
+    """What the next session should know. `besides` names the agent session that is asking, if it has one."""
+    rows = [
+        row
+        for row in store.sessions.in_workspace(workspace, limit=LATEST)
+        if besides is None or besides not in (row.agent_session_id, row.id)
+    ]
+    today = moment(now).date()
+    tasks: list[Task] = []
+    taken: set[int] = set()
+    named = ""
+    for label, day, worth in _days(rows, today):
+        for row in rows:
+            span = _active(store, row, day)
+            if row.n in taken or span is None:
+                continue
+            taken.add(row.n)
+            tasks.append(_task(store, row, label, span, worth))
+            named = named or label
+    for row in [row for row in rows if row.n not in taken][:OLDER]:
+        age = max(1, (today - moment(row.last_at).date()).days)
+        task = _task(
+            store, row, f"on {_name(moment(row.last_at).date(), today)}", None, 0.7 * 0.9 ** min(age, 30)
+        )
+        tasks.append(task)
+    kept = [task for task in tasks if task.items or task.requests]
+    kept.sort(key=lambda task: -max([task.worth * 10, *(item.score for item in task.items)]))
+    return Digest(workspace, now, named or "before", tuple(kept))
+
+
+def _days(rows: list[SessionRow], today: date) -> list[tuple[str, date, float]]:
+    """Today so far, and yesterday or, when nothing happened then, the last active day."""
+    yesterday = today - timedelta(days=1)
+    before = [day for row in rows if (day := moment(row.last_at).date()) < today]
+    last = max(before, default=yesterday)
+    return [("earlier today", today, 1.1), (_name(last, today), last, 1.0)]
+
+
+def _name(day: date, today: date) -> str:
+    if day == today - timedelta(days=1):
+        return f"yesterday, {day:%A} {day.day} {day:%B}"
+    if day == today:
+        return "today"
+    year = f" {day.year}" if day.year != today.year else ""
+    return f"{day:%A} {day.day} {day:%B}{year}"
+
+
+def _active(store: Store, row: SessionRow, day: date) -> tuple[int, int, int] | None:
+    """The first position and the first and last moment of a session on a day, if it was active then."""
+    begin = micros(datetime.combine(day, time()).astimezone())
+    end = micros(datetime.combine(day + timedelta(days=1), time()).astimezone())
+    first, low, high = store.db.execute(
+        "SELECT min(first), min(minute), max(minute) FROM minute"
+        " WHERE session=? AND minute >= ? AND minute < ?",
+        (row.n, begin // MINUTE, -(-end // MINUTE)),
+    ).fetchone()
+    return None if first is None else (first, low * MINUTE, high * MINUTE)
+
+
+def _task(store: Store, row: SessionRow, label: str, span: tuple[int, int, int] | None, worth: float) -> Task:
+    state = store.snapshots.state_at(row.n, row.id, row.head)
+    since, began, ended = span or (0, row.opened_at, row.last_at)
+    items = items_of(state, organized(state), since=since, worth=worth)
+    return Task(row, label, _requests(state, since), tuple(items), began, ended, worth)
+
+
+def _requests(state: SessionState, since: int) -> tuple[tuple[str, int], ...]:
+    """The first request and the latest ones: what it was about, and where it went."""
+    asked = [(one["text"] or "", one["seq"]) for one in state.requests.values() if one["seq"] >= since]
+    return tuple(asked if len(asked) <= 3 else [asked[0], *asked[-2:]])

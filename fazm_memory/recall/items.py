@@ -1,0 +1,176 @@
+"""Items: the single facts a context is made of, each with its place in the log and how much it matters.
+
+An item matters by what it changes for the next step: an open question before a decision, a naming convention
+before a count of files. Everything a record said is quoted by the fence; the words around it are ours.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fazm_memory.model.conventions import Learned
+from fazm_memory.model.state import SessionState
+from fazm_memory.recall.fence import quote
+
+Section = Literal["DONE", "OPEN"]
+
+WEIGHTS: dict[str, float] = {
+    "question": 100,
+    "pending": 90,
+    "failed": 80,
+    "interrupted": 78,
+    "convention": 75,
+    "changed": 72,
+    "folder": 70,
+    "skipped": 65,
+    "preference": 64,
+    "decision": 60,
+    "files": 50,
+    "fact": 45,
+    "evicted": 40,
+    "mended": 30,
+}
+DOUBTED = frozenset({"web", "unverified"})
+CHANGES = ("created", "modified", "renamed", "deleted")
+NAMED_FILES = 4
+
+
+@dataclass(frozen=True)
+class Item:
+    """One fact. `id` is stable, so that a person's choice about it lasts."""
+
+    id: str
+    section: Section
+    kind: str
+    text: str
+    score: float
+    session: str
+    seq: int
+    trust: str
+
+
+def items_of(state: SessionState, learned: Learned, *, since: int, worth: float) -> list[Item]:
+    """The items of one session from position `since` on; `worth` is how much the session itself matters."""
+    made: list[Item] = []
+    for section, kind, name, text, seq, trust in _told(state, learned, since):
+        doubt = 0.5 if trust in DOUBTED else 1.0
+        score = WEIGHTS[kind] * worth * doubt + min(seq, 10**6) / 10**7
+        made.append(
+            Item(f"{state.session[:8]}:{kind}:{name}", section, kind, text, score, state.session, seq, trust)
+        )
+    return made
+
+
+Told = tuple[Section, str, str, str, int, str]
+
+
+def _told(state: SessionState, learned: Learned, since: int) -> Iterator[Told]:
+    yield from _open(state)
+    yield from _organised(learned, state)
+    yield from _files(state, since)
+    for one in reversed(list(state.decisions_made.values())):
+        if one["seq"] >= since:
+            why = f" because {quote(one['why'], 160)}" if one["why"] else ""
+            other = (
+                f"; not {', '.join(quote(alt, 60) for alt in one['alternatives'][:2])}"
+                if one["alternatives"]
+                else ""
+            )
+            text = f"decided {quote(one['what'], 160)}{why}{other} [{one['trust']}]"
+            yield "DONE", "decision", str(one["seq"]), text, one["seq"], one["trust"]
+    for key, one in state.facts.items():
+        kind = "preference" if one["trust"] == "user" else "fact"
+        value = one["value"] if isinstance(one["value"], str) else str(one["value"])
+        yield (
+            "DONE",
+            kind,
+            key,
+            f"{kind} {quote(key, 60)} = {quote(value, 160)} [{one['trust']}]",
+            one["seq"],
+            one["trust"],
+        )
+    for one in state.errors.values():
+        if one["mended_by"] is not None and one["seq"] >= since:
+            text = f"{_call(one)} {one['outcome']}: {quote(one['error'] or '', 100)}"
+            text += f", then worked @{one['mended_by']}"
+            yield "DONE", "mended", str(one["seq"]), text, one["seq"], "tool"
+    if state.evicted_keys:
+        keys = list(state.evicted_keys)
+        named = ", ".join(quote(key, 80) for key in keys[-5:])
+        more = f" and {len(keys) - 5} more" if len(keys) > 5 else ""
+        seq = max(state.evicted_keys.values())
+        yield "DONE", "evicted", "keys", f"no longer in the model's context: {named}{more}", seq, "agent"
+
+
+def _open(state: SessionState) -> Iterator[Told]:
+    for one in state.questions.values():
+        text = (
+            f"question for the {'user' if one['to'] == 'human' else 'agent'}: {quote(one['note'] or '', 240)}"
+        )
+        yield "OPEN", "question", one["id"], text, one["seq"], "agent"
+    for one in state.pending_actions.values():
+        yield (
+            "OPEN",
+            "pending",
+            one["id"],
+            f"still to do: {quote(one['what'] or '', 240)} [agent]",
+            one["seq"],
+            "agent",
+        )
+    for one in state.errors.values():
+        if one["mended_by"] is None:
+            text = f"{_call(one)} {one['outcome']}: {quote(one['error'] or '', 160)}; not mended"
+            yield "OPEN", "failed", str(one["seq"]), text, one["seq"], "tool"
+    for call, one in state.running.items():
+        text = f"{one['tool']} call began and never finished"
+        yield "OPEN", "interrupted", call, text, one["seq"], "agent"
+
+
+def _call(one: dict[str, Any]) -> str:
+    target = one.get("target") or ""
+    return f"{one['tool'] or 'a call'} {quote(target, 120)}" if target else f"{one['tool'] or 'a call'}"
+
+
+def _organised(learned: Learned, state: SessionState) -> Iterator[Told]:
+    last = state.at - 1
+    for folder in learned.folders:
+        text = f"folder {quote(folder.path, 160)}: {folder.processed} of {folder.total} files processed"
+        yield "DONE", "folder", folder.path, text, last, "local"
+    for one in learned.conventions:
+        before, after = one.examples[0]
+        place = f" into {quote(one.destination, 100)}" if one.destination else ""
+        text = (
+            f"naming in {quote(one.folder, 120)}: {quote(one.pattern, 160)}{place},"
+            f" e.g. {quote(before, 100)} -> {quote(after, 100)} ({one.support} files)"
+        )
+        if one.ambiguous:
+            text += f", or {quote(one.ambiguous[0], 120)}"
+        yield "DONE", "convention", f"{one.folder}:{one.pattern}", text, last, "local"
+    for left in learned.skipped:
+        some = ", ".join(quote(name, 60) for name in left.files[:NAMED_FILES])
+        more = f" and {left.count - NAMED_FILES} more" if left.count > NAMED_FILES else ""
+        text = f"skipped in {quote(left.folder, 120)}: {quote(left.rule, 80)} ({some}{more})"
+        yield "DONE", "skipped", f"{left.folder}:{left.rule}", text, last, "local"
+
+
+def _files(state: SessionState, since: int) -> Iterator[Told]:
+    """The agent's own changes as counts with the newest named; others' changes one line each hand."""
+    fresh = [entry for entry in state.files_modified.values() if entry.seq >= since]
+    own = [entry for entry in fresh if entry.by == "agent"]
+    if own:
+        counts: Counter[str] = Counter(entry.change for entry in own)
+        told = ", ".join(f"{counts[change]} {change}" for change in CHANGES if counts[change])
+        named = ", ".join(quote(entry.path, 120) for entry in reversed(own[-NAMED_FILES:]))
+        yield "DONE", "files", "agent", f"files: {told}; latest {named}", own[-1].seq, "local"
+    for hand in ("person", "unknown"):
+        others = [entry for entry in fresh if entry.by == hand]
+        if others:
+            named = ", ".join(
+                f"{entry.change} {quote(entry.path, 120)}" for entry in reversed(others[-NAMED_FILES:])
+            )
+            more = f" and {len(others) - NAMED_FILES} more" if len(others) > NAMED_FILES else ""
+            who = "a person" if hand == "person" else "someone unknown"
+            yield "DONE", "changed", hand, f"changed by {who}: {named}{more}", others[-1].seq, "local"

@@ -1,0 +1,25 @@
+"""How each agent takes up a session of its own: the command, in the folder the session began in.
+
+The folder matters: a session resumed elsewhere is not found. Words are quoted for the shell, since a folder's
+name may hold anything.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+COMMANDS: dict[str, str] = {
+    "claude-code": "claude --resume {id}",
+    "codex": "codex resume {id}",
+    "gemini": "gemini --resume {id}",
+    "opencode": "opencode --session {id}",
+}
+
+
+def resume_command(agent: str, agent_session_id: str | None, workspace: str | None) -> str | None:
+    """The shell command that resumes the agent's own session, or None when the agent has none."""
+    command = COMMANDS.get(agent)
+    if command is None or agent_session_id is None:
+        return None
+    made = command.format(id=shlex.quote(agent_session_id))
+    return f"cd {shlex.quote(workspace)} && {made}" if workspace else made

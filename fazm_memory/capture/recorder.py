@@ -66,10 +66,12 @@ class Recorder:
         head = self._session(writer, draft, at, typed)
         if draft.kind == "session.open":
             typed = self._descended(writer, draft, head, typed, at)
-            # Hooks see a fork before its transcript says whose it is: an opening that knows more is kept.
-            if head.head > 0 and (typed.parent is None or head.parent is not None):
+            # A session may be met before anybody says where it works or whose fork it is.
+            parent, workspace = typed.parent or head.parent, typed.workspace or head.workspace
+            if head.head > 0 and (parent, workspace) == (head.parent, head.workspace):
                 return Appended(head.id, 0, duplicate=True)
-            head.parent = typed.parent
+            head.parent = parent
+            writer.db.execute("UPDATE session SET opened_at=min(opened_at, ?) WHERE n=?", (at, head.n))
         elif draft.kind == "action.start" and draft.key is not None:
             # Told late, of a call that has ended: it would seem to run for ever.
             if (ended := writer.known(draft.key.removesuffix(":start"))) is not None:

@@ -215,3 +215,15 @@ def test_a_fork_seen_before_anybody_says_so_learns_its_parent(desk: Desk) -> Non
     assert parent is not None
     assert fork is not None
     assert (fork.parent, fork.parent_seq, fork.head) == (parent.id, 1, 3)
+
+
+def test_a_session_met_by_its_title_alone_learns_where_it_works_and_since_when(desk: Desk) -> None:
+    desk.record(
+        Draft("s", "session.title", {"title": "Tidy"}, "a", at=50),
+        Draft("s", "session.open", {"agent": "a", "workspace": "/w"}, "a", at=20),
+        Draft("s", "session.open", {"agent": "a", "workspace": "/w"}, "a", at=10),
+    )
+
+    row = desk.store.sessions.by_key("s", "a")
+    assert row is not None
+    assert (row.workspace, row.title, row.opened_at, row.head) == ("/w", "Tidy", 20, 3)

@@ -7,7 +7,6 @@ is one prepared statement through peewee's connection.
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,26 +18,21 @@ from fazm_memory.log import chain
 from fazm_memory.log.chain import Heads
 from fazm_memory.log.database import Database, told
 from fazm_memory.log.rows import EVENT_COLUMNS, INSERT_EVENT, pack, to_event
-from fazm_memory.log.tables import SEQ_BITS, SEQ_MASK, event_id
+from fazm_memory.log.tables import HOUR, SEQ_BITS, SEQ_MASK, event_id
 from fazm_memory.model import codec, lifecycle
 from fazm_memory.model.events import KINDS, Event
 from fazm_memory.model.payloads import FAILED
-
-MINUTE = 60_000_000
 
 HEAD_COLUMNS = (
     "n, id, agent, agent_session_id, title, workspace, lifecycle, parent, parent_seq, background, opened_at,"
     " last_at, head, turn, actions, failures, files_modified, questions, mac, indexed, snapped, forgotten"
 )
+# No index is on any of these, so that the usual append rewrites one page for its session, not five.
 UPDATE_HEAD = (
-    "UPDATE session SET agent=?, title=?, workspace=?, lifecycle=?, last_at=?, head=?, turn=?, actions=?,"
-    " failures=?, files_modified=?, questions=?, mac=?, background=? WHERE n=?"
+    "UPDATE session SET lifecycle=?, last_at=?, head=?, turn=?, actions=?, failures=?, files_modified=?,"
+    " questions=?, mac=? WHERE n=?"
 )
-UPSERT_MINUTE = (
-    "INSERT INTO minute (session, minute, first, last, events, failures) VALUES (?,?,?,?,?,?)"
-    " ON CONFLICT (session, minute) DO UPDATE SET first=min(first, excluded.first),"
-    " last=max(last, excluded.last), events=events+excluded.events, failures=failures+excluded.failures"
-)
+UPDATE_FACE = "UPDATE session SET agent=?, title=?, workspace=?, background=?, hour=? WHERE n=?"
 
 
 @dataclass(slots=True)
@@ -67,6 +61,15 @@ class SessionHead:
     indexed: int = 0
     snapped: int = 0
     forgotten: int = 0
+
+    def counts(self) -> tuple[Any, ...]:
+        """What changes with every event, as UPDATE_HEAD takes it."""
+        return (self.lifecycle, self.last_at, self.head, self.turn, self.actions, self.failures,
+                self.files_modified, self.questions, self.mac, self.n)  # fmt: skip
+
+    def face(self) -> tuple[Any, ...]:
+        """What seldom changes, as UPDATE_FACE takes it."""
+        return (self.agent, self.title, self.workspace, self.background, self.last_at // HOUR, self.n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +103,8 @@ class Writer:
         self.heads: dict[int, SessionHead] = {}
         self.rows: list[tuple[Any, ...]] = []
         self.keys: dict[str, int] = {}
-        self.minutes: dict[tuple[int, int], list[int]] = {}
-        self.sources: dict[str, str] = {}
         self.events: dict[int, list[Event]] = {}
+        self.written: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
 
     def create(
         self,
@@ -116,9 +118,9 @@ class Writer:
         """A session with nothing in it yet; its first event should be `session.open`."""
         id_ = session_id or secrets.token_hex(16)
         cursor = self.db.execute(
-            "INSERT INTO session (n, id, agent, agent_session_id, lifecycle, opened_at, last_at, mac)"
-            " VALUES (?,?,?,?,'open',?,?,?)",
-            (number, id_, agent, agent_session_id, at, at, chain.genesis(self.key, id_)),
+            "INSERT INTO session (n, id, agent, agent_session_id, lifecycle, opened_at, last_at, hour, mac)"
+            " VALUES (?,?,?,?,'open',?,?,?,?)",
+            (number, id_, agent, agent_session_id, at, at, at // HOUR, chain.genesis(self.key, id_)),
         )
         return self.head(cursor.lastrowid)
 
@@ -127,6 +129,7 @@ class Writer:
         if known is None:
             row = self.db.execute(f"SELECT {HEAD_COLUMNS} FROM session WHERE n=?", (number,)).fetchone()
             known = self.heads[number] = SessionHead(*row)
+            self.written[number] = known.counts(), known.face()
         return known
 
     def known(self, key: str) -> Appended | None:
@@ -191,7 +194,6 @@ class Writer:
             self.db.execute("INSERT OR IGNORE INTO turn VALUES (?,?,?,?)", (head.n, turn, seq, entry.at))
         head.mac, head.head, head.turn, head.lifecycle = mac, seq + 1, turn, moved
         head.last_at = max(head.last_at, entry.at)
-        self.sources[entry.source] = json.dumps({"at": entry.at, "session": head.id, "seq": seq})
         if entry.payload is not None:
             self._project(head, entry, seq)
         return Appended(head.id, seq)
@@ -225,14 +227,13 @@ class Writer:
 
     def _project(self, head: SessionHead, entry: Entry, seq: int) -> None:
         payload, kind = entry.payload, entry.kind
-        failed = 0
         if kind == "action":
+            failed = payload.outcome in FAILED
             head.actions += 1
-            failed = int(payload.outcome in FAILED)
             head.failures += failed
             head.files_modified += sum(touch.change != "read" for touch in payload.files)
             if payload.input_hash is not None:
-                self._remember_failure(head.n, payload.input_hash, seq, bool(failed))
+                self._remember_failure(head.n, payload.input_hash, seq, failed)
         elif kind == "file":
             head.files_modified += 1
         elif kind == "session.open":
@@ -251,10 +252,6 @@ class Writer:
             head.questions = max(0, head.questions - 1)
         elif kind == "rewind":
             self.db.execute("INSERT INTO rewind VALUES (?,?,?)", (head.n, seq, payload.to))
-        minute = self.minutes.setdefault((head.n, entry.at // MINUTE), [seq, seq, 0, 0])
-        minute[1] = seq
-        minute[2] += 1
-        minute[3] += failed
 
     def failed_before(self, number: int, input_hash: str) -> int | None:
         """The position of the last failed call with this input that nothing has mended yet."""
@@ -274,19 +271,14 @@ class Writer:
         if self.rows:
             self.db.executemany(INSERT_EVENT, self.rows)
             self.rows.clear()
-        if self.minutes:
-            self.db.executemany(UPSERT_MINUTE, [(*key, *counts) for key, counts in self.minutes.items()])
-            self.minutes.clear()
-        if self.sources:
-            rows = [(f"source:{source}", told) for source, told in self.sources.items()]
-            self.db.executemany("INSERT OR REPLACE INTO meta VALUES (?,?)", rows)
-            self.sources.clear()
         self.keys.clear()
-        self.db.executemany(
-            UPDATE_HEAD,
-            [(h.agent, h.title, h.workspace, h.lifecycle, h.last_at, h.head, h.turn, h.actions, h.failures,
-              h.files_modified, h.questions, h.mac, h.background, h.n) for h in self.heads.values()],
-        )  # fmt: skip
+        for number, head in self.heads.items():
+            before, now = self.written[number], (head.counts(), head.face())
+            if now[0] != before[0]:
+                self.db.execute(UPDATE_HEAD, now[0])
+            if now[1] != before[1]:
+                self.db.execute(UPDATE_FACE, now[1])
+            self.written[number] = now
 
 
 class EventLog:
@@ -296,6 +288,8 @@ class EventLog:
         self.db = database
         self.key = key
         self.outside = heads
+        # What this process appended and nothing has taken in yet, so that it need not be read back.
+        self.recent: dict[int, list[Event]] = {}
 
     @contextmanager
     def writing(self) -> Iterator[Writer]:

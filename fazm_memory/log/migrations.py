@@ -22,11 +22,11 @@ CREATE TABLE session (
     failures INTEGER NOT NULL DEFAULT 0, files_modified INTEGER NOT NULL DEFAULT 0,
     questions INTEGER NOT NULL DEFAULT 0, mac BLOB NOT NULL, indexed INTEGER NOT NULL DEFAULT 0,
     snapped INTEGER NOT NULL DEFAULT 0, verified INTEGER NOT NULL DEFAULT 0,
-    forgotten INTEGER NOT NULL DEFAULT 0);
+    forgotten INTEGER NOT NULL DEFAULT 0, hour INTEGER NOT NULL DEFAULT 0);
 CREATE UNIQUE INDEX session_agent ON session (agent_session_id, agent) WHERE agent_session_id IS NOT NULL;
-CREATE INDEX session_last ON session (last_at);
-CREATE INDEX session_workspace ON session (workspace, last_at);
-CREATE INDEX session_unindexed ON session (n) WHERE indexed < head;
+CREATE INDEX session_last ON session (hour);
+CREATE INDEX session_workspace ON session (workspace, hour);
+CREATE TABLE waiting (session INTEGER PRIMARY KEY);
 CREATE TABLE event (
     id INTEGER PRIMARY KEY, at INTEGER NOT NULL, turn INTEGER NOT NULL, kind TEXT NOT NULL,
     version INTEGER NOT NULL, actor TEXT NOT NULL, source TEXT NOT NULL, trust TEXT NOT NULL, key TEXT,

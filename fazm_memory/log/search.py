@@ -21,7 +21,6 @@ from fazm_memory.model.events import Event
 
 MIDDLE = 1 << 40
 CANDIDATES = 500
-BATCH = 500
 DAY = 86_400_000_000
 TERM = re.compile(r'"([^"]*)"|(\w+)', re.UNICODE)
 MOST_TERMS = 32
@@ -78,22 +77,9 @@ class SearchIndex:
         )
         self.db.execute("INSERT OR REPLACE INTO meta VALUES ('words', ?)", (json.dumps(marks.__dict__),))
 
-    def catch_up(self, number: int, session: str, head: int, indexed: int) -> None:
-        """Index what a session has that the index has not. In a transaction."""
-        at = indexed
-        while at < head:
-            stop = min(head, at + BATCH)
-            self.add(number, self.log.slice(number, session, at, stop))
-            at = stop
-        self.db.execute("UPDATE session SET indexed=? WHERE n=?", (head, number))
-
-    def behind(self) -> list[tuple[int, str, int, int]]:
-        """Sessions whose newest events are not in the index yet: (number, id, head, indexed)."""
-        rows = self.db.execute("SELECT n, id, head, indexed FROM session WHERE indexed < head ORDER BY n")
-        return list(rows.fetchall())
-
     def remove(self, ids: Iterable[int]) -> int:
         """Take events out of the index for good; how many were in it. In a transaction."""
+        self.log.recent.clear()
         wanted = set(ids)
         gone = [
             (rowid,)
@@ -106,10 +92,12 @@ class SearchIndex:
         return len(gone)
 
     def clear(self) -> None:
-        """Drop the whole index; it is rebuilt from events. In a transaction."""
+        """Drop the whole index and what shares its cursor; it is rebuilt from events. In a transaction."""
         self.db.execute("INSERT INTO words (words) VALUES ('delete-all')")
         self.db.execute("DELETE FROM meta WHERE key='words'")
+        self.db.execute("DELETE FROM minute")
         self.db.execute("UPDATE session SET indexed=0")
+        self.db.execute("INSERT OR IGNORE INTO waiting SELECT n FROM session WHERE head > 0")
 
     def find(
         self, query: str, *, limit: int, now: int, keep: Callable[[int], bool] | None = None

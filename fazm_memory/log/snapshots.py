@@ -10,10 +10,12 @@ import zstandard
 
 from fazm_memory.errors import NotFound
 from fazm_memory.log.eventlog import EventLog
+from fazm_memory.model.events import Event
 from fazm_memory.model.fold import fold, inherited, initial
 from fazm_memory.model.state import FOLD_VERSION, SessionState, from_snapshot, to_snapshot
 
 SPACING = 1000
+MOST_RUNNING = 8  # sessions folded along in memory
 
 _compressor = zstandard.ZstdCompressor(level=3)
 _decompressor = zstandard.ZstdDecompressor()
@@ -23,6 +25,7 @@ class Snapshots:
     def __init__(self, log: EventLog) -> None:
         self.log = log
         self.db = log.db
+        self.running: dict[int, SessionState] = {}
 
     def state_at(self, number: int, session: str, at: int) -> SessionState:
         """The state after the first `at` events of the session."""
@@ -60,6 +63,35 @@ class Snapshots:
             )
         return inherited(self.state_at(found[0], found[1], position), session)
 
+    def follow(self, number: int, session: str, events: list[Event], snapped: int) -> int:
+        """Fold on from where the last run ended, if that is known; the last position kept. In a transaction.
+
+        A session is folded along once it has outgrown its first snapshot: most never do, and cost nothing.
+        """
+        if not events:
+            return snapped
+        start, stop = events[0].seq, events[-1].seq + 1
+        state = self.running.pop(number, None)
+        if state is None or state.at != start or any(event.kind == "rewind" for event in events):
+            return self.catch_up(number, session, stop, snapped)
+        while stop - snapped >= SPACING:
+            snapped += SPACING
+            state = fold(state, events[: snapped - start])
+            events, start = events[snapped - start :], snapped
+            self._keep(number, snapped, state)
+            self.db.execute("UPDATE session SET snapped=? WHERE n=?", (snapped, number))
+        self._run_on(number, fold(state, events))
+        return snapped
+
+    def _run_on(self, number: int, state: SessionState) -> None:
+        self.running[number] = state
+        if len(self.running) > MOST_RUNNING:
+            del self.running[next(iter(self.running))]
+
+    def let_go(self) -> None:
+        """Go by the database alone again."""
+        self.running.clear()
+
     def catch_up(self, number: int, session: str, head: int, snapped: int) -> int:
         """Keep a snapshot every SPACING events up to the head; the last position kept. In a transaction."""
         at = snapped
@@ -75,15 +107,20 @@ class Snapshots:
                 state = self.state_at(number, session, at)
             else:
                 state = fold(state, self.log.slice(number, session, at - SPACING, at))
-            self.db.execute(
-                "INSERT OR REPLACE INTO snapshot VALUES (?,?,?,?)",
-                (number, at, FOLD_VERSION, _compressor.compress(to_snapshot(state))),
-            )
+            self._keep(number, at, state)
         self.db.execute("UPDATE session SET snapped=? WHERE n=?", (at, number))
+        self._run_on(number, self.state_at(number, session, head))
         return at
+
+    def _keep(self, number: int, at: int, state: SessionState) -> None:
+        packed = _compressor.compress(to_snapshot(state))
+        self.db.execute(
+            "INSERT OR REPLACE INTO snapshot VALUES (?,?,?,?)", (number, at, FOLD_VERSION, packed)
+        )
 
     def drop(self, number: int | None = None) -> None:
         """Forget the cache of one session, or of all. In a transaction."""
+        self.let_go()
         where, values = ("", ()) if number is None else (" WHERE session=?", (number,))
         self.db.execute(f"DELETE FROM snapshot{where}", values)
         where = "" if number is None else " WHERE n=?"

@@ -14,13 +14,13 @@ from fazm_memory.log import keys as key_store
 from fazm_memory.log.chain import Heads
 from fazm_memory.log.database import Database
 from fazm_memory.log.eventlog import EventLog, Writer
+from fazm_memory.log.follow import Follower
 from fazm_memory.log.keys import Keys
 from fazm_memory.log.search import SearchIndex
 from fazm_memory.log.sessions import Sessions
-from fazm_memory.log.snapshots import SPACING, Snapshots
+from fazm_memory.log.snapshots import Snapshots
 from fazm_memory.private import private_folder, write_private
 
-INDEX_AFTER = 64  # events of a session that may wait for the full-text index
 STORE_FOLDER = "store.noindex"  # the suffix keeps Spotlight out
 DATABASE = "memory.db"
 HEADS = "heads"
@@ -42,41 +42,32 @@ class Store:
         self.log = EventLog(self.db, self.keys.chain, self.heads)
         self.snapshots = Snapshots(self.log)
         self.search = SearchIndex(self.log)
+        self.follower = Follower(self.log, self.search, self.snapshots)
         self.sessions = Sessions(self.db)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Writer]:
         """A transaction on the log, with its projections kept within reach."""
-        with self.log.writing() as writer:
-            yield writer
-            writer.flush()
-            self._follow(writer)
-
-    def _follow(self, writer: Writer) -> None:
-        for head in writer.heads.values():
-            if head.head - head.indexed >= INDEX_AFTER:
-                fresh = writer.events.get(head.n, [])
-                if fresh and fresh[0].seq == head.indexed:  # all that waits is in hand: no need to read it
-                    self.search.add(head.n, fresh)
-                    self.db.execute("UPDATE session SET indexed=? WHERE n=?", (head.head, head.n))
-                else:
-                    self.search.catch_up(head.n, head.id, head.head, head.indexed)
-                head.indexed = head.head
-            if head.head - head.snapped >= SPACING:
-                head.snapped = self.snapshots.catch_up(head.n, head.id, head.head, head.snapped)
+        try:
+            with self.log.writing() as writer:
+                yield writer
+                writer.flush()
+                self.follower.after(writer)
+        except BaseException:
+            self.follower.let_go()
+            raise
 
     def index_all(self) -> int:
-        """Bring the full-text index up to the log; how many events it took in."""
+        """Bring what follows in batches up to the log; how many events it took in."""
         with self.db.reading():
-            waiting = self.search.behind()
-        if not waiting:
-            return 0
-        taken = 0
-        with self.db.transaction():
-            for number, session, head, indexed in self.search.behind():
-                self.search.catch_up(number, session, head, indexed)
-                taken += head - indexed
-        return taken
+            if not self.follower.behind():
+                return 0
+        try:
+            with self.db.transaction():
+                return self.follower.catch_up()
+        except BaseException:
+            self.follower.let_go()
+            raise
 
     def size(self) -> int:
         """Bytes on disk: the database and its write-ahead log."""

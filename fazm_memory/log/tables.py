@@ -10,6 +10,7 @@ from peewee import BlobField, CompositeKey, IntegerField, Model, TextField
 
 SEQ_BITS = 32
 SEQ_MASK = (1 << SEQ_BITS) - 1
+HOUR = 3_600_000_000
 
 
 def event_id(number: int, seq: int) -> int:
@@ -40,6 +41,7 @@ class Session(Model):
     snapped = IntegerField(default=0)
     verified = IntegerField(default=0)
     forgotten = IntegerField(default=0)
+    hour = IntegerField(default=0)  # of last_at: the indexes go by it, and so change once an hour
 
     class Meta:
         table_name = "session"

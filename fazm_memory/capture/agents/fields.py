@@ -1,0 +1,143 @@
+"""Fields of records that nobody promised us: each function gives the type asked for, or nothing.
+
+The agents' files are theirs; a field may be missing, be of another type or hold what no store can keep. What
+comes out of here is bounded, finite and safe to write as JSON, whatever went in.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from hashlib import sha256
+from typing import Any
+
+from fazm_memory.model.clock import EARLIEST, LATEST, TimeError, parse
+
+ID = 200  # longer than any id we have seen; keys are made of these
+SAID = 64 << 10  # of anything somebody said
+NOTE = 50  # room for the note about what was left out
+DEEPEST = 40
+MOST_ITEMS = 2000
+MILLISECOND = 1000
+
+# NaN and Infinity are not JSON; a record that holds them is read without them.
+_DECODER = json.JSONDecoder(parse_constant=lambda _: None)
+
+
+def record_of(line: bytes | str) -> dict[str, Any] | None:
+    """The JSON object a line holds, or None when it holds none. A crash may leave zeros before it."""
+    told = line if isinstance(line, str) else line.decode("utf-8", "replace")
+    try:
+        made = _DECODER.decode(told.lstrip("\0\ufeff"))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(made, dict):
+        return None
+    return _paired(made, 0) if "\\ud" in told or "\\uD" in told else made
+
+
+def _paired(value: Any, depth: int) -> Any:
+    """The same value without half characters, which JSON can write and no store can keep."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if not isinstance(value, (dict, list)):
+        return value
+    if depth > DEEPEST:
+        return None
+    if isinstance(value, dict):
+        return {_paired(name, depth): _paired(one, depth + 1) for name, one in value.items()}
+    return [_paired(one, depth + 1) for one in value]
+
+
+def text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def sequence(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def ident(value: object) -> str:
+    """An id: short text on one line that can stand in a key, or nothing."""
+    if not isinstance(value, str) or not value or len(value) > ID or not value.isprintable():
+        return ""
+    return value
+
+
+def whole(value: object) -> int | None:
+    """A whole number that every store can hold."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    if not math.isfinite(value) or abs(value) >= 2**53:
+        return None
+    return round(value)
+
+
+def tokens(value: object) -> int:
+    return max(0, whole(value) or 0)
+
+
+def moment(value: object) -> int | None:
+    """A moment told as ISO 8601 text."""
+    try:
+        return parse(value) if isinstance(value, str) else None
+    except TimeError:
+        return None
+
+
+def moment_ms(value: object) -> int | None:
+    """A moment told as milliseconds since 1970."""
+    told = whole(value)
+    if told is None or not EARLIEST <= told * MILLISECOND <= LATEST:
+        return None
+    return told * MILLISECOND
+
+
+def digest(said: str) -> str:
+    """A short name for a text, the same wherever it is made."""
+    return sha256(said.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def capped(value: str, limit: int) -> str:
+    """A long text with its middle left out and counted: what matters is mostly at the two ends."""
+    if len(value) <= limit:
+        return value
+    room = max(0, limit - NOTE)
+    head, tail = room - room // 4, room // 4
+    rest = value[len(value) - tail :]
+    return f"{value[:head]}\n… {len(value) - head - tail} characters left out …\n{rest}"
+
+
+def bounded(value: Any, limit: int) -> Any:
+    """The same value with long texts capped, so that all of them together stay near the limit."""
+    return _Bounding(limit).take(value, 0)
+
+
+class _Bounding:
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.left = limit
+
+    def take(self, value: Any, depth: int) -> Any:
+        if isinstance(value, str):
+            kept = capped(value, max(200, min(self.limit, self.left)))
+            self.left -= len(kept)
+            return kept
+        if isinstance(value, dict) and depth < DEEPEST:
+            pairs = list(value.items())[:MOST_ITEMS]
+            return {capped(str(name), ID): self.take(one, depth + 1) for name, one in pairs if self.room()}
+        if isinstance(value, (list, tuple)) and depth < DEEPEST:
+            return [self.take(one, depth + 1) for one in value[:MOST_ITEMS] if self.room()]
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, (int, float)):
+            return value if math.isfinite(value) and abs(value) < 2**63 else None
+        return "…"
+
+    def room(self) -> bool:
+        self.left -= 1
+        return self.left > -self.limit

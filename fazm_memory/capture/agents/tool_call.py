@@ -1,0 +1,83 @@
+"""A tool call on its way to become an action: its output within bounds, its summary, the files it touched.
+
+Every agent tells its calls in its own words; from here on they look the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from fazm_memory.capture.agents.fields import bounded, capped
+from fazm_memory.capture.shell import file_effects
+
+OUTPUT = 16 << 10
+INPUT = 32 << 10
+ERROR = 500
+SUMMARY = 200
+SUMMARY_LINES = 3
+MOST_FILES = 1000
+# Blank lines, lone tags and brackets, rules: how an output is wrapped, not what it says.
+MEANINGLESS = re.compile(r"\s*(?:</?[\w-]+[^<>]{0,200}>|[\[\](){},;\s]*|[-=*_]{3,})\s*")
+
+
+def summary(output: str) -> str | None:
+    """The first lines of an output that say something, on one line."""
+    said: list[str] = []
+    for line in output[:4000].splitlines():
+        if not MEANINGLESS.fullmatch(line):
+            said.append(" ".join(line.split()))
+        if len(said) == SUMMARY_LINES:
+            break
+    joined = " · ".join(said)
+    return (joined if len(joined) <= SUMMARY else joined[: SUMMARY - 1] + "…") or None
+
+
+def touch(path: str, change: str, origin: str | None = None) -> dict[str, Any]:
+    """A touched file, as the payload of an action tells it."""
+    told = {"path": path, "change": change}
+    return told | {"from": origin} if origin is not None else told
+
+
+def shell_files(
+    command: str, *, cwd: str, output: str = "", ok: bool = True, home: str | None = None
+) -> list[dict[str, Any]]:
+    """The files a shell command touched, as far as its text and its output tell."""
+    touched = []
+    for effect in file_effects(command, cwd=cwd, output=output, ok=ok, home=home)[:MOST_FILES]:
+        told = touch(effect.path, effect.change, effect.origin)
+        if effect.inferred:
+            told |= {"inferred": True, "why": effect.why}
+        touched.append(told)
+    return touched
+
+
+def start(tool: str, given: Any, call_id: str, agent_id: str | None) -> dict[str, Any]:
+    """The payload of a call that has begun and not ended."""
+    told = {"tool": tool, "input": bounded(given, INPUT), "call_id": call_id, "agent_id": agent_id}
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def action(
+    tool: str,
+    given: Any,
+    *,
+    call_id: str,
+    output: str | None = None,
+    outcome: str = "ok",
+    error: str | None = None,
+    duration_ms: int | None = None,
+    files: Sequence[dict[str, Any]] = (),
+    agent_id: str | None = None,
+) -> dict[str, Any]:
+    """The payload of a call that has ended, without what is not known."""
+    told = start(tool, given, call_id, agent_id) | {
+        "output": capped(output, OUTPUT) if output is not None else None,
+        "output_summary": summary(output) if output is not None else None,
+        "outcome": outcome,
+        "error": capped(error, ERROR) if error and outcome != "ok" else None,
+        "duration_ms": duration_ms if duration_ms is not None and duration_ms >= 0 else None,
+        "files": list(files[:MOST_FILES]) or None,
+    }
+    return {name: value for name, value in told.items() if value is not None}

@@ -1,0 +1,252 @@
+"""Secrets known by the name they are given to: in shells, settings, JSON, programs, flags, sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fazm_memory.capture.secrets.naming import (
+    KEY_QUALIFIERS,
+    Kind,
+    is_address,
+    is_bare_secret,
+    is_literal_secret,
+    is_odd,
+    is_passphrase,
+    is_placeholder,
+    kind_of,
+    words,
+)
+from fazm_memory.capture.secrets.rule import Rule, Span, alnum
+
+_KEYWORDS = (
+    *("passw", "passphrase", "passcode", "pwd", "kennwort", "contrasena", "psk", "mnemonic"),
+    *(
+        "_pass",
+        "-pass",
+        ".pass",
+        "pass:",
+        "pass=",
+        '"pass"',
+        "'pass'",
+        "_pw",
+        "-pw",
+        "pw:",
+        "pw=",
+        "storepass",
+        "keypass",
+    ),
+    *("secret", "token", "_jwt", "credential", "seed phrase", "recovery phrase"),
+    *(
+        "apikey",
+        "secretkey",
+        "privatekey",
+        "accesskey",
+        "authkey",
+        "accountkey",
+        "signingkey",
+        "encryptionkey",
+    ),
+    *(f"{qualifier}{joint}key" for qualifier in sorted(KEY_QUALIFIERS) for joint in "_- ."),
+)
+
+_REST = r"[A-Za-z0-9_.\-]{0,40}(?: (?:key|phrase))?"
+_CLOSED = r"""["'`]?[\])]{0,2}"""
+# How a name and its value are joined.
+_ANNOTATION = r"(?:: ?[A-Za-z_][\w.\[\]| ]{0,40} ?= ?)"
+_SIGN = r"([ \t]{0,40}(?:=>|:=|\?=|===?|=|:|->)[ \t]{0,40})"
+_COMMA = r"([ \t]*,[ \t]*)"
+_TAG = r"(>)"
+_PAIR = r"([ \t]*,?\s{1,80}[\"']?(?i:value|default|content)[\"']?[ \t]*[:=][ \t]*)"
+_SAID = r"( (?:[\w@.'-]{1,24} ){0,5}(?:is|was)[: ]{1,2})"
+_SPACE = r"([ \t]+)"
+_BLOCK = r"(?:[|>][+-]?[ \t]*\n[ \t]+)?"
+# The value: in quotes, or up to the next space.
+_QUOTED = r"""[bfrBFR]{0,2}(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|`([^`\n]*)`)"""
+_BARE = r"""["'`]?([^\s"'`]+)"""
+_JOINT = f"(?:{_ANNOTATION}|{_SIGN}|{_PAIR}|{_COMMA}|{_TAG}|{_SAID}|{_SPACE})"
+_REGEX = f"{_REST}{_CLOSED}{_JOINT}{_BLOCK}(?:{_QUOTED}|{_BARE})"
+# Its groups, in order.
+SIGN, PAIR, COMMA, TAG, SAID, SPACE, DOUBLE, SINGLE, TICK, BARE = range(1, 11)
+
+_NAME = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
+_LONGEST_NAME = 64
+_LONGEST_PHRASE = 256
+_BEFORE_A_FLAG = (b"", b" ", b"\t", b"\n", b'"', b"'", b"(", b"[")
+_SETTERS = words("env setenv setx arg -x -gx -ux")
+
+
+@dataclass(frozen=True)
+class _Assignment:
+    """A name that means a secret, how it is joined to a value, and where the value stands."""
+
+    data: bytes
+    name: str
+    name_start: int
+    kind: Kind
+    joint: int
+    sign: bytes
+    start: int
+    end: int
+
+    def value(self, end: int | None = None) -> str:
+        return self.data[self.start : self.end if end is None else end].decode("latin-1")
+
+    def line_before(self) -> bytes:
+        return self.data[self.data.rfind(b"\n", 0, self.name_start) + 1 : self.name_start]
+
+    def is_flag(self) -> bool:
+        before = self.data[max(0, self.name_start - 1) : self.name_start]
+        return self.name.startswith("-") and before in _BEFORE_A_FLAG and self.joint in (0, SIGN, SPACE)
+
+    def is_exported(self) -> bool:
+        """`NAME=value`, `ENV NAME value`, `set -x NAME value`: what follows is the value, whatever it
+        looks like.
+        """
+        if not self.name.isupper():
+            return False
+        setter = self.line_before().split()[-1:]
+        return self.sign == b"=" or (
+            self.joint == SPACE and bool(setter) and setter[0].decode("latin-1").lower() in _SETTERS
+        )
+
+
+def _judge(data: bytes, found: Any) -> Span | None:
+    name_start, name_end = _name(data, found.start())
+    name = data[name_start:name_end].decode("latin-1")
+    kind = kind_of(name.strip(".-"))
+    if kind is Kind.NONE:
+        return None
+    joint = next((group for group in range(SIGN, DOUBLE) if found.span(group)[0] >= 0), 0)
+    sign = data[slice(*found.span(SIGN))] if joint == SIGN else b""
+    for group in (DOUBLE, SINGLE, TICK, BARE):
+        start, end = found.span(group)
+        if start >= 0:
+            assignment = _Assignment(data, name, name_start, kind, joint, sign, start, end)
+            return _bare(assignment) if group == BARE else _quoted(assignment, found)
+    return None
+
+
+def _name(data: bytes, position: int) -> Span:
+    """The whole name around a keyword: it may begin before it and go on after it."""
+    start = end = position
+    while start and position - start < _LONGEST_NAME and data[start - 1] in _NAME:
+        start -= 1
+    while end < len(data) and end - position < _LONGEST_NAME:
+        joined = data[end] == 32 and data[end + 1 : end + 4].lower() in (b"key", b"phr")
+        if not joined and data[end] not in _NAME:
+            break
+        end += 1
+    return start, end
+
+
+def _quoted(found: _Assignment, match: Any) -> Span | None:
+    value = found.value()
+    if found.is_flag():
+        return None if is_placeholder(value) else (found.start, found.end)
+    if value.lower() in found.name.lower() or found.joint == TAG:
+        return None  # a constant that is called what it says
+    if found.joint == COMMA:
+        # In a list of words one may be "password"; a name in quotes and an odd value are a pair.
+        quoted_name = found.data[match.span(COMMA)[0] - 1] in b"\"'`"
+        if not quoted_name or not (found.name.isupper() or is_odd(value)):
+            return None
+    if found.joint in (SPACE, SAID) and found.kind is not Kind.PASSWORD:
+        return None
+    kind = Kind.KEY if found.name.isupper() and found.kind is Kind.TOKEN else found.kind
+    return (found.start, found.end) if is_literal_secret(value, kind) else None
+
+
+def _bare(found: _Assignment) -> Span | None:
+    first = found.data[found.start : found.start + 1]
+    if found.is_flag():
+        return _given(found)
+    if found.is_exported():
+        value = found.value()
+        hidden = len(value) >= 3 and not (
+            is_placeholder(value) or is_address(value) or value.startswith("$(")
+        )
+        return (found.start, found.end) if hidden else None
+    if found.joint in (COMMA, SPACE) or first in (b"(", b"[", b"{"):
+        return None
+    if found.joint == TAG and found.data[found.name_start - 1 : found.name_start] != b"<":
+        return None
+    end = _cut(found.data, found.start, found.end, b"&<;" if found.sign.strip() == b"=" else b"<")
+    while end > found.start and found.data[end - 1] in b",;:)]}>":
+        end -= 1
+    if found.joint == SAID:
+        return _said(found, end)
+    if found.joint == SIGN and found.kind is Kind.PASSWORD and not found.line_before().strip(b" \t-"):
+        line = found.data[found.start : found.start + _LONGEST_PHRASE].split(b"\n", 1)[0]
+        if len(line) < _LONGEST_PHRASE and is_passphrase(line.decode("latin-1")):
+            return found.start, found.start + len(line)
+    secret = is_bare_secret(found.value(end), found.kind, own_line=_has_own_line(found, end))
+    return (found.start, end) if secret else None
+
+
+# What follows a flag in a sentence about it.
+_ABOUT_FLAGS = words(
+    """flag flags option options argument arguments parameter parameters switch instead and or is was are
+    for with when if on in from as to by will via the an not but before after without can may must should
+    does has have which that this then also only into"""
+)
+
+
+def _given(found: _Assignment) -> Span | None:
+    """`--password hunter2`: the next word is the value, but not in a manual."""
+    value = found.value().rstrip(",;)]}")
+    if (
+        len(value) < 3
+        or is_placeholder(value)
+        or value.startswith(("-", "$("))
+        or value.lower().rstrip(".") in _ABOUT_FLAGS
+    ):
+        return None
+    if found.joint == SPACE:
+        before = found.line_before().strip()
+        explained = not before or before.endswith((b",", b"[", b"|", b"("))
+        if explained and (value.isalpha() or value.isupper() or value.startswith(("<", "[", "{"))):
+            return None
+    return found.start, found.start + len(value)
+
+
+def _said(found: _Assignment, end: int) -> Span | None:
+    """`the password is hunter2`: said in a sentence, so only what cannot be a word counts."""
+    value = found.value(end).rstrip(".!?:")
+    shortest = 5 if found.kind is Kind.PASSWORD else 12
+    if len(value) < shortest or value.isdigit() or not is_odd(value) or is_placeholder(value) or "(" in value:
+        return None
+    return found.start, found.start + len(value)
+
+
+def _has_own_line(found: _Assignment, end: int) -> bool:
+    """Whether name and value stand as in a settings file, and not among the other words of a program."""
+    data = found.data
+    if (
+        found.sign == b"="
+        and found.kind is Kind.PASSWORD
+        and data[end : end + 1] in (b"", b" ", b"\t", b"\n", b"&", b";", b'"', b"'")
+    ):
+        return True  # a connection string or a query: in a program a comma or a bracket would follow
+    before = found.line_before()
+    alone = not before.strip(b" \t-\"'") and not data[end : end + 80].split(b"\n", 1)[0].strip()
+    spaced = found.sign != b"=" and found.sign.strip() == b"="
+    return (alone and not (spaced and before)) or found.joint in (TAG, PAIR)
+
+
+def _cut(data: bytes, start: int, end: int, stops: bytes) -> int:
+    return next((position for position in range(start, end) if data[position] in stops), end)
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "named-secret",
+        "generic",
+        _KEYWORDS,
+        _REGEX,
+        match="DB_PASSWORD=" + alnum(14),
+        miss="password = get_password(user)",
+        alone=False,
+        judge=_judge,
+    ),
+)

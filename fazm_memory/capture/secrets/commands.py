@@ -1,0 +1,179 @@
+"""Secrets on command lines: the flags and places where well-known programs take a password."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from fazm_memory.capture.secrets.naming import is_placeholder
+from fazm_memory.capture.secrets.rule import Rule, Span, alnum, whole_or_group
+
+# What may stand between a program and its flag: the rest of one command on one line. A continued line is
+# joined in another view.
+_BETWEEN = r"(?:[^\n|;&]{0,400}?[ \t])"
+_VALUE = r"""(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|;&<>]+))"""
+_TEXT = r"(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)"
+_PORTS = re.compile(r"[\d.]*(?::\d+)+(?:/\w+)?")  # `-p 8080:80` publishes a port
+
+
+def _given(data: bytes, found: Any) -> Span | None:
+    span = whole_or_group(data, found)
+    value = data[slice(*span)].decode("latin-1")
+    return None if is_placeholder(value) or value.startswith(("-", "$(")) or _PORTS.fullmatch(value) else span
+
+
+def _command(name: str, programs: str, flags: str, match: str, miss: str, value: str = _VALUE) -> Rule:
+    """A program (several, with `|`) and the flags after which its password stands."""
+    return Rule(
+        name=name,
+        provider="command line",
+        keywords=tuple(programs.split("|")),
+        regex=rf"(?i:{programs})[\w.-]*[ \t]{_BETWEEN}?(?:{flags}){value}",
+        match=match,
+        miss=miss,
+        needs=b" -",
+        judge=_given,
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    _command(
+        "mysql-password", "mysql|mariadb", "-p", f"mysql -u root -p{alnum(10)} main", "mysql -u root -p main"
+    ),
+    _command("sshpass", "sshpass", r"-p[ \t]*", f"sshpass -p {alnum(10)} ssh host", "sshpass -e ssh host"),
+    _command(
+        "login-password",
+        "docker login|podman login|registry login|buildah login|skopeo login|nerdctl login|az login|oc login",
+        r"-p[ \t]*|--password[= \t]",
+        f"docker login -u me -p {alnum(10)} registry.example.com",
+        "docker run -p 8080:80 image",
+    ),
+    _command(
+        "database-password",
+        "mongo|sqlcmd|bcp|clickhouse-client|cqlsh|isql",
+        r"-[pP][ \t]*",
+        f"mongosh -u root -p {alnum(10)}",
+        "mongosh --port 27017",
+    ),
+    _command(
+        "redis-password",
+        "redis-cli|valkey-cli",
+        r"-a[ \t]+",
+        f"redis-cli -h db -a {alnum(10)}",
+        "redis-cli -h db",
+    ),
+    _command(
+        "ldap-password",
+        "ldapsearch|ldapmodify|ldapadd|ldapwhoami|ldappasswd",
+        r"-w[ \t]*",
+        f"ldapsearch -D cn=admin -w {alnum(10)}",
+        "ldapsearch -D cn=admin -W",
+    ),
+    _command(
+        "samba-password",
+        "smbclient|rpcclient",
+        r"-U[ \t]*[^\s%]+%",
+        f"smbclient //h/s -U me%{alnum(10)}",
+        "smbclient -U me",
+    ),
+    _command(
+        "archive-password",
+        "7z|zip|unzip|unrar",
+        r"-p|-P[ \t]+",
+        f"7z a -p{alnum(10)} out.7z dir",
+        "7z a out.7z dir",
+    ),
+    _command(
+        "user-password-flag",
+        "curl|wget|http|xh",
+        r"(?:-u[ \t]*|--user[= \t]+|-U[ \t]*|--proxy-user[= \t]+|-a[ \t]+|--auth[= \t]+)[\"']?[^\s:\"']*:",
+        f"curl -u me:{alnum(10)} https://api.example.com",
+        "curl -u me https://api.example.com:8443/",
+        value=r"([^\s\"']+)",
+    ),
+    _command(
+        "curl-cookie",
+        "curl|wget",
+        r"-b[ \t]*|--cookie[= \t]+",
+        f"curl -b 'sid={alnum(20)}' https://example.com",
+        "curl -b cookies.txt https://example.com",
+        value=r"(?:\"([^\"\n=]+=[^\"\n]+)\"|'([^'\n=]+=[^'\n]+)'|([\w.-]+=\S+))",
+    ),
+    Rule(
+        "openssl-password",
+        "command line",
+        ("pass:",),
+        r"pass:([^\s\"']{3,})",
+        match="openssl rsa -passin pass:" + alnum(10),
+        miss="pass: 12 fail: 0",
+        judge=_given,
+    ),
+    Rule(
+        "keychain-password",
+        "command line",
+        ("security ",),
+        rf"security[ \t]+(?:add|unlock|set|create|import)[\w-]*[ \t]{_BETWEEN}?(?:-w|-p|-P|-k)[ \t]+{_VALUE}",
+        match="security add-generic-password -a me -s app -w " + alnum(10),
+        miss="security find-generic-password -a me -w",
+        judge=_given,
+    ),
+    Rule(
+        "account-password",
+        "command line",
+        ("dscl ", "networksetup ", "htpasswd ", "wpa_passphrase ", "net user "),
+        rf"(?:dscl[ \t]{_BETWEEN}?-passwd[ \t]+\S+|networksetup[ \t]+-setairportnetwork[ \t]+\S+[ \t]+{_TEXT}"
+        rf"|htpasswd[ \t]{_BETWEEN}?-[a-zA-Z]*b[a-zA-Z]*[ \t]+\S+[ \t]+\S+"
+        rf"|wpa_passphrase[ \t]+{_TEXT}|net user[ \t]+\S+)[ \t]+{_VALUE}",
+        match="networksetup -setairportnetwork en0 Home " + alnum(10),
+        miss="networksetup -listallhardwareports",
+        judge=_given,
+    ),
+    Rule(
+        "sudo-password",
+        "command line",
+        ("sudo ",),
+        rf"sudo[ \t]+(?:-\w+[ \t]+)*-S[^\n<]{{0,200}}<<<[ \t]*{_VALUE}",
+        match=f"sudo -S true <<< {alnum(10)}",
+        miss="sudo -S true < file",
+        judge=_given,
+    ),
+    Rule(
+        "redis-settings",
+        "command line",
+        ("requirepass ", "masterauth "),
+        rf"(?:requirepass|masterauth)[ \t]+{_VALUE}",
+        match=f"requirepass {alnum(12)}",
+        miss="requirepass <password>",
+        judge=_given,
+    ),
+    Rule(
+        "secure-string",
+        "command line",
+        ("convertto-securestring ",),
+        rf"(?i:convertto-securestring)[ \t]+(?:-\w+[ \t]+)?{_VALUE}",
+        match=f'ConvertTo-SecureString "{alnum(10)}" -AsPlainText -Force',
+        miss="ConvertTo-SecureString $plain -AsPlainText",
+        judge=_given,
+    ),
+    Rule(
+        "piped-password",
+        "command line",
+        ("echo ", "printf "),
+        rf"(?:echo|printf)(?:[ \t]+-\w+)*[ \t]+{_VALUE}[ \t]*\|[ \t]*"
+        r"(?:sudo[ \t]+(?:-\w+[ \t]+)*-S|(?:docker|podman|npm)[ \t]+login|gh[ \t]+auth"
+        r"|chpasswd|passwd|gpg|cryptsetup)",
+        match="echo " + alnum(10) + " | sudo -S true",
+        miss="echo done | tee log",
+        needs=b"|",
+        judge=_given,
+    ),
+    Rule(
+        "sql-password",
+        "command line",
+        ("identified by", "identified with", "password '", "password to '"),
+        r"(?i:identified (?:with \S+ )?(?:by|as)(?: password)?|password(?: to)?) '((?:[^'\\\n]|\\.|'')+)'",
+        match="CREATE USER app IDENTIFIED BY '" + alnum(12) + "'",
+        miss="IDENTIFIED BY %s",
+        judge=_given,
+    ),
+)

@@ -1,0 +1,124 @@
+"""Where a forked transcript of Claude Code comes from, and where its own records begin.
+
+A fork is a new file that starts with copies. Some versions say so in every copy (`forkedFrom`), older ones
+left the old session's id in them, and 2.1.197 rewrites the id and says nothing: then only the transcript that
+shares its first record tells. What is copied belongs to the parent, whose own file tells it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HEAD = 256 << 10
+UUID = re.compile(rb'"uuid":"([0-9a-fA-F-]{36})"')
+TIMESTAMP = re.compile(rb'"timestamp":"([^"\\]{1,40})"')
+SESSION = re.compile(rb'"sessionId":"([^"\\]{1,100})"')
+FORKED = re.compile(rb'"forkedFrom":\{"sessionId":"([^"\\]{1,100})"')
+# The name of a session's transcript; copies that people keep have other names.
+SESSION_NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """The session a transcript was forked from, and the offset at which its own records begin."""
+
+    parent: str
+    begins: int
+
+
+@dataclass(frozen=True)
+class Head:
+    """How a transcript begins. Transcripts only grow, so this stays true."""
+
+    uuid: bytes
+    session: str
+    since: bytes
+    forked_from: str
+
+
+@dataclass
+class Forks:
+    """Knows the heads of the transcripts it has met, so that each is looked at once."""
+
+    heads: dict[Path, Head] = field(default_factory=dict)
+
+    def head(self, path: Path) -> Head | None:
+        """How a transcript begins, or None while it has no record with an id."""
+        if path not in self.heads:
+            with path.open("rb") as file:
+                start = file.read(HEAD)
+            if (uuid := UUID.search(start)) is None:
+                return None
+            line = start[start.rfind(b"\n", 0, uuid.start()) + 1 :].split(b"\n", 1)[0]
+            since = _first(TIMESTAMP, start)
+            self.heads[path] = Head(uuid[1], _name(SESSION, line), since, _name(FORKED, line))
+        return self.heads[path]
+
+    def lineage(self, path: Path) -> Lineage | None:
+        """What a transcript was forked from, or None when it was not or nothing tells."""
+        head = self.head(path)
+        if head is None:
+            return None
+        if head.forked_from:
+            return _said(path, lambda line: _name(FORKED, line))
+        if head.session and head.session != path.stem:
+            return _said(path, lambda line: _name(SESSION, line))
+        elder = [other for other in self._alike(path, head) if self._since(other) < self._since(path)]
+        shared = [_shared(path, other) for other in sorted(elder, key=self._since)]
+        # Of several that share as much, the first to have it is the parent: max keeps the first.
+        return max(shared, key=lambda one: one.begins, default=None)
+
+    def _since(self, path: Path) -> tuple[bytes, float]:
+        """Since when a transcript is there: a fork's first line is younger than the records it copied."""
+        return self.heads[path].since, getattr(path.stat(), "st_birthtime", 0.0)
+
+    def _alike(self, path: Path, head: Head) -> Iterator[Path]:
+        for other in path.parent.glob("*.jsonl"):
+            if other == path or SESSION_NAME.fullmatch(other.stem) is None:
+                continue
+            try:
+                known = self.head(other)
+            except OSError:
+                continue  # deleted or closed to us since it was listed: it tells nothing
+            if known is not None and known.uuid == head.uuid:
+                yield other
+
+
+def _said(path: Path, whose: Callable[[bytes], str]) -> Lineage:
+    """The copies say whose they are. Without the parent's own transcript they are all that is left of it."""
+    found = _copies(path, whose)
+    known = SESSION_NAME.fullmatch(found.parent) and any(path.parent.parent.glob(f"*/{found.parent}.jsonl"))
+    return found if known else Lineage(found.parent, 0)
+
+
+def _shared(path: Path, elder: Path) -> Lineage:
+    with elder.open("rb") as file:
+        known = {uuid for line in file for uuid in UUID.findall(line)}
+    return _copies(path, lambda line: "" if known.isdisjoint(UUID.findall(line)) else elder.stem)
+
+
+def _copies(path: Path, whose: Callable[[bytes], str]) -> Lineage:
+    """Whose the copies are, and the offset after the last: they stand in one run at the beginning."""
+    parent, offset, begins = "", 0, 0
+    with path.open("rb") as file:
+        for line in file:
+            offset += len(line)
+            if not UUID.search(line):
+                continue
+            owner = whose(line)
+            if owner in ("", path.stem) or not line.endswith(b"\n"):
+                break
+            parent, begins = owner, offset
+    return Lineage(parent, begins)
+
+
+def _first(pattern: re.Pattern[bytes], start: bytes) -> bytes:
+    found = pattern.search(start)
+    return found[1] if found else b""
+
+
+def _name(pattern: re.Pattern[bytes], line: bytes) -> str:
+    return _first(pattern, line).decode("utf-8", "replace")

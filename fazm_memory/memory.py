@@ -32,6 +32,7 @@ from fazm_memory.model.fold import delta
 from fazm_memory.model.organized import organized, organized_json
 from fazm_memory.model.state import SessionState
 from fazm_memory.model.state import to_json as state_json
+from fazm_memory.recall.briefing import Briefing, briefing
 from fazm_memory.recall.context_file import Context, render
 from fazm_memory.recall.context_file import write as write_context
 from fazm_memory.recall.digest import digest
@@ -183,6 +184,7 @@ class Memory:
         self, workspace: str | None = None, *, budget: int | None = None, besides: str | None = None
     ) -> Context:
         """Exactly what a new session in a folder would be given; without a folder, across all of them."""
+        self.store.index_all()  # the minutes of a day follow the log with the index
         with self.store.db.reading():
             told = digest(self.store, now=self.now(), workspace=workspace, besides=besides)
         return render(
@@ -191,6 +193,12 @@ class Memory:
             secret=self.store.keys.chain,
             choices=self.context_choices(),
         )
+
+    def briefing(self, session: str) -> Briefing:
+        """What whoever takes up a session again should know first."""
+        row = self.store.sessions.resolve(session)
+        with self.store.db.reading():
+            return briefing(self.store, row, now=self.now())
 
     def context_choices(self) -> dict[str, str]:
         """What a person chose about single items: pin or exclude, by item id."""

@@ -20,6 +20,7 @@ from fazm_memory.errors import FazmMemoryError
 COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("status", "recording or not and why, last event per source, sessions, size"),
     "record": ("record", "take JSON lines on stdin from any agent; answers a line per line"),
+    "import": ("importing", "backfill from the agents' own records; repeating it adds nothing"),
     "sessions": ("reading", "the sessions, latest first"),
     "show": ("reading", "one session: what was asked, done, decided, and what is open"),
     "events": ("reading", "a slice of a session's events"),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fazm_memory.errors import InvalidInput
 from fazm_memory.model.clock import iso, moment
 from fazm_memory.private import private_folder, write_private
 from fazm_memory.recall.digest import Digest, Task
@@ -54,11 +55,15 @@ def render(
     """The context of a digest. `choices` are a person's: item id → pin or exclude."""
     choices = choices or {}
     place = f"in {quote(told.workspace, 200)}" if told.workspace else "on this machine"
-    room = min(budget * CHARACTERS_A_TOKEN, MOST_CHARACTERS)
+    frame = len(HEAD.format(place=place)) + len(fenced([], "0" * 32)) + len(FOOT.format(count=10**6)) + 8
+    room = min(budget * CHARACTERS_A_TOKEN, MOST_CHARACTERS) - frame
+    if room < 0:
+        least = -(-frame // CHARACTERS_A_TOKEN)
+        raise InvalidInput(f"{budget} tokens cannot hold a context", hint=f"give it at least {least}")
     ranked = _ranked(told, choices)
     excluded = {item.id for task in told.tasks for item in task.items if choices.get(item.id) == "exclude"}
-    chosen, left = _fitting(told, ranked, room - len(HEAD) - len(FOOT) - 300)
-    lines = _lines(told, chosen, left)
+    chosen, left, shown = _fitting(told, ranked, room)
+    lines = _lines(told, chosen, shown)
     mark = nonce(secret, str(told.now), place, *lines)
     text = f"{HEAD.format(place=place)}\n{fenced(lines, mark)}" if lines else NOTHING.format(place=place)
     if left:
@@ -90,9 +95,10 @@ def _ranked(told: Digest, choices: Mapping[str, str]) -> list[Item]:
     return sorted(items, key=lambda item: (choices.get(item.id) != "pin", -item.score, item.id))
 
 
-def _fitting(told: Digest, ranked: list[Item], room: int) -> tuple[list[Item], list[Item]]:
+def _fitting(told: Digest, ranked: list[Item], room: int) -> tuple[list[Item], list[Item], set[str]]:
     """The best items that fit, each paying for its session's heading once. No item is ever cut."""
-    headings = {task.session.id: "\n".join(_heading(task)) for task in told.tasks}
+    # A heading may bring its day's line and both section titles with it.
+    headings = {task.session.id: "\n".join([task.label, "x" * 32, *_heading(task)]) for task in told.tasks}
     opened: set[str] = set()
     used = 0
     chosen: list[Item] = []
@@ -103,7 +109,7 @@ def _fitting(told: Digest, ranked: list[Item], room: int) -> tuple[list[Item], l
             used += cost
             opened.add(task.session.id)
     for item in ranked:
-        cost = len(item.text) + 14
+        cost = len(item.text) + 5
         if item.session not in opened:
             cost += len(headings[item.session]) + 1
         if used + cost <= room:
@@ -112,12 +118,11 @@ def _fitting(told: Digest, ranked: list[Item], room: int) -> tuple[list[Item], l
             chosen.append(item)
         else:
             left.append(item)
-    return chosen, left
+    return chosen, left, opened
 
 
-def _lines(told: Digest, chosen: list[Item], left: list[Item]) -> list[str]:
+def _lines(told: Digest, chosen: list[Item], shown: set[str]) -> list[str]:
     kept = set(chosen)
-    shown = {item.session for item in chosen} | {task.session.id for task in told.tasks[:3]}
     lines: list[str] = []
     label = None
     for task in sorted(told.tasks, key=_order):

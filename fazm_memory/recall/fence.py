@@ -31,7 +31,7 @@ TELLING = (
     re.compile(r"!(\[)"),  # an image is fetched when it is shown
     re.compile(r"\]([(\[])"),  # a link
     re.compile(
-        r"(?i)\b(?:human|assistant|system|user|developer|model|admin|tool)\s*(:)"
+        r"(?i)(?:human|assistant|system|user|developer|model|admin|tool)\s*(:)"
     ),  # somebody else's turn
     re.compile(r"(#)(?=[#\s!])"),  # a heading
     re.compile(r"--(-)"),  # a rule, or front matter

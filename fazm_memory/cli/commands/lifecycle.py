@@ -43,7 +43,16 @@ def pause_command(chosen: argparse.Namespace) -> int:
 
 
 def resume_command(chosen: argparse.Namespace) -> int:
-    return _move(chosen, "resume")
+    """Resume and brief: where it stood, what is open, what changed since, the agent's own command."""
+    memory = memory_of(chosen)
+    told = memory.briefing(chosen.id)
+    session = memory.move(chosen.id, "resume", reason=chosen.reason)
+    if chosen.json:
+        emit_json(session | {"briefing": told.data | {"text": told.text}})
+        return 0
+    say(f"{session['id']} is {session['lifecycle']}\n")
+    say(told.text)
+    return 0
 
 
 def close_command(chosen: argparse.Namespace) -> int:

@@ -1,0 +1,46 @@
+"""A memory to recall from: a façade on a store of its own, with a clock that is set by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fazm_memory.capture.draft import Draft
+from fazm_memory.config import Config
+from fazm_memory.memory import Memory
+from fazm_memory.model.clock import parse
+
+
+class Desk(Memory):
+    """A memory whose clock is wherever the test puts it."""
+
+    def __init__(self, home: Path) -> None:
+        self.moment = parse("2026-11-15T09:00:00+00:00")
+        super().__init__(Config(home=home, user_home=home, key="file"), lambda: self.moment)
+
+    def at(self, time: str) -> Desk:
+        self.moment = parse(time)
+        return self
+
+    def say(
+        self, session: str, kind: str, *, workspace: str = "/w", agent: str = "fazm", **payload: Any
+    ) -> None:
+        """Record one thing; the session is opened in the workspace when it is new."""
+        about = {"agent": agent, "workspace": workspace, "agent_session_id": session}
+        opening = Draft(session, "session.open", about, agent=agent)
+        source = payload.pop("source", "record")
+        said = Draft(session, kind, payload, agent=agent, source=source, trust=payload.pop("trust", None))
+        drafts = [said] if self.store.sessions.by_key(session, agent) else [opening, said]
+        for result in self.record(drafts):
+            assert result.error is None, result.error
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    monkeypatch.setenv("TZ", "UTC")
+    made = Desk(tmp_path / "home")
+    yield made
+    made.close()

@@ -1,0 +1,34 @@
+"""Taking a session up again."""
+
+from __future__ import annotations
+
+from .conftest import Desk
+
+
+def test_a_briefing_says_where_it_stood_what_is_open_and_what_changed_since(desk: Desk) -> None:
+    desk.say("s", "prompt", agent="claude-code", workspace="/w it's", text="tidy up")
+    desk.say("s", "action", agent="claude-code", tool="Bash", input={"command": "mv a b"},
+             files=[{"path": "/w/b", "change": "renamed", "from": "/w/a"}])  # fmt: skip
+    desk.say(
+        "s", "action", agent="claude-code", tool="Bash", input={"command": "rm c"}, error="denied by user"
+    )
+    desk.say("s", "pending", agent="claude-code", id="p", what="the rest")
+    desk.say("s", "evicted", agent="claude-code", keys=["file:/w/a"])
+    desk.move("s", "pause")
+    desk.say("s", "file", agent="claude-code", path="/w/d", change="modified", by="person", source="files")
+    told = desk.briefing("s")
+    assert told.data["last_good_step"] == {"seq": 2, "tool": "Bash"}
+    assert told.data["changed_since"] == [
+        {"path": "/w/d", "change": "modified", "by": "person", "evidence": "seen on disk"}
+    ]
+    assert told.data["resume"] == "cd '/w it'\"'\"'s' && claude --resume s"
+    assert told.data["evicted_keys"] == ["file:/w/a"]
+    for said in ('asked: "tidy up" [user]', 'last good step @2: Bash "mv a b"', 'still to do: "the rest"',
+                 'modified "/w/d" by person', "OPEN", "CHANGED SINCE"):  # fmt: skip
+        assert said in told.text
+
+
+def test_a_session_that_was_never_put_aside_has_no_pause(desk: Desk) -> None:
+    desk.say("s", "prompt", text="x")
+    assert desk.briefing("s").data["paused_at"] is None
+    assert desk.briefing("s").data["resume"] is None

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from fazm_memory.errors import KeyUnavailable
-from fazm_memory.private import private_folder, write_private
+from fazm_memory.private import alone, private_folder, write_private
 
 SERVICE = "Fazm Memory"
 KEY_FILE = "master.key"
@@ -38,21 +38,30 @@ class Keys:
 def load(folder: Path, *, prefer: str = "auto", store_exists: bool) -> Keys:
     """The keys of the store whose key folder this is; made now if the store is new."""
     private_folder(folder)
-    if (folder / KEY_FILE).exists():
-        return _derive(folder, _read_file(folder / KEY_FILE), "file", str(folder / KEY_FILE))
-    if (folder / ACCOUNT_FILE).exists():
-        account = (folder / ACCOUNT_FILE).read_text(encoding="utf-8").strip()
-        return _derive(folder, _from_keyring(account), "keyring", f"{_keyring_name()}, account {account}")
+    known = _kept(folder)
+    if known is not None:
+        return known
     if store_exists:
         raise KeyUnavailable(
             f"the store exists but its key does not: neither {KEY_FILE} nor {ACCOUNT_FILE} is in {folder}",
             hint="restore that folder from a backup; without the key the store cannot be read by anyone",
         )
-    return _make(folder, prefer)
+    with alone(folder):  # two that start at once must not make a key each: the store would have only one
+        return _kept(folder) or _make(folder, prefer)
+
+
+def _kept(folder: Path) -> Keys | None:
+    if (folder / KEY_FILE).exists():
+        return _derive(folder, _read_file(folder / KEY_FILE), "file", str(folder / KEY_FILE))
+    if (folder / ACCOUNT_FILE).exists():
+        account = (folder / ACCOUNT_FILE).read_text(encoding="utf-8", errors="replace").strip()
+        return _derive(folder, _from_keyring(account), "keyring", f"{_keyring_name()}, account {account}")
+    return None
 
 
 def _make(folder: Path, prefer: str) -> Keys:
     master = secrets.token_bytes(32)
+    write_private(folder / CHECK_FILE, _mark(master))  # first: a key without its mark could not be told wrong
     if prefer != "file":
         account = f"store {secrets.token_hex(8)}"
         problem = _to_keyring(account, master)
@@ -70,7 +79,8 @@ def _make(folder: Path, prefer: str) -> Keys:
 
 def _read_file(path: Path) -> bytes:
     try:
-        os.chmod(path, 0o600)
+        if stat.S_IMODE(path.stat().st_mode) != 0o600:
+            path.chmod(0o600)
         text = path.read_text(encoding="ascii", errors="replace").strip()
     except OSError as error:
         raise KeyUnavailable(
@@ -93,12 +103,9 @@ def _parse(text: str, where: str) -> bytes:
 
 
 def _derive(folder: Path, master: bytes, backend: Backend, where: str) -> Keys:
-    """The working keys. A fingerprint beside the key tells a wrong key from a damaged database."""
-    check = hmac.digest(master, b"fazm-memory check 1", hashlib.sha256)[:8].hex()
+    """The working keys. A mark made with the key tells a wrong key from a damaged database."""
     path = folder / CHECK_FILE
-    if not path.exists():
-        write_private(path, check.encode())
-    elif not hmac.compare_digest(path.read_text(encoding="ascii", errors="replace").strip(), check):
+    if path.exists() and not hmac.compare_digest(path.read_bytes().strip(), _mark(master)):
         raise KeyUnavailable(
             f"the key in {where} is not the key this store was made with",
             hint="put the right key back; nothing was changed",
@@ -109,6 +116,10 @@ def _derive(folder: Path, master: bytes, backend: Backend, where: str) -> Keys:
         backend=backend,
         where=where,
     )
+
+
+def _mark(master: bytes) -> bytes:
+    return hmac.digest(master, b"fazm-memory check 1", hashlib.sha256)[:8].hex().encode()
 
 
 def _keyring_name() -> str:

@@ -7,6 +7,7 @@ checked before and after, because a driver without encryption would ignore the k
 from __future__ import annotations
 
 import errno
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,10 +28,10 @@ from fazm_memory.errors import (
     StoreUnsafe,
 )
 from fazm_memory.log.migrations import migrate
-from fazm_memory.private import private_file, private_folder
+from fazm_memory.private import alone, private_file, private_folder
 
 PLAINTEXT = b"SQLite format 3\x00"
-BUSY_SECONDS = 30
+BUSY_SECONDS: float = 30
 
 RECOVER_HINT = "run `fazm-memory recover`: it sets the damaged store aside and saves all that verifies"
 
@@ -39,10 +40,15 @@ class Database:
     """One open connection per process and thread of use; `execute` is the hot path through peewee's."""
 
     def __init__(self, path: Path, key: str, *, create: bool = True) -> None:
-        if len(key) != 64:
+        if not re.fullmatch(r"[0-9a-fA-F]{64}", key):
             raise KeyUnavailable("the database key must be 64 hexadecimal digits; an empty key is refused")
         self.path = path
         private_folder(path.parent)
+        # Two that make a store at once could each turn it into a different one, or find it half made.
+        with alone(path.parent):
+            self._open(path, key, create)
+
+    def _open(self, path: Path, key: str, create: bool) -> None:
         fresh = not path.exists() or path.stat().st_size == 0
         if fresh and not create:
             raise StoreDamaged(f"there is no store at {path}", hint="check FAZM_MEMORY_HOME")
@@ -53,19 +59,22 @@ class Database:
             passphrase=f"x'{key}'",
             pragmas=pragmas(),
             lock_type="IMMEDIATE",
-            timeout=BUSY_SECONDS,
             check_same_thread=False,
         )
-        with told(path):
-            self.peewee.connect()
-            self.connection: Any = self.peewee.connection()  # type: ignore[no-untyped-call]
-            self.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            self.migrated = migrate(self.execute)
+        try:
+            with told(path):
+                self.peewee.connect()
+                self.connection: Any = self.peewee.connection()  # type: ignore[no-untyped-call]
+                self.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                self.migrated = migrate(self.execute)
+            check_header(path)
+        except BaseException:
+            self.close()
+            raise
         for suffix in ("-wal", "-shm"):
             side = path.with_name(path.name + suffix)
             if side.exists():
                 side.chmod(0o600)
-        check_header(path)
 
     def execute(self, sql: str, parameters: Any = ()) -> Any:
         try:
@@ -103,7 +112,8 @@ class Database:
             try:
                 yield
             finally:
-                self.execute("COMMIT")
+                if self.connection.in_transaction:  # an error of the disk ends it by itself
+                    self.execute("COMMIT")
 
     def close(self) -> None:
         if not self.peewee.is_closed():
@@ -113,6 +123,7 @@ class Database:
 def pragmas() -> list[tuple[str, object]]:
     chosen: list[tuple[str, object]] = [
         ("cipher_log_level", "none"),  # its words go to stderr, where an agent would read them
+        ("busy_timeout", round(BUSY_SECONDS * 1000)),  # peewee's own `timeout` never reaches SQLCipher
         ("journal_mode", "wal"),
         ("synchronous", "full"),
         ("cache_size", -32_000),
@@ -172,7 +183,13 @@ def translate(error: Exception, path: Path) -> FazmMemoryError:
             f"{path} cannot be written: {error}",
             hint="check the folder's permissions and owner; what was recorded before is untouched",
         )
-    if "malformed" in text or "not a database" in text or "corrupt" in text or "hmac" in text:
+    if "not a database" in text:
+        return StoreDamaged(
+            f"the first page of {path} is damaged, or this is not its key; nothing was changed and no new"
+            " store was made",
+            hint=f"if the key folder was moved or restored, put the right one back; else {RECOVER_HINT}",
+        )
+    if "malformed" in text or "corrupt" in text or "hmac" in text:
         return StoreDamaged(
             f"{path} has damaged pages ({error}); nothing was changed and no new store was made",
             hint=RECOVER_HINT,

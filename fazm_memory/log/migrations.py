@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fazm_memory.errors import StoreNewer
+from fazm_memory.errors import FazmMemoryError, StoreNewer
 
 STEP_1 = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -84,8 +84,11 @@ def migrate(execute: Callable[[str], Any]) -> int:
                 taken += 1
                 execute(f"PRAGMA user_version = {found}")
             execute("COMMIT")
-        except BaseException:
-            execute("ROLLBACK")
+        except BaseException as error:
+            try:
+                execute("ROLLBACK")
+            except FazmMemoryError:  # a full disk ends the transaction by itself: that is what to tell
+                raise error from None
             raise
     return taken
 

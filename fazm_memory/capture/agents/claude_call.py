@@ -19,6 +19,7 @@ from fazm_memory.capture.agents.tool_call import OUTPUT, shell_files
 
 SHELL = "Bash"
 HEAD = 2000  # the client's own words stand at the beginning
+PRINTED = 256 << 10  # of what a command printed, looked through for the files it names
 
 DENIED = re.compile(
     r"The user doesn't want to proceed with this tool use"
@@ -63,7 +64,9 @@ def ended(
     output = without_injected(output_text(block.get("content")) or text(result))
     for tag in WRAPPING:
         output = output.removeprefix(f"<{tag}>").removesuffix(f"</{tag}>")
-    failed = block.get("is_error") is True
+    failed = block.get("is_error") is True or text(mapping(block.get("content")).get("type")).endswith(
+        "_error"
+    )
     outcome = _outcome(output, failed, mapping(result).get("interrupted") is True)
     ok = outcome == "ok"
     return Ended(
@@ -84,6 +87,8 @@ def stopped(why: str, *, tool: str, given: Any, cwd: str, home: str | None = Non
 
 def output_text(content: Any) -> str:
     """What the model was given: a text, or blocks of which some are not text."""
+    if isinstance(content, dict):  # how the vendor's own tools fail
+        return text(content.get("error_code"))
     if not isinstance(content, list):
         return text(content)
     parts = []
@@ -123,7 +128,7 @@ def _files(
         command = text(mapping(given).get("command"))
         if not command or outcome == "denied":
             return []
-        files = shell_files(command, cwd=cwd, output=output, ok=outcome == "ok", home=home)
+        files = shell_files(command, cwd=cwd, output=output[:PRINTED], ok=outcome == "ok", home=home)
         if result.get("backgroundTaskId"):
             files = [told | {"inferred": True, "why": STILL_RUNNING} for told in files]
         return files
@@ -164,4 +169,4 @@ def _duration(result: Mapping[str, Any]) -> int | None:
         if (told := whole(result.get(name))) is not None:
             return told
     seconds = result.get("durationSeconds")
-    return whole(seconds * 1000) if isinstance(seconds, float) else None
+    return whole(seconds * 1000) if isinstance(seconds, (int, float)) else None

@@ -12,7 +12,7 @@ copies records with their ids, so what it copied is not told twice.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fazm_memory.capture.agents.claude_forks import SESSION_NAME, Forks
@@ -21,6 +21,7 @@ from fazm_memory.capture.agents.claude_kinds import is_noise
 from fazm_memory.capture.agents.claude_transcript import Transcript
 from fazm_memory.capture.agents.fields import record_of
 from fazm_memory.capture.agents.reader import CHUNK, Chunk, Cursor, Places, RecordFile, complete_lines
+from fazm_memory.capture.draft import Draft
 
 SUBAGENT = "agent-"
 
@@ -60,7 +61,7 @@ class ClaudeCode:
 
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
         agent_id = _agent_id(record.path)
-        if cursor.offset == 0 and agent_id is None:
+        if agent_id is None and not cursor.carry.get("opened"):
             cursor = self._past_the_copies(record, cursor)
         lines = complete_lines(record.path, cursor.offset, limit)
         transcript = Transcript(record.session, agent_id, cursor.carry, self.home)
@@ -75,14 +76,21 @@ class ClaudeCode:
                 bad += 1
         if not lines.more:
             transcript.finish()
-        cursor = Cursor(lines.offset, transcript.carry())
-        return Chunk(tuple(transcript.drafts), cursor, lines.more, transcript.unknown, bad)
+        drafts = _dated(transcript.drafts, transcript.at or round(record.mtime * 1_000_000))
+        return Chunk(drafts, Cursor(lines.offset, transcript.carry()), lines.more, transcript.unknown, bad)
 
     def _past_the_copies(self, record: RecordFile, cursor: Cursor) -> Cursor:
+        """Asked until the session has told something of its own: a fork may still be copying."""
         lineage = self.forks.lineage(record.path)
         if lineage is None:
             return cursor
-        return Cursor(lineage.begins, {**cursor.carry, "parent": lineage.parent})
+        return Cursor(max(cursor.offset, lineage.begins), {**cursor.carry, "parent": lineage.parent})
+
+
+def _dated(drafts: list[Draft], last: int) -> tuple[Draft, ...]:
+    """Some records have no moment; at the beginning of a file none before them has one either."""
+    first = next((draft.at for draft in drafts if draft.at is not None), last)
+    return tuple(draft if draft.at is not None else replace(draft, at=first) for draft in drafts)
 
 
 def _of_sessions(root: Path) -> Iterator[tuple[Path, str]]:

@@ -9,30 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fazm_memory.capture.agents import claude_call, claude_kinds, claude_prompt, tool_call
+from fazm_memory.capture.agents import claude_call, claude_keys, claude_kinds, claude_prompt, tool_call
 from fazm_memory.capture.agents.claude_call import Ended
-from fazm_memory.capture.agents.claude_keys import (
-    NAME,
-    action_key,
-    open_key,
-    prompt_key,
-    record_key,
-    start_key,
-    usage_key,
-)
+from fazm_memory.capture.agents.claude_title import TITLES, Titles
 from fazm_memory.capture.agents.claude_usage import Spending
 from fazm_memory.capture.agents.fields import bounded, capped, ident, mapping, moment, sequence, text
 from fazm_memory.capture.agents.injected import without_injected
 from fazm_memory.capture.draft import Draft
 
 MOST_OPEN = 200
-RECENT = 8
-TITLE = 500
 SAID = 64 << 10
 UNKNOWN = 4 << 10
 SYNTHETIC = "<synthetic>"  # the client's own words in the model's place
 CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
-TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 STOPPED = "interrupted by the user"
 
 
@@ -49,30 +38,25 @@ class Transcript:
         self.opened: bool = bool(carry.get("opened"))
         self.cwd: str = text(carry.get("cwd"))
         self.lines: int = carry.get("lines") or 0
-        self.title: str = text(carry.get("title"))
-        self.titles: int = carry.get("titles") or 0
-        self.named: bool = bool(carry.get("named"))
+        self.at: int | None = carry.get("at")
         self.prompted: str = text(carry.get("prompted"))
-        self.recent: list[str] = list(sequence(carry.get("recent")))
         self.boundary: dict[str, Any] = dict(mapping(carry.get("boundary")))
         self.spending = Spending(mapping(carry.get("spending")))
+        self.titles = Titles(mapping(carry.get("titles")))
         self.open: dict[str, dict[str, Any]] = {
             name: dict(call) for name, call in mapping(carry.get("open")).items()
         }
         self.drafts: list[Draft] = []
         self.unknown: dict[str, int] = {}
         self.opening: dict[str, Any] = {}
-        self.at: int | None = None
         self.uuid = ""
         self.who: str | None = agent_id
         self.aside = agent_id is not None
 
     def carry(self) -> dict[str, Any]:
-        names = (
-            "parent", "opened", "cwd", "lines", "title", "titles", "named", "prompted", "recent",
-            "boundary", "open",
-        )  # fmt: skip
-        told = {name: getattr(self, name) for name in names} | {"spending": self.spending.carry()}
+        names = ("parent", "opened", "cwd", "lines", "at", "prompted", "boundary", "open")
+        told = {name: getattr(self, name) for name in names}
+        told |= {"spending": self.spending.carry(), "titles": self.titles.carry()}
         return {name: value for name, value in told.items() if value}
 
     def take(self, record: Mapping[str, Any]) -> None:
@@ -94,11 +78,13 @@ class Transcript:
         elif kind == "attachment":
             self._attachment(mapping(record.get("attachment")))
         elif kind in TITLES:
-            self._titled(kind, record)
+            if not self.aside and (title := self.titles.take(kind, record)):
+                key = f"{claude_keys.NAME}:{self.session}:title:{self.titles.count}"
+                self._tell("session.title", {"title": title}, key)
         elif kind not in claude_kinds.NOISE:
             self._unknown(kind, record)
         if self.uuid and kind in ("user", "assistant"):
-            self.recent = [*self.recent[1 - RECENT :], self.uuid]
+            self.titles.met(self.uuid)
 
     def finish(self) -> None:
         """The end of the file for now: calls without a result are told as begun, once."""
@@ -144,7 +130,7 @@ class Transcript:
             elif _is_result(block):
                 self._result(block, None)
         for told in () if made_up else self.spending.take(message, self.at):
-            self._tell("usage", told["usage"], usage_key(told["id"]), told["at"])
+            self._tell("usage", told["usage"], claude_keys.usage_key(told["id"]), told["at"])
 
     def _system(self, record: Mapping[str, Any]) -> None:
         subtype = text(record.get("subtype"))
@@ -166,17 +152,6 @@ class Transcript:
         if said and attachment.get("commandMode") in (None, "prompt"):
             self._tell("prompt", {"text": capped(said, SAID)})
 
-    def _titled(self, kind: str, record: Mapping[str, Any]) -> None:
-        """A title is written again and again; only a new one is news, and a person's own name stays."""
-        named = kind == "custom-title"
-        title = " ".join(text(record.get(TITLES[kind]))[: TITLE * 2].split())[:TITLE]
-        # A summary may be of another session: then its leaf is not among the records here.
-        foreign = kind == "summary" and record.get("leafUuid") not in self.recent
-        if not title or title == self.title or self.aside or foreign or (self.named and not named):
-            return
-        self.title, self.named, self.titles = title, named, self.titles + 1
-        self._tell("session.title", {"title": title}, f"{NAME}:{self.session}:title:{self.titles}")
-
     def _unknown(self, kind: str, record: Mapping[str, Any]) -> None:
         kind = kind[:100] or "?"
         self.unknown[kind] = self.unknown.get(kind, 0) + 1
@@ -186,7 +161,7 @@ class Transcript:
 
     def _prompt(self, said: str, prompt_id: str) -> None:
         # Everything in a turn bears the id of its prompt; only its first prompt is known by it.
-        key = prompt_key(prompt_id) if prompt_id and prompt_id != self.prompted else None
+        key = claude_keys.prompt_key(prompt_id) if prompt_id and prompt_id != self.prompted else None
         self.prompted = prompt_id or self.prompted
         self._tell("prompt", {"text": capped(said, SAID)}, key)
 
@@ -225,7 +200,7 @@ class Transcript:
         if not call.get("started"):
             call["started"] = True
             payload = _told(call) | tool_call.start(call["tool"], None, call_id, call["who"])
-            self._tell("action.start", payload, start_key(call_id), call["at"], _actor(call))
+            self._tell("action.start", payload, claude_keys.start_key(call_id), call["at"], _actor(call))
 
     def _result(self, block: Mapping[str, Any], result: Any) -> None:
         if not (call_id := ident(block.get("tool_use_id"))):
@@ -263,9 +238,9 @@ class Transcript:
             files=over.files,
             agent_id=call["who"],
         )
-        self._tell("action", payload, action_key(call_id), actor=_actor(call))
+        self._tell("action", payload, claude_keys.action_key(call_id), actor=_actor(call))
         for number, seen in enumerate(over.seen):
-            self._tell("seen", seen, f"{action_key(call_id)}:seen:{number}")
+            self._tell("seen", seen, f"{claude_keys.action_key(call_id)}:seen:{number}")
 
     # Telling.
 
@@ -278,7 +253,7 @@ class Transcript:
         return self.uuid or f"{self.session}:{self.agent_id or 'line'}:{self.lines}"
 
     def _key(self) -> str:
-        return record_key(self._name())
+        return claude_keys.record_key(self._name())
 
     def _tell(
         self,
@@ -289,13 +264,13 @@ class Transcript:
         actor: str | None = None,
     ) -> None:
         if not self.opened:
-            self._draft("session.open", self._opening(), open_key(self.session), self.at)
+            self._draft("session.open", self._opening(), claude_keys.open_key(self.session), self.at)
         self._draft(kind, payload, key or self._key(), at or self.at, actor)
 
     def _opening(self) -> dict[str, Any]:
         self.opened = True
         told = {
-            "agent": NAME,
+            "agent": claude_keys.NAME,
             "agent_session_id": self.session,
             "workspace": self.cwd,
             "parent": self.parent,
@@ -306,7 +281,9 @@ class Transcript:
     def _draft(
         self, kind: str, payload: Mapping[str, Any], key: str, at: int | None, actor: str | None = None
     ) -> None:
-        draft = Draft(self.session, kind, payload, NAME, at, actor=actor, source="transcript", key=key)
+        draft = Draft(
+            self.session, kind, payload, claude_keys.NAME, at, actor=actor, source="transcript", key=key
+        )
         self.drafts.append(draft)
 
 

@@ -27,8 +27,14 @@ class Fazm:
     beside: tuple[Reader, ...] = ()
     now: Callable[[], float] = time.time
     name: str = field(default=NAME, init=False)
+    found: dict[Path, Places] = field(default_factory=dict, init=False, repr=False)
 
     def find(self, places: Places) -> Iterator[RecordFile]:
+        for record in self._records(places):
+            self.found[record.path] = places
+            yield record
+
+    def _records(self, places: Places) -> Iterator[RecordFile]:
         now = self.now()
         for path in databases(places):
             if (stood := _stood(path)) is not None:
@@ -37,15 +43,16 @@ class Fazm:
             yield RecordFile(NAME, folder(places), NOBODYS, len(left), left[-1].ms / 1000)
 
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
-        sessions, now = fazm_sessions(self.places), self.now()
-        beside = self._transcripts
+        places = self.found.get(record.path, self.places)  # a copied home brings its own list and transcripts
+        sessions, now = fazm_sessions(places), self.now()
+
+        def beside() -> Iterator[RecordFile]:
+            for reader in self.beside:
+                yield from reader.find(places)
+
         if record.path.name == DATABASE:
             return read_chat(record.path, cursor, now=now, sessions=sessions, transcripts=beside)
         return read_desktop(record.path, cursor, now=now, sessions=sessions, transcripts=beside)
-
-    def _transcripts(self) -> Iterator[RecordFile]:
-        for reader in self.beside:
-            yield from reader.find(self.places)
 
 
 def _stood(path: Path) -> tuple[int, float] | None:

@@ -73,14 +73,15 @@ class OwnedByFazm:
     inner: Reader
     places: Places
     name: str = field(init=False)
+    listed: dict[str, FazmSession] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.name = self.inner.name
 
     def find(self, places: Places) -> Iterator[RecordFile]:
-        listed = fazm_sessions(places)
+        self.listed |= fazm_sessions(places)
         for record in self.inner.find(places):
-            yield replace(record, agent=NAME) if record.session in listed else record
+            yield replace(record, agent=NAME) if record.session in self.listed else record
 
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
         carry = dict(cursor.carry)
@@ -94,10 +95,11 @@ class OwnedByFazm:
         )
 
     def _decide(self, met: Iterable[str], decided: dict[str, Any]) -> None:
-        new = [session for session in met if session not in decided]
-        listed = fazm_sessions(self.places) if new else {}
-        for session in sorted(new):
-            decided[session] = listed[session].opening() if session in listed else {}
+        new = sorted(session for session in met if session not in decided)
+        if not self.listed.keys() >= set(new):
+            self.listed |= fazm_sessions(self.places)
+        for session in new:
+            decided[session] = self.listed[session].opening() if session in self.listed else {}
 
 
 def _as_fazms(draft: Draft, opening: Mapping[str, Any]) -> Draft:

@@ -14,6 +14,7 @@ import pytest
 from fazm_memory.capture.agents.claude_code import ClaudeCode
 from fazm_memory.capture.agents.reader import CHUNK, Chunk, Cursor, Places, RecordFile
 from fazm_memory.capture.draft import Draft
+from fazm_memory.model.clock import parse
 from fazm_memory.model.events import read_payload
 from fazm_memory.recall.fence import fenced
 
@@ -294,6 +295,23 @@ def test_a_fork_of_a_fork_descends_from_the_one_it_shares_most_with(day: Day) ->
     assert told(day.read(), "prompt", "text") == ["one", "two"]
 
 
+def test_a_fork_that_is_still_copying_is_recognised_when_it_has_copied(tmp_path: Path) -> None:
+    shutil.copytree(CONFIG, tmp_path, dirs_exist_ok=True)
+    fork = tmp_path / "projects" / "-Users-dana-proj" / f"{FORK}.jsonl"
+    lines = fork.read_bytes().splitlines(keepends=True)
+    drafts: list[Draft] = []
+    reader, cursor = ClaudeCode(), Cursor()
+    for count in (2, 10, 30, len(lines)):
+        fork.write_bytes(b"".join(lines[:count]))
+        chunk = reader.read(found(tmp_path)[FORK], cursor)
+        cursor = chunk.cursor
+        drafts += chunk.drafts
+    assert [(draft.kind, draft.key) for draft in drafts] == [
+        (draft.kind, draft.key) for draft in read(found()[FORK])
+    ]
+    assert drafts[0].payload["parent"] == PARENT
+
+
 def test_a_copy_that_says_where_it_came_from_is_believed(day: Day) -> None:
     old = day.says("before")
     fork = Day(day.path.parent, "88888888-2222-4333-8444-555555555555")
@@ -460,6 +478,20 @@ def test_a_title_is_told_when_it_is_new_and_a_persons_own_stays(day: Day) -> Non
     drafts = day.read()
     assert told(drafts, "session.title", "title") == ["A greeting", "Greeting the agent", "Monday"]
     assert len({draft.key for draft in drafts}) == len(drafts)
+
+
+def test_what_has_no_moment_of_its_own_is_told_at_that_of_the_records_around_it(day: Day) -> None:
+    day.write({"type": "custom-title", "customTitle": "Monday", "sessionId": SESSION})
+    day.says("hello")
+    day.write({"type": "custom-title", "customTitle": "Tuesday", "sessionId": SESSION})
+    day.write({"type": "hologram"})
+    moment = parse("2026-11-16T09:00:01+00:00")
+    assert {draft.kind: draft.at for draft in day.read()} == dict.fromkeys(
+        ("session.open", "session.title", "prompt", "unknown"), moment
+    )
+    *_, last = chunks(day.record())
+    day.write({"type": "custom-title", "customTitle": "Wednesday", "sessionId": SESSION})
+    assert [draft.at for draft in next(chunks(day.record(), last.cursor)).drafts] == [moment]
 
 
 def test_listings_are_seen_so_that_skipped_files_are_known(day: Day) -> None:

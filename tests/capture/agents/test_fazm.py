@@ -18,6 +18,10 @@ from fazm_memory.capture.agents.fazm import Fazm, FazmSession, OwnedByFazm, fazm
 from fazm_memory.capture.agents.reader import Chunk, Cursor, Places, Reader, RecordFile
 from fazm_memory.capture.agents.registry import readers
 from fazm_memory.capture.draft import Draft
+from fazm_memory.capture.intake import Intake, Tally
+from fazm_memory.capture.recorder import Recorder
+from fazm_memory.capture.scrub import default_scrubber
+from fazm_memory.log.store import Store
 from fazm_memory.model.clock import parse
 from fazm_memory.model.events import read_payload
 
@@ -26,6 +30,7 @@ FAZM = FIXTURES / "fazm-2.9.22"
 CLAUDE = FIXTURES / "claude-code-2.1.197"
 FLOATING = "1d779516-aeee-4849-b335-58eba7c1b4c3"
 PARENT = "11111111-2222-4333-8444-555555555555"
+FORK = "adc7b591-358b-4fea-8913-a678894fb659"
 DETACHED = "9b1f0c44-3f0a-4c55-a2a0-6c1a4f5d2e33"
 OBSERVER = "5c7e3a52-90c1-4a57-8d2e-0f4c2f6e7a10"
 LATER = 1_795_000_000.0
@@ -335,3 +340,50 @@ def test_other_files_in_the_temporary_folder_are_left_alone(places: Places) -> N
     for name in ("1794800015456_click.png", "notes.txt", "17948_x.txt", "99999999999999_click.txt"):
         (folder / name).write_text("x")
     assert list(the_desktop(places)[1]) == []
+
+
+def test_a_copied_home_brings_its_own_list_and_transcripts(
+    places: Places, database: Path, tmp_path: Path
+) -> None:
+    here = Places(tmp_path / "here", {}, tmp_path / "here")
+    claude = OwnedByFazm(ClaudeCode(), here)
+    _, drafts = transcript(claude, places, FLOATING)
+    assert {draft.agent for draft in drafts} == {"fazm"}
+    reader = Fazm(here, beside=(ClaudeCode(),), now=lambda: LATER)
+    record = next(one for one in reader.find(places) if one.path.name == "fazm.db")
+    assert [key for _, _, key in said(read_on(reader, record, Cursor()))] == ["fazm:a-3", "fazm:a-4"]
+
+
+def test_everything_on_the_machine_is_recorded_once(
+    places: Places, database: Path, desktop: Path, store: Store
+) -> None:
+    recorder = Recorder(store, default_scrubber(), lambda: 1_795_000_000_000_000)
+
+    def take_all() -> Tally:
+        all_readers = readers(places)
+        for reader in all_readers:
+            if isinstance(reader, Fazm):
+                reader.now = lambda: LATER
+        intake, tally = Intake(recorder, all_readers, places), Tally()
+        for one in intake.backlog(intake.unread(intake.find())):
+            tally.add(one)
+        return tally
+
+    first, second = take_all(), take_all()
+    assert (first.troubles, first.refused, first.bad) == ({}, {}, 0)
+    assert (second.events, second.files) == (0, 0)
+    sessions = {row.agent_session_id: row for row in store.sessions.listing()}
+    assert {name: row.agent for name, row in sessions.items()} == {
+        PARENT: "claude-code",
+        FORK: "claude-code",
+        FLOATING: "fazm",
+        DETACHED: "fazm",
+        "desktop": "fazm",
+    }
+    assert sessions[FORK].parent == sessions[PARENT].id
+    assert {name: row.workspace for name, row in sessions.items() if row.agent == "fazm"} == {
+        FLOATING: "/Users/dana",
+        DETACHED: "/Users/dana/Pictures",
+        "desktop": None,
+    }
+    assert [sessions[name].actions for name in (PARENT, FORK, FLOATING)] == [13, 3, 2]

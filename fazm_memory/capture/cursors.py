@@ -67,8 +67,7 @@ class Cursors:
             return Unread(record, Cursor(), record.size)
         stored = self.db.execute("SELECT carry FROM cursor WHERE path=?", (row.path,)).fetchone()
         carried = json.loads(stored[0]) if stored is not None and stored[0] else {}
-        # A reader of a database keeps its place in what it carries: for it only growth can be told.
-        left = record.size - (row.offset or max(0, row.size))
+        left = record.size - (row.offset if of_lines(record) else max(0, row.size))
         cursor = Cursor(row.offset, carried.get("carry") or {})
         return Unread(record, cursor, max(0, left), moved_from, carried.get("held") or {})
 
@@ -108,9 +107,14 @@ class Cursors:
         self.by_inode[row.inode] = row.path
 
 
+def of_lines(record: RecordFile) -> bool:
+    """Whether the records are lines, so that an offset is a place in the file. In a database it is not."""
+    return record.path.suffix == ".jsonl"
+
+
 def fingerprint(record: RecordFile, offset: int) -> str:
     """When the file was last written as it was read, and samples of the first and the last that was read."""
-    head, tail = _samples(record.path, offset)
+    head, tail = _samples(record.path, offset) if of_lines(record) else ("", "")
     return f"{record.mtime!r}:{head}:{tail}"
 
 
@@ -119,15 +123,13 @@ def _mtime(row: Row) -> float:
 
 
 def _same(row: Row, record: RecordFile) -> bool:
-    if not row.offset:
+    if not of_lines(record):
         return True
     samples = row.fingerprint.split(":")[1:]
     return record.size >= row.offset and samples == list(_samples(record.path, row.offset))
 
 
 def _samples(path: Path, offset: int) -> tuple[str, str]:
-    if not offset:
-        return "", ""
     with path.open("rb") as file:
         head = file.read(min(HEAD, offset))
         file.seek(max(0, offset - TAIL))

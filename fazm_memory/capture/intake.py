@@ -7,65 +7,24 @@ in between, going on repeats nothing and leaves nothing out.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from fazm_memory.capture.agents.fazm_sessions import NAME as FAZM
 from fazm_memory.capture.agents.reader import CHUNK, Cursor, Places, Reader, RecordFile
-from fazm_memory.capture.cursors import Cursors, Unread
+from fazm_memory.capture.cursors import Cursors, Unread, of_lines
 from fazm_memory.capture.draft import Draft
-from fazm_memory.capture.recorder import Recorded, Recorder
+from fazm_memory.capture.pauses import Span, Unpaused, within
+from fazm_memory.capture.recorder import Recorder
 from fazm_memory.capture.streams import Stream, Told, ripe
+from fazm_memory.capture.tally import Tally
 from fazm_memory.log.eventlog import Writer
 
 WAVE = 4 << 20  # bytes of records that are taken in before somebody else gets a turn
 LEAST = 64 << 10  # of a chunk, when many files are read at once
 BATCH = 400  # drafts in a transaction
-Span = tuple[int, int]
 Name = tuple[str, str]
-
-
-@dataclass
-class Tally:
-    """What came of taking records in."""
-
-    files: int = 0
-    bytes: int = 0
-    events: int = 0
-    known: int = 0
-    bad: int = 0
-    unknown: Counter[str] = field(default_factory=Counter)
-    refused: Counter[str] = field(default_factory=Counter)
-    troubles: dict[str, str] = field(default_factory=dict)
-
-    def add(self, other: Tally) -> None:
-        for name in ("files", "bytes", "events", "known", "bad"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.unknown.update(other.unknown)
-        self.refused.update(other.refused)
-        self.troubles.update(other.troubles)
-
-    def count(self, results: Iterable[Recorded]) -> None:
-        for result in results:
-            if result.error is not None:
-                self.refused[result.error.message[:120]] += 1
-            elif result.appended is not None:
-                self.known += result.appended.duplicate
-                self.events += not result.appended.duplicate
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "files": self.files,
-            "bytes": self.bytes,
-            "events": self.events,
-            "known": self.known,
-            "bad_lines": self.bad,
-            "unknown": dict(self.unknown),
-            "refused": dict(self.refused),
-            "troubles": self.troubles,
-        }
 
 
 class FileStream(Stream):
@@ -76,7 +35,7 @@ class FileStream(Stream):
         self.unread = unread
         self.cursor = unread.cursor
         self.saved = unread.cursor.offset
-        self.held: Mapping[str, Any] = unread.held
+        self.unpaused = Unpaused(unread.held)
         self.fresh = False  # has a chunk whose cursor is not saved yet
 
 
@@ -92,19 +51,43 @@ class Intake:
         pauses: Callable[[], Sequence[Span]] = tuple,
     ) -> None:
         self.recorder = recorder
-        self.readers = {reader.name: reader for reader in readers}
+        self.readers = readers
         self.places = places
         self.pauses = pauses
         self.cursors = Cursors(recorder.store.db)
+        self.reader_of: dict[Path, Reader] = {}
+        self.records: dict[Path, RecordFile] = {}
+        self.owned: set[str] = set()
 
     # -- what there is -----------------------------------------------------------------------------------
 
-    def find(self, agents: Iterable[str] | None = None, *, places: Places | None = None) -> list[RecordFile]:
-        """Every record file of these agents, or of all; what cannot be looked at is not there."""
+    def find(self, places: Places | None = None) -> list[RecordFile]:
+        """Every record file here or, when other places are named, there."""
         found: dict[Path, RecordFile] = {}
-        for name in self.readers if agents is None else agents:
-            found |= {one.path: one for one in self.readers[name].find(places or self.places)}
+        for reader in self.readers:
+            for record in reader.find(places or self.places):
+                found[record.path] = record
+                self.reader_of[record.path] = reader
+        self.records |= found
         return list(found.values())
+
+    def look(self, paths: Iterable[Path]) -> list[RecordFile]:
+        """The record files at these paths as they are now. Only a path never met before costs a search."""
+        wanted = set(paths)
+        if not wanted <= self.records.keys():
+            self.find()
+        return [record for path in wanted & self.records.keys() if (record := self._again(path)) is not None]
+
+    def _again(self, path: Path) -> RecordFile | None:
+        known = self.records[path]
+        if not of_lines(known):  # its reader alone knows what belongs to it
+            found = (one for one in self.reader_of[path].find(self.places) if one.path == path)
+            return next(found, None)
+        try:
+            stat = path.stat()
+        except FileNotFoundError:
+            return None
+        return replace(known, size=stat.st_size, mtime=stat.st_mtime)
 
     def unread(self, records: Iterable[RecordFile]) -> list[Unread]:
         """Those that hold something new, the newest session first and the files of a session together."""
@@ -144,16 +127,18 @@ class Intake:
         told: Sequence[Draft] = (),
         *,
         elders: Sequence[Unread] = (),
+        also: Callable[[Writer], None] | None = None,
         limit: int = WAVE,
     ) -> Tally:
         """Take in a wave of files, and with them what hooks have told, until all is read or `limit` is.
 
-        `elders` are files that may hold the parents of the wave's forks: those are then read first.
+        `elders` are files that may hold the parents of the wave's forks: those are then read first. `also` is
+        done in the last transaction.
         """
         tally = Tally()
         pauses = self.pauses()
         hooks = Stream(ended=True)
-        hooks.add(draft for draft in told if not _within(draft, pauses))
+        hooks.add(draft for draft in told if not within(draft, pauses))
         files = [FileStream(one) for one in wave]
         parents: dict[Name, list[Unread]] = {}
         for one in elders:
@@ -166,7 +151,7 @@ class Intake:
             if over:
                 # What is not ripe in a file will be read again; what hooks told is nowhere else.
                 merged += [(hooks, draft) for _, draft in hooks.waiting]
-            self._record(merged, files, tally)
+            self._record(merged, files, tally, also if over else None)
             if over:
                 return tally
 
@@ -185,7 +170,7 @@ class Intake:
             record = stream.unread.record
             limit = max(LEAST, min(CHUNK, WAVE // len(files)))
             try:
-                chunk = self.readers[record.agent].read(record, stream.cursor, limit=limit)
+                chunk = self.reader_of[record.path].read(record, stream.cursor, limit=limit)
             except Exception as error:
                 # One file that cannot be read must not keep the others out. It is told, and stays unread.
                 tally.troubles[str(record.path)] = f"{type(error).__name__}: {error}"
@@ -195,46 +180,77 @@ class Intake:
                 tally.troubles[str(record.path)] = "its reader does not get on"
                 stream.ended = True
                 continue
-            # The reader of a database knows no offset: then a chunk counts for what was allowed.
-            read += max(0, chunk.cursor.offset - stream.cursor.offset) or limit
+            # Where an offset says nothing of the size, a chunk counts for what it was allowed to be.
+            read += _advance(record, stream.cursor.offset, chunk.cursor.offset) if of_lines(record) else limit
             tally.unknown.update(chunk.unknown)
             tally.bad += chunk.bad
             stream.cursor, stream.ended, stream.fresh = chunk.cursor, not chunk.more, True
-            stream.add(_unpaused(stream, chunk.drafts, pauses))
+            stream.add(self._owned(stream.unpaused.of(chunk.drafts, pauses)))
             for parent in _parents(chunk.drafts):
                 elders = parents.pop((record.agent, parent), ())
                 files.extend(FileStream(one) for one in self.unread(elder.record for elder in elders))
         return read
 
-    def _record(self, merged: list[Told], files: Sequence[FileStream], tally: Tally) -> None:
+    def _owned(self, drafts: Iterable[Draft]) -> Iterator[Draft]:
+        """A session that hooks told as another agent's, before Fazm listed it, is from now on Fazm's."""
+        for draft in drafts:
+            if draft.agent == FAZM and draft.session not in self.owned:
+                self.owned.add(draft.session)
+                query = "SELECT agent FROM session WHERE agent_session_id=?"
+                agents = [row[0] for row in self.recorder.store.db.execute(query, (draft.session,))]
+                if agents and FAZM not in agents:
+                    opening = {"agent": FAZM, "agent_session_id": draft.session}
+                    key = f"{FAZM}:{draft.session}:owned"
+                    yield replace(draft, kind="session.open", payload=opening, agent=agents[0], key=key)
+            yield draft
+
+    def _record(
+        self,
+        merged: list[Told],
+        files: Sequence[FileStream],
+        tally: Tally,
+        also: Callable[[Writer], None] | None,
+    ) -> None:
         """Record in transactions of bounded size; a file's cursor goes with the last draft of its chunk."""
-        last = {id(stream): number for number, (stream, _) in enumerate(merged)}
+        ends = {id(stream): number for number, (stream, _) in enumerate(merged)}
         done = sorted(
-            (one for one in files if one.fresh and not one.waiting), key=lambda one: last.get(id(one), -1)
+            (one for one in files if one.fresh and not one.waiting), key=lambda one: ends.get(id(one), -1)
         )
         for start in range(0, max(1, len(merged)), BATCH):
             batch = merged[start : start + BATCH]
-            saved = [one for one in done if last.get(id(one), -1) < start + BATCH]
+            saved = [one for one in done if ends.get(id(one), -1) < start + BATCH]
             done = done[len(saved) :]
-            if batch or saved:
-                results = self.recorder.record([draft for _, draft in batch], also=self._saving(saved))
-                tally.count(results)
+            last = start + BATCH >= len(merged)
+            if batch or saved or (last and also is not None):
+                drafts = [draft for _, draft in batch]
+                tally.count(self.recorder.record(drafts, self._saving(saved, also if last else None)))
             for one in saved:
                 tally.files += one.ended
-                tally.bytes += max(0, one.cursor.offset - one.saved)
+                tally.bytes += _advance(one.unread.record, one.saved, one.cursor.offset)
                 one.saved, one.fresh = one.cursor.offset, False
 
-    def _saving(self, files: Sequence[FileStream]) -> Callable[[Writer], None]:
+    def _saving(
+        self, files: Sequence[FileStream], also: Callable[[Writer], None] | None
+    ) -> Callable[[Writer], None]:
         def save(writer: Writer) -> None:
+            if also is not None:
+                also(writer)
             now = self.recorder.now()
             for one in files:
-                self.cursors.save(writer, one.unread, one.cursor, ended=one.ended, held=one.held, now=now)
+                self.cursors.save(
+                    writer, one.unread, one.cursor, ended=one.ended, held=one.unpaused.held, now=now
+                )
 
         return save
 
 
 def _name(unread: Unread) -> Name:
     return unread.record.agent, unread.record.session
+
+
+def _advance(record: RecordFile, before: int, after: int) -> int:
+    """The bytes between two offsets, where offsets are that."""
+    return max(0, after - before) if of_lines(record) else 0
 
 
 def _wave(left: Sequence[Unread]) -> int:
@@ -245,24 +261,6 @@ def _wave(left: Sequence[Unread]) -> int:
             return number
         size += one.bytes
     return len(left)
-
-
-def _within(draft: Draft, pauses: Sequence[Span]) -> bool:
-    return draft.at is not None and any(since <= draft.at < until for since, until in pauses)
-
-
-def _unpaused(stream: FileStream, drafts: Sequence[Draft], pauses: Sequence[Span]) -> Iterator[Draft]:
-    """What was told of other times than pauses. An opening waits until something of its session is."""
-    for draft in drafts:
-        if not _within(draft, pauses):
-            if stream.held:
-                yield Draft(**stream.held)
-                stream.held = {}
-            yield draft
-        elif draft.kind == "session.open":
-            payload = {name: value for name, value in draft.payload.items() if name != "title"}
-            kept = replace(draft, payload=payload)
-            stream.held = {name: getattr(kept, name) for name in Draft.__dataclass_fields__}
 
 
 def _parents(drafts: Iterable[Draft]) -> list[str]:

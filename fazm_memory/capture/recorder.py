@@ -66,11 +66,13 @@ class Recorder:
         head = self._session(writer, draft, at, typed)
         if draft.kind == "session.open":
             typed = self._descended(writer, draft, head, typed, at)
-            # A session may be met before anybody says where it works or whose fork it is.
-            parent, workspace = typed.parent or head.parent, typed.workspace or head.workspace
-            if head.head > 0 and (parent, workspace) == (head.parent, head.workspace):
+            # A session may be met before anybody says where it works, whose fork or whose own it is.
+            agent = typed.agent if draft.agent not in (None, typed.agent) else head.agent
+            news = (typed.parent or head.parent, typed.workspace or head.workspace, agent)
+            if head.head > 0 and news == (head.parent, head.workspace, head.agent):
                 return Appended(head.id, 0, duplicate=True)
-            head.parent = parent
+            typed = replace(typed, agent=agent)
+            head.parent = news[0]
             writer.db.execute("UPDATE session SET opened_at=min(opened_at, ?) WHERE n=?", (at, head.n))
         elif draft.kind == "action.start" and draft.key is not None:
             # Told late, of a call that has ended: it would seem to run for ever.

@@ -33,6 +33,8 @@ class PlainAgent:
         drafts = []
         for line in lines.lines:
             told = json.loads(line)
+            if "agent" in told:
+                told["agent"] = self.name
             about = {name: told.pop(name) for name in ("kind", "at", "key") if name in told}
             drafts.append(Draft(record.session, payload=told, agent=self.name, source="transcript", **about))
         count = cursor.carry.get("lines", 0) + len(lines.lines)

@@ -11,9 +11,11 @@ import pytest
 from fazm_memory.capture import intake as engine
 from fazm_memory.capture.agents.reader import Chunk, Cursor, Places, RecordFile
 from fazm_memory.capture.draft import Draft
-from fazm_memory.capture.intake import Intake, Span, Tally
+from fazm_memory.capture.intake import Intake
+from fazm_memory.capture.pauses import Span
 from fazm_memory.capture.recorder import Recorder
 from fazm_memory.capture.scrub import default_scrubber
+from fazm_memory.capture.tally import Tally
 from fazm_memory.log.store import Store
 from tests.capture.plain_agent import NAME, PlainAgent, act, line, opening, written
 
@@ -245,9 +247,10 @@ def test_nothing_is_told_twice_or_lost_when_it_is_killed_between_two_transaction
 
 def test_what_hooks_told_takes_its_place_among_what_the_files_tell(desk: Desk) -> None:
     written(desk.records / "a.jsonl", opening("a", 1), act(3, "call"), line("message", 5, "m", text="Done."))
+    call = {"tool": "Bash", "call_id": "call"}
     hooks = [
-        Draft("a", "action.start", {"tool": "Bash", "call_id": "call"}, NAME, 2, source="hook", key="call:start"),
-        Draft("a", "action", {"tool": "Bash", "call_id": "call"}, NAME, 3, source="hook", key="call"),
+        Draft("a", "action.start", call, NAME, 2, source="hook", key="call:start"),
+        Draft("a", "action", call, NAME, 3, source="hook", key="call"),
         Draft("a", "session.close", {}, NAME, 6, source="hook", key="end"),
     ]  # fmt: skip
     intake = desk.intake()
@@ -357,3 +360,15 @@ def test_a_file_nobody_may_read_is_told(desk: Desk, monkeypatch: pytest.MonkeyPa
 
     assert "Permission denied" in desk.take_all().troubles[str(path)]
     assert os.path.exists(path)
+
+
+def test_a_session_told_by_hooks_before_fazm_listed_it_becomes_fazms(desk: Desk) -> None:
+    early = Draft("a", "prompt", {"text": "Tidy up."}, "claude-code", 1, source="hook", key="p")
+    desk.recorder.record([early])
+    desk.agent.name = "fazm"
+    written(desk.records / "a.jsonl", opening("a", 2), act(3, "a1"))
+
+    desk.take_all()
+
+    [row] = desk.store.sessions.listing()
+    assert (row.agent, row.agent_session_id, row.actions, row.turn) == ("fazm", "a", 1, 1)

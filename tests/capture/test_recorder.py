@@ -227,3 +227,12 @@ def test_a_session_met_by_its_title_alone_learns_where_it_works_and_since_when(d
     row = desk.store.sessions.by_key("s", "a")
     assert row is not None
     assert (row.workspace, row.title, row.opened_at, row.head) == ("/w", "Tidy", 20, 3)
+
+
+def test_a_second_opening_that_names_no_agent_takes_none_away(desk: Desk) -> None:
+    desk.record(Draft("s", "prompt", {"text": "go"}, "codex", at=1))
+    desk.record(Draft("s", "session.open", {"agent": "unknown", "workspace": "/w"}, at=2))
+
+    row = desk.store.sessions.by_key("s", None)
+    assert row is not None
+    assert (row.agent, row.workspace) == ("codex", "/w")

@@ -1,0 +1,131 @@
+"""`import`: what is found is taken in once; what is not found is said."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+SESSION = "11111111-2222-4333-8444-555555555555"
+
+
+def transcript(folder: Path, *prompts: str, session: str = SESSION) -> Path:
+    """A transcript of Claude Code with these prompts, an hour apart."""
+    path = folder / "projects" / "-w" / f"{session}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        for number, prompt in enumerate(prompts):
+            record = {
+                "type": "user",
+                "uuid": f"{session[:8]}-{number}",
+                "timestamp": f"2026-11-14T{10 + number}:00:00Z",
+                "cwd": "/w",
+                "sessionId": session,
+                "message": {"role": "user", "content": prompt},
+            }
+            file.write(json.dumps(record) + "\n")
+    return path
+
+
+@pytest.fixture
+def user(home: Path) -> Path:
+    made = home.parent / "user"
+    made.mkdir()
+    return made
+
+
+def test_the_agents_records_are_imported_and_again_adds_nothing(run: Run, user: Path) -> None:
+    transcript(user / ".claude", "Rename the invoices", "Skip the photos")
+
+    first, second = run("import", "--json").json, run("import", "--json").json
+
+    assert (first["found"], first["files"], first["events"]) == ({"claude-code": 1}, 1, 3)
+    assert (second["found"], second["files"], second["events"]) == ({"claude-code": 1}, 0, 0)
+    [session] = run("sessions", "--json").json
+    assert (session["title"], session["turns"], session["agent"]) == ("Rename the invoices", 2, "claude-code")
+
+
+def test_one_agent_may_be_chosen(run: Run, user: Path) -> None:
+    transcript(user / ".claude", "Rename the invoices")
+
+    assert run("import", "codex", "--json").json["found"] == {}
+    assert run("import", "claude-code", "--json").json["events"] == 2
+
+
+def test_records_from_a_copied_home_or_a_folder_in_it_or_a_single_file(
+    run: Run, user: Path, tmp_path: Path
+) -> None:
+    copied = transcript(tmp_path / "old-mac" / ".claude", "Rename the invoices")
+
+    for given in (tmp_path / "old-mac", copied.parent, copied):
+        shutil.rmtree(tmp_path / "memory", ignore_errors=True)
+        assert run("import", str(given), "--json").json["events"] == 2, given
+
+
+def test_a_file_that_lies_anywhere_is_read_when_its_agent_is_named(
+    run: Run, user: Path, tmp_path: Path
+) -> None:
+    loose = transcript(tmp_path / "made", "Rename the invoices").rename(tmp_path / f"{SESSION}.jsonl")
+
+    refused = run("import", str(loose))
+    taken = run("import", "claude-code", str(loose), "--json").json
+
+    assert refused.code == 4
+    assert "name the agent" in refused.err
+    assert taken["events"] == 2
+
+
+def test_what_is_neither_an_agent_nor_a_path_is_said(run: Run, user: Path) -> None:
+    ran = run("import", "clod")
+
+    assert ran.code == 4
+    assert "the agents are fazm, claude-code" in ran.err
+
+
+def test_a_machine_without_agents_is_told_in_plain_words(run: Run, user: Path) -> None:
+    ran = run("import")
+
+    assert ran.code == 0
+    assert "No records of any agent were found" in ran.out
+
+
+def test_nothing_is_imported_while_recording_is_paused(run: Run, user: Path) -> None:
+    transcript(user / ".claude", "Rename the invoices")
+    run("recording", "pause")
+
+    ran = run("import")
+
+    assert ran.code == 9
+    assert run("sessions", "--json").json == []
+
+
+def test_what_was_done_during_a_pause_is_not_imported_after_it(run: Run, user: Path) -> None:
+    transcript(user / ".claude", "before", "in secret", "after")
+    run("recording", "pause", now="2026-11-14T10:30:00+00:00")
+    run("recording", "resume", now="2026-11-14T11:30:00+00:00")
+
+    run("import")
+
+    [session] = run("sessions", "--json").json
+    prompts = [
+        event["payload"]["text"] for event in run("events", session["id"], "--kind", "prompt", "--json").json
+    ]
+    assert prompts == ["before", "after"]
+
+
+def test_what_could_not_be_read_is_said_and_stops_nothing(run: Run, user: Path) -> None:
+    path = transcript(user / ".claude", "Rename the invoices")
+    with path.open("a") as file:
+        file.write(
+            'this is no record\n{"type":"newfangled","uuid":"n-1","timestamp":"2026-11-14T12:00:00Z"}\n'
+        )
+
+    ran = run("import")
+
+    assert ran.code == 0
+    assert "newfangled (1)" in ran.err
+    assert "1 line that could not be read" in ran.err

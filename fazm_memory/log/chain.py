@@ -11,13 +11,13 @@ import hashlib
 import hmac
 import os
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fazm_memory.private import private_file
+from fazm_memory.private import disk_error, full_sync, private_file, sync_folder
 
-SLOT = struct.Struct(">Q32s8s")
+SLOT = struct.Struct(">Q32s8s16x")  # 64 bytes: none lies across two sectors, so a power cut tears none
 
 
 def digest_of(payload: bytes) -> bytes:
@@ -44,10 +44,13 @@ def link(
     trust: str,
     dedupe: str | None,
 ) -> bytes:
-    """The MAC of one event. Fields are joined by NUL, which the scrubber lets into none of them."""
-    envelope = (
-        f"{session}\0{seq}\0{at}\0{turn}\0{kind}\0{version}\0{actor}\0{source}\0{trust}\0{dedupe or ''}"
-    )
+    """The MAC of one event. Fields are joined by NUL, which only the last may hold.
+
+    No key and an empty key are two things.
+    """
+    envelope = f"{session}\0{seq}\0{at}\0{turn}\0{kind}\0{version}\0{actor}\0{source}\0{trust}"
+    if dedupe is not None:
+        envelope = f"{envelope}\0{dedupe}"
     return hmac.digest(key, prev + digest + envelope.encode("utf-8", "surrogatepass"), "sha256")
 
 
@@ -63,7 +66,8 @@ class Heads:
     """One slot per session in a file of its own, written after each commit.
 
     It may lag behind the database (after a power cut) and is then caught up; if it is ahead, a tail was cut.
-    A lagging head is never an alarm, so the slot needs no sync of its own, which keeps appending cheap.
+    A lagging head is never an alarm, so the slot needs no sync of its own, which keeps appending cheap. Only
+    a new session's slot is synced, before the session is committed: a missing slot is never our own doing.
     """
 
     def __init__(self, path: Path, key: bytes) -> None:
@@ -73,15 +77,35 @@ class Heads:
 
     def _file(self) -> int:
         if self._descriptor is None:
+            fresh = not self.path.exists()
             private_file(self.path)
             self._descriptor = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
+            if fresh:
+                sync_folder(self.path.parent)
         return self._descriptor
+
+    def open(self) -> None:
+        """Find out now, not after a commit, whether heads can be written."""
+        self._file()
+
+    def last(self) -> int:
+        """The highest number that ever had a slot: a new session must not take the place of a lost one."""
+        return os.fstat(self._file()).st_size // SLOT.size - 1
+
+    def announce(self, numbers: Sequence[int]) -> None:
+        """Give sessions that are about to be committed their slots, durably."""
+        if numbers:
+            self.write((number, 0, bytes(32)) for number in numbers)
+            full_sync(self._file())
 
     def write(self, heads: Iterable[tuple[int, int, bytes]]) -> None:
         descriptor = self._file()
-        for number, count, mac in heads:
-            slot = SLOT.pack(count, mac, self._tag(number, count, mac))
-            os.pwrite(descriptor, slot, number * SLOT.size)
+        try:
+            for number, count, mac in heads:
+                slot = SLOT.pack(count, mac, self._tag(number, count, mac))
+                os.pwrite(descriptor, slot, number * SLOT.size)
+        except OSError as error:
+            raise disk_error(error, self.path) from error
 
     def _tag(self, number: int, count: int, mac: bytes) -> bytes:
         return hmac.digest(self.key, b"head\0" + struct.pack(">QQ", number, count) + mac, "sha256")[:8]

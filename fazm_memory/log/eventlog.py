@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from fazm_memory.errors import Conflict, InvalidTransition
+from fazm_memory.errors import Conflict, InvalidInput, InvalidTransition
 from fazm_memory.log import chain
 from fazm_memory.log.chain import Heads
 from fazm_memory.log.database import Database, told
@@ -97,9 +97,11 @@ class Appended:
 class Writer:
     """One transaction. Sessions are read when first touched and written back once, at the end."""
 
-    def __init__(self, database: Database, key: bytes) -> None:
+    def __init__(self, database: Database, key: bytes, outside: Heads) -> None:
         self.db = database
         self.key = key
+        self.outside = outside
+        self.created: list[int] = []
         self.heads: dict[int, SessionHead] = {}
         self.rows: list[tuple[Any, ...]] = []
         self.keys: dict[str, int] = {}
@@ -117,12 +119,16 @@ class Writer:
     ) -> SessionHead:
         """A session with nothing in it yet; its first event should be `session.open`."""
         id_ = session_id or secrets.token_hex(16)
-        cursor = self.db.execute(
+        if number is None:
+            highest = self.db.execute("SELECT max(n) FROM session").fetchone()[0] or 0
+            number = max(highest, self.outside.last(), 0) + 1
+        self.db.execute(
             "INSERT INTO session (n, id, agent, agent_session_id, lifecycle, opened_at, last_at, hour, mac)"
             " VALUES (?,?,?,?,'open',?,?,?,?)",
             (number, id_, agent, agent_session_id, at, at, at // HOUR, chain.genesis(self.key, id_)),
         )
-        return self.head(cursor.lastrowid)
+        self.created.append(number)
+        return self.head(number)
 
     def head(self, number: int) -> SessionHead:
         known = self.heads.get(number)
@@ -154,7 +160,16 @@ class Writer:
             )
         moved = self._moved(head, entry.kind)
         turn = self._turn(head, entry)
-        stored = pack(codec.to_bytes(entry.payload))
+        if entry.kind == "rewind" and not 0 <= entry.payload.to <= head.head:
+            raise InvalidInput(
+                f"session {head.id[:8]} cannot be rewound to position {entry.payload.to}",
+                hint=f"its positions go from 0 to {head.head}",
+                details={"head": head.head, "session": head.id},
+            )
+        try:
+            stored = pack(codec.to_bytes(entry.payload))
+        except codec.PayloadError as error:
+            raise InvalidInput(f"{entry.kind}: {error}") from None
         return self._place(
             head, entry, moved, turn, KINDS[entry.kind].version, stored, chain.digest_of(stored)
         )
@@ -199,8 +214,8 @@ class Writer:
         return Appended(head.id, seq)
 
     def _moved(self, head: SessionHead, kind: str) -> lifecycle.Lifecycle:
-        if kind == "session.open" and head.head == 0:
-            return "open"
+        if kind == "session.open":  # told again, it says more of a session and moves nothing
+            return head.lifecycle
         move = lifecycle.move_of(kind)
         moved = lifecycle.after(head.lifecycle, move)
         if moved is None:
@@ -234,6 +249,9 @@ class Writer:
             head.files_modified += sum(touch.change != "read" for touch in payload.files)
             if payload.input_hash is not None:
                 self._remember_failure(head.n, payload.input_hash, seq, failed)
+        elif kind == "action.amend":
+            head.failures += payload.outcome in FAILED
+            head.files_modified += sum(touch.change != "read" for touch in payload.files)
         elif kind == "file":
             head.files_modified += 1
         elif kind == "session.open":
@@ -294,15 +312,17 @@ class EventLog:
     @contextmanager
     def writing(self) -> Iterator[Writer]:
         """Everything appended inside is durable when the block ends, or none of it is."""
-        writer = Writer(self.db, self.key)
+        self.outside.open()
+        writer = Writer(self.db, self.key, self.outside)
         with self.db.transaction():
             yield writer
             writer.flush()
+            self.outside.announce(writer.created)
         self.outside.write((h.n, h.head, h.mac) for h in writer.heads.values() if h.head)
 
     def slice(self, number: int, session: str, start: int = 0, stop: int | None = None) -> Iterator[Event]:
         """Events from `start` up to, not including, `stop`, in order. Streams: memory stays flat."""
-        start = max(0, start)
+        start = max(0, min(start, SEQ_MASK))
         high = event_id(number, SEQ_MASK if stop is None else max(0, min(stop, SEQ_MASK)))
         prev = self._mac_before(number, session, start)
         rows = self.db.execute(

@@ -10,8 +10,10 @@ from typing import Any
 
 import zstandard
 
+from fazm_memory.errors import StoreDamaged, StoreNewer
+from fazm_memory.log.database import RECOVER_HINT
 from fazm_memory.log.tables import SEQ_MASK
-from fazm_memory.model.events import Event, read_payload
+from fazm_memory.model.events import Event, NewerVersion, read_payload
 
 EVENT_COLUMNS = "id, at, turn, kind, version, actor, source, trust, key, payload, digest, mac"
 INSERT_EVENT = f"INSERT INTO event ({EVENT_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
@@ -40,7 +42,14 @@ def unpack(stored: bytes) -> bytes:
 def to_event(row: tuple[Any, ...], session: str, prev: bytes) -> Event:
     """The event of a row; its payload is None when it has been forgotten."""
     id_, at, turn, kind, version, actor, source, trust, _key, stored, digest, mac = row
-    payload = None if stored is None else read_payload(kind, version, json.loads(unpack(stored)))
+    try:
+        payload = None if stored is None else read_payload(kind, version, json.loads(unpack(stored)))
+    except NewerVersion as error:
+        raise StoreNewer(str(error), hint="update Fazm Memory; nothing was changed") from None
+    except (ValueError, TypeError, zstandard.ZstdError) as error:
+        raise StoreDamaged(
+            f"event {id_ & SEQ_MASK} of session {session[:8]} cannot be read: {error}", hint=RECOVER_HINT
+        ) from error
     return Event(
         session=session,
         seq=id_ & SEQ_MASK,

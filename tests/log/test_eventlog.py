@@ -1,0 +1,263 @@
+"""Appending and slicing: dense positions, nothing merged silently, all or nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fazm_memory.errors import Conflict, InvalidInput, InvalidTransition, StoreDamaged, StoreNewer
+from fazm_memory.log.chain import genesis
+from fazm_memory.log.store import Store
+from fazm_memory.log.tables import event_id
+from fazm_memory.log.verify import verify
+from fazm_memory.model.payloads import (
+    Action,
+    ActionAmend,
+    Fact,
+    FileChange,
+    FileTouch,
+    Forgotten,
+    Handoff,
+    HandoffAnswer,
+    Message,
+    Prompt,
+    Rewind,
+    SessionOpen,
+    SessionTitle,
+)
+from tests.conftest import OpenStore
+from tests.scribe import T0, Scribe, entry, move
+
+
+def test_positions_are_dense_and_begin_at_nought(scribe: Scribe) -> None:
+    session = scribe.open(*(Message(str(n)) for n in range(5)))
+    assert [one.seq for one in scribe.events(session)] == [0, 1, 2, 3, 4, 5]
+    assert scribe.row(session).head == 6
+
+
+def test_what_was_appended_comes_back_as_it_was(scribe: Scribe) -> None:
+    told = [
+        Prompt("größe 😀"),
+        Action("mv", input={"a": [1, None]}, files=(FileTouch("/b", "renamed", "/a"),)),
+    ]
+    session = scribe.open(*told)
+    assert scribe.payloads(session)[1:] == told
+
+
+def test_a_large_payload_comes_back_as_it_was(scribe: Scribe) -> None:
+    told = [Fact("k", "long " * 5000), Fact("k", "".join(map(chr, range(32, 3000))))]
+    session = scribe.open(*told)
+    assert scribe.payloads(session)[1:] == told
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "expected"),
+    [
+        (0, None, [0, 1, 2, 3]), (1, 3, [1, 2]), (0, 0, []), (2, 2, []), (3, 1, []), (3, 99, [3]),
+        (4, None, []), (-5, 2, [0, 1]), (0, -1, []), (2**32 + 1, None, []), (2**80, None, []),
+        (0, 2**80, [0, 1, 2, 3]),
+    ],
+)  # fmt: skip
+def test_slices_are_half_open(scribe: Scribe, start: int, stop: int | None, expected: list[int]) -> None:
+    for _ in range(2):  # session numbers odd and even
+        session = scribe.open(Message("1"), Message("2"), Message("3"))
+        assert [one.seq for one in scribe.events(session, start, stop)] == expected
+
+
+def test_each_event_carries_the_mark_of_the_one_before(scribe: Scribe) -> None:
+    session = scribe.open(Message("1"), Message("2"))
+    events = scribe.events(session)
+    assert events[0].prev == genesis(scribe.store.keys.chain, session).hex()
+    assert [one.prev for one in events[1:]] == [one.mac for one in events[:-1]]
+    assert scribe.events(session, 2)[0].prev == events[1].mac
+
+
+def test_an_expected_position_that_is_right_is_appended(scribe: Scribe) -> None:
+    session = scribe.open()
+    assert scribe.tell(session, Message("x"), expected_seq=1)[0].seq == 1
+
+
+@pytest.mark.parametrize("expected", [0, 1, 3, 99])
+def test_an_expected_position_that_is_wrong_is_refused_with_the_head(scribe: Scribe, expected: int) -> None:
+    session = scribe.open(Message("x"))
+    with pytest.raises(Conflict, match="is at 2") as refused:
+        scribe.tell(session, Message("y"), expected_seq=expected)
+    assert refused.value.details == {"head": 2, "session": session}
+    assert scribe.row(session).head == 2
+
+
+def test_of_two_that_expect_the_same_position_one_is_refused(open_store: OpenStore) -> None:
+    first, second = Scribe(open_store()), Scribe(open_store())
+    session = first.open()
+    first.tell(session, Message("first"), expected_seq=1)
+    with pytest.raises(Conflict):
+        second.tell(session, Message("second"), expected_seq=1)
+    assert [one.text for one in second.payloads(session)[1:]] == ["first"]
+
+
+def test_the_same_key_is_the_same_event(scribe: Scribe) -> None:
+    session = scribe.open()
+    (first,) = scribe.tell(session, Message("x"), key="k")
+    (again,) = scribe.tell(session, Message("other words"), key="k")
+    assert (again.session, again.seq, again.duplicate) == (first.session, first.seq, True)
+    assert [one.duplicate for one in scribe.tell(session, Message("y"), Message("z"), key="l")] == [
+        False,
+        True,
+    ]
+    assert [one.text for one in scribe.payloads(session)[1:]] == ["x", "y"]
+
+
+def test_a_key_belongs_to_its_event_in_whatever_session_it_is_told(scribe: Scribe) -> None:
+    one, other = scribe.open(), scribe.open()
+    scribe.tell(one, Message("x"), key="k")
+    assert scribe.tell(other, Message("x"), key="k")[0].session == one
+    assert scribe.row(other).head == 1
+
+
+def test_a_prompt_begins_a_turn_and_the_rest_belongs_to_it(scribe: Scribe) -> None:
+    session = scribe.open(Message("0"), Prompt("a"), Action("t"), Prompt("b"))
+    assert [one.turn for one in scribe.events(session)] == [0, 0, 1, 1, 2]
+    position = scribe.store.sessions.turn_position
+    row = scribe.row(session)
+    assert [position(row.n, turn, row.head) for turn in (-1, 0, 1, 2, 9)] == [0, 2, 4, 5, 5]
+
+
+def test_a_turn_that_is_past_is_refused(scribe: Scribe) -> None:
+    session = scribe.open(Prompt("a"), Prompt("b"))
+    with pytest.raises(Conflict, match="turn 1 is past"):
+        scribe.tell(session, Message("late"), turn=1)
+    assert scribe.tell(session, Message("ahead"), turn=7)[0].seq == 3
+
+
+def test_a_session_put_aside_refuses_with_the_reason(scribe: Scribe) -> None:
+    session = scribe.open(Prompt("a"), move("pause"))
+    with pytest.raises(InvalidTransition, match="resume it before going on") as refused:
+        scribe.tell(session, Action("t"))
+    assert refused.value.details["lifecycle"] == "paused"
+    scribe.tell(session, move("resume"), Action("t"))
+    assert scribe.row(session).lifecycle == "active"
+
+
+@pytest.mark.parametrize(
+    "told", [SessionTitle("x"), FileChange("/a", "modified"), HandoffAnswer("q"), Forgotten(0, "r")]
+)
+def test_what_is_written_about_a_session_wakes_nothing(scribe: Scribe, told: Any) -> None:
+    session = scribe.open(Prompt("a"), move("close"))
+    scribe.tell(session, told)
+    assert scribe.row(session).lifecycle == "closed"
+
+
+def test_an_opening_told_again_moves_nothing(scribe: Scribe) -> None:
+    session = scribe.open()
+    scribe.tell(session, SessionOpen("fazm", workspace="/w"))
+    assert scribe.row(session).lifecycle == "open"
+    assert scribe.row(session).workspace == "/w"
+    scribe.tell(session, move("pause"), SessionOpen("fazm", workspace="/v"))
+    assert scribe.row(session).lifecycle == scribe.state(session).lifecycle == "paused"
+
+
+@pytest.mark.parametrize("to", [-1, 3, 2**80])
+def test_there_is_no_rewinding_to_where_the_session_never_was(scribe: Scribe, to: int) -> None:
+    session = scribe.open(Message("x"))
+    with pytest.raises(InvalidInput, match="cannot be rewound to position"):
+        scribe.tell(session, Rewind(to))
+    assert scribe.row(session).head == 2
+
+
+@pytest.mark.parametrize("value", [float("nan"), "half a pair \ud800", b"bytes"])
+def test_a_payload_that_json_cannot_hold_is_refused_alone(scribe: Scribe, value: Any) -> None:
+    number = scribe.row(scribe.open()).n
+    with scribe.store.writing() as writer:
+        head = writer.head(number)
+        writer.append(head, entry(Message("before")))
+        with pytest.raises(InvalidInput, match="cannot be kept as JSON"):
+            writer.append(head, entry(Fact("k", value)))
+        writer.append(head, entry(Message("after")))
+    assert [one.text for one in scribe.payloads(head.id)[1:]] == ["before", "after"]
+    assert verify(scribe.store.log).clean
+
+
+def test_a_transaction_is_all_or_nothing(scribe: Scribe) -> None:
+    session = scribe.open()
+    with pytest.raises(Conflict):
+        scribe.tell(session, Message("x"), Message("y"), expected_seq=1)
+    assert scribe.row(session).head == 1
+    scribe.tell(session, Message("z"))
+    assert [one.text for one in scribe.payloads(session)[1:]] == ["z"]
+    assert verify(scribe.store.log).clean
+
+
+def test_the_sessions_row_counts_what_its_events_tell(scribe: Scribe) -> None:
+    session = scribe.open(
+        Prompt("Sort it\nplease"),
+        Action("t", outcome="error", files=(FileTouch("/a", "read"), FileTouch("/b", "created"))),
+        Action("t", call_id="c"),
+        ActionAmend("c", outcome="timeout", files=(FileTouch("/c", "modified"),)),
+        FileChange("/d", "deleted"),
+        Handoff("q", "human", "?"),
+        Handoff("r", "human", "?"),
+        HandoffAnswer("q"),
+    )
+    row = scribe.row(session)
+    assert (row.title, row.turn, row.actions, row.failures) == ("Sort it", 1, 2, 2)
+    assert (row.files_modified, row.questions) == (3, 1)
+    counts = scribe.state(session).counts
+    assert (counts["actions"], counts["failures"], counts["files_modified"]) == (2, 2, 3)
+
+
+def test_an_event_of_a_newer_version_is_refused_and_never_guessed_at(scribe: Scribe) -> None:
+    session = scribe.open(Message("x"))
+    number = scribe.row(session).n
+    scribe.store.db.execute("UPDATE event SET version=2 WHERE id=?", (event_id(number, 1),))
+    with pytest.raises(StoreNewer, match="message version 2"):
+        scribe.events(session)
+    scribe.store.db.execute("UPDATE event SET version=1, kind='dream' WHERE id=?", (event_id(number, 1),))
+    with pytest.raises(StoreNewer, match="kind dream"):
+        scribe.events(session)
+
+
+@pytest.mark.parametrize("stored", [b"{", b"[]", b"\xff", b'{"text":3}', b"\x28\xb5\x2f\xfd123", "text"])
+def test_a_payload_that_cannot_be_read_is_named_as_damage(scribe: Scribe, stored: bytes | str) -> None:
+    session = scribe.open(Message("x"))
+    number = scribe.row(session).n
+    scribe.store.db.execute("UPDATE event SET payload=? WHERE id=?", (stored, event_id(number, 1)))
+    with pytest.raises(StoreDamaged, match=f"event 1 of session {session[:8]}"):
+        scribe.events(session)
+
+
+def test_a_new_session_never_takes_the_place_of_one_that_is_gone(open_store: OpenStore) -> None:
+    """Else whoever deletes the last session had its trace outside wiped by the next."""
+    scribe = Scribe(open_store())
+    scribe.open()
+    gone = scribe.row(scribe.open()).n
+    scribe.store.db.execute("DELETE FROM event WHERE id >= ?", (event_id(gone, 0),))
+    scribe.store.db.execute("DELETE FROM session WHERE n=?", (gone,))
+    scribe.open()
+    assert [one.what for one in verify(scribe.store.log).findings] == [
+        "the whole session is missing from the database"
+    ]
+
+
+def test_times_before_1970_and_of_other_centuries_are_kept(scribe: Scribe) -> None:
+    session = scribe.open()
+    scribe.tell(session, Message("old"), at=-T0)
+    scribe.tell(session, Message("late"), at=T0 * 100)
+    assert [one.at for one in scribe.events(session)[1:]] == [-T0, T0 * 100]
+    assert scribe.row(session).last_at == T0 * 100
+
+
+def test_what_another_process_appended_is_seen(open_store: OpenStore) -> None:
+    first, second = Scribe(open_store()), Scribe(open_store())
+    session = first.open(Message("first"))
+    second.tell(session, Message("second"))
+    first.tell(session, Message("third"))
+    assert [one.text for one in second.payloads(session)[1:]] == ["first", "second", "third"]
+
+
+def test_a_store_reopened_goes_on_where_it_was(open_store: OpenStore) -> None:
+    session = Scribe(open_store()).open(Message("before"))
+    store: Store = open_store()
+    Scribe(store).tell(session, Message("after"))
+    assert verify(store.log).clean
+    assert [one.text for one in Scribe(store).payloads(session)[1:]] == ["before", "after"]

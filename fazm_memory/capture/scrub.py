@@ -66,21 +66,21 @@ class Scrubber:
         return Scrubbed(kept, tuple(sorted(found)), left_out)
 
     def value(self, value: JSON) -> tuple[JSON, tuple[str, ...]]:
-        """The same JSON value without its secrets. Field names count: `{"password": "hunter2"}` says what
-        it holds.
-        """
+        """The same JSON value without its secrets; `{"password": "hunter2"}` says by its field what it is."""
         found: set[str] = set()
-        scrubbed = self._kept_together(texts_in(value), found)
-        return Walk(scrubbed, self._command, self._is_marker, found).value(value), tuple(sorted(found))
+        changed = self._changed(texts_in(value), found)
+        return Walk(changed, self._row, self._is_marker, found).value(value), tuple(sorted(found))
 
-    def _kept_together(self, texts: set[str], found: set[str]) -> dict[str, str]:
-        """Each text as it is kept. Most are short and plain, so they are searched in one go, and only
-        those in which something may be are scrubbed one by one.
+    def _changed(self, texts: set[str], found: set[str]) -> dict[str, str]:
+        """The texts that cannot be kept as they are, each with what is kept instead.
+
+        Most are short and plain: they are searched in one go, and only those in which something was found
+        are scrubbed one by one.
         """
         longest = min(_LONGEST_TOGETHER, self._text_cap)
         plain = [text for text in texts if len(text) <= longest]
         page = _APART.join(plain)
-        if not is_plain(page.replace(_APART, "")):
+        if not is_plain("".join(plain)):
             plain = [text for text in plain if canonical(text) == text]
             page = _APART.join(plain)
         suspects = texts.difference(plain)
@@ -92,9 +92,7 @@ class Scrubber:
                 )
         for pattern in self._patterns:
             suspects.update(text for text in plain if pattern.spans(text))
-        kept = {text: text for text in texts}
-        kept.update((text, self._kept(text, self._text_cap, found)[0]) for text in suspects)
-        return kept
+        return {text: self._kept(text, self._text_cap, found)[0] for text in suspects}
 
     def _kept(self, text: str, limit: int, found: set[str]) -> tuple[str, int]:
         left_out = 0
@@ -105,6 +103,9 @@ class Scrubber:
             text, cut = _shortened(text, limit)
             left_out += cut
             text = self._redacted(text, found)
+        if len(text) > limit:  # each redaction made it longer again: then only the beginning is kept
+            end = _outside_markers(text, limit)[0]
+            text, left_out = text[:end], left_out + len(text) - end
         return text, left_out
 
     def _redacted(self, text: str, found: set[str]) -> str:
@@ -137,18 +138,16 @@ class Scrubber:
         known = set(markers)
         return [finding for finding in merged if (finding.start, finding.end) not in known]
 
-    def _command(self, words: list[str], found: set[str]) -> list[str]:
-        """The words of a command line, looked at together: what follows `--password` is one, whatever it
-        looks like.
-        """
-        starts = list(accumulate((len(word) + 1 for word in words), initial=0))
-        findings = self._findings(" ".join(words))
-        found.update(finding.name for finding in findings)
-        out = []
-        for start, word in zip(starts, words, strict=False):
-            inside = [finding.within(start, start + len(word)) for finding in findings]
-            out.append(_replaced(word, [each for each in inside if each.start < each.end]))
-        return out
+    def _row(self, texts: list[str], found: set[str]) -> list[str] | None:
+        """Texts that belong together, if a secret is in them: the lines of a key, the words of a command."""
+        joints = ["\n", " "] if any(text.startswith("-") for text in texts) else ["\n"]
+        row = [canonical(text) for text in texts]
+        for joint in joints:
+            findings = self._findings(joint.join(row))
+            starts = accumulate((len(text) + len(joint) for text in row), initial=0)
+            row = [_replaced_within(text, start, findings) for text, start in zip(row, starts, strict=False)]
+            found.update(finding.name for finding in findings)
+        return None if row == texts else [self._kept(text, self._text_cap, found)[0] for text in row]
 
     def _is_marker(self, text: str) -> bool:
         found = _MARKER.fullmatch(text)
@@ -162,6 +161,14 @@ def _replaced(text: str, findings: list[Finding]) -> str:
         pieces += (text[done : finding.start], marker(finding.name))
         done = finding.end
     return "".join((*pieces, text[done:]))
+
+
+def _replaced_within(text: str, start: int, findings: list[Finding]) -> str:
+    """The text with its part of what was found in a row, in which it begins at this position."""
+    end = start + len(text)
+    first = bisect_right(findings, start, key=lambda finding: finding.end)
+    last = bisect_left(findings, end, key=lambda finding: finding.start)
+    return _replaced(text, [finding.within(start, end) for finding in findings[first:last]])
 
 
 def _with_whole_markers(finding: Finding, markers: list[tuple[int, int]]) -> Finding:

@@ -7,6 +7,7 @@ from typing import Any
 
 from fazm_memory.capture.secrets.naming import (
     KEY_QUALIFIERS,
+    MARKER,
     Kind,
     is_address,
     is_bare_secret,
@@ -115,7 +116,7 @@ def _judge(data: bytes, found: Any) -> Span | None:
     name_start, name_end = _name(data, found.start())
     name = data[name_start:name_end].decode("latin-1")
     kind = kind_of(name.strip(".-"))
-    if kind is Kind.NONE:
+    if kind is Kind.NONE or data.endswith(MARKER.encode(), 0, name_start):
         return None
     joint = next((group for group in range(SIGN, DOUBLE) if found.span(group)[0] >= 0), 0)
     sign = data[slice(*found.span(SIGN))] if joint == SIGN else b""
@@ -169,9 +170,9 @@ def _bare(found: _Assignment) -> Span | None:
         return (found.start, found.end) if hidden else None
     if found.joint in (COMMA, SPACE) or first in (b"(", b"[", b"{"):
         return None
-    if found.joint == TAG and found.data[found.name_start - 1 : found.name_start] != b"<":
-        return None
     end = _cut(found.data, found.start, found.end, b"&<;" if found.sign.strip() == b"=" else b"<")
+    if found.joint == TAG and not _is_element(found, end):
+        return None
     while end > found.start and found.data[end - 1] in b",;:)]}>":
         end -= 1
     if found.joint == SAID:
@@ -232,6 +233,11 @@ def _has_own_line(found: _Assignment, end: int) -> bool:
     alone = not before.strip(b" \t-\"'") and not data[end : end + 80].split(b"\n", 1)[0].strip()
     spaced = found.sign != b"=" and found.sign.strip() == b"="
     return (alone and not (spaced and before)) or found.joint in (TAG, PAIR)
+
+
+def _is_element(found: _Assignment, end: int) -> bool:
+    """`<password>hunter2</password>`."""
+    return found.data[found.name_start - 1 : found.name_start] == b"<" and found.data[end : end + 2] == b"</"
 
 
 def _cut(data: bytes, start: int, end: int, stops: bytes) -> int:

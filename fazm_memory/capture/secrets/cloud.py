@@ -240,7 +240,7 @@ RULES: tuple[Rule, ...] = (
         "backblaze-key",
         "Backblaze",
         ("K001", "K002", "K003", "K004", "K005"),
-        r"[A-Za-z0-9/+]{27}(?:[^\w/+]|\z)",
+        r"[A-Za-z0-9/+]{27}\b",
         alnum(27),
     ),
     named("wasabi-key", "Wasabi", "wasabi", r"[A-Za-z0-9]{40}", alnum(40)),

@@ -84,7 +84,7 @@ def kinds_in(fields: Mapping[str, Any], inherited: Kind) -> Mapping[str, Kind]:
                     }
                 )
     if fields.get("type") == "password":
-        more.update({typed: Kind.PASSWORD for typed in roles.typed})
+        more.update(dict.fromkeys(roles.typed, Kind.PASSWORD))
     if isinstance(auth := fields.get("auth"), str) and _DOCKER_AUTH.fullmatch(auth):
         more["auth"] = Kind.KEY
     return {**roles.secret, **more} if more else roles.secret

@@ -11,7 +11,8 @@ from fazm_memory.capture.secrets.rule import Rule, Span, alnum
 GAP = r"""(?:[\s"'+,>|#*\\]|\\[nrt]|\d{1,6}(?:\xff|\t|:|\|)|\.\.\.|\xff)"""
 _HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID|Key-Derivation|Subject):[^\n\\]*"
 _CHUNK = r"[A-Za-z0-9+/=]{16,}"
-_LAST = rf"(?:{GAP}*[A-Za-z0-9+/]{{1,15}}={{0,2}})?"
+# The last line may be short: then it ends like base64, or has the line to itself.
+_LAST = rf"(?:{GAP}*[A-Za-z0-9+/]{{1,15}}(?:={{1,2}}|(?m:$)))?"
 _REST = rf"(?:{GAP}*{_CHUNK})*{_LAST}"
 _BODY = rf"(?:{GAP}*(?:{_HEADER}{GAP}+)*{_CHUNK})(?:{GAP}*(?:{_HEADER}|{_CHUNK}))*{_LAST}"
 # How the base64 of a private key in DER begins (RSA in PKCS#1 and PKCS#8, EC, Ed25519), and that of OpenSSH.

@@ -22,6 +22,9 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+# How the mark of a redaction begins: what it names is the rule, not what stands beside it.
+MARKER = "[REDACTED:"
+
 # Expressions here see names and values, which are short; none of them can backtrack over more than that.
 _LONGEST_NAME = 128
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -60,7 +63,7 @@ _HARMLESS_TOKENS = words(
 @lru_cache(maxsize=4096)
 def kind_of(name: str) -> Kind:
     """What a variable, field, header or flag of this name holds."""
-    if len(name) > _LONGEST_NAME:
+    if len(name) > _LONGEST_NAME or MARKER in name:
         return Kind.NONE
     parts = [word.lower() for word in _WORDS.findall(name)]
     while len(parts) > 1 and (parts[-1].isdigit() or parts[-1] in _TRAILING):

@@ -165,6 +165,7 @@ RULES: tuple[Rule, ...] = (
         r"password\s+(\"[^\"\n]*\"|\S+)",
         match="machine api.example.com\n  login me\n  password " + alnum(12),
         miss="machine learning login form",
+        judge=_given,
     ),
     Rule(
         "pgpass",

@@ -1,0 +1,432 @@
+"""The scrubber: what it takes out, what it leaves alone, and where it cuts."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import random
+import sysconfig
+import textwrap
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fazm_memory.capture.canonical import canonical
+from fazm_memory.capture.scrub import PatternError, Scrubbed, Scrubber, UserPattern, default_scrubber
+from fazm_memory.capture.secrets import RULES
+from fazm_memory.capture.secrets.rule import alnum, hexa
+
+WORD = "letmein"  # a password that looks like a word
+OPAQUE = alnum(36)
+GITHUB = "gh" + "p_" + OPAQUE
+CARD = "4" + "111 1111 1111 1111"
+KEY_BODY = "\n".join(textwrap.wrap(alnum(61) * 6, 64))
+PEM = "-----BEGIN RSA PRIVATE " + "KEY-----\n" + KEY_BODY
+
+
+def scrub(text: str) -> str:
+    return default_scrubber().text(text).text
+
+
+def scrub_value(value: Any) -> Any:
+    return default_scrubber().value(value)[0]
+
+
+@pytest.mark.parametrize(
+    ("before", "secret", "after"),
+    [
+        ("postgres://app:", WORD, "@db.example.com/main"),
+        ("postgres://u:", "p", "@h"),
+        ("https://me:", "pa@ss", "@example.com/x"),
+        ("redis://:", WORD, "@cache:6379/0"),
+        ("mongodb+srv://app:", "ab/cd#9", "@cluster.example.com/x"),
+        ("postgres%3A%2F%2Fu%3A", "hunter2", "%40h%2Fdb"),
+        ("mysql -u root -p", WORD, " main"),
+        ("mysqldump --password ", WORD, " main > dump.sql"),
+        ("mysqldump --password=", WORD, " main > dump.sql"),
+        ("sshpass -p ", WORD, " ssh host"),
+        ("docker login -u me -p ", WORD, " registry.example.com"),
+        ("redis-cli -h db -a ", WORD, " ping"),
+        ("curl -u 'me:", "p&ss", "' https://example.com"),
+        ("curl -b '", "sid=abc123; other=zzz999", "' https://example.com"),
+        ("echo ", WORD, " | sudo -S true"),
+        ("security add-generic-password -a me -s app -w ", WORD, ""),
+        ("app --api-key ", "abcd1234", " --verbose"),
+        ("Authorization: Bearer ", OPAQUE, ""),
+        ("Authorization: Basic ", "dXNlcjpwYXNz", ""),
+        ("-H 'authorization: token ", "abcdef123456", "'"),
+        ("Cookie: ", "sid=abc123; csrf=def456", ""),
+        ("Set-Cookie: ", "sid=abc123", "; Path=/; HttpOnly"),
+        ("X-Api-Key: ", "9f8e7d6c5b4a", ""),
+        ("machine api.example.com login me password ", WORD, ""),
+        ("machine api.example.com\n  login me\n  password ", WORD, "\n"),
+        ("db.example.com:5432:main:app:", WORD, ""),
+        ("export DB_PASSWORD=", WORD, ""),
+        ("PGPASSWORD=", WORD, " psql -h db"),
+        ("API_TOKEN=", WORD, ""),
+        ("CLIENT_SECRET='", WORD, "'"),
+        ("ENV DB_PASSWORD ", WORD, ""),
+        ("set -x API_TOKEN ", WORD, ""),
+        ("db_password = ", "hunter2", ""),
+        ("spring.datasource.password=", WORD, ""),
+        ("  password: ", WORD, "\n  user: me"),
+        ("password: |\n  ", WORD, "\nuser: me"),
+        ("password: ", "correct horse battery staple", ""),
+        ("- name: DB_PASSWORD\n  value: ", WORD, ""),
+        ('{"db_password": "', WORD, '"}'),
+        ('{"name": "API_TOKEN", "value": "', "hunter2", '"}'),
+        (r"{\"password\": \"", WORD, r"\"}"),
+        (r"{\\\"token\\\": \\\"", OPAQUE, r"\\\"}"),
+        ('os.environ["DB_PASSWORD"] = "', WORD, '"'),
+        ('setenv("DB_PASSWORD", "', WORD, '")'),
+        ("password: str = '", "hunter2", "'"),
+        ("Server=db;User Id=me;Password=", WORD, ";Encrypt=yes"),
+        ("host=db user=me password=", WORD, " dbname=main"),
+        ("https://example.com/?api_key=", "Zx81kk2mmA", "&page=2"),
+        ("<password>", WORD, "</password>"),
+        ('<input type="password" value="', WORD, '">'),
+        ("my password is ", "hunter2", "."),
+        ("the password for staging is ", "Tr0ub4dor&3", ", use it"),
+        ('user name "me" password "', WORD, '" with administrator privileges'),
+        ("paid with ", CARD, " today"),
+        ("paid with ", CARD.replace(" ", "-"), " today"),
+        ("paid with ", CARD.replace(" ", ""), " today"),
+        ("token ", "eyJ" + alnum(30) + ".eyJ" + alnum(50) + "." + alnum(43), " end"),
+        ("", PEM, ""),
+        ("", PEM + "\n-----END RSA PRIVATE " + "KEY-----", "\nafter"),
+        ("", KEY_BODY, "\n-----END RSA PRIVATE " + "KEY-----"),
+        ('"', PEM.replace("\n", "\\n") + "\\n-----END RSA PRIVATE " + "KEY-----", '\\n"'),
+        ("client-key-data: ", base64.b64encode(PEM.encode()).decode(), ""),
+        ("", "\n".join(textwrap.wrap(base64.b64encode(PEM.encode()).decode(), 64)), "\nafter this"),
+        ("", GITHUB[:20] + "\n" + GITHUB[20:], "\nafter this"),
+        ("export X=", GITHUB[:20] + "\\\n" + GITHUB[20:], ""),
+    ],
+)
+def test_the_secret_goes_and_what_stands_around_it_stays(before: str, secret: str, after: str) -> None:
+    scrubbed = default_scrubber().text(before + secret + after)
+
+    assert len(scrubbed.findings) == 1
+    assert scrubbed.text == f"{before}[REDACTED:{scrubbed.findings[0]}]{after}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def login(self, password: str, token=None):",
+        "password = input('Password: ')",
+        "password = getpass.getpass()",
+        "for token in tokens: yield token",
+        "if token == '(':",
+        "print(f'password={password}')",
+        "connect(user=user, password=password, token=self.token)",
+        "password: Optional[str] = None",
+        "password: string;",
+        "const token = await getToken();",
+        "headers['Authorization'] = `Bearer ${token}`",
+        "password: ${DB_PASSWORD}",
+        "token: ${{ secrets.GITHUB_TOKEN }}",
+        "PRIVATE_KEY=~/.ssh/id_ed25519",
+        "max_tokens: 4096, input_tokens: 1200",
+        "tokenizer.pad_token = tokenizer.eos_token",
+        "public_key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJq'",
+        "sha512-Z9b6kK1nQ9bW8fX0aVd7JqzC1cX9nJ7QhY5gk8L2b3M4n5o6p7q8r9s0t1u2v3w4x5y6z7A8B9C0D1E2F3G4HQ==",
+        "image@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "session 550e8400-e29b-41d4-a716-446655440000",
+        "id 01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        "docker run -p 8080:80 --name mongo mongo -p 27017:27017",
+        "ssh -p 2222 host; mkdir -p a/b; git log -p token.py",
+        "mysql -u root -p main",
+        "Enter password: ",
+        "The token is invalid; the password is wrong.",
+        "password policy: at least 12 characters",
+        "  --password PASSWORD  the password to use",
+        "the --token option and the --password flag",
+        "git@github.com:me/project.git",
+        "https://example.com:8080/path?mail=a@b.example",
+        "postgres://${USER}:${PASSWORD}@db/main",
+        "https://<user>:<password>@example.com",
+        "Authorization: Bearer <token>",
+        "the bearer of this letter has a basic understanding",
+        "1700000000000000 1234567890123456 0.4111111111111111",
+        "pass: 12, fail: 0",
+        "secretKeyRef:\n  name: app\n  key: password",
+        "-----BEGIN PUBLIC KEY-----\n" + alnum(64) + "\n-----END PUBLIC KEY-----",
+        '"-----BEGIN PRIVATE KEY-----" in text',
+        "permissions:\n  id-token: write",
+    ],
+)
+def test_ordinary_text_is_left_as_it_is(text: str) -> None:
+    assert default_scrubber().text(text) == Scrubbed(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        ({"password": WORD}, {"password": "[REDACTED:named-secret]"}),
+        ({"api_key": "abc"}, {"api_key": "[REDACTED:named-secret]"}),
+        ({"password": 123456, "pin": 3}, {"password": "[REDACTED:named-secret]", "pin": 3}),
+        ({"passwords": ["one", "two"]}, {"passwords": ["[REDACTED:named-secret]"] * 2}),
+        (
+            {"secrets": {"db": WORD, "name": "main"}},
+            {"secrets": {"db": "[REDACTED:named-secret]", "name": "main"}},
+        ),
+        (
+            [{"name": "DB_PASSWORD", "value": "y"}],
+            [{"name": "DB_PASSWORD", "value": "[REDACTED:named-secret]"}],
+        ),
+        ({"headers": [["Cookie", "a=b"]]}, {"headers": [["Cookie", "[REDACTED:named-secret]"]]}),
+        ({"Authorization": "Bearer abc"}, {"Authorization": "[REDACTED:named-secret]"}),
+        (
+            {"element": "Password field", "text": WORD},
+            {"element": "Password field", "text": "[REDACTED:named-secret]"},
+        ),
+        (
+            {"role": "AXSecureTextField", "value": WORD},
+            {"role": "AXSecureTextField", "value": "[REDACTED:named-secret]"},
+        ),
+        ({"kty": "EC", "d": "abc", "x": "y"}, {"kty": "EC", "d": "[REDACTED:named-secret]", "x": "y"}),
+        ({"GITHUB_TOKEN": GITHUB}, {"GITHUB_TOKEN": "[REDACTED:github-token]"}),
+        (["mysql", "-u", "root", "-p" + WORD], ["mysql", "-u", "root", "-p[REDACTED:mysql-password]"]),
+        (["app", "--password", WORD, "-v"], ["app", "--password", "[REDACTED:named-secret]", "-v"]),
+        (
+            {GITHUB: 1, GITHUB[:-1] + "x": 2},
+            {"[REDACTED:github-token]": 1, "[REDACTED:github-token] (2)": 2},
+        ),
+        (
+            {"lines": ["+" + line for line in PEM.split("\n")]},
+            {"lines": ["+[REDACTED:pem-private-key]"] + ["[REDACTED:pem-private-key]"] * 6},
+        ),
+        ({"card": int(CARD.replace(" ", ""))}, {"card": "[REDACTED:card-number]"}),
+    ],
+)
+def test_the_fields_of_a_value_say_what_they_hold(value: Any, kept: Any) -> None:
+    assert scrub_value(value) == kept
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"usage": {"input_tokens": 12, "output_tokens": 3, "max_tokens": 4096}},
+        {"digest": hexa(64), "prev": hexa(64), "input_hash": hexa(64), "id": str(uuid.UUID(int=7))},
+        {"token": {"type": "string", "description": "The token to use"}, "password": {"type": "string"}},
+        {"password": None, "token": "", "secret": False, "api_key": "${API_KEY}"},
+        {"type": "text", "text": "Enter your password to continue"},
+        {"title": "Reset the password", "content": "Adds a form.\nAnd a test."},
+        {"path": "/tmp/password.txt", "change": "renamed", "from": "/tmp/❤\ufe0f Cafe\u0301.txt"},
+        [1, 2.5, None, True, "word", ["-l", "-a"], {}, []],
+        [],
+        "text",
+    ],
+)
+def test_an_ordinary_value_is_left_as_it_is(value: Any) -> None:
+    assert default_scrubber().value(value) == (value, ())
+
+
+def test_a_value_may_be_nested_deeper_than_any_stack() -> None:
+    value: Any = {"password": WORD}
+    for level in range(10_000):
+        value = {"a": value} if level % 2 else [value]
+
+    kept, findings = default_scrubber().value(value)
+
+    while isinstance(kept, list) or "a" in kept:
+        kept = kept[0] if isinstance(kept, list) else kept["a"]
+    assert (kept, findings) == ({"password": "[REDACTED:named-secret]"}, ("named-secret",))
+
+
+def test_what_is_not_json_is_refused_rather_than_kept_unseen() -> None:
+    with pytest.raises(TypeError, match="bytes"):
+        default_scrubber().value({"data": GITHUB.encode()})
+
+
+def test_a_secret_at_the_cut_leaves_nothing_behind() -> None:
+    text = "x" * 700 + " " + GITHUB + " " + "y" * 700
+    for cap in range(96, 1200, 7):
+        scrubbed = default_scrubber().text(text, cap)
+
+        assert len(scrubbed.text) <= cap
+        assert OPAQUE[:6] not in scrubbed.text
+        assert "[REDACTED:github-token]" in scrubbed.text or "REDACTED" not in scrubbed.text
+
+
+def test_a_long_text_keeps_its_head_and_a_smaller_tail() -> None:
+    text = "begin " + "a" * 5000 + " end"
+
+    scrubbed = default_scrubber().text(text, 400)
+
+    head, tail = scrubbed.text.split(f"… [{scrubbed.truncated} characters left out] …")
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    assert len(head) > len(tail) > 50
+    assert len(head) + scrubbed.truncated + len(tail) == len(text)
+    assert len(scrubbed.text) <= 400
+
+
+def test_the_cap_of_a_scrubber_holds_for_every_text_of_a_value() -> None:
+    scrubber = Scrubber(text_cap=200)
+
+    kept, _ = scrubber.value({"long": "a" * 1000, "short": "b", "list": ["c" * 300]})
+
+    assert len(kept["long"]) <= 200
+    assert "characters left out" in kept["list"][0]
+    assert kept["short"] == "b"
+
+
+def test_nothing_is_left_of_a_cap_of_nothing() -> None:
+    assert default_scrubber().text("text", 0).text == ""
+
+
+def test_patterns_of_the_user_are_redacted_by_their_name() -> None:
+    scrubber = Scrubber(
+        [UserPattern("ticket", r"ACME-\d{4}"), UserPattern("Kunde", r"Straße (?P<secret>\d+)")]
+    )
+
+    scrubbed = scrubber.text("see ACME-1234, ＡＣＭＥ-5678 and Straße 12")
+
+    assert scrubbed.text == "see [REDACTED:ticket], [REDACTED:ticket] and Straße [REDACTED:Kunde]"
+    assert scrubbed.findings == ("Kunde", "ticket")
+    assert scrubber.value({"a": ["ACME-1234"]})[0] == {"a": ["[REDACTED:ticket]"]}
+    assert scrubber.text(scrubbed.text) == Scrubbed(scrubbed.text)
+
+
+@pytest.mark.parametrize(
+    "pattern", [UserPattern("broken", "("), UserPattern("looks-back", "(?<=a)b"), UserPattern("no name", "a")]
+)
+def test_a_pattern_that_cannot_be_used_is_named(pattern: UserPattern) -> None:
+    with pytest.raises(PatternError, match=pattern.name) as raised:
+        Scrubber([pattern])
+
+    assert isinstance(raised.value, ValueError)
+
+
+def test_a_marker_that_the_user_wrote_hides_nothing() -> None:
+    assert WORD not in scrub(f"DB_PASSWORD=[REDACTED:{WORD}]")
+    assert WORD not in scrub(f"DB_PASSWORD=[REDACTED:jwt]{WORD}")
+
+
+FRAGMENTS = (
+    *("[REDACTED:jwt]", "[REDACTED:", "]", "password=", "password: ", "DB_PASSWORD=", "token", "api_", "is "),
+    *('"', "'", '\\"', "\\n", "\n", "\\\n", "\r", " ", "; ", "{", "}", "@", "://", "%3D", "%22", "…"),
+    *(
+        "Bearer ",
+        "Authorization: ",
+        "Cookie: ",
+        "-----BEGIN PRIVATE " + "KEY-----",
+        "--password ",
+        "mysql -p",
+    ),
+    *("\u200b", "é", "ｐ", "\x1b[0m"),
+)
+EXAMPLES = tuple(example for rule in RULES[::12] + RULES[-30:] for example in (rule.match, rule.miss))
+PIECES = st.one_of(
+    st.sampled_from(EXAMPLES),
+    st.sampled_from(FRAGMENTS),
+    st.text(max_size=12),
+    st.text(alphabet="abcXYZ0189=:/+-_.\"' \n\\", max_size=60),
+)
+TEXTS = st.lists(PIECES, max_size=8).map("".join)
+FIELDS = (
+    st.sampled_from(["password", "token", "name", "value", "key", "text", "element", "auth", "secrets", "a"])
+    | TEXTS
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(FIELDS, inner, max_size=4),
+    max_leaves=8,
+)
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+@unhurried
+@given(TEXTS, st.sampled_from([None, 40, 100, 300]))
+def test_scrubbing_what_is_scrubbed_changes_nothing(text: str, cap: int | None) -> None:
+    once = default_scrubber().text(text, cap)
+
+    assert default_scrubber().text(once.text, cap) == Scrubbed(once.text)
+    assert cap is None or len(once.text) <= cap
+
+
+@unhurried
+@given(VALUES)
+def test_scrubbing_a_scrubbed_value_changes_nothing(value: Any) -> None:
+    once, _ = default_scrubber().value(value)
+
+    assert default_scrubber().value(once) == (once, ())
+
+
+@unhurried
+@given(st.lists(TEXTS, max_size=5))
+def test_texts_searched_together_come_out_as_if_alone(texts: list[str]) -> None:
+    kept, _ = default_scrubber().value({f"field{number}": text for number, text in enumerate(texts)})
+
+    assert list(kept.values()) == [scrub(text) for text in texts]
+
+
+@unhurried
+@given(st.text(alphabet=st.characters(codec="ascii", categories=("L", "N", "P", "Zs")), max_size=200))
+def test_text_without_a_secret_is_only_made_canonical(text: str) -> None:
+    scrubbed = default_scrubber().text(text)
+
+    assert scrubbed.findings or scrubbed.text == canonical(text)
+
+
+def test_grepping_what_was_kept_of_a_file_full_of_secrets_finds_none(tmp_path: Path) -> None:
+    secrets = {rule.name: rule.match[slice(*rule.spans(rule.match.encode("latin-1"))[0])] for rule in RULES}
+    file = "\n\n".join(f"# {rule.provider}\n{rule.match}" for rule in RULES)
+    kept = [
+        default_scrubber().value({"tool": "Read", "output": file})[0],
+        default_scrubber().value({"content": [{"type": "text", "text": json.dumps({"file": file})}]})[0],
+        default_scrubber().value({"lines": file.split("\n")})[0],
+        scrub(file),
+    ]
+    stored = tmp_path / "stored.json"
+    stored.write_text(json.dumps(kept, ensure_ascii=False))
+
+    found = [name for name, secret in secrets.items() if json.dumps(secret)[1:-1] in stored.read_text()]
+
+    assert found == []
+    assert stored.read_text().count("[REDACTED:") > 3 * len(RULES)
+
+
+def ordinary_lines() -> Iterator[str]:
+    """What developers have before them all day, from this very machine and made up."""
+    chance = random.Random(7)
+    for folder in (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")):
+        files = sorted(
+            path for suffix in ("py", "txt", "md", "toml") for path in Path(folder).rglob(f"*.{suffix}")
+        )
+        for path in chance.sample(files, min(40, len(files))):
+            yield from path.read_text(encoding="utf-8", errors="replace").splitlines()[:400]
+    for number in range(400):
+        digest = hashlib.sha256(str(number).encode())
+        identity = str(uuid.UUID(bytes=digest.digest()[:16]))
+        yield f"{digest.hexdigest()[:40]} Fix the reader, part {number} (#{number})"
+        yield f"commit {digest.hexdigest()[:40]}"
+        yield f'"id": "{identity}", "digest": "{digest.hexdigest()}", "prev": "{digest.hexdigest()[::-1]}",'
+        yield f"      integrity: sha512-{base64.b64encode(digest.digest() * 2).decode()}"
+        yield f"docker pull registry.example.com/app@sha256:{digest.hexdigest()}"
+        yield f"--hash=sha256:{digest.hexdigest()} \\"
+        yield f"-rw-r--r--  1 me  staff  {number * 977}  3 Oct 09:1{number % 10} IMG_{number:04}.jpg"
+        yield f"git checkout -b fix/{number} && pytest -q tests/test_{number}.py::test_it -p no:cacheprovider"
+
+
+def test_hardly_any_line_of_ordinary_text_is_altered() -> None:
+    lines = list(ordinary_lines())
+    altered = [line for line in lines if scrub(line) != canonical(line)]
+    pages = ["\n".join(lines[start : start + 50]) for start in range(0, len(lines), 50)]
+    altered_pages = [page for page in pages if default_scrubber().text(page).findings]
+
+    assert len(lines) > 10_000
+    assert len(altered) <= 0.005 * len(lines), altered
+    assert len(altered_pages) <= 0.05 * len(pages)
+
+
+def test_the_default_scrubber_is_made_once() -> None:
+    assert default_scrubber() is default_scrubber()

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fazm_memory.capture.agents.codex_keys import NAME, title_key
+from fazm_memory.capture.agents.codex_kinds import is_noise
 from fazm_memory.capture.agents.codex_rollout import TITLE, Rollout
 from fazm_memory.capture.agents.fields import ident, moment, record_of, text
 from fazm_memory.capture.agents.reader import CHUNK, Chunk, Cursor, Lines, Places, RecordFile, complete_lines
@@ -71,7 +72,9 @@ class Codex:
         rollout = Rollout(_thread(record.path), cursor.carry, self.home)
         bad = lines.overlong
         for line in lines.lines:
-            if (taken := record_of(line)) is not None:
+            if is_noise(line):
+                rollout.lines += 1
+            elif (taken := record_of(line)) is not None:
                 rollout.take(taken)
             elif line.strip():
                 bad += 1

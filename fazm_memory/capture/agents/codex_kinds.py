@@ -5,6 +5,8 @@ A kind that is in neither is new to us: it is kept as it is and counted, so that
 
 from __future__ import annotations
 
+import re
+
 CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
 RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
 AT_ONCE = frozenset({"web_search_call", "image_generation_call"})
@@ -56,3 +58,16 @@ ITEM_NOISE = frozenset(
         "ExitedReviewMode", "Sleep", "ImageGeneration", "SubAgentActivity", "HookPrompt", "Error",
     }
 )  # fmt: skip
+
+# The longest of these are seen by how their lines begin, which spares reading them: thoughts are encrypted at
+# great length.
+_NOISE_LINE = re.compile(
+    rb'\{"timestamp":"[^"]{1,40}",(?:"ordinal":\d{1,15},)?"type":"(?:world_state"'
+    rb'|response_item","payload":\{"type":"reasoning"'
+    rb'|event_msg","payload":\{"type":"(?:thread_settings_applied|agent_reasoning|user_message|agent_message)")'
+)
+
+
+def is_noise(line: bytes) -> bool:
+    """Whether a line tells nothing, as far as its beginning says so."""
+    return _NOISE_LINE.match(line) is not None

@@ -1,27 +1,18 @@
 """A Codex rollout as it is read on: the records of one thread made into drafts, and what must be remembered.
 
-Two logs are interleaved in it, the conversation and the events; a call is told once, when the conversation
-has its result, with what the event log knew by then. A process that outlives its call is told by an
-amendment when it ends. When a turn ends, the calls it left open have been interrupted.
+Two logs are interleaved in it, the conversation and the events; what both have is told once. The opening
+waits for the model, which a later record names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fazm_memory.capture.agents import codex_call, tool_call
 from fazm_memory.capture.agents import codex_kinds as kinds
-from fazm_memory.capture.agents.codex_call import Ended
-from fazm_memory.capture.agents.codex_keys import (
-    NAME,
-    action_key,
-    open_key,
-    prompt_key,
-    record_key,
-    start_key,
-    title_key,
-)
+from fazm_memory.capture.agents.codex_calls import Calls, Scene, Telling
+from fazm_memory.capture.agents.codex_keys import NAME, open_key, prompt_key, record_key, title_key
 from fazm_memory.capture.agents.codex_prompt import asked
 from fazm_memory.capture.agents.fields import (
     SAID,
@@ -36,13 +27,12 @@ from fazm_memory.capture.agents.fields import (
 )
 from fazm_memory.capture.draft import Draft
 
-MOST_OPEN = 200
 BURST = 1_000_000  # a fork's copies are written within this many microseconds of its first record
 UNKNOWN = 4 << 10
 TITLE = 500
 CARRIED = (
-    "thread", "session", "agent_id", "cwd", "model", "turn", "met", "born", "copying", "opening", "usage",
-    "lines", "at", "open", "done",
+    "thread", "session", "agent_id", "cwd", "model", "turn", "met", "born", "copying", "opening", "total",
+    "lines", "at",
 )  # fmt: skip
 SUMMARY_FOLLOWS = "use the information in this summary to assist with your own analysis:"
 
@@ -62,28 +52,25 @@ class Rollout:
         self.born: int = carry.get("born") or 0
         self.copying: bool = bool(carry.get("copying"))
         self.opening: dict[str, Any] | None = carry.get("opening")
-        self.usage: str = carry.get("usage") or ""
+        self.total: int = carry.get("total") or 0
         self.lines: int = carry.get("lines") or 0
-        self.open: dict[str, dict[str, Any]] = {
-            name: dict(one) for name, one in mapping(carry.get("open")).items()
-        }
-        self.done: dict[str, bool] = dict(mapping(carry.get("done")))  # call → its process still runs
+        self.at: int | None = carry.get("at")
+        self.calls = Calls(carry)
+        self.name = ""
         self.drafts: list[Draft] = []
         self.unknown: dict[str, int] = {}
-        self.at: int | None = carry.get("at")
-        self.name = ""
 
     def carry(self) -> dict[str, Any]:
-        return {name: value for name in CARRIED if (value := getattr(self, name))}
+        own = {name: value for name in CARRIED if (value := getattr(self, name))}
+        return own | self.calls.carry()
 
     def take(self, record: Mapping[str, Any]) -> None:
         """One record, in the order of the file."""
         kind, payload = text(record.get("type")), mapping(record.get("payload"))
+        inner, ordinal = text(payload.get("type")), record.get("ordinal")
         self.lines += 1
         self.at = moment(record.get("timestamp")) or self.at
-        ordinal = record.get("ordinal")
-        self.name = str(ordinal) if isinstance(ordinal, int) else f"line-{self.lines}"
-        inner = text(payload.get("type"))
+        self.name = str(ordinal) if type(ordinal) is int else f"line-{self.lines}"
         if kind == "session_meta":
             self._meta(payload)
         elif self.copying and not self._own_turn(payload, inner):
@@ -91,27 +78,20 @@ class Rollout:
         elif kind == "turn_context":
             self._context(payload)
         elif kind == "response_item":
-            self._item(payload, inner, record)
+            self._response(payload, inner, record)
         elif kind == "event_msg":
             self._event(payload, inner, record)
         elif kind == "compacted":
-            _, _, after = text(payload.get("message")).partition(SUMMARY_FOLLOWS)
-            said = after.strip() or text(payload.get("message")).strip()
-            told = {"summary": capped(said, tool_call.OUTPUT)} if said else {}
-            self._tell("evicted", {"keys": [], **told})
+            self._compacted(text(payload.get("message")))
         elif kind == "token_usage_record":
-            self.usage = "records"
-            self._spent(mapping(payload.get("usage")))
+            self._spent(mapping(payload.get("usage")), mapping(payload.get("thread_token_usage")))
         elif kind not in kinds.RECORD_NOISE:
             self._unknown(kind, record)
 
     def finish(self) -> None:
         """The end of the file for now: calls without a result are told as begun, once."""
         self._flush()
-        for call_id in list(self.open):
-            self._started(call_id)
-
-    # What a record says.
+        self._tell_all(self.calls.started(self._scene()))
 
     def _meta(self, payload: Mapping[str, Any]) -> None:
         thread = ident(payload.get("id"))
@@ -137,36 +117,49 @@ class Rollout:
             }
             self.opening = {name: value for name, value in told.items() if value}
 
+    def _own_turn(self, payload: Mapping[str, Any], inner: str) -> bool:
+        """Whether a record in a fork opens its first turn of its own; until then all are copies."""
+        turn = ident(payload.get("turn_id"))
+        if not turn or (inner and inner not in kinds.TURN_STARTS):
+            return False
+        began = _uuid_ms(turn)
+        own = began >= self.born if began is not None else (self.at or 0) - self.born * 1000 > BURST
+        self.copying = not own
+        return own
+
     def _context(self, payload: Mapping[str, Any]) -> None:
         self.cwd = text(payload.get("cwd")) or self.cwd
         self.model = ident(payload.get("model")) or self.model
         self.turn = ident(payload.get("turn_id")) or self.turn
         self._flush()
 
-    def _item(self, payload: Mapping[str, Any], inner: str, record: Mapping[str, Any]) -> None:
+    def _response(self, payload: Mapping[str, Any], inner: str, record: Mapping[str, Any]) -> None:
         call_id = ident(payload.get("call_id")) or ident(payload.get("id"))
         if inner == "message":
             self._message(payload)
         elif inner in kinds.CALLS and call_id:
             tool, given = codex_call.begun(payload)
-            self._begin(call_id, tool or inner, given)
-        elif inner in kinds.RESULTS and call_id in self.open:
+            self._tell_all(self.calls.begin(self._scene(), call_id, tool or inner, given))
+        elif inner in kinds.RESULTS and call_id:
             said = codex_call.output_text(payload.get("output", payload.get("tools")))
-            self._end(call_id, self.open.pop(call_id), said)
+            self._tell_all(self.calls.result(self._scene(), call_id, said))
         elif inner in kinds.AT_ONCE:
-            self._at_once(call_id or self.name, inner.removesuffix("_call"), payload)
-        elif inner not in kinds.RESPONSE_NOISE and call_id not in self.done:
+            tool = inner.removesuffix("_call")
+            self._tell_all(self.calls.at_once(self._scene(), call_id or self.name, tool, payload))
+        elif inner not in kinds.RESPONSE_NOISE:
             self._unknown(f"response_item/{inner}", record)
 
     def _event(self, payload: Mapping[str, Any], inner: str, record: Mapping[str, Any]) -> None:
         if inner == "item_completed" or inner in kinds.END_EVENTS:
             item = codex_call.item_of(payload)
-            if item.get("type") in kinds.ITEMS and ident(item.get("id")):
-                self._completed(ident(item.get("id")), item)
-            elif item.get("type") not in kinds.ITEM_NOISE:
-                self._unknown(f"event_msg/item_completed/{text(item.get('type'))}", record)
+            kind, call_id = text(item.get("type")), ident(item.get("id"))
+            if kind in kinds.ITEMS and call_id:
+                self._tell_all(self.calls.completed(self._scene(), call_id, item))
+            elif kind not in kinds.ITEM_NOISE:
+                self._unknown(f"event_msg/item_completed/{kind}", record)
         elif inner == "token_count":
-            self._counted(mapping(payload.get("info")))
+            info = mapping(payload.get("info"))
+            self._spent(mapping(info.get("last_token_usage")), mapping(info.get("total_token_usage")))
         elif inner in kinds.TURN_STARTS:
             self._interrupt("the turn ended before it had a result")
             self.turn = ident(payload.get("turn_id")) or self.turn
@@ -179,6 +172,9 @@ class Rollout:
                 self._tell("session.title", {"title": title}, title_key(self.session, title))
         elif inner not in kinds.EVENT_NOISE:
             self._unknown(f"event_msg/{inner}", record)
+
+    def _interrupt(self, why: str) -> None:
+        self._tell_all(self.calls.interrupt(self._scene(), why))
 
     def _message(self, payload: Mapping[str, Any]) -> None:
         if self.agent_id is not None:
@@ -193,96 +189,20 @@ class Rollout:
                 turn = ident(passed.get("turn_id")) or self.turn
                 self._tell("prompt", {"text": said}, prompt_key(self.session, turn, said) if turn else None)
 
-    # Calls.
+    def _compacted(self, message: str) -> None:
+        _, _, after = message.partition(SUMMARY_FOLLOWS)
+        said = after.strip() or message.strip()
+        told = {"summary": capped(said, tool_call.OUTPUT)} if said else {}
+        self._tell("evicted", {"keys": [], **told})
 
-    def _begin(self, call_id: str, tool: str, given: Any) -> None:
-        if len(self.open) >= MOST_OPEN:
-            oldest = next(iter(self.open))
-            self._started(oldest)
-            del self.open[oldest]
-        given = bounded(given, tool_call.INPUT)
-        self.open[call_id] = {"tool": tool[:200], "input": given, "at": self.at, "cwd": self.cwd}
+    def _spent(self, usage: Mapping[str, Any], total: Mapping[str, Any]) -> None:
+        """An answer's tokens are told by a record of their own and by counts that are repeated at will.
 
-    def _started(self, call_id: str) -> None:
-        call = self.open[call_id]
-        if not call.get("started"):
-            call["started"] = True
-            payload = tool_call.start(call["tool"], call["input"], call_id, self.agent_id)
-            self._tell("action.start", payload, start_key(self.session, call_id), call["at"])
-
-    def _completed(self, call_id: str, item: dict[str, Any]) -> None:
-        if call_id in self.open:
-            self.open[call_id]["item"] = item
+        The thread's total is in all of them, and only an answer changes it: that is what names the answer.
+        """
+        sum_now = tokens(total.get("total_tokens"))
+        if not sum_now or sum_now == self.total:
             return
-        still = self.done.get(call_id)
-        if still is False:
-            return
-        tool, given = codex_call.called_by_item(item)
-        over = codex_call.ended(tool, given, "", item, cwd=self.cwd, home=self.home)
-        if still:
-            self.done[call_id] = False
-            news = {
-                "call_id": call_id,
-                "outcome": over.outcome,
-                "error": over.error if over.outcome != "ok" else None,
-                "duration_ms": over.duration_ms,
-                "output_summary": tool_call.summary(over.output),
-                "files": list(over.files) or None,
-            }
-            news = {name: value for name, value in news.items() if value is not None}
-            self._tell("action.amend", news, f"{action_key(self.session, call_id)}:end")
-            return
-        person = item.get("source") == "user_shell"
-        self._act(call_id, tool, given, over, actor="person" if person else None)
-
-    def _end(self, call_id: str, call: Mapping[str, Any], said: str) -> None:
-        tool, given, item = call["tool"], call["input"], call.get("item")
-        cwd = text(call.get("cwd")) or self.cwd
-        self._act(call_id, tool, given, codex_call.ended(tool, given, said, item, cwd=cwd, home=self.home))
-
-    def _at_once(self, call_id: str, tool: str, payload: Mapping[str, Any]) -> None:
-        if call_id not in self.done:
-            given = {name: payload[name] for name in ("action", "query", "revised_prompt") if name in payload}
-            failed = payload.get("status") == "failed"
-            self._act(call_id, tool, given, Ended("", "error" if failed else "ok"))
-
-    def _interrupt(self, why: str) -> None:
-        for call_id, call in list(self.open.items()):
-            del self.open[call_id]
-            cwd = text(call.get("cwd")) or self.cwd
-            over = codex_call.stopped(call["tool"], call["input"], why, cwd=cwd, home=self.home)
-            self._act(call_id, call["tool"], call["input"], over)
-
-    def _act(self, call_id: str, tool: str, given: Any, over: Ended, *, actor: str | None = None) -> None:
-        payload = tool_call.action(
-            tool[:200],
-            given,
-            call_id=call_id,
-            output=over.output,
-            outcome=over.outcome,
-            error=over.error,
-            duration_ms=over.duration_ms,
-            files=over.files,
-            agent_id=self.agent_id,
-        )
-        key = action_key(self.session, call_id)
-        self._tell("action", payload, key, actor=actor)
-        for number, seen in enumerate(over.seen):
-            self._tell("seen", seen, f"{key}:seen:{number}")
-        self.done[call_id] = over.running
-        if len(self.done) > MOST_OPEN:
-            del self.done[next(iter(self.done))]
-
-    # Tokens, turns, telling.
-
-    def _counted(self, info: Mapping[str, Any]) -> None:
-        """The older count, which is repeated whenever a limit changes: only a new total is a new answer."""
-        total = str(sorted(mapping(info.get("total_token_usage")).items()))[:500]
-        if info and self.usage not in ("records", total):
-            self.usage = total
-            self._spent(mapping(info.get("last_token_usage")))
-
-    def _spent(self, usage: Mapping[str, Any]) -> None:
         cached = tokens(usage.get("cached_input_tokens"))  # a part of the input there
         told: dict[str, Any] = {
             "input_tokens": max(0, tokens(usage.get("input_tokens")) - cached),
@@ -290,46 +210,41 @@ class Rollout:
             "cached_tokens": cached,
         }
         if any(told.values()):
-            self._tell("usage", told | ({"model": self.model} if self.model else {}))
-
-    def _own_turn(self, payload: Mapping[str, Any], inner: str) -> bool:
-        """Whether a record in a fork opens its first turn of its own; until then all are copies."""
-        turn = ident(payload.get("turn_id"))
-        if not turn or (inner and inner not in kinds.TURN_STARTS):
-            return False
-        began = _uuid_ms(turn)
-        own = began >= self.born if began is not None else (self.at or 0) - self.born * 1000 > BURST
-        self.copying = not own
-        return own
-
-    def _flush(self) -> None:
-        """The opening waits for the model, which is told by a later record; nothing is told before it."""
-        if self.opening is not None:
-            told, self.opening = self.opening | ({"model": self.model} if self.model else {}), None
-            at = told.pop("at", None)
-            self._draft("session.open", told, open_key(self.session), at)
-
-    def _tell(
-        self,
-        kind: str,
-        payload: Mapping[str, Any],
-        key: str | None = None,
-        at: int | None = None,
-        actor: str | None = None,
-    ) -> None:
-        self._flush()
-        self._draft(kind, payload, key or record_key(self.thread, self.name), at or self.at, actor)
-
-    def _draft(
-        self, kind: str, payload: Mapping[str, Any], key: str, at: int | None, actor: str | None = None
-    ) -> None:
-        draft = Draft(self.session, kind, payload, NAME, at, actor=actor, source="transcript", key=key)
-        self.drafts.append(draft)
+            self.total = sum_now
+            told |= {"model": self.model} if self.model else {}
+            self._tell("usage", told, record_key(self.thread, f"usage:{sum_now}"))
 
     def _unknown(self, kind: str, record: Mapping[str, Any]) -> None:
         kind = kind[:100] or "?"
         self.unknown[kind] = self.unknown.get(kind, 0) + 1
         self._tell("unknown", {"type": kind, "raw": bounded(record, UNKNOWN)})
+
+    # Telling.
+
+    def _scene(self) -> Scene:
+        return Scene(self.session, self.agent_id, self.cwd, self.home, self.at)
+
+    def _flush(self) -> None:
+        """Nothing is told before the opening."""
+        if self.opening is not None:
+            told, self.opening = self.opening | ({"model": self.model} if self.model else {}), None
+            at = told.pop("at", None)
+            self._draft(Telling("session.open", told, open_key(self.session), at))
+
+    def _tell(self, kind: str, payload: Mapping[str, Any], key: str | None = None) -> None:
+        self._flush()
+        self._draft(Telling(kind, payload, key or record_key(self.thread, self.name), self.at))
+
+    def _tell_all(self, tellings: Iterable[Telling]) -> None:
+        for one in tellings:
+            self._flush()
+            self._draft(one)
+
+    def _draft(self, one: Telling) -> None:
+        draft = Draft(
+            self.session, one.kind, one.payload, NAME, one.at, None, one.actor, "transcript", key=one.key
+        )
+        self.drafts.append(draft)
 
 
 def _uuid_ms(name: str) -> int | None:

@@ -114,7 +114,17 @@ def capped(value: str, limit: int) -> str:
 
 def bounded(value: Any, limit: int) -> Any:
     """The same value with long texts capped, so that all of them together stay near the limit."""
-    return _Bounding(limit).take(value, 0)
+    return value if _is_small(value, limit) else _Bounding(limit).take(value, 0)
+
+
+def _is_small(value: Any, limit: int) -> bool:
+    """Whether nothing needs to be done, seen from how the value is written: almost all are small."""
+    try:
+        shown = repr(value)
+    except RecursionError:
+        return False
+    flat = shown.count("{") + shown.count("[") <= DEEPEST
+    return flat and len(shown) <= limit and "nan" not in shown and "inf" not in shown
 
 
 class _Bounding:

@@ -24,6 +24,7 @@ from fazm_memory.capture.agents.fields import (
     tokens,
 )
 from fazm_memory.capture.agents.gemini_call import ended
+from fazm_memory.capture.agents.injected import without_injected
 from fazm_memory.capture.draft import Draft
 
 NAME = "gemini"
@@ -103,7 +104,7 @@ class Chat:
                 self._tell("evicted", payload, name, self.at)
 
     def _message(self, record: Mapping[str, Any]) -> None:
-        name, kind = ident(record.get("id")), record.get("type")
+        name, kind = ident(record.get("id")), text(record.get("type"))
         self.at = at = moment(record.get("timestamp")) or self.at
         if kind == "user":
             asked = _asked(_said(record.get("displayContent") or record.get("content")))
@@ -117,7 +118,7 @@ class Chat:
             self._spent(record, name, at)
             self._calls(record, name)
         elif kind not in NOISE:
-            self._unknown(f"message/{text(kind)}", record)
+            self._unknown(f"message/{kind}", record)
 
     def _spent(self, record: Mapping[str, Any], name: str, at: int | None) -> None:
         spent = mapping(record.get("tokens"))
@@ -136,7 +137,7 @@ class Chat:
         already = self._of(name)[2]
         for number in range(already, len(calls)):
             call = calls[number]
-            if call.get("status") in PENDING:
+            if text(call.get("status")) in PENDING:
                 break  # those after it wait with it, so that the count of the told ones holds
             self._of(name)[2] = number + 1
             self._call(call, f"{name}:{number}")
@@ -196,11 +197,13 @@ class Chat:
 
 def _said(content: Any) -> str:
     """The words of a message: text, a part, or a list of either; thoughts and calls are not words."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, dict):
-        return "" if content.get("thought") else text(content.get("text"))
-    return "\n".join(filter(None, map(_said, sequence(content)))) if isinstance(content, list) else ""
+    parts = content if isinstance(content, list) else [content]
+    words = (one if isinstance(one, str) else _part_text(mapping(one)) for one in parts)
+    return "\n".join(filter(None, words))
+
+
+def _part_text(part: Mapping[str, Any]) -> str:
+    return "" if part.get("thought") else text(part.get("text"))
 
 
 def _asked(said: str) -> str:
@@ -211,4 +214,4 @@ def _asked(said: str) -> str:
     while (begin := said.find(opening, start)) >= 0 and (end := said.find(closing, begin)) >= 0:
         kept.append(said[start:begin])
         start = end + len(closing)
-    return "".join([*kept, said[start:]]).strip()
+    return without_injected("".join([*kept, said[start:]])).strip()

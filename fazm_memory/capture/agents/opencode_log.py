@@ -12,6 +12,7 @@ from typing import Any
 
 from fazm_memory.capture.agents import fields, tool_call
 from fazm_memory.capture.agents.fields import ident, mapping, moment_ms, record_of, sequence, text
+from fazm_memory.capture.agents.injected import without_injected
 from fazm_memory.capture.agents.opencode_call import Ended, ended, stopped
 from fazm_memory.capture.agents.opencode_store import Message, Part, Session, Store
 from fazm_memory.capture.draft import Draft
@@ -103,7 +104,7 @@ class PartLog:
     def _text(
         self, store: Store, part: Part, data: Mapping[str, Any], message: Message, over: bool = False
     ) -> None:
-        times, said = mapping(data.get("time")), text(data.get("text")).strip()
+        times, said = mapping(data.get("time")), without_injected(text(data.get("text"))).strip()
         asked = message.data.get("role") == "user"
         if not asked and "end" not in times and not over:
             self._wait(part)

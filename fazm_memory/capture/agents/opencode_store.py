@@ -114,9 +114,10 @@ class Store:
         if last is None:
             return None
         query = (
-            "SELECT message.session_id FROM message JOIN session ON session.id = message.session_id"
-            " WHERE message.time_created = ? AND session.id <> ? AND session.time_created < ?"
-            " ORDER BY session.time_created DESC LIMIT 1"
+            # In this order: messages are found by their session and time, not by their time alone.
+            "SELECT session.id FROM session CROSS JOIN message"
+            " ON message.session_id = session.id AND message.time_created = ?"
+            " WHERE session.id <> ? AND session.time_created < ? ORDER BY session.time_created DESC LIMIT 1"
         )
         found = self.connection.execute(query, (last, session.id, session.made_ms)).fetchone()
         return ident(found[0]) or None if found else None

@@ -10,7 +10,7 @@ import pytest
 
 from fazm_memory.capture.agents import codex_keys
 from fazm_memory.capture.agents.codex import Codex
-from fazm_memory.capture.agents.codex_rollout import MOST_OPEN
+from fazm_memory.capture.agents.codex_calls import MOST_OPEN
 from fazm_memory.capture.agents.reader import Cursor, Places
 from fazm_memory.capture.draft import Draft
 from tests.capture.agents.reading import FIXTURES, kinds, of_kind, read_on, record_of
@@ -257,7 +257,7 @@ def test_tokens_are_counted_once_per_answer() -> None:
 def test_older_counts_are_repeated_and_told_once(tmp_path: Path) -> None:
     def count(total: int, last: int) -> dict[str, Any]:
         used = {"input_tokens": last, "cached_input_tokens": 30, "output_tokens": 5}
-        info = {"total_token_usage": {"input_tokens": total}, "last_token_usage": used}
+        info = {"total_token_usage": {"total_tokens": total}, "last_token_usage": used}
         return line("event_msg", {"type": "token_count", "info": info})
 
     drafts = read(rollout(tmp_path, meta(), count(100, 100), count(100, 100), count(250, 150)))
@@ -331,11 +331,13 @@ def test_what_is_new_to_us_is_kept_and_what_is_no_record_is_counted(tmp_path: Pa
 
 
 def test_what_is_carried_is_bounded(tmp_path: Path) -> None:
-    calls = [call(f"c{number}", "x" * 100_000) for number in range(MOST_OPEN + 50)]
+    calls = [
+        call(f"c{number}", "x" * (40 << 10 if number % 10 == 0 else 10)) for number in range(MOST_OPEN + 50)
+    ]
     drafts, cursor, _ = read_on(Codex(), record_of(rollout(tmp_path, meta(), *calls), THREAD))
     assert len(of_kind(drafts, "action.start")) == MOST_OPEN + 50
     assert len(cursor.carry["open"]) == MOST_OPEN
-    assert len(json.dumps(cursor.carry)) < MOST_OPEN * (40 << 10)
+    assert max(len(json.dumps(one)) for one in cursor.carry["open"].values()) < 34 << 10
 
 
 def test_a_long_output_keeps_its_two_ends(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ class Book:
         self.path = home / ".local" / "share" / "opencode" / "opencode.db"
         self.path.parent.mkdir(parents=True)
         self.connection = sqlite3.connect(self.path, isolation_level=None)
-        self.connection.executescript(script)
+        self.connection.execute("PRAGMA synchronous = OFF")
+        self.connection.executescript(f"BEGIN; {script} COMMIT;")
 
     def session(self, name: str, made: int = NOW, parent: str | None = None, title: str = "Sorting") -> None:
         columns = "id, project_id, parent_id, slug, directory, title, version, time_created, time_updated"
@@ -299,6 +301,41 @@ def test_what_is_new_to_us_is_kept_and_what_is_no_record_is_counted(book: Book) 
     assert of_kind(drafts, "unknown") == [{"type": "hologram", "raw": {"type": "hologram", "a": 1}}]
     assert of_kind(drafts, "prompt") == [{"text": "Sort."}]
     assert (chunks[-1].unknown, chunks[-1].bad) == ({"hologram": 1}, 2)
+
+
+STRANGE: list[Any] = [
+    None, True, -1, 10**30, float("inf"), "", "x" * 5000, "\ud800", "2026-13-45", [], {}, [[]],
+    [None, "a", {}], {"status": ["completed"]}, {"type": {}}, {"start": "now", "end": []}, {"exit": "3", "files": [1]},
+]  # fmt: skip
+
+
+def bent(value: Any, dice: random.Random) -> Any:
+    """The same value with one thing in it gone or of another type."""
+    if isinstance(value, dict) and value and dice.random() < 0.8:
+        name = dice.choice(list(value))
+        if dice.random() < 0.2:
+            return {other: value[other] for other in value if other != name}
+        return value | {name: bent(value[name], dice)}
+    return dice.choice(STRANGE)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_bent_parts_take_nothing_from_the_others(tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    book = Book(tmp_path, DUMP)
+    whole, _, _ = read_on(Opencode(), book.record())
+    hit = dice.sample(book.connection.execute("SELECT id, data FROM part").fetchall(), 12)
+    for name, data in hit:
+        told = (
+            json.dumps(bent(json.loads(data), dice))
+            if dice.random() < 0.9
+            else data[: dice.randrange(len(data))]
+        )
+        book.connection.execute("UPDATE part SET data = ? WHERE id = ?", (told, name))
+    drafts, _, _ = read_on(Opencode(), book.record(), limit=dice.choice([1, 2000, 1 << 20]))
+    hurt = {f"opencode:{name}" for name, _ in hit}
+    kept = {draft.key for draft in whole if not str(draft.key).startswith(tuple(hurt))}
+    assert kept - {draft.key for draft in drafts} == set()
 
 
 def test_what_is_carried_is_bounded(book: Book) -> None:

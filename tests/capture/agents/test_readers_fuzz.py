@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 
 from fazm_memory.capture.agents.claude_code import ClaudeCode
+from fazm_memory.capture.agents.codex import Codex
+from fazm_memory.capture.agents.gemini import Gemini
 from fazm_memory.capture.agents.reader import CHUNK, Chunk, Cursor, Reader, RecordFile
 from fazm_memory.capture.draft import Draft
 from fazm_memory.model import codec
@@ -45,6 +47,9 @@ CASES = [
     Case(ClaudeCode, f"{CLAUDE}/{PARENT}.jsonl", PARENT),
     Case(ClaudeCode, f"{CLAUDE}/{REFUSED}.jsonl", REFUSED),
     Case(ClaudeCode, f"{CLAUDE}/{PARENT}/subagents/agent-a518a2adc9434c555.jsonl", PARENT),
+    Case(Codex, "codex-0.166.0/chain.jsonl", "01a1e1b2-860a-7b01-81c8-77c969be7d6d", heading=1),
+    Case(Codex, "codex-0.166.0/subagent.jsonl", "01a1e286-1b2e-7f12-8d9e-161f6f8fad83", heading=2),
+    Case(Gemini, "gemini-0.61.0/chain.jsonl", "4ea6b608-4449-4484-94b8-1b01cf71c04c", heading=1),
 ]
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)

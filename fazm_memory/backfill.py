@@ -14,10 +14,11 @@ from fazm_memory.capture.agents.reader import Places, RecordFile
 from fazm_memory.capture.agents.registry import readers
 from fazm_memory.capture.intake import Intake
 from fazm_memory.capture.pauses import Span
+from fazm_memory.capture.recording import COMPANION, COMPANION_AGENT
 from fazm_memory.capture.tally import Tally
 from fazm_memory.config import Config
 from fazm_memory.errors import NotFound, RecordingPaused
-from fazm_memory.memory import COMPANION, COMPANION_AGENT, Memory
+from fazm_memory.memory import Memory
 from fazm_memory.model.clock import parse
 
 

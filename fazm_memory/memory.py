@@ -6,32 +6,29 @@ plain JSON-ready mappings as `docs/contract` promises them, and raises only `Faz
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fazm_memory.capture import recording
 from fazm_memory.capture.draft import Draft
-from fazm_memory.capture.recording import Pause
+from fazm_memory.capture.recording import Switch
 from fazm_memory.config import Config
-from fazm_memory.errors import ConfigError, InvalidInput, NotFound, RecordingPaused
+from fazm_memory.errors import ConfigError, InvalidInput, NotFound
 from fazm_memory.log import recover as recovery
 from fazm_memory.log import verify as verification
-from fazm_memory.log.forget import forget_events
+from fazm_memory.log.forget import choose_events, forget_events
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
-from fazm_memory.log.words import words_of
-from fazm_memory.model import codec, diff
+from fazm_memory.model import diff
 from fazm_memory.model.clock import iso, moment
+from fazm_memory.model.commit_log import event_json
 from fazm_memory.model.conventions import propose_all
-from fazm_memory.model.events import Event
-from fazm_memory.model.fold import delta
 from fazm_memory.model.organized import organized, organized_json
 from fazm_memory.model.state import SessionState
 from fazm_memory.model.state import to_json as state_json
+from fazm_memory.recall import choices
 from fazm_memory.recall.briefing import Briefing, briefing
 from fazm_memory.recall.context_file import Context, render
 from fazm_memory.recall.context_file import write as write_context
@@ -39,9 +36,6 @@ from fazm_memory.recall.digest import digest
 
 if TYPE_CHECKING:
     from fazm_memory.capture.recorder import Recorded, Recorder
-
-COMPANION = "companion"
-COMPANION_AGENT = "fazm-memory"
 
 
 class Memory:
@@ -80,7 +74,7 @@ class Memory:
 
     def record(self, drafts: Sequence[Draft]) -> list[Recorded]:
         """Record what a source tells. While recording is paused nothing is, and the caller is told."""
-        self._check_recording()
+        self._switch.check()
         return self.recorder.record(drafts)
 
     def tell(self, session: str, kind: str, *, source: str = "cli", **payload: Any) -> dict[str, Any]:
@@ -191,7 +185,7 @@ class Memory:
             told,
             budget=budget or self.config.context_tokens,
             secret=self.store.keys.chain,
-            choices=self.context_choices(),
+            choices=choices.read(self.store),
         )
 
     def briefing(self, session: str) -> Briefing:
@@ -200,22 +194,9 @@ class Memory:
         with self.store.db.reading():
             return briefing(self.store, row, now=self.now())
 
-    def context_choices(self) -> dict[str, str]:
-        """What a person chose about single items: pin or exclude, by item id."""
-        row = self.store.db.execute("SELECT value FROM meta WHERE key='context.choices'").fetchone()
-        return {} if row is None else dict(json.loads(row[0]))
-
     def choose(self, item: str, choice: str | None) -> dict[str, str]:
-        """Pin or exclude an item for good, or (None) leave it to its rank again."""
-        with self.store.db.transaction():
-            choices = self.context_choices()
-            choices.pop(item, None)
-            if choice is not None:
-                choices[item] = choice
-            self.store.db.execute(
-                "INSERT OR REPLACE INTO meta VALUES ('context.choices', ?)", (json.dumps(choices),)
-            )
-        return choices
+        """Pin or exclude an item of the context for good, or (None) leave it to its rank again."""
+        return choices.choose(self.store, item, choice)
 
     def export_contexts(self, workspaces: Sequence[str] = ()) -> list[Path]:
         """Write the global context file and those of these folders."""
@@ -226,57 +207,21 @@ class Memory:
 
     # -- recording or not --------------------------------------------------------------------------------
 
+    @cached_property
+    def _switch(self) -> Switch:
+        return Switch(self.config.home, self.now, lambda drafts: self.recorder.record(drafts))
+
     def recording(self) -> dict[str, Any]:
         """Whether we record and, if not, since and until when."""
-        pause = recording.read(self.config.home)
-        if pause is not None and pause.over(self.now()):
-            self._end_pause(pause, pause.until or self.now())
-            pause = None
-        if pause is None:
-            return {"recording": True, "paused_since": None, "paused_until": None}
-        told = pause.to_json()
-        return {"recording": False, "paused_since": told["since"], "paused_until": told["until"]}
-
-    def _check_recording(self) -> None:
-        status = self.recording()
-        if not status["recording"]:
-            until = f"until {status['paused_until']}" if status["paused_until"] else "until you resume it"
-            raise RecordingPaused(
-                f"recording is paused since {status['paused_since']}, {until}; nothing was recorded",
-                hint="`fazm-memory recording resume` goes on",
-            )
+        return self._switch.status()
 
     def pause_recording(self, duration: int | None = None) -> dict[str, Any]:
-        """Stop capturing; a second pause moves the end and keeps the beginning."""
-        status = self.recording()
-        now = self.now()
-        known = None if status["recording"] else recording.read(self.config.home)
-        since = now if known is None else known.since
+        """Stop capturing for a time or until somebody resumes."""
         _ = self.store  # the folder must be safe before anything is written in it
-        recording.write(self.config.home, Pause(since, None if duration is None else now + duration))
-        return self.recording()
+        return self._switch.pause(duration)
 
     def resume_recording(self) -> dict[str, Any]:
-        try:
-            pause = recording.read(self.config.home)
-        except ConfigError:
-            pause = Pause(since=self.now())
-        if pause is not None:
-            self._end_pause(pause, self.now())
-        return self.recording()
-
-    def _end_pause(self, pause: Pause, until: int) -> None:
-        """Record the gap, then lift the pause: in this order a crash between leaves us paused, not lying."""
-        payload = {"what": "paused", "since": iso(pause.since), "until": iso(until)}
-        key = f"gap:paused:{pause.since}"
-        opening = {"agent": COMPANION_AGENT, "title": "The companion's own log", "background": True}
-        self.recorder.record(
-            [
-                Draft(COMPANION, "session.open", opening, agent=COMPANION_AGENT, source="companion"),
-                Draft(COMPANION, "gap", payload, agent=COMPANION_AGENT, source="companion", key=key),
-            ]
-        )
-        recording.clear(self.config.home)
+        return self._switch.resume()
 
     # -- integrity ---------------------------------------------------------------------------------------
 
@@ -314,7 +259,7 @@ class Memory:
             raise InvalidInput(
                 "nothing was named to forget", hint="give a session, --since/--until, or --match"
             )
-        chosen = self._chosen(session, since, until, match)
+        chosen = choose_events(self.store, session, since=since, until=until, match=match)
         count = sum(len(seqs) for seqs in chosen.values())
         told = {"sessions": len(chosen), "events": count, "dry_run": dry_run}
         if dry_run or not count:
@@ -322,33 +267,6 @@ class Memory:
         reason = "asked for by the user"
         told["events"] = forget_events(self.store, chosen, reason=reason, at=self.now(), source=source)
         return told
-
-    def _chosen(
-        self, session: str | None, since: int | None, until: int | None, match: str | None
-    ) -> dict[int, list[int]]:
-        rows = (
-            [self.store.sessions.resolve(session)]
-            if session is not None
-            else self.store.sessions.listing(limit=None, background=True)
-        )
-        chosen: dict[int, list[int]] = {}
-        for row in rows:
-            if since is not None and row.last_at < since:
-                continue
-            if until is not None and row.opened_at >= until and since is None and match is None:
-                continue
-            seqs = [
-                event.seq
-                for event in self.store.log.slice(row.n, row.id)
-                if event.payload is not None
-                and event.kind != "forgotten"
-                and (since is None or event.at >= since)
-                and (until is None or event.at < until)
-                and (match is None or match.lower() in _everything(event).lower())
-            ]
-            if seqs:
-                chosen[row.n] = seqs
-        return chosen
 
     # -- status ------------------------------------------------------------------------------------------
 
@@ -366,33 +284,3 @@ class Memory:
             "home": str(self.config.home),
             "key": {"backend": self.store.keys.backend, "where": self.store.keys.where},
         }
-
-
-def _everything(event: Event) -> str:
-    """All the text of an event, for matching what must be forgotten: more than search indexes."""
-    return json.dumps(codec.encode(event.payload), ensure_ascii=False) + " " + words_of(event)
-
-
-def event_json(event: Event) -> dict[str, Any]:
-    """The contract's event; for an action also its row of the commit log."""
-    told: dict[str, Any] = {
-        "session": event.session,
-        "seq": event.seq,
-        "at": iso(event.at),
-        "turn": event.turn,
-        "kind": event.kind,
-        "actor": event.actor,
-        "source": event.source,
-        "trust": event.trust,
-        "payload": None if event.payload is None else codec.encode(event.payload),
-        "digest": event.digest,
-        "prev": event.prev,
-    }
-    if event.kind == "action" and event.payload is not None:
-        action = event.payload
-        names = ("tool", "input_hash", "output_summary", "outcome", "error", "duration_ms", "retry_of")
-        told |= {name: getattr(action, name) for name in names}
-        told["delta"] = delta(event)
-    if event.payload is None:
-        told["forgotten"] = True
-    return told

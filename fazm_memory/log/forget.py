@@ -6,11 +6,15 @@ What remains of a forgotten event is its place, its time, its kind and the diges
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 from fazm_memory.log.eventlog import Entry
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import event_id
+from fazm_memory.log.words import words_of
+from fazm_memory.model import codec
+from fazm_memory.model.events import Event
 from fazm_memory.model.payloads import Forgotten
 
 
@@ -23,6 +27,43 @@ def ranges_of(seqs: Iterable[int]) -> list[tuple[int, int]]:
         else:
             ranges.append((seq, seq + 1))
     return ranges
+
+
+def choose_events(
+    store: Store,
+    session: str | None,
+    *,
+    since: int | None = None,
+    until: int | None = None,
+    match: str | None = None,
+) -> dict[int, list[int]]:
+    """The positions that a session, a time and a text name together, by session number."""
+    rows = (
+        store.sessions.listing(limit=None, background=True)
+        if session is None
+        else [store.sessions.resolve(session)]
+    )
+    chosen: dict[int, list[int]] = {}
+    for row in rows:
+        if since is not None and row.last_at < since:
+            continue
+        seqs = [
+            event.seq
+            for event in store.log.slice(row.n, row.id)
+            if event.payload is not None
+            and event.kind != "forgotten"
+            and (since is None or event.at >= since)
+            and (until is None or event.at < until)
+            and (match is None or match.lower() in _everything(event).lower())
+        ]
+        if seqs:
+            chosen[row.n] = seqs
+    return chosen
+
+
+def _everything(event: Event) -> str:
+    """All the text of an event, for matching what must be forgotten: more than search indexes."""
+    return json.dumps(codec.encode(event.payload), ensure_ascii=False) + " " + words_of(event)
 
 
 def forget_events(store: Store, chosen: dict[int, list[int]], *, reason: str, at: int, source: str) -> int:

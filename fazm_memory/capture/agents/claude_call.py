@@ -21,13 +21,16 @@ SHELL = "Bash"
 HEAD = 2000  # the client's own words stand at the beginning
 PRINTED = 256 << 10  # of what a command printed, looked through for the files it names
 
+REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected"
+# Where nobody is there to ask, the question itself comes back as the error.
 DENIED = re.compile(
     r"The user doesn't want to proceed with this tool use"
     r"|Permission (?:to|for) .{1,1000}?(?:has been|was) denied"
     r"|\w+ requested permissions to "
-    r"|PreToolUse:\S{1,100} hook |Hook PreToolUse\S{0,100} denied"
-    r"|.{0,400}was blocked\. For security"
-    r"|.{0,200}requires approval",
+    r"|PreToolUse:\S{1,100} hook |Hook PreToolUse\S{0,100} denied|User denied|User aborted"
+    r"|.{0,600}?(?:requires? (?:manual |explicit )?approval|Approve (?:only if|to allow)"
+    r"|was blocked\. For security|blocked by (?:a deny rule|permission rules)"
+    r"|cannot be (?:statically )?validated|for security analysis)",
     re.DOTALL,
 )
 TIMED_OUT = re.compile(
@@ -83,6 +86,11 @@ def stopped(why: str, *, tool: str, given: Any, cwd: str, home: str | None = Non
     """A call that was cut off. What a command had done by then it has done."""
     files = _files(tool, given, "", {}, "interrupted", cwd, home)
     return Ended("", "interrupted", why, files=tuple(files))
+
+
+def is_result(block: Mapping[str, Any]) -> bool:
+    """Whether a block answers a call; the vendor's own tools have kinds of their own."""
+    return text(block.get("type")).endswith("tool_result")
 
 
 def output_text(content: Any) -> str:

@@ -17,6 +17,7 @@ UUID = re.compile(rb'"uuid":"([0-9a-fA-F-]{36})"')
 TIMESTAMP = re.compile(rb'"timestamp":"([^"\\]{1,40})"')
 SESSION = re.compile(rb'"sessionId":"([^"\\]{1,100})"')
 FORKED = re.compile(rb'"forkedFrom":\{"sessionId":"([^"\\]{1,100})"')
+INHERITED = re.compile(rb'"parentUuid":"|"subtype":"compact_boundary"|"isCompactSummary":true')
 # The name of a session's transcript; copies that people keep have other names.
 SESSION_NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
@@ -31,12 +32,16 @@ class Lineage:
 
 @dataclass(frozen=True)
 class Head:
-    """How a transcript begins. Transcripts only grow, so this stays true."""
+    """How a transcript begins. Transcripts only grow, so this stays true.
+
+    `inherited` when it begins in the middle of something: after a compaction a fork copies only what is left.
+    """
 
     uuid: bytes
     session: str
     since: bytes
     forked_from: str
+    inherited: bool
 
 
 @dataclass
@@ -53,8 +58,13 @@ class Forks:
             if (uuid := UUID.search(start)) is None:
                 return None
             line = start[start.rfind(b"\n", 0, uuid.start()) + 1 :].split(b"\n", 1)[0]
-            since = _first(TIMESTAMP, start)
-            self.heads[path] = Head(uuid[1], _name(SESSION, line), since, _name(FORKED, line))
+            self.heads[path] = Head(
+                uuid[1],
+                _name(SESSION, line),
+                _first(TIMESTAMP, start),
+                _name(FORKED, line),
+                INHERITED.search(line) is not None,
+            )
         return self.heads[path]
 
     def lineage(self, path: Path) -> Lineage | None:
@@ -81,10 +91,18 @@ class Forks:
                 continue
             try:
                 known = self.head(other)
+                if known is not None and (
+                    known.uuid == head.uuid or (head.inherited and _holds(other, head))
+                ):
+                    yield other
             except OSError:
                 continue  # deleted or closed to us since it was listed: it tells nothing
-            if known is not None and known.uuid == head.uuid:
-                yield other
+
+
+def _holds(path: Path, head: Head) -> bool:
+    wanted = b'"uuid":"%s"' % head.uuid
+    with path.open("rb") as file:
+        return any(wanted in line for line in file)
 
 
 def _said(path: Path, whose: Callable[[bytes], str]) -> Lineage:

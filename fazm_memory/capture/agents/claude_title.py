@@ -6,36 +6,31 @@ session: then the record it sums up is not among those here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fazm_memory.capture.agents.fields import sequence, text
+from fazm_memory.capture.agents.fields import text
 
 TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 LONGEST = 500
-RECENT = 8
 
 
 class Titles:
-    """The title so far, how many there were, and the latest records that a summary may be of."""
+    """The title so far, and how many there were."""
 
     def __init__(self, carry: Mapping[str, Any]) -> None:
         self.title: str = text(carry.get("title"))
         self.named: bool = bool(carry.get("named"))
         self.count: int = carry.get("count") or 0
-        self.recent: list[str] = list(sequence(carry.get("recent")))
 
     def carry(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if value}
 
-    def met(self, uuid: str) -> None:
-        self.recent = [*self.recent, uuid][-RECENT:]
-
-    def take(self, kind: str, record: Mapping[str, Any]) -> str:
-        """The title a record gives, when it is a new one."""
+    def take(self, kind: str, record: Mapping[str, Any], recent: Sequence[str]) -> str:
+        """The title a record gives, when it is a new one. `recent` are the ids of the latest records."""
         named = kind == "custom-title"
         title = " ".join(text(record.get(TITLES[kind]))[: LONGEST * 2].split())[:LONGEST]
-        foreign = kind == "summary" and record.get("leafUuid") not in self.recent
+        foreign = kind == "summary" and record.get("leafUuid") not in recent
         if not title or title == self.title or foreign or (self.named and not named):
             return ""
         self.title, self.named, self.count = title, named, self.count + 1

@@ -18,11 +18,13 @@ from fazm_memory.capture.agents.injected import without_injected
 from fazm_memory.capture.draft import Draft
 
 MOST_OPEN = 200
+RECENT = 32
 SAID = 64 << 10
 UNKNOWN = 4 << 10
 SYNTHETIC = "<synthetic>"  # the client's own words in the model's place
 CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 STOPPED = "interrupted by the user"
+HEADLESS = "sdk-cli"  # `claude -p`: a call that is broken off reads like one that a person rejected
 
 
 class Transcript:
@@ -40,6 +42,7 @@ class Transcript:
         self.lines: int = carry.get("lines") or 0
         self.at: int | None = carry.get("at")
         self.prompted: str = text(carry.get("prompted"))
+        self.recent: list[str] = list(sequence(carry.get("recent")))
         self.boundary: dict[str, Any] = dict(mapping(carry.get("boundary")))
         self.spending = Spending(mapping(carry.get("spending")))
         self.titles = Titles(mapping(carry.get("titles")))
@@ -54,7 +57,7 @@ class Transcript:
         self.aside = agent_id is not None
 
     def carry(self) -> dict[str, Any]:
-        names = ("parent", "opened", "cwd", "lines", "at", "prompted", "boundary", "open")
+        names = ("parent", "opened", "cwd", "lines", "at", "prompted", "recent", "boundary", "open")
         told = {name: getattr(self, name) for name in names}
         told |= {"spending": self.spending.carry(), "titles": self.titles.carry()}
         return {name: value for name, value in told.items() if value}
@@ -67,6 +70,10 @@ class Transcript:
         # A copy made by some versions has a new id and names the one it had: that is what it is known by.
         copied = mapping(record.get("forkedFrom"))
         self.uuid = ident(copied.get("messageUuid")) or ident(record.get("uuid"))
+        if self.uuid in self.recent:
+            return  # around a compaction the client writes some records twice
+        if self.uuid:
+            self.recent = [*self.recent, self.uuid][-RECENT:]
         self.aside = self.agent_id is not None or record.get("isSidechain") is True
         self.who = self.agent_id or (ident(record.get("agentId")) or None if self.aside else None)
         if kind == "user":
@@ -78,13 +85,11 @@ class Transcript:
         elif kind == "attachment":
             self._attachment(mapping(record.get("attachment")))
         elif kind in TITLES:
-            if not self.aside and (title := self.titles.take(kind, record)):
+            if not self.aside and (title := self.titles.take(kind, record, self.recent)):
                 key = f"{claude_keys.NAME}:{self.session}:title:{self.titles.count}"
                 self._tell("session.title", {"title": title}, key)
         elif kind not in claude_kinds.NOISE:
             self._unknown(kind, record)
-        if self.uuid and kind in ("user", "assistant"):
-            self.titles.met(self.uuid)
 
     def finish(self) -> None:
         """The end of the file for now: calls without a result are told as begun, once."""
@@ -99,8 +104,12 @@ class Transcript:
             self._evicted(claude_prompt.compact_summary(content))
             return
         self._evicted()
-        results = [block for block in map(mapping, sequence(content)) if _is_result(block)]
+        results = [block for block in map(mapping, sequence(content)) if claude_call.is_result(block)]
         for block in results:
+            if record.get("entrypoint") == HEADLESS and text(block.get("content")).startswith(
+                claude_call.REJECTED
+            ):
+                block = block | {"content": f"{claude_prompt.INTERRUPTED}]"}  # nobody is there to reject it
             # The object beside the message is that of its only result.
             self._result(block, record.get("toolUseResult") if len(results) == 1 else None)
         if claude_prompt.is_interruption(content):
@@ -127,7 +136,7 @@ class Transcript:
                 self._said(text(block.get("text")), number, "system" if made_up else None)
             elif kind in CALLS and ident(block.get("id")):
                 self._begin(ident(block["id"]), ident(block.get("name")) or "unknown", block.get("input"))
-            elif _is_result(block):
+            elif claude_call.is_result(block):
                 self._result(block, None)
         for told in () if made_up else self.spending.take(message, self.at):
             self._tell("usage", told["usage"], claude_keys.usage_key(told["id"]), told["at"])
@@ -269,12 +278,8 @@ class Transcript:
 
     def _opening(self) -> dict[str, Any]:
         self.opened = True
-        told = {
-            "agent": claude_keys.NAME,
-            "agent_session_id": self.session,
-            "workspace": self.cwd,
-            "parent": self.parent,
-        }
+        told = {"agent": claude_keys.NAME, "agent_session_id": self.session}
+        told |= {"workspace": self.cwd, "parent": self.parent}
         self.opening = {name: value for name, value in told.items() if value}
         return self.opening
 
@@ -294,7 +299,3 @@ def _told(call: Mapping[str, Any]) -> dict[str, Any]:
 
 def _actor(call: Mapping[str, Any]) -> str | None:
     return "person" if call.get("person") else None
-
-
-def _is_result(block: Mapping[str, Any]) -> bool:
-    return text(block.get("type")).endswith("tool_result")

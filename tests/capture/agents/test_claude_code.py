@@ -23,6 +23,7 @@ PARENT = "11111111-2222-4333-8444-555555555555"
 FORK = "adc7b591-358b-4fea-8913-a678894fb659"
 REFUSED = "1d779516-aeee-4849-b335-58eba7c1b4c3"
 SESSION = "99999999-2222-4333-8444-555555555555"
+CONTINUED = "This session is being continued from a previous conversation that ran out of context."
 
 
 def found(config: Path = CONFIG, agent: str = "") -> dict[str, RecordFile]:
@@ -295,6 +296,25 @@ def test_a_fork_of_a_fork_descends_from_the_one_it_shares_most_with(day: Day) ->
     assert told(day.read(), "prompt", "text") == ["one", "two"]
 
 
+def test_a_fork_made_after_a_compaction_begins_in_the_middle_and_is_recognised(day: Day) -> None:
+    day.says("long ago")
+    kept = [
+        day.add("system", subtype="compact_boundary", compactMetadata={"trigger": "manual"}),
+        day.says(f"{CONTINUED}\n\nall went well", isCompactSummary=True),
+    ]
+    lines = [line for line in day.path.read_text().splitlines() if any(uuid in line for uuid in kept)]
+    fork = Day(day.path.parent, "88888888-2222-4333-8444-555555555555")
+    fork.write({"type": "queue-operation", "timestamp": "2026-11-17T00:00:00Z", "sessionId": fork.session})
+    for line in lines:
+        fork.write(json.loads(line) | {"sessionId": fork.session})
+    fork.count = 20
+    fork.says("another way")
+    drafts = fork.read()
+    assert drafts[0].payload["parent"] == SESSION
+    assert [draft.kind for draft in drafts] == ["session.open", "prompt"]
+    assert told(day.read(), "evicted", "summary") == ["all went well"]
+
+
 def test_a_fork_that_is_still_copying_is_recognised_when_it_has_copied(tmp_path: Path) -> None:
     shutil.copytree(CONFIG, tmp_path, dirs_exist_ok=True)
     fork = tmp_path / "projects" / "-Users-dana-proj" / f"{FORK}.jsonl"
@@ -363,6 +383,17 @@ def test_what_the_user_stopped_was_interrupted(day: Day) -> None:
     assert told(drafts, "prompt", "text") == []
 
 
+def test_where_nobody_could_reject_it_a_rejected_call_was_interrupted(day: Day) -> None:
+    rejected = (
+        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was …"
+    )
+    for call, entrypoint in (("toolu_1", "sdk-cli"), ("toolu_2", "cli")):
+        day.calls(call, "Bash", command="sleep 50")
+        block = {"type": "tool_result", "tool_use_id": call, "content": rejected, "is_error": True}
+        day.says([block], toolUseResult="User rejected tool use", entrypoint=entrypoint)
+    assert told(day.read(), "action", "outcome") == ["interrupted", "denied"]
+
+
 @pytest.mark.parametrize(
     ("content", "outcome"),
     [
@@ -372,6 +403,11 @@ def test_what_the_user_stopped_was_interrupted(day: Day) -> None:
         ),
         ("Permission to edit /etc/hosts has been denied.", "denied"),
         ("PreToolUse:Bash hook error: [guard.sh]: not here", "denied"),
+        ("This command uses the `&` background operator, … Approve only if you trust it.", "denied"),
+        (
+            "This Bash command contains multiple operations. The following part requires approval: rm x",
+            "denied",
+        ),
         ("Exit code 1\nThe release requires approval", "error"),
         ("Exit code 143\nCommand timed out after 2m 0s\npartial", "timeout"),
         ('MCP server "web" tool "fetch" timed out after 30s', "timeout"),
@@ -443,6 +479,16 @@ def test_two_prompts_of_one_turn_are_two_prompts(day: Day) -> None:
     keys = [draft.key for draft in day.read() if draft.kind == "prompt"]
     assert keys == ["claude-code:p1:prompt", f"claude-code:{second}"]
     assert first != second
+
+
+def test_a_record_written_twice_is_told_once(day: Day) -> None:
+    day.says("do it", promptId="p1")
+    day.calls("toolu_1", "Bash", command="true")
+    day.results("toolu_1", "done")
+    for line in day.path.read_text().splitlines():
+        day.write(json.loads(line))
+    kinds = [draft.kind for draft in day.read()]
+    assert kinds == ["session.open", "prompt", "action"]
 
 
 def test_a_command_the_person_ran_is_the_persons_action(day: Day) -> None:

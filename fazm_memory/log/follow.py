@@ -18,7 +18,7 @@ from fazm_memory.log.tables import event_id
 from fazm_memory.model.events import Event
 from fazm_memory.model.payloads import FAILED
 
-INDEX_AFTER = 64  # events that may wait, of all sessions together: what a search may have to take in first
+INDEX_AFTER = 256  # events that may wait, of all sessions together: what a search may have to take in first
 RUN = 500  # events taken in at a time
 MINUTE = 60_000_000
 UPSERT_MINUTE = (
@@ -55,7 +55,6 @@ class Follower:
         """Note what was just written, and take in all that waits if it is enough. In its transaction."""
         if not writer.events:
             return
-        self._check_others()
         newly = []
         for number, events in writer.events.items():
             recent = self.recent.setdefault(number, [])
@@ -69,11 +68,11 @@ class Follower:
         if sum(head - indexed for _, _, head, indexed, _ in behind + newly) >= INDEX_AFTER:
             self._take_in(behind + newly)
         else:
-            self.db.executemany("INSERT INTO waiting VALUES (?)", [(one[0],) for one in newly])
+            for one in newly:
+                self.db.execute("INSERT INTO waiting VALUES (?)", one[:1])
 
     def catch_up(self) -> int:
         """Take in all that waits; how many events that was. In a transaction."""
-        self._check_others()
         return self._take_in(self.behind())
 
     def let_go(self) -> None:
@@ -88,6 +87,7 @@ class Follower:
             self.version = version
 
     def _take_in(self, behind: Iterable[Behind]) -> int:
+        self._check_others()
         taken = 0
         sources: dict[str, Event] = {}
         for number, session, head, indexed, snapped in behind:

@@ -46,7 +46,7 @@ class ClaudeCode:
         found = [
             *self._records((path, path.stem) for path in sessions),
             *self._records(_of_sessions(root)),
-            *self._records((path, head.session) for path in subagents if (head := self.forks.head(path))),
+            *self._records((path, self._session_of(path)) for path in subagents),
         ]
         yield from sorted(found, key=lambda one: (one.path.stem.startswith(SUBAGENT), one.mtime, one.path))
 
@@ -58,6 +58,14 @@ class ClaudeCode:
                 continue  # the vendor deletes old transcripts
             if session:
                 yield RecordFile(NAME, path, session, stat.st_size, stat.st_mtime)
+
+    def _session_of(self, path: Path) -> str:
+        """The session of a subagent that is filed beside it: only its records tell."""
+        try:
+            head = self.forks.head(path)
+        except FileNotFoundError:
+            return ""
+        return head.session if head is not None else ""
 
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
         agent_id = _agent_id(record.path)

@@ -8,7 +8,7 @@ shares its first record tells. What is copied belongs to the parent, whose own f
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -49,6 +49,7 @@ class Forks:
     """Knows the heads of the transcripts it has met, so that each is looked at once."""
 
     heads: dict[Path, Head] = field(default_factory=dict)
+    folders: dict[Path, tuple[int, dict[bytes, list[Path]]]] = field(default_factory=dict)
 
     def head(self, path: Path) -> Head | None:
         """How a transcript begins, or None while it has no record with an id."""
@@ -85,24 +86,41 @@ class Forks:
         """Since when a transcript is there: a fork's first line is younger than the records it copied."""
         return self.heads[path].since, getattr(path.stat(), "st_birthtime", 0.0)
 
-    def _alike(self, path: Path, head: Head) -> Iterator[Path]:
-        for other in path.parent.glob("*.jsonl"):
-            if other == path or SESSION_NAME.fullmatch(other.stem) is None:
-                continue
-            try:
-                known = self.head(other)
-                if known is not None and (
-                    known.uuid == head.uuid or (head.inherited and _holds(other, head))
-                ):
-                    yield other
-            except OSError:
-                continue  # deleted or closed to us since it was listed: it tells nothing
+    def _alike(self, path: Path, head: Head) -> list[Path]:
+        """The others in the folder that begin like this one or, if it is inherited, hold its first record."""
+        beside = self._folder(path.parent)
+        alike = beside.get(head.uuid, [])
+        if head.inherited:
+            others = (one for paths in beside.values() for one in paths if one not in alike)
+            alike = [*alike, *(one for one in others if one != path and _holds(one, head))]
+        return [one for one in alike if one != path]
+
+    def _folder(self, folder: Path) -> dict[bytes, list[Path]]:
+        """The transcripts of a folder by the id of their first record; listed anew when one came or went."""
+        changed = folder.stat().st_mtime_ns
+        known = self.folders.get(folder)
+        if known is not None and known[0] == changed:
+            return known[1]
+        beside: dict[bytes, list[Path]] = {}
+        for path in folder.glob("*.jsonl"):
+            if SESSION_NAME.fullmatch(path.stem):
+                try:
+                    head = self.head(path)
+                except OSError:
+                    continue  # deleted or closed to us since it was listed: it tells nothing
+                if head is not None:
+                    beside.setdefault(head.uuid, []).append(path)
+        self.folders[folder] = changed, beside
+        return beside
 
 
 def _holds(path: Path, head: Head) -> bool:
     wanted = b'"uuid":"%s"' % head.uuid
-    with path.open("rb") as file:
-        return any(wanted in line for line in file)
+    try:
+        with path.open("rb") as file:
+            return any(wanted in line for line in file)
+    except OSError:
+        return False
 
 
 def _said(path: Path, whose: Callable[[bytes], str]) -> Lineage:

@@ -13,11 +13,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import zstandard
+
 from fazm_memory.log import chain
 from fazm_memory.log.database import told
 from fazm_memory.log.eventlog import EventLog
 from fazm_memory.log.rows import EVENT_COLUMNS, unpack
 from fazm_memory.log.tables import SEQ_MASK, event_id
+from fazm_memory.model.events import KINDS, read_payload
 
 
 @dataclass(frozen=True)
@@ -69,33 +72,60 @@ def verify(
 
 def _verify(log: EventLog, full: bool, only: int | None, progress: Callable[[int], None]) -> Report:
     report = Report()
-    had_outside = log.outside.exists()
+    # Heads first: they are written after their events, so what they name must be in the view taken then.
     heads, altered = log.outside.read_all()
-    rows = log.db.execute("SELECT n, id, head, mac, verified FROM session ORDER BY n").fetchall()
-    for number in altered:
-        report.findings.append(Finding(f"#{number}", None, "its head outside the database was altered"))
-    if rows and not had_outside:
-        report.findings.append(
-            Finding(
-                "*", None, "the heads kept outside the database are missing: a cut tail cannot be ruled out"
-            )
-        )
-    listed = {row[0] for row in rows}
-    for number in sorted(set(heads) - listed):
-        report.findings.append(Finding(f"#{number}", None, "the whole session is missing from the database"))
-    _orphans(log, listed, report)
-    for number, session, head, mac, verified in rows:
-        if only is not None and number != only:
-            continue
-        before = len(report.findings)
-        start = 0 if full else verified
-        outside = heads.get(number)
-        for seq, what in _session(log, number, session, head, bytes(mac), start, outside, report, progress):
-            report.findings.append(Finding(session, seq, what))
-        report.sessions += 1
-        if len(report.findings) == before and verified != head:
-            log.db.execute("UPDATE session SET verified=? WHERE n=?", (head, number))
+    if altered:  # read while it was being written?
+        heads, altered = log.outside.read_all()
+    clean: list[tuple[int, int]] = []
+    with log.db.reading():  # one view of all tables, whatever others append meanwhile
+        rows = log.db.execute("SELECT n, id, head, mac, verified FROM session ORDER BY n").fetchall()
+        if any(row[0] not in heads for row in rows):  # slots come before their sessions: look again
+            late = log.outside.read_all()[0]
+            heads |= {n: chain.Head(0, b"") for n in late if n not in heads}
+        for number in altered:
+            report.findings.append(Finding(f"#{number}", None, "its head outside the database was altered"))
+        if rows and not log.outside.exists():
+            what = "the heads kept outside the database are missing: a cut tail cannot be ruled out"
+            report.findings.append(Finding("*", None, what))
+        listed = {row[0] for row in rows}
+        for number in sorted(set(heads) - listed):
+            if heads[number].count:  # else it was announced and never committed
+                what = "the whole session is missing from the database"
+                report.findings.append(Finding(f"#{number}", None, what))
+        _orphans(log, listed, report)
+        for number, session, head, mac, verified in rows:
+            if only is not None and number != only:
+                continue
+            before = len(report.findings)
+            start = 0 if full else _whole(verified)
+            for seq, what in _session(
+                log,
+                number,
+                str(session),
+                _whole(head),
+                _bytes(mac),
+                start,
+                heads.get(number),
+                report,
+                progress,
+            ):
+                report.findings.append(Finding(str(session), seq, what))
+            report.sessions += 1
+            if len(report.findings) == before and verified != head:
+                clean.append((head, number))
+    if clean:
+        with log.db.transaction():
+            log.db.executemany("UPDATE session SET verified=? WHERE n=?", clean)
     return report
+
+
+def _bytes(value: Any) -> bytes:
+    """What a column of bytes holds; SQLite would let an editor put anything there."""
+    return value if isinstance(value, bytes) else b""
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) and value >= 0 else 0
 
 
 def _orphans(log: EventLog, listed: set[int], report: Report) -> None:
@@ -128,7 +158,7 @@ def _session(
     expected = start
     gone: list[int] = []
     allowed: list[tuple[int, int]] = []
-    outside_mac: bytes | None = None
+    outside_mac = prev if outside is not None and 0 < start == outside.count else None
     cursor = log.db.execute(
         f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id <= ? ORDER BY id",
         (event_id(number, start), event_id(number, SEQ_MASK)),
@@ -136,21 +166,23 @@ def _session(
     for row in cursor:
         id_, at, turn, kind, version, actor, source, trust, key, stored, digest, stored_mac = row
         seq = id_ & SEQ_MASK
+        digest, stored_mac = _bytes(digest), _bytes(stored_mac)
         if seq != expected:
             missing = f"{expected}" if seq == expected + 1 else f"{expected} to {seq - 1}"
             yield expected, f"missing: position {missing} is not there"
             expected = seq
+        whole = hmac.compare_digest(chain.digest_of(_bytes(stored)), digest)
         if stored is None:
             gone.append(seq)
-        elif not hmac.compare_digest(chain.digest_of(stored), bytes(digest)):
+        elif not whole or not isinstance(stored, bytes):
             yield seq, "its payload was altered"
-        elif kind == "forgotten":
-            allowed += [(low, high) for low, high in json.loads(unpack(stored)).get("ranges", [])]
-        made = chain.link(log.key, prev, bytes(digest), session, seq, at, turn, kind, version, actor, source,
+        made = chain.link(log.key, prev, digest, session, seq, at, turn, kind, version, actor, source,
                           trust, key)  # fmt: skip
-        if not hmac.compare_digest(made, bytes(stored_mac)):
+        if not hmac.compare_digest(made, stored_mac):
             yield seq, "its envelope was altered, or it is not where it was written"
-        prev = bytes(stored_mac)
+        elif kind == "forgotten" and whole:
+            allowed += _ranges(stored)
+        prev = stored_mac
         expected = seq + 1
         if outside is not None and expected == outside.count:
             outside_mac = prev
@@ -160,13 +192,13 @@ def _session(
     report.forgotten += len(gone)
     if start and gone:
         allowed += _tombstones(log, number)
-    for seq in gone:
-        if not any(low <= seq < high for low, high in allowed):
-            yield seq, "its payload is missing, and nobody asked to forget it"
+    yield from (
+        (seq, "its payload is missing, and nobody asked to forget it") for seq in _taken(gone, allowed)
+    )
     if expected != head:
-        yield head, f"the session's row says {head} events, the log has {expected}"
+        yield min(expected, head), f"the session's row says {head} events, the log has {expected}"
     elif not hmac.compare_digest(prev, mac):
-        yield head - 1, "the session's row does not carry the last event's mark"
+        yield head - 1 if head else None, "the session's row does not carry the last event's mark"
     if outside is None:
         if head:
             yield head - 1, "the session has no head outside the database"
@@ -179,10 +211,29 @@ def _session(
         yield outside.count - 1, "it is not the event that the head outside remembers"
 
 
+def _taken(gone: list[int], allowed: list[tuple[int, int]]) -> Iterator[int]:
+    """Which of these positions, in order, are in none of these ranges; one pass over both."""
+    waiting, reach = sorted(allowed, reverse=True), 0
+    for seq in gone:
+        while waiting and waiting[-1][0] <= seq:
+            reach = max(reach, waiting.pop()[1])
+        if seq >= reach:
+            yield seq
+
+
 def _tombstones(log: EventLog, number: int) -> list[tuple[int, int]]:
     """Every range this session was told to forget."""
     rows = log.db.execute(
         "SELECT payload FROM event WHERE id >= ? AND id < ? AND kind='forgotten' AND payload IS NOT NULL",
         (event_id(number, 0), event_id(number + 1, 0)),
     ).fetchall()
-    return [(low, high) for (stored,) in rows for low, high in json.loads(unpack(stored)).get("ranges", [])]
+    return [pair for (stored,) in rows for pair in _ranges(stored)]
+
+
+def _ranges(stored: bytes) -> list[tuple[int, int]]:
+    """The ranges a `forgotten` event names; none if it cannot be read."""
+    try:
+        payload = read_payload("forgotten", KINDS["forgotten"].version, json.loads(unpack(stored)))
+    except (ValueError, TypeError, zstandard.ZstdError):
+        return []
+    return [(pair[0], pair[1]) for pair in payload.ranges if len(pair) == 2]

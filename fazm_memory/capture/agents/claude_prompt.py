@@ -20,10 +20,13 @@ NOT_TYPED = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSidec
 NOTICES = (
     "<local-command-", "<command-name>", "<bash-input>", "<bash-stdout>", "<bash-stderr>",
     "<task-notification", "<user-memory-input>", "<user-prompt-submit-hook>", "<teammate-message", "<tick>",
-    "<ide_", "[Request interrupted by user", "Caveat: The messages below were generated",
-    "Stop hook feedback:", "This session is being continued from a previous conversation",
+    "<ide_", "Caveat: The messages below were generated", "Stop hook feedback:",
+    "This session is being continued from a previous conversation",
 )  # fmt: skip
 INTERRUPTED = "[Request interrupted by user"
+INTERRUPTION = re.compile(
+    r"\[Request interrupted by user[^\]\n]{0,60}\]\s*"
+)  # the person's next words may follow
 # What is put into or beside a person's words: reminders, the editor's state.
 PUT_IN = re.compile(r"<(system-reminder|ide_[a-z_]{1,40})\b[^<>]{0,300}>")
 MOST_UNCLOSED = 20
@@ -61,7 +64,7 @@ def by_a_person(record: Mapping[str, Any]) -> bool:
 def own_words(parts: Iterator[str]) -> str:
     said = []
     for part in parts:
-        words = _without_put_in(without_injected(part)).strip()
+        words = INTERRUPTION.sub("", _without_put_in(without_injected(part)).strip(), count=1)
         if words.startswith("<command-message>"):
             words = f"{between(words, 'command-name')} {between(words, 'command-args')}".strip()
         if words and not words.startswith(NOTICES):

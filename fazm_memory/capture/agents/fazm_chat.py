@@ -43,9 +43,14 @@ def read_chat(
     sessions: Mapping[str, FazmSession],
     transcripts: Callable[[], Iterable[RecordFile]],
 ) -> Chunk:
-    """The messages after the cursor that no transcript tells. A database locked or in ruins tells none."""
+    """The messages after the cursor that no transcript tells. OSError says that now it cannot be read."""
     last, told = text(cursor.carry.get("last")), list(sequence(cursor.carry.get("told")))
-    rows = _rows(path, last, told)
+    try:
+        rows = _rows(path, last, told)
+    except sqlite3.OperationalError as error:
+        raise OSError(f"Fazm's chat cannot be read just now: {error}") from error
+    except sqlite3.DatabaseError:
+        return Chunk((), cursor, bad=1)  # it is no database, or no longer one
     settled = _moment_text(now - SETTLE)
     new = [row for row in rows if text(row["createdAt"]) <= settled]
     covered = {record.session for record in transcripts()} if new else set()
@@ -80,19 +85,16 @@ def _drafts(row: Mapping[str, Any], session: str, listed: FazmSession | None) ->
 
 def _rows(path: Path, last: str, told: list[Any]) -> list[dict[str, Any]]:
     """Messages from a moment on. Row numbers are used again after a chat is cleared, moments are not."""
-    try:
-        with closing(sqlite3.connect(_address(path), uri=True, timeout=0.2)) as database:
-            database.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            columns = {row[1] for row in database.execute("PRAGMA table_info(chat_messages)")}
-            if not columns.issuperset(WANTED):
-                return []  # no chat yet, or one of a version that did not name its session
-            query = (
-                f"SELECT {', '.join(WANTED)} FROM chat_messages WHERE typeof(createdAt) = 'text'"
-                " AND createdAt >= ? ORDER BY createdAt, messageId LIMIT ?"
-            )
-            found = database.execute(query, (last, ROWS + len(told))).fetchall()
-    except sqlite3.Error:
-        return []
+    with closing(sqlite3.connect(_address(path), uri=True, timeout=0.2)) as database:
+        database.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        columns = {row[1] for row in database.execute("PRAGMA table_info(chat_messages)")}
+        if not columns.issuperset(WANTED):
+            return []  # no chat yet, or one of a version that did not name its session
+        query = (
+            f"SELECT {', '.join(WANTED)} FROM chat_messages WHERE typeof(createdAt) = 'text'"
+            " AND createdAt >= ? ORDER BY createdAt, messageId LIMIT ?"
+        )
+        found = database.execute(query, (last, ROWS + len(told))).fetchall()
     rows = [dict(zip(WANTED, row, strict=True)) for row in found]
     return [row for row in rows if row["createdAt"] != last or row["messageId"] not in told][:ROWS]
 

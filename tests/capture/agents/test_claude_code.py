@@ -461,6 +461,12 @@ def test_a_command_that_became_a_prompt_is_told_as_it_was_typed(day: Day) -> Non
     assert told(day.read(), "prompt", "text") == ["/review the parser"]
 
 
+def test_words_that_follow_an_interruption_are_the_persons(day: Day) -> None:
+    day.says("[Request interrupted by user]use the other branch")
+    day.says([{"type": "text", "text": "[Request interrupted by user for tool use]"}])
+    assert told(day.read(), "prompt", "text") == ["use the other branch"]
+
+
 def test_what_is_put_beside_a_persons_words_is_not_theirs(day: Day) -> None:
     day.says([
         {"type": "text", "text": "<ide_opened_file>main.py is open</ide_opened_file>"},

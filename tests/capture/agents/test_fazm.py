@@ -18,9 +18,10 @@ from fazm_memory.capture.agents.fazm import Fazm, FazmSession, OwnedByFazm, fazm
 from fazm_memory.capture.agents.reader import Chunk, Cursor, Places, Reader, RecordFile
 from fazm_memory.capture.agents.registry import readers
 from fazm_memory.capture.draft import Draft
-from fazm_memory.capture.intake import Intake, Tally
+from fazm_memory.capture.intake import Intake
 from fazm_memory.capture.recorder import Recorder
 from fazm_memory.capture.scrub import default_scrubber
+from fazm_memory.capture.tally import Tally
 from fazm_memory.log.store import Store
 from fazm_memory.model.clock import parse
 from fazm_memory.model.events import read_payload
@@ -251,10 +252,31 @@ def test_a_chat_of_another_shape_tells_nothing(places: Places, database: Path, s
     assert (chunk.drafts, chunk.more) == ((), False)
 
 
-@pytest.mark.parametrize("content", [b"", b"SQLite format 3\0garbage", os.urandom(9000)])
-def test_a_ruined_database_tells_nothing(places: Places, database: Path, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"SQLite format 3\0garbage" * 60, b"\x07" * 9000])
+def test_a_ruined_database_tells_nothing_and_is_counted(
+    places: Places, database: Path, content: bytes
+) -> None:
     database.write_bytes(content)
-    assert read_on(*the_chat(places), Cursor()).drafts == ()
+    chunk = read_on(*the_chat(places), Cursor())
+    assert (chunk.drafts, chunk.bad) == ((), 1)
+
+
+def test_an_empty_database_tells_nothing(places: Places, database: Path) -> None:
+    database.write_bytes(b"")
+    chunk = read_on(*the_chat(places), Cursor())
+    assert (chunk.drafts, chunk.bad) == ((), 0)
+
+
+def test_a_database_that_is_locked_is_read_another_time(places: Places, database: Path) -> None:
+    with closing(sqlite3.connect(database, isolation_level=None)) as app:
+        app.execute("PRAGMA locking_mode = EXCLUSIVE")
+        app.execute("PRAGMA journal_mode = DELETE")
+        app.execute("BEGIN EXCLUSIVE")
+        (database.parent / "fazm.db-shm").touch()  # as if the app were at work with a log
+        with pytest.raises(OSError, match="cannot be read just now"):
+            read_on(*the_chat(places), Cursor())
+    (database.parent / "fazm.db-shm").unlink()
+    assert len(said(read_on(*the_chat(places), Cursor()))) == 2
 
 
 def test_rows_of_strange_types_are_passed_over(places: Places, database: Path) -> None:

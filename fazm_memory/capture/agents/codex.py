@@ -58,8 +58,11 @@ class Codex:
     def _session(self, path: Path) -> str:
         """The session a rollout belongs to: its root's, which a subagent names in its first record."""
         if path not in self._sessions:
-            with path.open("rb") as file:
-                found = ROOT.search(file.read(HEAD))
+            try:
+                with path.open("rb") as file:
+                    found = ROOT.search(file.read(HEAD))
+            except OSError:
+                found = None  # reading it will tell what is wrong
             if found is None:
                 return _thread(path)  # an older version, or not written yet
             self._sessions[path] = found.group(1).decode()

@@ -183,7 +183,7 @@ def _shell(tool: str, given: Any, told: str, item: Mapping[str, Any], cwd: str, 
         error,
         _duration(told, item),
         tuple(files),
-        tuple(listed_by_command(command, output, folder)) if ok and len(output) < OUTPUT else (),
+        tuple(listed_by_command(command, output, folder, home)) if ok and len(output) < OUTPUT else (),
     )
 
 
@@ -210,7 +210,8 @@ def _changed(path: str, how: Mapping[str, Any]) -> dict[str, Any]:
 def _outcome(told: str, item: Mapping[str, Any]) -> str:
     status = item.get("status")
     head = told[:HEAD]
-    if status == "declined" or (status != "completed" and DENIED.search(head) and not EXIT.search(head)):
+    denied = status != "completed" and DENIED.search(head[:160]) and not EXIT.search(head)
+    if status == "declined" or denied:
         return "denied"
     if ABORTED.search(_body(head)[:60]):
         return "interrupted"

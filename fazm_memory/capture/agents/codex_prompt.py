@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fazm_memory.capture.agents.fields import SAID, capped, mapping, sequence, text
+from fazm_memory.capture.agents.fields import mapping, sequence, text
 from fazm_memory.capture.agents.injected import without_injected
 
 NOT_SAID = (
@@ -31,4 +31,4 @@ def asked(content: Any, kinds: Any) -> str:
             said.append(words)
         elif "image" in text(part.get("type")):
             said.append("[image]")
-    return capped(without_injected("\n".join(said)).strip(), SAID)
+    return without_injected("\n".join(said)).strip()

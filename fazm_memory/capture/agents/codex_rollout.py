@@ -187,7 +187,8 @@ class Rollout:
             passed = mapping(payload.get("internal_chat_message_metadata_passthrough"))
             if said := asked(payload.get("content"), passed.get("content_item_kinds")):
                 turn = ident(passed.get("turn_id")) or self.turn
-                self._tell("prompt", {"text": said}, prompt_key(self.session, turn, said) if turn else None)
+                key = prompt_key(self.session, turn, said) if turn else None
+                self._tell("prompt", {"text": capped(said, SAID)}, key)
 
     def _compacted(self, message: str) -> None:
         _, _, after = message.partition(SUMMARY_FOLLOWS)

@@ -23,7 +23,7 @@ FIND_TAKES_VALUE = frozenset(
 )
 
 
-def listed_by_command(command: str, output: str, cwd: str) -> list[dict[str, Any]]:
+def listed_by_command(command: str, output: str, cwd: str, home: str | None = None) -> list[dict[str, Any]]:
     """The folders a successful `ls` or `find` showed, as `seen` payloads; nothing when in doubt."""
     if UNCLEAR.search(QUOTED.sub("", command)) or not output.strip():
         return []
@@ -31,6 +31,10 @@ def listed_by_command(command: str, output: str, cwd: str) -> list[dict[str, Any
         words = shlex.split(command)
     except ValueError:
         return []
+    if any(word.startswith("~") for word in words):
+        if home is None:
+            return []
+        words = [home + word[1:] if word == "~" or word.startswith("~/") else word for word in words]
     if words[:1] == ["ls"]:
         return _ls(words[1:], output, cwd)
     if words[:1] == ["find"]:
@@ -49,14 +53,14 @@ def listed_paths(paths: Iterable[str], cwd: str) -> list[dict[str, Any]]:
         whole = posixpath.normpath(posixpath.join(cwd, path.strip()))
         if path.strip() and not path.endswith("/"):
             folders.setdefault(posixpath.dirname(whole), []).append(posixpath.basename(whole))
-    return [{"folder": folder, "files": files} for folder, files in folders.items()]
+    return [{"folder": folder, "files": files} for folder, files in folders.items() if folder[:1] == "/"]
 
 
 def listed_names(folder: str, names: Iterable[str]) -> list[dict[str, Any]]:
     """The names in one folder; those that end in a slash are folders themselves."""
     files = [name for name in names if name and not name.endswith("/") and name not in (".", "..")]
-    if not files:
-        return []
+    if not files or not folder.startswith("/"):
+        return []  # where a folder is that has no root, nobody could tell later
     seen: dict[str, Any] = {"folder": folder, "files": files[:MOST]}
     return [seen | {"total": len(files)} if len(files) > MOST else seen]
 

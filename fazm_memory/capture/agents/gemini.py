@@ -31,6 +31,7 @@ class Gemini:
 
     def __init__(self, home: str | None = None) -> None:
         self.home = home
+        self._sessions: dict[Path, str] = {}  # a chat never changes its session: looked up once
 
     def find(self, places: Places) -> Iterator[RecordFile]:
         root = places.home / ".gemini" / "tmp"
@@ -38,10 +39,23 @@ class Gemini:
         for path in [*main, *sorted(root.glob("*/chats/*/*.jsonl"))]:
             try:
                 stat = path.stat()
-                session = path.parent.name if path.parent.name != "chats" else _session(path)
+                session = path.parent.name if path.parent.name != "chats" else self._session(path)
             except FileNotFoundError:
                 continue  # Gemini removes sessions in which nothing was said
             yield RecordFile(NAME, path, session, stat.st_size, stat.st_mtime)
+
+    def _session(self, path: Path) -> str:
+        """The session's id, which the name of its file holds only in part."""
+        if path not in self._sessions:
+            try:
+                with path.open("rb") as file:
+                    header = record_of(file.readline(HEADER)) or {}
+            except OSError:
+                header = {}  # reading it will tell what is wrong
+            if not (session := ident(header.get("sessionId"))):
+                return path.stem
+            self._sessions[path] = session
+        return self._sessions[path]
 
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
         lines = complete_lines(record.path, cursor.offset, limit)
@@ -56,13 +70,6 @@ class Gemini:
             chat.finish()
         after = Cursor(lines.offset, chat.carry())
         return Chunk(tuple(chat.drafts), after, lines.more, chat.unknown, bad)
-
-
-def _session(path: Path) -> str:
-    """The session's id, which the name of its file holds only in part."""
-    with path.open("rb") as file:
-        header = record_of(file.readline(HEADER)) or {}
-    return ident(header.get("sessionId")) or path.stem
 
 
 def _project(path: Path) -> str:

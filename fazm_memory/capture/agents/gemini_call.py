@@ -17,7 +17,7 @@ from fazm_memory.capture.agents.folder_listing import listed_by_command, listed_
 from fazm_memory.capture.agents.tool_call import OUTPUT, shell_files, summary
 
 SHELL = "run_shell_command"
-FENCE = re.compile(r"\A<untrusted_context>\n(.*?)\n?</untrusted_context>\Z", re.DOTALL)
+FENCE = ("<untrusted_context>\n", "</untrusted_context>")
 EXIT = re.compile(r"^Exit Code: (-?\d{1,9})$", re.MULTILINE)
 SIGNAL = re.compile(r"^Signal: (\S+)$", re.MULTILINE)
 BELOW_OUTPUT = ("Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ")
@@ -64,8 +64,9 @@ def _result(result: Any) -> tuple[str, str]:
         answers.append(text(response.get("output")))
         complaints.append(text(response.get("error")))
     answer = "\n".join(filter(None, answers))
-    found = FENCE.match(answer)
-    return found.group(1) if found else answer, "\n".join(filter(None, complaints))
+    if answer.startswith(FENCE[0]) and answer.endswith(FENCE[1]):
+        answer = answer[len(FENCE[0]) : -len(FENCE[1])].removesuffix("\n")
+    return answer, "\n".join(filter(None, complaints))
 
 
 def _outcome(call: Mapping[str, Any], body: str) -> str:
@@ -100,7 +101,7 @@ def _shell(given: Mapping[str, Any], body: str, outcome: str, cwd: str, home: st
     ok = outcome == "ok"
     ran = bool(command) and outcome != "denied"
     files = shell_files(command, cwd=folder, output=output, ok=ok, home=home) if ran else []
-    seen = listed_by_command(command, output, folder) if ok and len(output) < OUTPUT else []
+    seen = listed_by_command(command, output, folder, home) if ok and len(output) < OUTPUT else []
     return Ended(output, outcome, error, tuple(files), tuple(seen))
 
 

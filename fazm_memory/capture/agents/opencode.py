@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fazm_memory.capture.agents.opencode_log import NAME, PartLog
-from fazm_memory.capture.agents.opencode_store import looking
+from fazm_memory.capture.agents.opencode_store import looking, stats
 from fazm_memory.capture.agents.reader import CHUNK, Chunk, Cursor, Places, RecordFile
 
 
@@ -36,13 +36,10 @@ class Opencode:
         data = Path(places.env.get("XDG_DATA_HOME") or places.home / ".local" / "share")
         path = data / NAME / "opencode.db"
         try:
-            stats = [path.stat()]
+            found = stats(path)
         except (FileNotFoundError, NotADirectoryError):
             return
-        log = path.with_name(f"{path.name}-wal")
-        if log.exists():
-            stats.append(log.stat())  # what is new is there first
-        size, newest = sum(stat.st_size for stat in stats), max(stat.st_mtime for stat in stats)
+        size, newest = sum(stat.st_size for stat in found), max(stat.st_mtime for stat in found)
         yield RecordFile(NAME, path, path.name, size, newest)
 
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:

@@ -92,7 +92,7 @@ def _shell(
     ok = outcome == "ok"
     files = shell_files(command, cwd=folder, output=output, ok=ok, home=home) if command else []
     whole_output = ok and metadata.get("truncated") is not True
-    seen = listed_by_command(command, output, folder) if whole_output else []
+    seen = listed_by_command(command, output, folder, home) if whole_output else []
     return Ended("bash", output, outcome, error, tuple(files), tuple(seen))
 
 

@@ -72,7 +72,8 @@ class PartLog:
         if rows:
             self.marks = [*self.marks[1 - MOST_MARKS :], [last.row, last.mark]]
         if not more:
-            self._started(store)
+            for name in self.open:
+                self._started(store, name)
         self._titled(store)
         return more
 
@@ -89,13 +90,13 @@ class PartLog:
         if kind == "text":
             self._text(store, part, data, message)
         elif kind == "tool":
-            self._tool(store, part, data, message)
+            self._tool(store, part, data)
         elif kind == "step-finish":
             self._spent(store, part, mapping(data.get("tokens")), message)
         elif kind == "step-start":
             self._over(store, part)
         elif kind == "compaction":
-            self.compacting[part.session] = "auto" if data.get("auto") is True else "manual"
+            self.compacting = {part.session: "auto" if data.get("auto") is True else "manual"}
         elif kind not in NOISE:
             self.unknown[kind[:100]] = self.unknown.get(kind[:100], 0) + 1
             raw = {"type": kind[:100], "raw": fields.bounded(data, UNKNOWN)}
@@ -107,30 +108,25 @@ class PartLog:
         times, said = mapping(data.get("time")), without_injected(text(data.get("text"))).strip()
         asked = message.data.get("role") == "user"
         if not asked and "end" not in times and not over:
-            self._wait(part)
+            self._wait(store, part)
             return
         self.open.pop(part.id, None)
-        if (
-            not said
-            or data.get("synthetic") is True
-            or data.get("ignored") is True
-            or self._agent(store, part)
-        ):
+        unsaid = data.get("synthetic") is True or data.get("ignored") is True
+        if not said or unsaid or self._agent(store, part):
             return
         at = moment_ms(times.get("end")) or moment_ms(message.made_ms if asked else part.made_ms)
         if message.data.get("summary") is True:
-            told = {"keys": [], "summary": fields.capped(said, tool_call.OUTPUT)}
             trigger = self.compacting.pop(part.session, None)
-            self._tell(store, part, "evicted", told | ({"trigger": trigger} if trigger else {}), at)
+            evicted = {"keys": [], "summary": fields.capped(said, tool_call.OUTPUT)}
+            self._tell(store, part, "evicted", evicted | ({"trigger": trigger} if trigger else {}), at)
         else:
-            self._tell(
-                store, part, "prompt" if asked else "message", {"text": fields.capped(said, fields.SAID)}, at
-            )
+            words = {"text": fields.capped(said, fields.SAID)}
+            self._tell(store, part, "prompt" if asked else "message", words, at)
 
-    def _tool(self, store: Store, part: Part, data: Mapping[str, Any], message: Message) -> None:
+    def _tool(self, store: Store, part: Part, data: Mapping[str, Any]) -> None:
         state = mapping(data.get("state"))
         if state.get("status") not in ("completed", "error"):
-            self._wait(part)
+            self._wait(store, part)
             return
         tool = text(data.get("tool"))[:200] or "unknown"
         self._act(store, part, data, ended(tool, state, cwd=self._cwd(store, part), home=self.home))
@@ -165,29 +161,30 @@ class PartLog:
         }
         model = ident(message.data.get("modelID"))
         if any(told.values()):
-            self._tell(
-                store, part, "usage", told | ({"model": model} if model else {}), moment_ms(part.made_ms)
-            )
+            told |= {"model": model} if model else {}
+            self._tell(store, part, "usage", told, moment_ms(part.made_ms))
 
     # Parts that are not complete.
 
-    def _wait(self, part: Part) -> None:
+    def _wait(self, store: Store, part: Part) -> None:
         if part.id not in self.open and len(self.open) >= MOST_OPEN:
-            del self.open[next(iter(self.open))]
+            oldest = next(iter(self.open))
+            self._started(store, oldest)
+            del self.open[oldest]
         self.open.setdefault(part.id, [part.session, part.message, False])
 
-    def _started(self, store: Store) -> None:
-        for name, waiting in self.open.items():
-            part = None if waiting[2] else store.part(name)
-            data = mapping(record_of(text(part.data))) if part is not None else {}
-            state = mapping(data.get("state"))
-            if part is None or data.get("type") != "tool" or state.get("status") == "pending":
-                continue  # a call that is pending has no input yet
-            waiting[2] = True
-            tool, call_id = text(data.get("tool"))[:200] or "unknown", ident(data.get("callID")) or name
-            payload = tool_call.start(tool, state.get("input"), call_id, self._agent(store, part))
-            at = moment_ms(mapping(state.get("time")).get("start")) or moment_ms(part.made_ms)
-            self._tell(store, part, "action.start", payload, at, ":start")
+    def _started(self, store: Store, name: str) -> None:
+        waiting = self.open[name]
+        part = None if waiting[2] else store.part(name)
+        data = mapping(record_of(text(part.data))) if part is not None else {}
+        state = mapping(data.get("state"))
+        if part is None or data.get("type") != "tool" or state.get("status") == "pending":
+            return  # a call that is pending has no input yet
+        waiting[2] = True
+        tool, call_id = text(data.get("tool"))[:200] or "unknown", ident(data.get("callID")) or name
+        payload = tool_call.start(tool, state.get("input"), call_id, self._agent(store, part))
+        at = moment_ms(mapping(state.get("time")).get("start")) or moment_ms(part.made_ms)
+        self._tell(store, part, "action.start", payload, at, ":start")
 
     def _over(self, store: Store, step: Part) -> None:
         """A message begins only when the one before it is done: what still waits there was cut off."""
@@ -229,15 +226,11 @@ class PartLog:
         self.titles[name] = title = _title(session)
         told: dict[str, Any] = {"agent": NAME, "agent_session_id": name, "title": title}
         if session is not None:
-            told |= {
-                "workspace": session.folder,
-                "model": session.model,
-                "parent": store.forked_from(session),
-            }
+            told |= {"workspace": session.folder, "model": session.model}
+            told["parent"] = store.forked_from(session)
         at = moment_ms(session.made_ms) if session is not None else None
-        self._draft(
-            name, "session.open", {one: it for one, it in told.items() if it}, f"{NAME}:{name}:open", at
-        )
+        told = {one: value for one, value in told.items() if value}
+        self._draft(name, "session.open", told, f"{NAME}:{name}:open", at)
 
     def _titled(self, store: Store) -> None:
         for name, known in self.titles.items():

@@ -7,6 +7,7 @@ again: a mark names the row and what stood there, so that a reader notices.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -127,6 +128,16 @@ def _part(row: tuple[Any, ...]) -> Part:
     return Part(row[0], digest(repr(row[1])), ident(row[1]), ident(row[2]), ident(row[3]), row[4], row[5])
 
 
+def stats(path: Path) -> list[os.stat_result]:
+    """The database and, unless it is empty, the log beside it, in which what is new is found first."""
+    found = [path.stat()]
+    try:
+        log = path.with_name(f"{path.name}-wal").stat()
+    except FileNotFoundError:
+        return found
+    return [*found, log] if log.st_size else found
+
+
 @contextmanager
 def looking(path: Path) -> Iterator[Store]:
     """A look at the database. Without a log beside it nobody is writing, and it is read without a trace.
@@ -134,8 +145,7 @@ def looking(path: Path) -> Iterator[Store]:
     Even a reader leaves a log and an index behind where there were none; so a database at rest is opened as
     one that cannot change, and one in use shares what its writer has put there.
     """
-    log = path.with_name(f"{path.name}-wal")
-    at_rest = not log.exists() or log.stat().st_size == 0
+    at_rest = len(stats(path)) == 1
     address = f"file:{quote(str(path))}?mode=ro{'&immutable=1' if at_rest else ''}"
     connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     try:

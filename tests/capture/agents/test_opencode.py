@@ -305,7 +305,8 @@ def test_what_is_new_to_us_is_kept_and_what_is_no_record_is_counted(book: Book) 
 
 STRANGE: list[Any] = [
     None, True, -1, 10**30, float("inf"), "", "x" * 5000, "\ud800", "2026-13-45", [], {}, [[]],
-    [None, "a", {}], {"status": ["completed"]}, {"type": {}}, {"start": "now", "end": []}, {"exit": "3", "files": [1]},
+    [None, "a", {}], {"status": ["completed"]}, {"type": {}}, {"start": "now", "end": []},
+    {"exit": "3", "files": [1]},
 ]  # fmt: skip
 
 
@@ -341,7 +342,8 @@ def test_bent_parts_take_nothing_from_the_others(tmp_path: Path, seed: int) -> N
 def test_what_is_carried_is_bounded(book: Book) -> None:
     for number in range(MOST_OPEN + 50):
         book.part(f"p{number}", "m2", tool("running", given={"command": "x" * 10_000}))
-    _, cursor, _ = read_on(Opencode(), book.record())
+    drafts, cursor, _ = read_on(Opencode(), book.record())
+    assert len(of_kind(drafts, "action.start")) == MOST_OPEN + 50
     assert len(cursor.carry["open"]) == MOST_OPEN
     assert len(json.dumps(cursor.carry)) < 64 << 10
 

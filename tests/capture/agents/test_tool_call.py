@@ -1,0 +1,70 @@
+"""A call looks the same whoever made it: its output within bounds, its summary, the files it touched."""
+
+from __future__ import annotations
+
+import pytest
+
+from fazm_memory.capture.agents.patch import patched_files
+from fazm_memory.capture.agents.tool_call import ERROR, OUTPUT, SUMMARY, action, shell_files, summary
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("", None),
+        ("\n  \n---\n", None),
+        ("one\n", "one"),
+        ("\n\n  one   two\n\nthree\nfour\nfive\n", "one two · three · four"),
+        ("<content>\n1: alpha\n</content>", "1: alpha"),
+        ("[\n  {\n    \"a\": 1\n", '"a": 1'),
+        ("x" * 500, "x" * (SUMMARY - 1) + "…"),
+    ],
+)  # fmt: skip
+def test_a_summary_is_the_first_lines_that_say_something(output: str, said: str | None) -> None:
+    assert summary(output) == said
+
+
+def test_an_action_tells_only_what_is_known() -> None:
+    assert action("ls", None, call_id="c1") == {"tool": "ls", "call_id": "c1", "outcome": "ok"}
+
+
+def test_an_action_stays_within_bounds() -> None:
+    made = action(
+        "cat", {"path": "x" * 100_000}, call_id="c1", output="y" * 100_000, outcome="error", error="z" * 9000
+    )
+    assert len(made["output"]) <= OUTPUT
+    assert len(made["error"]) <= ERROR
+    assert len(made["input"]["path"]) <= 32 << 10
+
+
+def test_an_error_is_told_only_of_what_failed() -> None:
+    assert "error" not in action("ls", None, call_id="c1", error="not really")
+
+
+def test_a_commands_files_are_told_as_an_action_tells_them() -> None:
+    assert shell_files("mv a.txt b.txt", cwd="/Users/dana") == [
+        {"path": "/Users/dana/b.txt", "change": "renamed", "from": "/Users/dana/a.txt"}
+    ]
+
+
+def test_a_patch_tells_what_it_adds_changes_moves_and_removes() -> None:
+    patch = """*** Begin Patch
+*** Add File: new.txt
++*** Delete File: not-a-header.txt
+*** Update File: old name.txt
+*** Move to: sub/new name.txt
+@@
+-a
++b
+*** Update File: /abs/same.txt
+@@
+ *** Move to: not-a-header.txt
+*** Delete File: gone.txt
+*** End Patch
+"""
+    assert patched_files(patch, "/Users/dana") == [
+        {"path": "/Users/dana/new.txt", "change": "created"},
+        {"path": "/Users/dana/sub/new name.txt", "change": "renamed", "from": "/Users/dana/old name.txt"},
+        {"path": "/abs/same.txt", "change": "modified"},
+        {"path": "/Users/dana/gone.txt", "change": "deleted"},
+    ]

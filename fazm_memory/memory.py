@@ -19,6 +19,7 @@ from fazm_memory.errors import ConfigError, InvalidInput, NotFound
 from fazm_memory.log import recover as recovery
 from fazm_memory.log import verify as verification
 from fazm_memory.log.forget import choose_events, forget_events
+from fazm_memory.log.overview import overview
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.model import diff
@@ -36,6 +37,7 @@ from fazm_memory.recall.digest import digest
 
 if TYPE_CHECKING:
     from fazm_memory.capture.recorder import Recorded, Recorder
+OWN_FACTS = "facts"
 
 
 class Memory:
@@ -174,6 +176,32 @@ class Memory:
                 )  # fmt: skip
         return found
 
+    def facts(self, *, history: bool = False, key: str | None = None) -> list[dict[str, Any]]:
+        """What holds now, with who said so; with `history` every word on it."""
+        rows = self.store.facts.history(key) if history else self.store.facts.current()
+        return [row.to_json() for row in rows if key is None or row.key == key]
+
+    def state_fact(self, key: str, value: Any, *, source: str = "cli") -> None:
+        """The user's own word on something; agents see it as a preference."""
+        self._own_word("fact", {"key": key, "value": value}, source)
+
+    def retract_fact(self, key: str, *, source: str = "cli") -> None:
+        if not self.facts(key=key):
+            raise NotFound(f"there is no fact {key!r} to take back", hint="`fazm-memory facts` lists them")
+        self._own_word("fact.retract", {"key": key}, source)
+
+    def _own_word(self, kind: str, payload: dict[str, Any], source: str) -> None:
+        opening = {"agent": "person", "title": "The user's own facts", "background": True}
+        told = self.record(
+            [
+                Draft(OWN_FACTS, "session.open", opening, agent="person", source=source),
+                Draft(OWN_FACTS, kind, payload, agent="person", source=source),
+            ]
+        )
+        for result in told:
+            if result.error is not None:
+                raise result.error
+
     def context(
         self, workspace: str | None = None, *, budget: int | None = None, besides: str | None = None
     ) -> Context:
@@ -272,15 +300,4 @@ class Memory:
 
     def status(self) -> dict[str, Any]:
         """Recording or not and why, the last event per source, sessions, size, where the key is."""
-        last = self.store.follower.sources()
-        sources = {name: {"at": iso(at), "session": session} for name, (at, session) in last.items()}
-        questions = [row.to_json() for row in self.store.sessions.listing(limit=20) if row.questions]
-        return {
-            **self.recording(),
-            **self.store.sessions.totals(),
-            "sources": sources,
-            "open_questions": questions,
-            "bytes": self.store.size(),
-            "home": str(self.config.home),
-            "key": {"backend": self.store.keys.backend, "where": self.store.keys.where},
-        }
+        return {**self.recording(), **overview(self.store), "home": str(self.config.home)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fazm_memory.log.eventlog import Appended, Entry
+from fazm_memory.log.entries import Appended, Entry
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.model import codec, payloads

@@ -15,7 +15,8 @@ from typing import Any
 from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.scrub import Scrubber
 from fazm_memory.errors import FazmMemoryError, InvalidInput, InvalidTransition
-from fazm_memory.log.eventlog import Appended, Entry, SessionHead, Writer
+from fazm_memory.log.entries import Appended, Entry, SessionHead
+from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import SEQ_MASK, event_id
 from fazm_memory.model import codec, lifecycle

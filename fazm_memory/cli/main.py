@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "how a session named files, which it skipped, what a new one would become",
     ),
     "context": ("context", "exactly what a new session in a folder would be given"),
+    "facts": ("facts", "durable facts with who said so; add or retract your own"),
     "open": ("lifecycle", "open a session"),
     "pause": ("lifecycle", "put a session aside"),
     "resume": ("lifecycle", "take a session up again"),

@@ -7,16 +7,17 @@ is one prepared statement through peewee's connection.
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.errors import Conflict, InvalidInput, InvalidTransition
 from fazm_memory.log import chain
 from fazm_memory.log.chain import Heads
 from fazm_memory.log.database import Database, told
+from fazm_memory.log.entries import Appended, Entry, SessionHead
 from fazm_memory.log.rows import EVENT_COLUMNS, INSERT_EVENT, pack, to_event
 from fazm_memory.log.tables import HOUR, SEQ_BITS, SEQ_MASK, event_id
 from fazm_memory.model import codec, lifecycle
@@ -33,65 +34,6 @@ UPDATE_HEAD = (
     " questions=?, mac=? WHERE n=?"
 )
 UPDATE_FACE = "UPDATE session SET agent=?, title=?, workspace=?, background=?, hour=? WHERE n=?"
-
-
-@dataclass(slots=True)
-class SessionHead:
-    """A session's row while it is written to."""
-
-    n: int
-    id: str
-    agent: str
-    agent_session_id: str | None
-    title: str | None
-    workspace: str | None
-    lifecycle: lifecycle.Lifecycle
-    parent: str | None
-    parent_seq: int | None
-    background: int
-    opened_at: int
-    last_at: int
-    head: int
-    turn: int
-    actions: int
-    failures: int
-    files_modified: int
-    questions: int
-    mac: bytes
-    indexed: int = 0
-    snapped: int = 0
-    forgotten: int = 0
-
-    def counts(self) -> tuple[Any, ...]:
-        """What changes with every event, as UPDATE_HEAD takes it."""
-        return (self.lifecycle, self.last_at, self.head, self.turn, self.actions, self.failures,
-                self.files_modified, self.questions, self.mac, self.n)  # fmt: skip
-
-    def face(self) -> tuple[Any, ...]:
-        """What seldom changes, as UPDATE_FACE takes it."""
-        return (self.agent, self.title, self.workspace, self.background, self.last_at // HOUR, self.n)
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """An event to be: scrubbed and typed, without a position yet."""
-
-    kind: str
-    payload: Any
-    at: int
-    actor: str
-    source: str
-    trust: str
-    turn: int | None = None
-    key: str | None = None
-    expected_seq: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Appended:
-    session: str
-    seq: int
-    duplicate: bool = False
 
 
 class Writer:
@@ -260,6 +202,12 @@ class Writer:
             if payload.parent is not None:
                 self.db.execute("UPDATE session SET parent=?, parent_seq=? WHERE n=?",
                                 (payload.parent, payload.parent_seq, head.n))  # fmt: skip
+        elif kind in ("fact", "fact.retract"):
+            value = None if kind == "fact.retract" else json.dumps(payload.value, ensure_ascii=False)
+            self.db.execute(
+                "INSERT INTO fact VALUES (?,?,?,?,?,?,?,?)",
+                (head.n, seq, payload.key, entry.at, value is None, value, entry.trust, entry.actor),
+            )
         elif kind == "session.title":
             head.title = payload.title
         elif kind == "prompt":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from fazm_memory.log.eventlog import Entry
+from fazm_memory.log.entries import Entry
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import event_id
 from fazm_memory.log.words import words_of
@@ -80,6 +80,9 @@ def forget_events(store: Store, chosen: dict[int, list[int]], *, reason: str, at
                 store.db.execute(
                     "UPDATE event SET payload=NULL WHERE id >= ? AND id < ?",
                     (event_id(number, low), event_id(number, high)),
+                )
+                store.db.execute(
+                    "DELETE FROM fact WHERE session=? AND seq >= ? AND seq < ?", (number, low, high)
                 )
             store.search.remove(event_id(number, seq) for seq in held)
             store.db.execute("DELETE FROM failed_call WHERE session=?", (number,))

@@ -56,7 +56,20 @@ CREATE VIRTUAL TABLE words USING fts5 (
     tokenize="porter unicode61 remove_diacritics 2");
 """
 
-STEPS: tuple[str, ...] = (STEP_1,)
+# Facts by key, whatever session said them. Payloads that are compressed are longer than any fact of then.
+STEP_2 = """
+CREATE TABLE fact (
+    session INTEGER NOT NULL, seq INTEGER NOT NULL, key TEXT NOT NULL, at INTEGER NOT NULL,
+    retracted INTEGER NOT NULL, value TEXT, trust TEXT NOT NULL, actor TEXT NOT NULL,
+    PRIMARY KEY (session, seq)) WITHOUT ROWID;
+CREATE INDEX fact_key ON fact (key, at);
+INSERT INTO fact
+    SELECT id >> 32, id & 4294967295, json_extract(CAST(payload AS TEXT), '$.key'), at, kind = 'fact.retract',
+        json_extract(CAST(payload AS TEXT), '$.value'), trust, actor
+    FROM event WHERE kind IN ('fact', 'fact.retract') AND substr(payload, 1, 1) = CAST('{' AS BLOB)
+"""
+
+STEPS: tuple[str, ...] = (STEP_1, STEP_2)
 SCHEMA_VERSION = len(STEPS)
 
 

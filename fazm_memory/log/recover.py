@@ -19,7 +19,8 @@ from sqlcipher3 import dbapi2 as sqlcipher
 from fazm_memory.errors import FazmMemoryError, StoreDamaged
 from fazm_memory.log import chain, keys
 from fazm_memory.log.chain import Head, Heads
-from fazm_memory.log.eventlog import Entry, SessionHead, Writer
+from fazm_memory.log.entries import Entry, SessionHead
+from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.rows import unpack
 from fazm_memory.log.salvage import Wreck
 from fazm_memory.log.store import DATABASE, FIRST_PAGE, HEADS, STORE_FOLDER, Store

@@ -14,6 +14,7 @@ from fazm_memory.log import keys as key_store
 from fazm_memory.log.chain import Heads
 from fazm_memory.log.database import Database
 from fazm_memory.log.eventlog import EventLog, Writer
+from fazm_memory.log.facts import Facts
 from fazm_memory.log.follow import Follower
 from fazm_memory.log.keys import Keys
 from fazm_memory.log.search import SearchIndex
@@ -44,6 +45,7 @@ class Store:
         self.search = SearchIndex(self.log)
         self.follower = Follower(self.log, self.search, self.snapshots)
         self.sessions = Sessions(self.db)
+        self.facts = Facts(self.db)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Writer]:

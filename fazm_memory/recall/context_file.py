@@ -61,7 +61,7 @@ def render(
         least = -(-frame // CHARACTERS_A_TOKEN)
         raise InvalidInput(f"{budget} tokens cannot hold a context", hint=f"give it at least {least}")
     ranked = _ranked(told, choices)
-    excluded = {item.id for task in told.tasks for item in task.items if choices.get(item.id) == "exclude"}
+    excluded = {item.id for item in told.items if choices.get(item.id) == "exclude"}
     chosen, left, shown = _fitting(told, ranked, room)
     lines = _lines(told, chosen, shown)
     mark = nonce(secret, str(told.now), place, *lines)
@@ -80,9 +80,7 @@ def render(
         "budget": budget,
         "tasks": [_task_json(task) for task in told.tasks],
         "items": [
-            _item_json(item, item in chosen, choices.get(item.id), item.id in excluded)
-            for task in told.tasks
-            for item in task.items
+            _item_json(item, item in chosen, choices.get(item.id), item.id in excluded) for item in told.items
         ],
         "left_out": len(left),
     }
@@ -91,7 +89,7 @@ def render(
 
 def _ranked(told: Digest, choices: Mapping[str, str]) -> list[Item]:
     """Every item a person has not excluded: the pinned first, then by how much it matters."""
-    items = [item for task in told.tasks for item in task.items if choices.get(item.id) != "exclude"]
+    items = [item for item in told.items if choices.get(item.id) != "exclude"]
     return sorted(items, key=lambda item: (choices.get(item.id) != "pin", -item.score, item.id))
 
 
@@ -99,6 +97,7 @@ def _fitting(told: Digest, ranked: list[Item], room: int) -> tuple[list[Item], l
     """The best items that fit, each paying for its session's heading once. No item is ever cut."""
     # A heading may bring its day's line and both section titles with it.
     headings = {task.session.id: "\n".join([task.label, "x" * 32, *_heading(task)]) for task in told.tasks}
+    headings[""] = "The user's own preferences:"
     opened: set[str] = set()
     used = 0
     chosen: list[Item] = []
@@ -123,7 +122,8 @@ def _fitting(told: Digest, ranked: list[Item], room: int) -> tuple[list[Item], l
 
 def _lines(told: Digest, chosen: list[Item], shown: set[str]) -> list[str]:
     kept = set(chosen)
-    lines: list[str] = []
+    own = [f"- {item.text}" for item in told.preferences if item in kept]
+    lines = ["The user's own preferences:", *own] if own else []
     label = None
     for task in sorted(told.tasks, key=_order):
         if task.session.id not in shown:

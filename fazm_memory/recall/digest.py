@@ -15,7 +15,7 @@ from fazm_memory.log.store import Store
 from fazm_memory.model.clock import micros, moment
 from fazm_memory.model.organized import organized
 from fazm_memory.model.state import SessionState
-from fazm_memory.recall.items import Item, items_of
+from fazm_memory.recall.items import Item, items_of, preference
 
 LATEST = 40  # sessions looked at
 OLDER = 10  # sessions before the day that may still say what they left open
@@ -41,6 +41,12 @@ class Digest:
     now: int
     day: str
     tasks: tuple[Task, ...] = field(default=())
+    preferences: tuple[Item, ...] = field(default=())
+
+    @property
+    def items(self) -> list[Item]:
+        """Every item, of the user's preferences and of all tasks."""
+        return [*self.preferences, *(item for task in self.tasks for item in task.items)]
 
 
 def digest(store: Store, *, now: int, workspace: str | None = None, besides: str | None = None) -> Digest:
@@ -70,7 +76,8 @@ def digest(store: Store, *, now: int, workspace: str | None = None, besides: str
         tasks.append(task)
     kept = [task for task in tasks if task.items or task.requests]
     kept.sort(key=lambda task: -max([task.worth * 10, *(item.score for item in task.items)]))
-    return Digest(workspace, now, named or "before", tuple(kept))
+    own = tuple(preference(row) for row in store.facts.current() if row.trust == "user")
+    return Digest(workspace, now, named or "before", tuple(kept), own)
 
 
 def _days(rows: list[SessionRow], today: date) -> list[tuple[str, date, float]]:

@@ -6,11 +6,13 @@ before a count of files. Everything a record said is quoted by the fence; the wo
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fazm_memory.log.facts import FactRow
 from fazm_memory.model.conventions import Learned
 from fazm_memory.model.state import SessionState
 from fazm_memory.recall.fence import quote
@@ -82,16 +84,9 @@ def _told(state: SessionState, learned: Learned, since: int) -> Iterator[Told]:
             text = f"decided {quote(one['what'], 160)}{why}{other} [{one['trust']}]"
             yield "DONE", "decision", str(one["seq"]), text, one["seq"], one["trust"]
     for key, one in state.facts.items():
-        kind = "preference" if one["trust"] == "user" else "fact"
-        value = one["value"] if isinstance(one["value"], str) else str(one["value"])
-        yield (
-            "DONE",
-            kind,
-            key,
-            f"{kind} {quote(key, 60)} = {quote(value, 160)} [{one['trust']}]",
-            one["seq"],
-            one["trust"],
-        )
+        if one["trust"] != "user":  # the user's own word holds everywhere, not only in its session
+            text = _fact("fact", key, one["value"], one["trust"])
+            yield "DONE", "fact", key, text, one["seq"], one["trust"]
     for one in state.errors.values():
         if one["mended_by"] is not None and one["seq"] >= since:
             text = f"{_call(one)} {one['outcome']}: {quote(one['error'] or '', 100)}"
@@ -103,6 +98,18 @@ def _told(state: SessionState, learned: Learned, since: int) -> Iterator[Told]:
         more = f" and {len(keys) - 5} more" if len(keys) > 5 else ""
         seq = max(state.evicted_keys.values())
         yield "DONE", "evicted", "keys", f"no longer in the model's context: {named}{more}", seq, "agent"
+
+
+def preference(row: FactRow) -> Item:
+    """The user's own word, whatever session it was said in."""
+    text = _fact("preference", row.key, row.value, row.trust)
+    score = WEIGHTS["preference"]
+    return Item(f"preference:{row.key}", "DONE", "preference", text, score, "", row.seq, row.trust)
+
+
+def _fact(kind: str, key: str, value: Any, trust: str) -> str:
+    said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return f"{kind} {quote(key, 60)} = {quote(said, 160)} [{trust}]"
 
 
 def _open(state: SessionState) -> Iterator[Told]:

@@ -1,0 +1,68 @@
+"""What goes into the log and what comes back: an entry without a position, and the position it got."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fazm_memory.log.tables import HOUR
+from fazm_memory.model import lifecycle
+
+
+@dataclass(slots=True)
+class SessionHead:
+    """A session's row while it is written to."""
+
+    n: int
+    id: str
+    agent: str
+    agent_session_id: str | None
+    title: str | None
+    workspace: str | None
+    lifecycle: lifecycle.Lifecycle
+    parent: str | None
+    parent_seq: int | None
+    background: int
+    opened_at: int
+    last_at: int
+    head: int
+    turn: int
+    actions: int
+    failures: int
+    files_modified: int
+    questions: int
+    mac: bytes
+    indexed: int = 0
+    snapped: int = 0
+    forgotten: int = 0
+
+    def counts(self) -> tuple[Any, ...]:
+        """What changes with every event, as UPDATE_HEAD takes it."""
+        return (self.lifecycle, self.last_at, self.head, self.turn, self.actions, self.failures,
+                self.files_modified, self.questions, self.mac, self.n)  # fmt: skip
+
+    def face(self) -> tuple[Any, ...]:
+        """What seldom changes, as UPDATE_FACE takes it."""
+        return (self.agent, self.title, self.workspace, self.background, self.last_at // HOUR, self.n)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event to be: scrubbed and typed, without a position yet."""
+
+    kind: str
+    payload: Any
+    at: int
+    actor: str
+    source: str
+    trust: str
+    turn: int | None = None
+    key: str | None = None
+    expected_seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    session: str
+    seq: int
+    duplicate: bool = False

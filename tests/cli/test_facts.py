@@ -1,0 +1,50 @@
+"""Durable facts: superseded, retracted, never silently overwritten."""
+
+from __future__ import annotations
+
+from .conftest import Run
+
+
+def test_a_persons_fact_is_a_preference_in_every_context(run: Run, session: str) -> None:
+    assert run("facts", "add", "date format", "ISO").code == 0
+    fact = run("facts", "--json").json[0]
+    assert (fact["key"], fact["value"], fact["trust"], fact["actor"]) == (
+        "date format",
+        "ISO",
+        "user",
+        "person",
+    )
+    assert 'preference "date format" = "ISO" [user]' in run("context", "--workspace", "/w").out
+
+
+def test_a_later_word_supersedes_and_the_history_keeps_both(run: Run) -> None:
+    run("facts", "add", "k", "one")
+    run("facts", "add", "k", "two", now="2026-11-15T09:01:00+00:00")
+    assert [fact["value"] for fact in run("facts", "--json").json] == ["two"]
+    assert [fact["value"] for fact in run("facts", "list", "k", "--history", "--json").json] == ["one", "two"]
+
+
+def test_an_agent_does_not_overrule_the_user(run: Run) -> None:
+    run("facts", "add", "k", "mine")
+    later = "2026-11-15T10:00:00+00:00"
+    run("record", stdin=[{"type": "fact", "session": "s", "key": "k", "value": "theirs"}], now=later)
+    assert [fact["value"] for fact in run("facts", "--json").json] == ["mine"]
+
+
+def test_what_is_taken_back_no_longer_holds(run: Run) -> None:
+    run("facts", "add", "k", "v")
+    assert run("facts", "retract", "k", now="2026-11-15T09:01:00+00:00").code == 0
+    assert run("facts", "--json").json == []
+    assert run("facts", "retract", "k").code == 4
+    assert [fact["retracted"] for fact in run("facts", "--history", "--json").json] == [False, True]
+
+
+def test_a_forgotten_fact_is_gone(run: Run) -> None:
+    run("record", stdin=[{"type": "fact", "session": "s", "key": "k", "value": {"deep": "plan"}}])
+    assert run("facts", "--json").json[0]["value"] == {"deep": "plan"}
+    run("forget", "--match", "plan")
+    assert run("facts", "--history", "--json").json == []
+
+
+def test_a_fact_without_a_value_says_what_is_missing(run: Run) -> None:
+    assert run("facts", "add", "k").code == 6

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from urllib.parse import unquote
 
 from fazm_memory.model import naming_dates, naming_moments, naming_rewritings, naming_text
@@ -140,8 +141,10 @@ def _rewritings(
 
 def _dates(subjects: Sequence[Subject], wanted: _Wanted) -> Iterator[tuple[tuple[str, ...], Part]]:
     places: list[tuple[str, str]] = [("modified", "")] if all(s.modified for s in subjects) else []
-    for where in ("name", "folder", "above"):
-        places += [(where, f"{kind}:{index}") for kind in _KINDS for index in (1, 2, -1)]
+    one = subjects[0]
+    for where, stem in zip(("name", "folder", "above"), (one.name, *one.parents), strict=False):
+        kinds = {slot.kind for slot in stem.slots}
+        places += [(where, f"{kind}:{index}") for kind in _KINDS if kind in kinds for index in (1, 2, -1)]
     worded = any(char.isalpha() for char in wanted.results[0])
     codes = [code for code in naming_moments.CODES if worded or code not in naming_moments.WORD_CODES]
     for where, place in places:
@@ -168,6 +171,7 @@ def _written(at: naming_moments.Moment, code: str, how: How) -> str:
     return naming_text.recase(naming_moments.write(at, code, how.fold or "en") or "", how.case)
 
 
+@cache
 def _spellings(code: str) -> list[How]:
     if code not in naming_moments.WORD_CODES:
         return [How()]

@@ -96,13 +96,17 @@ def learn_guard(program: Program, subjects: Sequence[Subject]) -> Guard:
 
 
 def _widths(used: Sequence[Segment], subjects: Sequence[Subject]) -> tuple[tuple[int, int], ...]:
+    """The copied numbers that all had the same width; none when another one shows that widths are left alone."""
     found = []
     for index, part in enumerate(used):
         if isinstance(part, Part) and part.what != "date" and part.how.keeps:
             texts = [value(part, subject) or "" for subject in subjects]
-            width = len(texts[0])
-            if width > 1 and all(text.isdigit() and len(text) == width for text in texts):
-                found.append((index, width))
+            if not all(text.isdigit() for text in texts):
+                continue
+            if len({len(text) for text in texts}) > 1:
+                return ()
+            if len(texts[0]) > 1:
+                found.append((index, len(texts[0])))
     return tuple(found)
 
 

@@ -121,7 +121,7 @@ def _grow(
         grown = None if found is None else _judge(*found, pool, everyone)
         if grown is not None and len(grown.explained) > 1:
             return grown
-        if found is not None and found[0].counter is None:
+        if found is None or found[0].counter is None:
             break
     return None
 

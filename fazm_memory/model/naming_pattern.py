@@ -2,11 +2,12 @@
 
 In braces stands what varies. `{name}` is the whole old name, `{word 2}` its second word and `{word -1}` its
 last, `{number 1}` a number, `{before "_"}` and `{after "_" 2}` what stands before the first and after the
-second underscore, `{in brackets}` what brackets hold, `{name without dates}` what is left of a name. `{date:…}`
-is the date in the name and `{modified:…}` the file's time, with strftime's codes (`%-d` without zeros, `%^b`
-in capitals, `%q` the quarter, `%h` the month in three English letters, `%o` the day as 14th, `%B(de)` in
-German). `{folder}` is the folder's name, `{counter:001}` a counter from its first value, `{ext}` the extension.
-After a bar stands what is done to it: `lower`, `slug`, `"_" to " "`, `digits 3`. The rest is written as it is.
+second underscore, `{in brackets}` what brackets hold, `{name without dates}` what is left of a name.
+`{date:…}` is the date in the name and `{modified:…}` the file's time, with strftime's codes (`%-d` without
+zeros, `%^b` in capitals, `%q` the quarter, `%h` the month in three English letters, `%o` the day as 14th,
+`%B(de)` in German). `{folder}` is the folder's name, `{counter:001}` a counter from its first value, `{ext}`
+the extension. After a bar stands what is done to it: `lower`, `slug`, `"_" to " "`, `digits 3`. The rest is
+written as it is.
 """
 
 from __future__ import annotations

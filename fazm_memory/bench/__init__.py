@@ -1,0 +1,1 @@
+"""The benchmark: what we do, as ratios to floors taken in the same run on the same rows."""

@@ -1,0 +1,139 @@
+"""The log suite: appending, bytes on disk, slices, states, lists, searches and verification, at every size.
+
+All stores are made first and then read in turns, so that "flat" compares a large store with a small one at
+the same moment. Reads find an empty page cache, as they do in a process that has just started.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from fazm_memory.bench.figures import Figure, Goal, clocked, middle
+from fazm_memory.bench.pair import Pair
+from fazm_memory.bench.reading import reading_figures
+from fazm_memory.bench.rows import LONG, Run
+from fazm_memory.bench.suites import Options, Tell
+from fazm_memory.log.follow import INDEX_AFTER
+from fazm_memory.log.rows import EVENT_COLUMNS
+from fazm_memory.log.verify import verify
+
+BYTES = 2.2  # on disk, for each byte of payload
+SINGLES = 3 * INDEX_AFTER  # so that the index has its turns
+NEWS = 100  # events added before a quick verification
+
+
+def run(options: Options, tell: Tell) -> Iterator[Figure]:
+    with tempfile.TemporaryDirectory(prefix="fazm-memory-bench-", dir=options.folder) as name:
+        pairs: list[Pair] = []
+        try:
+            for events in sorted(options.sizes):
+                pairs.append(Pair(Path(name), events))
+                yield from _appending(pairs[-1], options, tell)
+            yield from reading_figures(pairs, options, tell)
+            for pair in pairs:
+                yield from _verifying(pair, tell)
+        finally:
+            for pair in pairs:
+                pair.close()
+
+
+def _appending(pair: Pair, options: Options, tell: Tell) -> Iterator[Figure]:
+    pair.grow(tell)
+    yield Figure(
+        what=f"append, {pair.life.batch} at a time",
+        unit="µs an event",
+        ours=pair.ours_seconds / pair.events * 1e6,
+        floor=pair.floor_seconds / pair.events * 1e6,
+        against="raw inserts, same table, indexes and full text",
+        events=pair.events,
+        sense="share",
+        goal=Goal(at_least=0.5),
+    )
+    yield from _sizes(pair)
+    yield from _singles(pair, SINGLES // 3 if options.quick else SINGLES, tell)
+
+
+def _sizes(pair: Pair) -> Iterator[Figure]:
+    pair.settle()
+    payload = pair.payload_bytes / pair.events
+    yield Figure(
+        what="on disk",
+        unit="bytes an event",
+        ours=pair.store.size() / pair.events,
+        floor=payload,
+        against="its payload as JSON",
+        events=pair.events,
+        goal=Goal(at_most=BYTES),
+    )
+
+
+def _singles(pair: Pair, count: int, tell: Tell) -> Iterator[Figure]:
+    """One event, one durable transaction."""
+    session = pair.newest()
+    ours, bare, full = 0.0, 0.0, 0.0
+    for done, entry in enumerate(pair.life.more(session, count)):
+        one = Run(session, [entry])
+        row, _ = pair.floor.prepare(one)
+        other, text = pair.floor.prepare(Run(session, pair.life.more(session, 1)))
+        if done % 2:
+            ours += clocked(pair.append, one)
+        bare += clocked(pair.floor.insert, row, [])
+        if not done % 2:
+            ours += clocked(pair.append, one)
+        full += clocked(pair.floor.insert, other, text)
+        tell("appending one at a time", done, count)
+    yield Figure(
+        what="append, one at a time",
+        unit="µs an event",
+        ours=ours / count * 1e6,
+        floor=bare / count * 1e6,
+        against="a raw insert, same table and indexes, no full text",
+        events=pair.events,
+        sense="share",
+        goal=Goal(at_least=0.7),
+    )
+    yield Figure(
+        what="append, one at a time",
+        unit="µs an event",
+        ours=ours / count * 1e6,
+        floor=full / count * 1e6,
+        against="a raw insert with its full text",
+        events=pair.events,
+        sense="share",
+    )
+
+
+def _verifying(pair: Pair, tell: Tell) -> Iterator[Figure]:
+    pair.cool()
+    bare = clocked(_read_all, pair)
+    pair.cool()
+    full = clocked(lambda: verify(pair.store.log, progress=lambda done: tell("verifying", done, pair.events)))
+    yield Figure(
+        what="verify everything",
+        unit="µs an event",
+        ours=full / pair.events * 1e6,
+        floor=bare / pair.events * 1e6,
+        against="reading every row",
+        events=pair.events,
+    )
+    taken = []
+    for _ in range(3):
+        pair.append(Run(LONG, pair.life.more(LONG, NEWS)))
+        pair.cool()
+        taken.append(clocked(lambda: verify(pair.store.log, full=False)))
+    yield Figure(
+        what=f"verify what is new ({NEWS} events)",
+        unit="ms",
+        ours=middle(taken) * 1e3,
+        floor=full * 1e3,
+        against="verifying everything",
+        events=pair.events,
+        goal=Goal(at_most=0.25),
+    )
+
+
+def _read_all(pair: Pair) -> None:
+    for _ in pair.floor.connection.execute(f"SELECT {EVENT_COLUMNS} FROM event ORDER BY id"):
+        pass

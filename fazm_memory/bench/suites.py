@@ -1,0 +1,34 @@
+"""The suites by name. A suite is a module with `run(options, tell)`, which yields figures as it gets them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from fazm_memory.bench.figures import Figure
+
+Tell = Callable[[str, int, int], None]  # what is being done, how much of it, out of how much
+
+
+@dataclass(frozen=True)
+class Options:
+    sizes: tuple[int, ...] = (10_000, 100_000)
+    quick: bool = False
+    peers: bool = False
+    folder: Path | None = None  # where the stores are made; the system's temporary folder otherwise
+
+
+# name: (module, one line of help)
+SUITES: dict[str, tuple[str, str]] = {
+    "log": ("fazm_memory.bench.log_suite", "appending, reading, searching and verifying the log"),
+    "start": ("fazm_memory.bench.start_suite", "starting the program, and scrubbing a kilobyte"),
+}
+DEFAULT = ("log", "start")
+
+
+def suite(name: str) -> Callable[[Options, Tell], Iterator[Figure]]:
+    """The function that runs a suite; its module is loaded now."""
+    run: Callable[[Options, Tell], Iterator[Figure]] = import_module(SUITES[name][0]).run
+    return run

@@ -17,7 +17,6 @@ from fazm_memory.cli.main import main
 from fazm_memory.log.verify import verify
 from fazm_memory.model import codec
 
-
 EVENTS = 1000
 EVERY = (
     "append, 100 at a time",

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from fazm_memory.capture.agents.reader import Places
-from fazm_memory.capture.drain import Drain, due
 from fazm_memory.capture.draft import Draft
+from fazm_memory.capture.drain import Drain, due
 from fazm_memory.capture.recorder import Recorder
 from fazm_memory.capture.scrub import default_scrubber
 from fazm_memory.capture.spool import Spool

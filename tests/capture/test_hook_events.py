@@ -57,7 +57,7 @@ def by_key(drafts: Iterable[Draft], *kinds: str) -> dict[str, Draft]:
 
 
 def alike(draft: Draft) -> tuple[Any, ...]:
-    """What must be the same whoever tells it. Outputs are worded otherwise; one side alone knows durations."""
+    """What must be the same whoever tells it: outputs are worded otherwise, durations known to one alone."""
     names = ("tool", "input", "outcome", "files", "agent_id", "text")
     return (draft.session, draft.agent, *(draft.payload.get(name) for name in names))
 

@@ -116,7 +116,7 @@ def _joined(text: str) -> str:
         before = out[-1] if out else ""
         after = text[index + 1] if index + 1 < len(text) else ""
         if character in (_ZWNJ, _ZWJ):
-            kept = _joins(before) and _joins(after)
+            kept = (_joins(before) or before == _EMOJI_STYLE) and _joins(after)
         elif character in (_TEXT_STYLE, _EMOJI_STYLE):
             kept = _is_symbol(before) or (before != "" and before in "#*0123456789" and after == _KEYCAP)
         else:
@@ -131,9 +131,9 @@ def _is_symbol(character: str) -> bool:
 
 
 def _joins(character: str) -> bool:
-    if character in ("", _ZWNJ, _ZWJ):
+    if character in ("", _TEXT_STYLE, _EMOJI_STYLE):
         return False
-    return character == _EMOJI_STYLE or unicodedata.category(character) in ("So", "Sk", "Lo", "Mn", "Mc")
+    return unicodedata.category(character) in ("So", "Sk", "Lo", "Mn", "Mc")
 
 
 @dataclass(frozen=True)

@@ -32,17 +32,14 @@ _MARKER = re.compile(r"\[REDACTED:([A-Za-z0-9][A-Za-z0-9._-]{0,63})\]")
 _ROUNDS = 8
 # Below this there is no room for a head, a tail and the words between them.
 _SMALLEST_SPLIT = 96
-# Between texts that are searched together: ends of lines, and a control character that no canonical text
-# contains.
+# Between texts that are searched together: a line of its own that no canonical text contains.
 _APART = "\n\0\n"
 _LONGEST_TOGETHER = 4096
 
 
 @dataclass(frozen=True)
 class Scrubbed:
-    """Text fit to be kept, the names of the rules that found something in it, and how many characters were
-    left out.
-    """
+    """Text fit to be kept, the rules that found something in it, and how many characters were cut."""
 
     text: str
     findings: tuple[str, ...] = ()
@@ -54,10 +51,9 @@ class Scrubber:
 
     def __init__(self, patterns: Iterable[UserPattern] = (), *, text_cap: int = TEXT_CAP) -> None:
         self._patterns = [Pattern(pattern) for pattern in patterns]
-        self._finder = Finder((*(pattern.rule for pattern in self._patterns if pattern.rule), *RULES))
-        self._names = {rule.name for rule in self._finder.rules} | {
-            pattern.name for pattern in self._patterns
-        }
+        self._finder = Finder(RULES, also=[pattern.rule for pattern in self._patterns if pattern.rule])
+        self._names = {rule.name for rule in self._finder.rules}
+        self._names.update(pattern.name for pattern in self._patterns)
         self._text_cap = text_cap
 
     def text(self, text: str, cap: int | None = None) -> Scrubbed:

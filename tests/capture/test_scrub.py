@@ -58,6 +58,7 @@ def scrub_value(value: Any) -> Any:
         ("echo ", WORD, " | sudo -S true"),
         ("security add-generic-password -a me -s app -w ", WORD, ""),
         ("app --api-key ", "abcd1234", " --verbose"),
+        ("--password ", WORD, ""),
         ("Authorization: Bearer ", OPAQUE, ""),
         ("Authorization: Basic ", "dXNlcjpwYXNz", ""),
         ("-H 'authorization: token ", "abcdef123456", "'"),
@@ -239,6 +240,21 @@ def test_a_value_may_be_nested_deeper_than_any_stack() -> None:
     while isinstance(kept, list) or "a" in kept:
         kept = kept[0] if isinstance(kept, list) else kept["a"]
     assert (kept, findings) == ({"password": "[REDACTED:named-secret]"}, ("named-secret",))
+
+
+def test_pairs_in_pairs_are_walked_once() -> None:
+    value: Any = ["password", WORD]
+    for _ in range(2_000):
+        value = ["a", value]
+
+    assert default_scrubber().value(value)[1] == ("named-secret",)
+
+
+def test_a_very_long_key_leaves_no_end_behind() -> None:
+    key = "-----BEGIN PRIVATE " + "KEY-----\n" + "\n".join(textwrap.wrap(alnum(61) * 150, 64))
+
+    for short in range(0, 200, 13):
+        assert scrub(key[: len(key) - short] + "\n\nafter this") == "[REDACTED:pem-private-key]\n\nafter this"
 
 
 def test_what_is_not_json_is_refused_rather_than_kept_unseen() -> None:

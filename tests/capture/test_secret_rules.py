@@ -110,6 +110,7 @@ HIDDEN: dict[str, Callable[[str], str]] = {
     "base64 for addresses": lambda text: (
         base64.urlsafe_b64encode(f"config: {text}".encode("latin-1")).decode().rstrip("=")
     ),
+    "base64 of JSON": lambda text: encoded(json.dumps({"out": f"one\n{text}\ntwo"})),
     "base64 in lines": lambda text: "\n".join(
         textwrap.wrap(encoded(f"some text before it\n{text}\nmore"), 76)
     ),

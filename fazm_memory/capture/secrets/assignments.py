@@ -205,8 +205,11 @@ def _given(found: _Assignment) -> Span | None:
         return None
     if found.joint == SPACE:
         before = found.line_before().strip()
-        explained = not before or before.endswith((b",", b"[", b"|", b"("))
-        if explained and (value.isalpha() or value.isupper() or value.startswith(("<", "[", "{"))):
+        listed = not before or before.endswith((b",", b"[", b"|", b"("))
+        end = found.start + len(value)
+        after = found.data[end : end + 80].split(b"\n", 1)[0].strip()
+        explained = value.isupper() or (value.isalpha() and after and not after.startswith(b"-"))
+        if listed and explained:
             return None
     return found.start, found.start + len(value)
 

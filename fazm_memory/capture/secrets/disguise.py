@@ -71,15 +71,14 @@ def _character(code: int) -> bytes:
 
 
 # A line that is nothing but one run of opaque characters, after the marks that quoting, diffs and viewers put
-# before it.
+# before it; and such a line below a run that it could belong to.
+_RUN = r"(?:[A-Za-z0-9+/_.~-]{4,}={0,2}|[A-Za-z0-9+/]{1,3}={1,2})"
+_CLOSED = r"[\"',;\\)]{0,3}[ \t]*$"
 _RUN_ALONE = compiled(
-    r"(?m)\n([ \t]*(?:\d{1,6}(?:\xff|\t|:|\|)[ \t]?|[>+|#*][ \t]?)?[ \t]*[\"']?)"
-    r"([A-Za-z0-9+/_.~-]{4,}={0,2}|[A-Za-z0-9+/]{1,3}={1,2})[\"',;\\)]{0,3}[ \t]*$"
+    rf"(?m)\n([ \t]*(?:\d{{1,6}}(?:\xff|\t|:|\|)[ \t]?|[>+|#*][ \t]?)?[ \t]*[\"']?)({_RUN}){_CLOSED}"
 )
-# A cheap question first: is there any such line at all, below a run it could belong to?
-_WRAPPED = compiled(
-    r"(?m)[A-Za-z0-9+/_=.~-]{8}[ \t\"'+\\]*\n[ \t]*(?:\d{1,6}[\xff\t:|])?[ \t>+|#*\"']*"
-    r"[A-Za-z0-9+/_.~-]*={0,2}[\"',;\\)]{0,3}[ \t]*$"
+WRAPPED = (
+    r"(?m)[A-Za-z0-9+/_=.~-]{8}[ \t\"'+\\]*\n[ \t]*(?:\d{1,6}[\xff\t:|])?[ \t>+|#*\"']*" + _RUN + _CLOSED
 )
 _OPAQUE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=.~-")
 _BETWEEN = b" \t\"'+\\"
@@ -88,12 +87,8 @@ _FULL_LINE = 40
 
 
 def rejoined(view: View) -> View | None:
-    """The view with each long run joined to the run that alone fills the next line: a key wrapped at a
-    column.
-    """
+    """The view with each long run joined to the one that alone fills the next line: a wrapped key."""
     data = view.data
-    if b"\n" not in data or _WRAPPED.search(data) is None:
-        return None
     replacements: list[tuple[int, int, bytes]] = []
     last_end = -1
     filled = False
@@ -121,9 +116,7 @@ def _run_length(data: bytes, end: int, most: int) -> int:
 
 
 def _looks_opaque(run: bytes) -> bool:
-    """A line of one word is not the rest of a key; letters of both cases, or letters and digits, may well
-    be.
-    """
+    """A line of one word is not the rest of a key; both cases together, or letters and digits, may be."""
     kinds = (run != run.upper()) + (run != run.lower()) + any(48 <= byte <= 57 for byte in run)
     return kinds >= 2
 
@@ -131,16 +124,13 @@ def _looks_opaque(run: bytes) -> bool:
 # Base64 of ASCII is known by its bits: in each group of four, the first character encodes a byte below 128,
 # and so on. Digests, ids, paths and long names hardly ever have six such groups in a row, so next to nothing
 # is decoded in vain.
-_BASE64 = compiled(
-    r"(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][\w+/-]){6,}[\w+/-]*={0,2}"
-)
+BASE64 = r"(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][\w+/-]){6,}[\w+/-]*={0,2}"
+_BASE64 = compiled(BASE64)
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
 def unwrapped(data: bytes) -> Iterator[tuple[int, int, bytes]]:
     """Each stretch of base64 that decodes to text, with that text."""
-    if len(data) < 24:
-        return
     for found in _BASE64.finditer(data):
         start, end = found.span()
         yield start, end, _decoded(data[start:end])

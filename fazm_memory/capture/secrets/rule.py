@@ -18,6 +18,7 @@ Span = tuple[int, int]
 
 # A look-up goes this far from its keyword, so that text made of nothing but keywords still takes linear time.
 REACH = 4096
+_EDGE = 256
 _NEAR = 512
 
 _OPTIONS = re2.Options()
@@ -67,7 +68,10 @@ class Rule:
     def at(self, data: bytes, position: int, after: int) -> Span | None:
         """The secret whose keyword stands from this position to the one after it, if it is a secret."""
         found = self._around(data, position) if self.back else self._from(data, position, after)
-        return None if found is None else self.judge(data, found)
+        span = None if found is None else self.judge(data, found)
+        if span is None or found.end() <= position + REACH - _EDGE:
+            return span
+        return self.judge(data, self.pattern.match(data, found.start()))  # a long one: leave no end behind
 
     def _from(self, data: bytes, position: int, after: int) -> Any:
         if (
@@ -76,10 +80,7 @@ class Rule:
             or (self.needs and data.find(self.needs, after, after + _NEAR) < 0)
         ):
             return None
-        found = self.pattern.match(data, position, position + REACH)
-        if found is not None and found.end() == position + REACH:
-            return self.pattern.match(data, position)
-        return found
+        return self.pattern.match(data, position, position + REACH)
 
     def _around(self, data: bytes, position: int) -> Any:
         for found in self.pattern.finditer(data, max(0, position - self.back), position + REACH):
@@ -122,9 +123,7 @@ def token(
     miss: str = "your-key-here",
     solid: int = 0,
 ) -> Rule:
-    """A secret known by how it begins. The examples are only bodies: no complete key stands in these
-    files.
-    """
+    """A secret known by how it begins. No complete key stands in these files: the example is a body."""
     prefixes = (prefix,) if isinstance(prefix, str) else prefix
     starts = "|".join(re2.escape(each) for each in prefixes)
     return Rule(
@@ -139,11 +138,9 @@ def token(
 
 
 def named(name: str, provider: str, words: str | tuple[str, ...], value: str, example: str) -> Rule:
-    """A secret without a mark of its own: a value of the right shape, given to a key or token named after the
-    provider.
+    """A secret without a mark of its own: a value of the right shape, after the provider's name.
 
-    Without the word for a secret between name and value it is left alone: digests and ids stand beside
-    such names too.
+    There has to be a word for a secret between them: digests and ids stand beside such names too.
     """
     names = (words,) if isinstance(words, str) else words
     starts = "|".join(re2.escape(each) for each in names)
@@ -161,9 +158,7 @@ def named(name: str, provider: str, words: str | tuple[str, ...], value: str, ex
 
 
 def _with_a_digit(data: bytes, found: Any) -> Span | None:
-    """A long name in code has the alphabet of a key, but hardly ever a digit; a key without one is a rare
-    thing.
-    """
+    """A long name in a program has the alphabet of a key but hardly ever a digit; a key nearly always has."""
     start, end = found.span(1)
     return (start, end) if has_digit(data[start:end]) else None
 

@@ -1,6 +1,4 @@
-"""A walk through a JSON value, however deep: every text in it is scrubbed with what its surroundings say
-about it.
-"""
+"""A walk through a JSON value, however deep: each text is scrubbed with what its surroundings say of it."""
 
 from __future__ import annotations
 
@@ -20,9 +18,8 @@ def marker(name: str) -> str:
 
 
 def texts_in(value: Any) -> set[str]:
-    """Every text in a JSON value, keys too. A list instead of recursion: what a tool sends may be nested
-    without end.
-    """
+    """Every text in a JSON value, keys too."""
+    # A list instead of recursion, here and below: what a tool sends may be nested deeper than any stack.
     texts: set[str] = set()
     work: list[Iterable[Any]] = [[value]]
     while work:
@@ -65,10 +62,7 @@ class Walk:
         return whole[0]
 
     def _object(self, source: dict[str, Any], inherited: Kind) -> dict[str, Any]:
-        copy: dict[str, Any] = {}
-        for name, value in source.items():
-            key = self._changed.get(name, name)
-            copy[_fresh(key, copy) if key in copy else key] = self._text(value)
+        copy = self._renewed(source) if self._changed else dict(source)
         kinds = kinds_in(copy, inherited)
         for key, value in copy.items():
             if key in kinds:
@@ -77,13 +71,20 @@ class Walk:
                 self._place(copy, key, Kind.NONE, Kind.NONE)
         return copy
 
+    def _renewed(self, source: dict[str, Any]) -> dict[str, Any]:
+        copy: dict[str, Any] = {}
+        for name, value in source.items():
+            key = self._changed.get(name, name)
+            copy[_fresh(key, copy) if key in copy else key] = self._text(value)
+        return copy
+
     def _array(self, source: list[Any] | tuple[Any, ...], kind: Kind) -> list[Any]:
         together = len(source) > 1 and all(isinstance(value, str) for value in source)
         row = self._row(list(source), self._found) if together else None
         copy = row or [self._text(value) for value in source]
         for index in range(len(copy)):
             self._place(copy, index, kind, kind)
-        if kind is Kind.NONE and len(copy) == 2 and isinstance(copy[0], str):
+        if kind is Kind.NONE and together and len(copy) == 2:
             self._place(copy, 1, kind_of(copy[0]), Kind.NONE)  # ["Cookie", "sid=…"]
         return copy
 
@@ -112,11 +113,11 @@ class Walk:
 
 
 def _fresh(key: str, taken: dict[str, Any]) -> str:
-    """Two keys that held secrets must not become one."""
-    fresh, count = key, 1
+    """Two keys that held secrets must not become one: the later one is numbered by its place."""
+    fresh, place = key, len(taken)
     while fresh in taken:
-        count += 1
-        fresh = f"{key} ({count})"
+        place += 1
+        fresh = f"{key} ({place})"
     return fresh
 
 

@@ -29,11 +29,11 @@ from fazm_memory.model.conventions import propose_all
 from fazm_memory.model.organized import organized, organized_json
 from fazm_memory.model.state import SessionState
 from fazm_memory.model.state import to_json as state_json
-from fazm_memory.recall import choices
+from fazm_memory.recall import choices, exports
 from fazm_memory.recall.briefing import Briefing, briefing
 from fazm_memory.recall.context_file import Context, render
-from fazm_memory.recall.context_file import write as write_context
 from fazm_memory.recall.digest import digest
+from fazm_memory.recall.news import render_news
 
 if TYPE_CHECKING:
     from fazm_memory.capture.recorder import Recorded, Recorder
@@ -227,11 +227,26 @@ class Memory:
         return choices.choose(self.store, item, choice)
 
     def export_contexts(self, workspaces: Sequence[str] = ()) -> list[Path]:
-        """Write the global context file and those of these folders."""
+        """Write what hooks hand out: the context of the machine, of these and the latest folders, and the
+        news of the latest sessions. Nothing else stays; the paths of the contexts."""
         if not self.recording()["recording"]:
             return []
-        wanted: list[str | None] = [None, *workspaces]
-        return [write_context(self.config.home, folder, self.context(folder)) for folder in wanted]
+        rows = self.store.sessions.listing(limit=4 * exports.SESSIONS)
+        latest = list(dict.fromkeys(row.workspace for row in rows if row.workspace))[: exports.FOLDERS]
+        wanted: list[str | None] = list(dict.fromkeys([None, *workspaces, *latest]))
+        home = self.config.home
+        made = [exports.write(home, folder, self.context(folder)) for folder in wanted]
+        news = [exports.write_news(home, *told) for told in self._news(rows[: exports.SESSIONS])]
+        exports.keep_only(home, [*made, *news])
+        return made
+
+    def _news(self, rows: Sequence[SessionRow]) -> Iterator[tuple[str, str]]:
+        """What each session would be told on being taken up again, by its agent's own name for it."""
+        with self.store.db.reading():
+            for row in rows:
+                text = render_news(self.store, row, now=self.now())
+                if row.agent_session_id and text:
+                    yield row.agent_session_id, text
 
     # -- recording or not --------------------------------------------------------------------------------
 
@@ -294,6 +309,8 @@ class Memory:
             return told
         reason = "asked for by the user"
         told["events"] = forget_events(self.store, chosen, reason=reason, at=self.now(), source=source)
+        if (self.config.home / exports.FOLDER).exists() and not self.export_contexts():
+            exports.keep_only(self.config.home, ())  # while paused nothing is exported, nor left standing
         return told
 
     # -- status ------------------------------------------------------------------------------------------

@@ -17,7 +17,8 @@ from hashlib import sha256
 MOST_CHARACTERS = 10_000  # clients cut beyond this, or hand the model a file instead
 GIVEN = "given"
 WAITING = "waiting"
-FRESH = ("startup", "clear", "compact")  # a resumed or forked session has its context in its past
+FRESH = ("startup", "clear", "compact")
+AGAIN = ("resume", "fork")  # its context is in its past: it is told only what changed since
 PROMPTS = ("UserPromptSubmit", "BeforeAgent")
 
 
@@ -61,6 +62,8 @@ def answer(home: str, name: str, told: dict[str, object]) -> str:
         fresh = told.get("source") in FRESH
         waits = fresh and made_in_advance(session)
         _write(mark, WAITING if waits else GIVEN)
+        if told.get("source") in AGAIN:
+            return _rendered(os.path.join(home, "context", f"resume-{_digest(session)}.md"))
         return context(home, str(told.get("cwd") or "")) if fresh and not waits else ""
     if name in PROMPTS and _read(mark) == WAITING:
         _write(mark, GIVEN)

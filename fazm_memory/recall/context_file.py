@@ -1,4 +1,4 @@
-"""The context: what a new session is given, within a hard budget, and the files it is kept in.
+"""The context: what a new session is given, within a hard budget.
 
 The most useful whole facts that fit, grouped by session, DONE apart from OPEN; what was left out is said in
 one line with how to get it. The same log at the same moment renders the same bytes.
@@ -6,16 +6,12 @@ one line with how to get it. The same log at the same moment renders the same by
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from fazm_memory.errors import InvalidInput
 from fazm_memory.model.clock import iso, moment
-from fazm_memory.private import private_folder, write_private
 from fazm_memory.recall.digest import Digest, Task
 from fazm_memory.recall.fence import fenced, nonce, quote
 from fazm_memory.recall.items import Item
@@ -23,7 +19,6 @@ from fazm_memory.recall.resume_command import resume_command
 
 MOST_CHARACTERS = 9_800  # clients cut at 10,000
 CHARACTERS_A_TOKEN = 4
-FOLDER = "context"
 REQUEST = 240
 
 HEAD = (
@@ -197,22 +192,3 @@ def _item_json(item: Item, included: bool, choice: str | None, excluded: bool) -
         "score": round(item.score, 3),
         "why": why or ("it fits the budget" if included else "more useful facts filled the budget"),
     }
-
-
-def file_name(workspace: str | None) -> str:
-    """The name of a workspace's context file: one that no path can escape from."""
-    if workspace is None:
-        return "context"
-    return hashlib.sha256(workspace.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-
-
-def write(home: Path, workspace: str | None, context: Context) -> Path:
-    """Keep the context in its two files, each replaced at once; the path of the text."""
-    folder = private_folder(home / FOLDER)
-    name = file_name(workspace)
-    write_private(
-        folder / f"{name}.json", json.dumps(context.data, ensure_ascii=False, indent=1).encode(), sync=False
-    )
-    path = folder / f"{name}.md"
-    write_private(path, context.text.encode("utf-8", "replace"), sync=False)
-    return path

@@ -12,7 +12,7 @@ import pytest
 
 from fazm_memory.capture import hook_script
 from fazm_memory.capture.spool import Spool
-from fazm_memory.recall.context_file import file_name
+from fazm_memory.recall.exports import file_name
 
 
 class Desk:

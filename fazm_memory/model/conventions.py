@@ -90,7 +90,7 @@ def _conventions(folder: str, examples: Sequence[Example], fits: Sequence[Fit]) 
     found = []
     for fit in fits:
         subjects = [example.subject for example in fit.explained]
-        guard = naming_guard.learn_guard(fit.program, subjects)
+        guard = naming_guard.learn_guard(fit.program, subjects, [e.result for e in fit.explained])
         claimed = [
             example
             for example in examples

@@ -12,7 +12,7 @@ from typing import Any
 
 from fazm_memory.model.naming_gaps import gap_complaint, gap_rule, gaps, left_out
 from fazm_memory.model.naming_parts import Subject
-from fazm_memory.model.naming_program import Part, Program, Segment, segments, source, value
+from fazm_memory.model.naming_program import Const, Part, Program, Segment, segments, source, value
 from fazm_memory.model.naming_traits import trait_text, traits
 
 _FAMILIES = tuple(
@@ -42,7 +42,10 @@ class Guard:
     dropped: tuple[str, ...] | None = None  # the words left out of every name, when they were always the same
     apart: bool = False  # no part of a name was used twice
     widths: tuple[tuple[int, int], ...] = ()  # segments that copied numbers of one width only
+    runs: tuple[tuple[int, int], ...] = ()  # segments that rewrote texts with a number of one width only
     solid: tuple[int, ...] = ()  # segments that rewrote single words only
+    late: tuple[int, ...] = ()  # components of written-out dates that never had a zero in front
+    spaceless: bool = False  # names had spaces before and never after
     first: str = ""  # a word every example began with
     needs: str = ""  # the trait that sets these files apart from those of a sibling convention
     skips: tuple[str, ...] = ()  # traits of the files the session left alone
@@ -68,7 +71,7 @@ def _tuples(row: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(_tuples(item) if isinstance(item, list) else item for item in row)
 
 
-def learn_guard(program: Program, subjects: Sequence[Subject]) -> Guard:
+def learn_guard(program: Program, subjects: Sequence[Subject], results: Sequence[str]) -> Guard:
     """What the files of these examples have in common, as the program sees them."""
     exts = sorted({subject.extension.lower() for subject in subjects})
     families = {next((i for i, row in enumerate(_FAMILIES) if ext in row), ext) for ext in exts}
@@ -88,7 +91,10 @@ def learn_guard(program: Program, subjects: Sequence[Subject]) -> Guard:
         apart=apart,
         dropped=dropped.pop() if len(dropped) == 1 else None,
         widths=_widths(used, subjects),
+        runs=_runs(used, subjects),
         solid=_solid(used, subjects),
+        late=_late(used, subjects),
+        spaceless=any(" " in one.name.text for one in subjects) and not any(" " in one for one in results),
         # Three files may begin alike by chance; four hardly do.
         first=starts[0] if starts and len(subjects) >= 4 else "",
         plain=all(subject.name.text.isascii() for subject in subjects),
@@ -96,7 +102,7 @@ def learn_guard(program: Program, subjects: Sequence[Subject]) -> Guard:
 
 
 def _widths(used: Sequence[Segment], subjects: Sequence[Subject]) -> tuple[tuple[int, int], ...]:
-    """The copied numbers that all had the same width; none when another one shows that widths are left alone."""
+    """Copied numbers that all had the same width; none when another one shows that widths are left alone."""
     found = []
     for index, part in enumerate(used):
         if isinstance(part, Part) and part.what != "date" and part.how.keeps:
@@ -108,6 +114,31 @@ def _widths(used: Sequence[Segment], subjects: Sequence[Subject]) -> tuple[tuple
             if len(texts[0]) > 1:
                 found.append((index, len(texts[0])))
     return tuple(found)
+
+
+def _runs(used: Sequence[Segment], subjects: Sequence[Subject]) -> tuple[tuple[int, int], ...]:
+    found = []
+    for index, part in enumerate(used):
+        # Who only swaps a separator copies the number; who rejoins the words may well have padded it.
+        if isinstance(part, Part) and part.what != "date" and len(part.how.split) > 1 and not part.how.cut:
+            widths = [[len(run) for run in re.findall(r"\d+", source(part, s) or "")] for s in subjects]
+            if len(widths[0]) == 1 and widths[0][0] > 1 and all(row == widths[0] for row in widths):
+                found.append((index, widths[0][0]))
+    return tuple(found)
+
+
+def _late(used: Sequence[Segment], subjects: Sequence[Subject]) -> tuple[int, ...]:
+    """The days and hours of a date written with words and spaces that never had a zero in front."""
+    dates = [(i, part) for i, part in enumerate(used) if isinstance(part, Part) and part.what == "date"]
+    if not any(part.b in ("%B", "%b", "%h", "%A", "%a") for _, part in dates):
+        return ()
+    spaced = [
+        i
+        for i, const in enumerate(used)
+        if isinstance(const, Const) and const.text.startswith((" ", ", ", ". "))
+    ]
+    days = [(i, part) for i, part in dates if part.b in ("%d", "%I") and i + 1 in spaced]
+    return tuple(i for i, part in days if not any((value(part, s) or "").startswith("0") for s in subjects))
 
 
 def _single(part: Segment) -> bool:
@@ -127,9 +158,17 @@ def _solid(used: Sequence[Segment], subjects: Sequence[Subject]) -> tuple[int, .
 
 
 def untold(guard: Guard, reading: Sequence[Segment], subject: Subject) -> bool:
-    """Would this reading rewrite several words where every example had one?"""
-    parts = [reading[index] for index in guard.solid if index < len(reading)]
-    return any(_single(part) and _several(part, subject) for part in parts)
+    """Would this reading rewrite what no example had: several words for one, a number with fewer digits?"""
+    solid = [reading[index] for index in guard.solid if index < len(reading)]
+    if any(_single(part) and _several(part, subject) for part in solid):
+        return True
+    for index, width in guard.runs:
+        part = reading[index] if index < len(reading) else None
+        if isinstance(part, Part) and part.what != "date":
+            run = re.search(r"\d+", source(part, subject) or "")
+            if run is not None and len(run.group()) < width:
+                return True
+    return False
 
 
 def refusal(guard: Guard, program: Program, subject: Subject) -> str | None:

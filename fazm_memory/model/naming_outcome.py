@@ -97,6 +97,8 @@ def _readings(program: Program, guard: Guard, subject: Subject) -> list[tuple[li
         rows += [[*first[:index], other, *first[index + 1 :]] for other in choice.others]
     for index, width in guard.widths:
         rows.append([*first[:index], _padded(first[index], width), *first[index + 1 :]])
+    for index in guard.late:
+        rows.append([*first[:index], _bare(first[index]), *first[index + 1 :]])
     if guard.plain and not subject.name.text.isascii():
         rows.append([_without_accents(segment) for segment in first])
     cut = len(program.folder)
@@ -109,6 +111,11 @@ def _without_accents(segment: Segment) -> Segment:
     if not isinstance(segment, Part) or segment.what == "date" or segment.how.fold or not segment.how.split:
         return segment
     return replace(segment, how=segment.how._replace(fold="ascii"))
+
+
+def _bare(segment: Segment) -> Segment:
+    """The same without a zero: in `14 March` nobody can see whether the fourth would be `04`."""
+    return replace(segment, b=segment.b.replace("%", "%-")) if isinstance(segment, Part) else segment
 
 
 def _padded(segment: Segment, width: int) -> Segment:
@@ -135,7 +142,8 @@ def apply(program: Program, guard: Guard, subject: Subject, around: Surroundings
             continue
         path = _path(program, reading, subject, around)
         if path is not None:
-            (doubtful if naming_guard.untold(guard, whole, subject) else paths).append(path)
+            unheard = naming_guard.untold(guard, whole, subject) or (guard.spaceless and " " in path)
+            (doubtful if unheard else paths).append(path)
     paths = list(dict.fromkeys(paths))
     if not paths:
         return _nothing_known(program, subject, unlike, doubtful)
@@ -149,7 +157,7 @@ def apply(program: Program, guard: Guard, subject: Subject, around: Surroundings
 
 def _nothing_known(program: Program, subject: Subject, unlike: str | None, doubtful: list[str]) -> Outcome:
     if doubtful:
-        because = "no example shows what becomes of several words in this place"
+        because = "no example shows what becomes of such a name"
         return Outcome(None, because, tuple(dict.fromkeys(doubtful))[:4])
     timed = any(isinstance(part, Part) and part.where == "modified" for part in segments(program))
     if timed and subject.modified is None:

@@ -73,6 +73,36 @@ def test_a_shorter_number_than_any_seen_may_want_zeros() -> None:
     assert answer.alternatives == ("x-7.txt", "x-007.txt")
 
 
+def test_a_shorter_number_inside_rewritten_words_is_not_guessed_at_either() -> None:
+    learned = conventions(
+        ("Page12Left.tif", "page-12-left.tif"),
+        ("Page44Right.tif", "page-44-right.tif"),
+        ("Page61Left.tif", "page-61-left.tif"),
+    )
+    assert propose(learned, "Page70Right.tif").becomes == "page-70-right.tif"
+    assert propose(learned, "Page7Right.tif").becomes is None
+
+
+def test_a_written_out_day_below_ten_may_or_may_not_have_a_zero() -> None:
+    learned = conventions(
+        ("20261114.txt", "14 November 2026.txt"),
+        ("20260323.txt", "23 March 2026.txt"),
+        ("20250718.txt", "18 July 2025.txt"),
+    )
+    assert propose(learned, "20240530.txt").becomes == "30 May 2024.txt"
+    assert propose(learned, "20240503.txt").alternatives == ("03 May 2024.txt", "3 May 2024.txt")
+
+
+def test_a_space_is_not_let_into_names_that_lost_theirs() -> None:
+    learned = conventions(
+        ("Notes retro 2026-01-05.md", "2026-01-05_retro.md"),
+        ("Notes launch 2026-02-07.md", "2026-02-07_launch.md"),
+        ("Notes budget 2026-03-09.md", "2026-03-09_budget.md"),
+    )
+    assert propose(learned, "Notes hiring 2026-04-01.md").becomes == "2026-04-01_hiring.md"
+    assert propose(learned, "Notes hiring plan 2026-04-01.md").becomes is None
+
+
 def test_accents_that_no_example_had_are_not_guessed_at() -> None:
     learned = conventions(
         ("New York.txt", "new-york.txt"), ("Hong Kong.txt", "hong-kong.txt"), ("San Jose.txt", "san-jose.txt")

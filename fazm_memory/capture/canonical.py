@@ -37,38 +37,51 @@ _INVISIBLE = frozenset(
 )
 # Marks that Unicode counts among the format characters although they are drawn.
 _DRAWN = frozenset([*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2])
-_LINE_ENDS = {0x0D: "\n", 0x85: "\n", 0x2028: "\n", 0x2029: "\n"}
+_LINE_ENDS = frozenset([0x0D, 0x85, 0x2028, 0x2029])
 _TABLE_LIMIT = 16_384
 
 
-class _Visible(dict[int, str | None]):
-    """A translation table that learns each character the first time it is met, up to a limit."""
+class _Table(dict[int, str]):
+    """A translation table that asks about each character the first time it is met, up to a limit."""
 
-    def __missing__(self, code: int) -> str | None:
-        answer = self.decide(code)
+    def __init__(self, decide: Callable[[str], str]) -> None:
+        self._decide = decide
+
+    def __missing__(self, code: int) -> str:
+        answer = self._decide(chr(code))
         if len(self) < _TABLE_LIMIT:
             self[code] = answer
         return answer
 
-    def decide(self, code: int) -> str | None:
-        if code in _LINE_ENDS:
-            return _LINE_ENDS[code]
-        character = chr(code)
-        if character in "\n\t" or code in _DRAWN or character in (_ZWNJ, _ZWJ, _TEXT_STYLE, _EMOJI_STYLE):
-            return character
-        if code in _INVISIBLE or code & 0xFFFE == 0xFFFE:
-            return None
-        # Cc controls, Cf bidi marks, zero-width and tag characters, Co private use.
-        return None if unicodedata.category(character) in ("Cc", "Cf", "Co") else character
+
+def _visible(character: str) -> str:
+    """The character as it is stored: itself, an end of line, or nothing."""
+    code = ord(character)
+    if code in _LINE_ENDS:
+        return "\n"
+    if code in _DRAWN or character in ("\n", "\t", _ZWNJ, _ZWJ, _TEXT_STYLE, _EMOJI_STYLE):
+        return character
+    if code in _INVISIBLE or code & 0xFFFE == 0xFFFE:
+        return ""
+    # Cc controls, Cf bidi marks, zero-width and tag characters, Co private use.
+    return "" if unicodedata.category(character) in ("Cc", "Cf", "Co") else character
 
 
-_VISIBLE = _Visible()
+def _flat(character: str) -> str:
+    """The character as the rules see it: its ASCII form, or ÿ for a letter they know nothing of."""
+    if character.isascii():
+        return character
+    if character in (_ZWNJ, _ZWJ) or unicodedata.category(character) == "Mn":
+        return ""
+    return "".join(part for part in unicodedata.normalize("NFKD", character) if part.isascii()) or "ÿ"
+
+
+_VISIBLE = _Table(_visible)
+_FLAT = _Table(_flat)
 
 
 def canonical(text: str) -> str:
-    """The text as it is stored: no escapes, no controls, nothing invisible; otherwise as typed, never
-    normalised.
-    """
+    """The text as it is stored: without escapes, controls and invisible characters, otherwise as typed."""
     if is_plain(text):
         return text
     if not text.isascii():
@@ -200,43 +213,18 @@ def _edits(replacements: Iterable[tuple[int, int, bytes]]) -> Iterator[Edit]:
         drift += len(new) - (end - start)
 
 
-class _Flat(dict[int, str]):
-    """Each character as the rules see it: its ASCII compatibility form, or ÿ for a letter they know
-    nothing of.
-    """
-
-    def __missing__(self, code: int) -> str:
-        answer = self.decide(chr(code))
-        if len(self) < _TABLE_LIMIT:
-            self[code] = answer
-        return answer
-
-    @staticmethod
-    def decide(character: str) -> str:
-        if character.isascii():
-            return character
-        if character in (_ZWNJ, _ZWJ) or unicodedata.category(character) == "Mn":
-            return ""
-        flat = unicodedata.normalize("NFKD", character)
-        ascii_part = "".join(part for part in flat if part.isascii())
-        return ascii_part or "\xff"
-
-
-_FLAT = _Flat()
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _FEW = 128
 
 
 def matching(text: str) -> View:
-    """The view of a canonical text in which secrets are looked for: full-width, ligature and accented
-    forms are flat.
-    """
+    """The view of a canonical text in which secrets are looked for: all forms of a letter are one."""
     if text.isascii():
         return View(text.encode("ascii"))
     different = [character for character in set(text) if not character.isascii()]
     flat = text
     if len(different) <= _FEW:
-        for character in different:
+        for character in sorted(different, key=lambda character: character != "ÿ"):  # not to be mistaken
             flat = flat.replace(character, _FLAT[ord(character)])
     else:
         flat = text.translate(_FLAT)

@@ -177,6 +177,11 @@ def _with_whole_markers(finding: Finding, markers: list[tuple[int, int]]) -> Fin
     return Finding(start, end, finding.rank, finding.name)
 
 
+def shortened(text: str, limit: int) -> str:
+    """Scrubbed text within a smaller limit: its head and tail, no marker cut in two."""
+    return text if len(text) <= limit else _shortened(text, limit)[0]
+
+
 def _shortened(text: str, limit: int) -> tuple[str, int]:
     """The head and a smaller tail, with what was left out said between them, and no marker cut in two."""
     if limit < _SMALLEST_SPLIT:

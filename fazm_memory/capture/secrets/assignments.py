@@ -21,33 +21,14 @@ from fazm_memory.capture.secrets.naming import (
 from fazm_memory.capture.secrets.rule import Rule, Span, alnum
 
 _KEYWORDS = (
-    *("passw", "passphrase", "passcode", "pwd", "kennwort", "contrasena", "psk", "mnemonic"),
-    *(
-        "_pass",
-        "-pass",
-        ".pass",
-        "pass:",
-        "pass=",
-        '"pass"',
-        "'pass'",
-        "_pw",
-        "-pw",
-        "pw:",
-        "pw=",
-        "storepass",
-        "keypass",
+    *sorted(
+        words(
+            """passw passphrase passcode pwd kennwort contrasena psk mnemonic storepass keypass
+            _pass -pass .pass pass: pass= "pass" 'pass' _pw -pw pw: pw= secret token _jwt credential
+            apikey secretkey privatekey accesskey authkey accountkey signingkey encryptionkey"""
+        )
     ),
-    *("secret", "token", "_jwt", "credential", "seed phrase", "recovery phrase"),
-    *(
-        "apikey",
-        "secretkey",
-        "privatekey",
-        "accesskey",
-        "authkey",
-        "accountkey",
-        "signingkey",
-        "encryptionkey",
-    ),
+    *("seed phrase", "recovery phrase"),
     *(f"{qualifier}{joint}key" for qualifier in sorted(KEY_QUALIFIERS) for joint in "_- ."),
 )
 
@@ -73,8 +54,9 @@ SIGN, PAIR, COMMA, TAG, SAID, SPACE, DOUBLE, SINGLE, TICK, BARE = range(1, 11)
 _NAME = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 _LONGEST_NAME = 64
 _LONGEST_PHRASE = 256
+_NEAR = 256
 _BEFORE_A_FLAG = (b"", b" ", b"\t", b"\n", b'"', b"'", b"(", b"[")
-_SETTERS = words("env setenv setx arg -x -gx -ux")
+_SETTERS = ("env", "setenv", "setx", " -x", " -gx", " -ux")
 
 
 @dataclass(frozen=True)
@@ -94,22 +76,20 @@ class _Assignment:
         return self.data[self.start : self.end if end is None else end].decode("latin-1")
 
     def line_before(self) -> bytes:
-        return self.data[self.data.rfind(b"\n", 0, self.name_start) + 1 : self.name_start]
+        """What stands before the name on its line, but no more of it than matters: a line may be endless."""
+        return self.data[max(0, self.name_start - _NEAR) : self.name_start].rsplit(b"\n", 1)[-1]
 
     def is_flag(self) -> bool:
         before = self.data[max(0, self.name_start - 1) : self.name_start]
         return self.name.startswith("-") and before in _BEFORE_A_FLAG and self.joint in (0, SIGN, SPACE)
 
     def is_exported(self) -> bool:
-        """`NAME=value`, `ENV NAME value`, `set -x NAME value`: what follows is the value, whatever it
-        looks like.
-        """
-        if not self.name.isupper():
+        """`NAME=value`, `ENV NAME value`, `set -x NAME value`: what follows is the value, come what may."""
+        if not self.name.isupper() or self.joint not in (SIGN, SPACE):
             return False
-        setter = self.line_before().split()[-1:]
-        return self.sign == b"=" or (
-            self.joint == SPACE and bool(setter) and setter[0].decode("latin-1").lower() in _SETTERS
-        )
+        if self.joint == SIGN:
+            return self.sign == b"="
+        return self.line_before().decode("latin-1").lower().rstrip().endswith(_SETTERS)
 
 
 def _judge(data: bytes, found: Any) -> Span | None:

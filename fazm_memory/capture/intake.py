@@ -57,6 +57,7 @@ class Intake:
         self.cursors = Cursors(recorder.store.db)
         self.reader_of: dict[Path, Reader] = {}
         self.records: dict[Path, RecordFile] = {}
+        self.strangers: set[Path] = set()  # files beside the records that are none
         self.owned: set[str] = set()
 
     # -- what there is -----------------------------------------------------------------------------------
@@ -73,9 +74,10 @@ class Intake:
 
     def look(self, paths: Iterable[Path]) -> list[RecordFile]:
         """The record files at these paths as they are now. Only a path never met before costs a search."""
-        wanted = set(paths)
-        if not wanted <= self.records.keys():
+        wanted = {_database_of(path) for path in paths}
+        if new := wanted - self.records.keys() - self.strangers:
             self.find()
+            self.strangers |= new - self.records.keys()
         return [record for path in wanted & self.records.keys() if (record := self._again(path)) is not None]
 
     def _again(self, path: Path) -> RecordFile | None:
@@ -242,6 +244,11 @@ class Intake:
                 )
 
         return save
+
+
+def _database_of(path: Path) -> Path:
+    """The database whose log this is; any other path as it is."""
+    return path.with_name(path.name.removesuffix("-wal"))
 
 
 def _name(unread: Unread) -> Name:

@@ -19,6 +19,7 @@ from fazm_memory.errors import FazmMemoryError
 # name: (module under cli.commands, one line of help). The module has `<name>_arguments` and `<name>`.
 COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("status", "recording or not and why, last event per source, sessions, size"),
+    "run": ("run", "the companion: takes in what agents leave and keeps the context current"),
     "record": ("record", "take JSON lines on stdin from any agent; answers a line per line"),
     "import": ("importing", "backfill from the agents' own records; repeating it adds nothing"),
     "sessions": ("reading", "the sessions, latest first"),

@@ -1,0 +1,74 @@
+"""`fazm-memory run`: the companion, in this terminal until it is stopped, or once."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from fazm_memory.cli.main import memory_of
+from fazm_memory.cli.output import emit_json, plural, say, size, talk
+
+if TYPE_CHECKING:
+    from fazm_memory.companion import Companion
+    from fazm_memory.joined import AgentHere
+
+NOTHING_HERE = """\
+No agent was found on this machine: neither Fazm, Claude Code, Codex, Gemini CLI nor opencode was used here.
+What you can do next:
+  start one of them once, and this takes in what it does, or
+  fazm-memory record      to tell it of another agent's work, line by line
+  fazm-memory doctor      to see that everything else works here"""
+
+
+def run_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--once", action="store_true", help="take in what is new, export, and end")
+
+
+def run_command(chosen: argparse.Namespace) -> int:
+    from fazm_memory.companion import Companion
+    from fazm_memory.joined import survey
+
+    memory = memory_of(chosen)
+    companion = Companion(memory, say=talk)
+    companion.after_change(memory.export_contexts)
+    if chosen.once:
+        return _once(companion, chosen)
+    _stop_on_signals(companion)
+    companion.run(started=lambda: _greet(companion, [one for one in survey(memory) if one.here]))
+    say(f"stopped; {plural(companion.tally.events, 'event')} recorded")
+    return 0
+
+
+def _once(companion: Companion, chosen: argparse.Namespace) -> int:
+    tally = companion.once()
+    if chosen.json:
+        emit_json(tally.to_json())
+    else:
+        say(f"{plural(tally.events, 'new event')} in {plural(len(tally.sessions), 'session')}")
+    return 0
+
+
+def _greet(companion: Companion, here: list[AgentHere]) -> None:
+    """Say what will happen, in plain words."""
+    if not here:
+        say(NOTHING_HERE)
+    for one in here:
+        joined = "" if one.hooks else f", not connected (`fazm-memory connect {one.agent}`)"
+        say(f"{one.agent}: {plural(one.files, 'file')} of records, {size(one.bytes)}{joined}")
+        if one.trouble:
+            talk(f"{one.agent}: {one.trouble}")
+    if not companion.memory.recording()["recording"]:
+        say("Recording is paused: nothing is taken in until `fazm-memory recording resume`.")
+    say(f"Recording to {companion.home}. Ctrl-C ends it; what was recorded is kept.")
+    sys.stdout.flush()
+
+
+def _stop_on_signals(companion: Companion) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
+        companion.stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, stop)

@@ -1,0 +1,287 @@
+"""The companion without a face: takes in the past, follows the present, drains the spool, until stopped.
+
+One process, one loop, one thread that writes. It sleeps until the file system or a timer wakes it. Whatever
+it was doing when it is killed it does again after, and nothing is recorded twice: the log and the cursors say
+where it stood.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from fazm_memory.backfill import intake_of, places_of
+from fazm_memory.capture import hook_script
+from fazm_memory.capture.agents.connect import connected
+from fazm_memory.capture.agents.reader import RecordFile
+from fazm_memory.capture.drain import Drain, due
+from fazm_memory.capture.follow import RECORDS, Folder, Follow, record_folders
+from fazm_memory.capture.hook_events import HookEvent
+from fazm_memory.capture.intake import WAVE
+from fazm_memory.capture.spool import PART, Spool
+from fazm_memory.capture.tally import Tally
+from fazm_memory.errors import ConfigError, StoreBusy, StoreFull, StoreReadOnly
+from fazm_memory.memory import Memory
+from fazm_memory.model.clock import moment
+from fazm_memory.private import private_file, private_folder
+
+LOCK = "companion.lock"
+POLL = 20.0  # seconds between two looks at everything
+GATHER = 0.1  # after a notice: what was written together is taken in together
+QUIET = 1.0  # after a change, before others are told of it
+LATEST = 10.0  # and at the latest, however much goes on
+AFTER_TROUBLE = 30.0
+KEEP_MARKS = 7 * 86400.0
+RECENT = 20
+SECOND = 1_000_000
+EVERYTHING = 1 << 62
+
+Told = Callable[[Sequence[str]], object]
+
+
+class Companion:
+    """`say` gets what a person should hear, such as trouble with a file; each thing once."""
+
+    def __init__(self, memory: Memory, *, say: Callable[[str], None] = lambda text: None) -> None:
+        self.memory = memory
+        self.home = memory.config.home
+        self.places = places_of(memory.config)
+        self.spool = Spool(self.home)
+        self.intake = intake_of(memory)
+        self.drain = Drain(self.spool, memory.store, self.places)
+        self.tally = Tally()
+        self._say = say
+        self._said: set[str] = set()
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._after: list[Told] = []
+        self._before: list[Told] = []
+        self._untold: set[str] = set()  # sessions of which something is new
+        self._untold_since = self._changed_at = 0.0
+        self._day = self._today()
+
+    def after_change(self, callback: Told) -> None:
+        """Called with the folders of the sessions of which something new is recorded, once it has settled."""
+        self._after.append(callback)
+
+    def before_change(self, callback: Told) -> None:
+        """Called at once with files that an agent is about to change: the moment to keep them."""
+        self._before.append(callback)
+
+    # -- once --------------------------------------------------------------------------------------------
+
+    def once(self) -> Tally:
+        """Take in all there is, from the spool and from every record, and tell whoever follows us."""
+        self._prepare()
+        if self._recording():
+            self._attend([], last=True)
+            for tally in self.intake.backlog(self.intake.unread(self.intake.find())):
+                self._count(tally)
+            self._tell()
+        return self.tally
+
+    # -- for good ----------------------------------------------------------------------------------------
+
+    def run(self, started: Callable[[], None] = lambda: None) -> None:
+        """Work until `stop`; raises StoreBusy when another is at work here, else calls `started`."""
+        with only_one(self.home):
+            started()
+            self._prepare()
+            folders = [*record_folders(self.places), Folder(self.spool.folder, recursive=False)]
+            follow = Follow(folders, self._wake.set, wanted=self._wanted)
+            follow.start()
+            try:
+                self._work(follow)
+                self._tell()
+            finally:
+                follow.stop()
+
+    def stop(self) -> None:
+        """Ask it to end, from a signal or another thread: it finishes what it has begun."""
+        self._stop.set()
+        self._wake.set()
+
+    def _work(self, follow: Follow) -> None:
+        backlog: Iterator[Tally] = iter(())
+        polled = -POLL
+        while not self._stop.is_set():
+            self._wake.clear()
+            wait = POLL
+            try:
+                if time.monotonic() - polled >= POLL:
+                    polled = time.monotonic()
+                    self._look_after(follow)
+                    backlog = self._everything()
+                if self._recording():
+                    changed = follow.take()
+                    waits, done = self._attend(self.intake.look(filter(_is_record, changed.paths)))
+                    if changed.all or not done:
+                        backlog = self._everything()
+                    step = next(backlog, None)
+                    wait = 0.0 if step is not None else min(waits, polled + POLL - time.monotonic())
+                    self._count(step or Tally())
+                wait = min(wait, self._tell_when_quiet())
+            except (StoreBusy, StoreFull, StoreReadOnly) as trouble:
+                # What was not taken in stays where it is; the next try looks at everything again.
+                self._once_only(f"{trouble.title}: {trouble.message}")
+                wait, polled = AFTER_TROUBLE, -POLL
+            if wait > 0 and self._wake.wait(wait):
+                self._stop.wait(GATHER)
+
+    def _everything(self) -> Iterator[Tally]:
+        if not self._recording():
+            return iter(())
+        return self.intake.backlog(self.intake.unread(self.intake.find()))
+
+    # -- taking in ---------------------------------------------------------------------------------------
+
+    def _attend(self, records: Sequence[RecordFile], *, last: bool = False) -> tuple[float, bool]:
+        """Take in what hooks have dropped and what these records hold new, in the order of happening.
+
+        Returns in how many seconds something that waits is due, and whether the records were read to the end.
+        """
+        while True:
+            drained = self.drain.take()
+            for event in drained.now:
+                self._keep_before(event)
+            records = [*records, *self.intake.look(drained.transcripts)]
+            unread = self.intake.unread(records)
+            if unread or drained.now:
+                self._count(
+                    self.intake.take(
+                        unread,
+                        self.drain.drafts(drained.now),
+                        also=drained.heard if drained.now else None,
+                        limit=EVERYTHING if last else WAVE,
+                    )
+                )
+                self.spool.done(event.dropped for event in drained.now)
+            now = time.time_ns() // 1000
+            if ripe := self.drain.ripe(drained, now, last=last):
+                self._count(self.intake.take([], self.drain.drafts(ripe), also=drained.heard))
+                self.spool.done(event.dropped for event in ripe)
+            if not drained.now:
+                left = [event for event in drained.patient if event not in ripe]
+                waits = min(((due(event) - now) / SECOND for event in left), default=POLL)
+                return max(0.05, waits), not self.intake.unread(records)
+            records = []
+
+    def _keep_before(self, event: HookEvent) -> None:
+        if event.before:
+            for callback in self._before:
+                callback(event.before)
+
+    def _count(self, tally: Tally) -> None:
+        self.tally.add(tally)
+        if tally.sessions:
+            self._changed_at = time.monotonic()
+            self._untold_since = self._untold_since if self._untold else self._changed_at
+            self._untold |= tally.sessions
+        for path, trouble in tally.troubles.items():
+            self._once_only(f"{path} is not read: {trouble}")
+
+    # -- telling -----------------------------------------------------------------------------------------
+
+    def _tell_when_quiet(self) -> float:
+        """Tell those who follow us when things have settled; in how many seconds that may be."""
+        if not self._untold:
+            return POLL
+        left = min(self._changed_at + QUIET, self._untold_since + LATEST) - time.monotonic()
+        if left > 0:
+            return left
+        self._tell()
+        return POLL
+
+    def _tell(self) -> None:
+        sessions, self._untold = self._untold, set()
+        if not sessions or not self._recording():
+            return
+        rows = [self.memory.store.sessions.resolve(session) for session in sorted(sessions)]
+        folders = sorted({row.workspace for row in rows if row.workspace is not None})
+        for callback in self._after:
+            callback(folders)
+
+    def _once_only(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            self._say(text)
+
+    # -- around it ---------------------------------------------------------------------------------------
+
+    def _prepare(self) -> None:
+        self.spool.prepare()
+        if connected(self.home):
+            hook_script.write(self.home)  # the hooks may be those of an older version
+
+    def _look_after(self, follow: Follow) -> None:
+        """What is worth a look now and then."""
+        follow.mend()
+        for path, trouble in follow.troubles.items():
+            self._once_only(f"{path} {trouble}")
+        for mark in (self.home / "context" / "given").glob("*"):
+            if time.time() - mark.stat().st_mtime > KEEP_MARKS:
+                mark.unlink(missing_ok=True)
+        if self._today() != self._day:  # what was today is yesterday now
+            self._day = self._today()
+            self._untold |= {row.id for row in self.memory.store.sessions.listing(limit=RECENT)}
+
+    def _recording(self) -> bool:
+        try:
+            return bool(self.memory.recording()["recording"])
+        except ConfigError as trouble:
+            self._once_only(f"{trouble.message}: {trouble.hint}")
+            return False
+
+    def _today(self) -> str:
+        return f"{moment(self.memory.now()):%Y-%m-%d}"
+
+    def _wanted(self, path: Path) -> bool:
+        if path.parent == self.spool.folder:
+            return not path.name.endswith(PART)
+        return _is_record(path)
+
+
+def _is_record(path: Path) -> bool:
+    return path.name.endswith(RECORDS)
+
+
+@contextmanager
+def only_one(home: Path) -> Iterator[None]:
+    """Hold the lock of this home's companion; the system lets go of it however the process ends."""
+    private_folder(home)
+    descriptor = os.open(private_file(home / LOCK), os.O_RDWR | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            other = os.read(descriptor, 20).decode("ascii", "replace").strip() or "unknown"
+            raise StoreBusy(
+                f"the companion is already running (process {other})",
+                hint="one is enough: it takes in everything; `fazm-memory run --once` works beside it",
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def running(home: Path) -> int | None:
+    """The process that is this home's companion, if there is one."""
+    try:
+        descriptor = os.open(home / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        text = os.read(descriptor, 20).decode("ascii", "replace").strip()
+        return int(text) if text.isdigit() else None
+    finally:
+        os.close(descriptor)
+    return None

@@ -10,21 +10,41 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from fazm_memory.log.database import Database
 from fazm_memory.log.eventlog import EventLog
-from fazm_memory.log.tables import SEQ_BITS, SEQ_MASK, event_id
-from fazm_memory.log.words import words_of
+from fazm_memory.log.tables import SEQ_BITS, event_id
+from fazm_memory.log.terms import Term, quoted, snippet, terms_of
+from fazm_memory.log.words import indexed_words, kind_word, words_of
 from fazm_memory.model.events import Event
 
 MIDDLE = 1 << 40
 CANDIDATES = 500
+RANKABLE = 20_000  # hits up to which bm25 is affordable: it walks them all to learn how rare a word is
+SHORTLIST = 100  # candidates that are read
+LOOSE = 0.5  # what a hit that has only some of the words is worth
 DAY = 86_400_000_000
-TERM = re.compile(r'"([^"]*)"|(\w+)', re.UNICODE)
-MOST_TERMS = 32
-SNIPPET = 160
+EACH_TERM = 200  # candidates a single term brings
+LOOKED_AT = 20_000  # newest hits that a filter is held against
+SPELLINGS = 20_000  # words of the index looked at for one that was misspelled
+EACH = 0.3  # for each term an event has: in a small log every word is common and bm25 is nothing
+# A decision or an open point says more about its subject than a call that only mentions it.
+NOTABLE = (
+    "prompt",
+    "decision",
+    "pending",
+    "fact",
+    "handoff",
+)  # what a time is told by, when only a time is asked for
+TELLING = {"decision": 1.4, "pending": 1.4, "fact": 1.4, "handoff": 1.4, "prompt": 1.2, "evicted": 1.1,
+           "seen": 0.8, "session.open": 0.7, "session.title": 0.7}  # fmt: skip
+# What may be looked for as it stands: several words, or a path or name with its punctuation.
+PLACE = re.compile(r"\w.*[\s/._-].*\w")
+MOST_RECENCY = 1.5
 
 
 @dataclass(frozen=True)
@@ -40,12 +60,36 @@ class Hit:
 
 
 @dataclass(frozen=True)
+class Scope:
+    """Where to look: `keep` says by its id whether an event may be found; a kind or a tool it must be of."""
+
+    keep: Callable[[int], bool] | None = None
+    kind: str | None = None
+    tool: str | None = None
+
+    def required(self, match: str) -> str:
+        """The terms, and what every hit must have besides."""
+        parts = [match] if match else []
+        if self.kind is not None:
+            parts.append(quoted(kind_word(self.kind)))
+        if self.tool is not None:
+            parts += [quoted(kind_word("action")), quoted(self.tool)]
+        if not parts:
+            parts = ["(" + " OR ".join(quoted(kind_word(kind)) for kind in NOTABLE) + ")"]
+        return " AND ".join(parts)
+
+
+@dataclass(frozen=True)
 class Marks:
     """Where the index stands: its lowest and highest document, and the oldest moment in it."""
 
     low: int = MIDDLE
     high: int = MIDDLE - 1
     oldest: int | None = None
+
+    @property
+    def documents(self) -> int:
+        return self.high - self.low + 1
 
 
 class SearchIndex:
@@ -59,7 +103,7 @@ class SearchIndex:
 
     def add(self, number: int, events: Iterable[Event]) -> None:
         """Index a run of one session's events. In a transaction."""
-        rows = [(event, text) for event in events if (text := words_of(event))]
+        rows = [(event, text) for event in events if (text := indexed_words(event))]
         if not rows:
             return
         marks = self._marks()
@@ -99,79 +143,125 @@ class SearchIndex:
         self.db.execute("UPDATE session SET indexed=0")
         self.db.execute("INSERT OR IGNORE INTO waiting SELECT n FROM session WHERE head > 0")
 
-    def find(
-        self, query: str, *, limit: int, now: int, keep: Callable[[int], bool] | None = None
-    ) -> list[Hit]:
-        """The best hits for what a person typed; any text is safe. `keep` filters by event id."""
+    def find(self, query: str, *, limit: int, now: int, scope: Scope | None = None) -> list[Hit]:
+        """The best hits for what a person typed; any text is safe."""
         terms = terms_of(query)
-        if not terms or limit <= 0:
+        if limit <= 0 or not (terms or scope is not None):
             return []
-        found = self._candidates(" AND ".join(terms), keep)
-        if len(found) < limit and len(terms) > 1:
-            known = set(found)
-            loose = self._candidates(" OR ".join(terms), keep)
-            # A hit that has every word stays ahead of one that has some.
-            found |= {event: score * 0.5 for event, score in loose.items() if event not in known}
+        scope = scope or Scope()
+        terms = [self._near(term) for term in terms]
+        found = self._candidates(
+            scope.required(" AND ".join(term.match for term in terms)), scope, CANDIDATES
+        )
+        found = {event: score + EACH * len(terms) for event, score in found.items()}
+        if len(found) < 4 * limit and len(terms) > 1:
+            for event, score in self._partly(terms, scope).items():
+                found.setdefault(event, score)
         return self._ranked(query, terms, found, limit, now)
 
-    def _candidates(self, match: str, keep: Callable[[int], bool] | None) -> dict[int, float]:
+    def _partly(self, terms: list[Term], scope: Scope) -> dict[int, float]:
+        """Events that have some of the terms: the sum of what each is worth, less for those they lack.
+
+        Term by term, so that the newest hits of a common word do not crowd out all hits of a rare one.
+        """
+        worth: dict[int, float] = {}
+        count: Counter[int] = Counter()
+        for term in terms:
+            for event, score in self._candidates(scope.required(term.match), scope, EACH_TERM).items():
+                worth[event] = worth.get(event, 0.0) + score + EACH
+                count[event] += 1
+        return {event: score * (count[event] / len(terms)) ** 0.5 for event, score in worth.items()}
+
+    def _candidates(self, match: str, scope: Scope, most: int) -> dict[int, float]:
+        """The newest hits with their bm25, no more than `most` of them."""
+        limits, values = "", ()
+        if scope.keep is not None:
+            rows = self.db.execute(
+                "SELECT rowid, event FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?",
+                (match, LOOKED_AT),
+            ).fetchall()
+            kept = [rowid for rowid, event in rows if scope.keep(event)][:most]
+            if not kept:
+                return {}
+            limits, values = " AND rowid >= ? AND rowid <= ?", (kept[-1], kept[0])
+            most = LOOKED_AT
         rows = self.db.execute(
-            "SELECT event, bm25(words) FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?",
-            (match, CANDIDATES),
+            f"SELECT event, bm25(words) FROM words WHERE words MATCH ?{limits} ORDER BY rowid DESC LIMIT ?",
+            (match, *values, most),
         ).fetchall()
-        return {event: -score for event, score in rows if keep is None or keep(event)}
+        return {event: -score for event, score in rows if scope.keep is None or scope.keep(event)}
+
+    def _near(self, term: Term) -> Term:
+        """The term; or, when no event has it, words that begin so, or that are nearly spelled so."""
+        if " " in term.word or self._known(term.match):
+            return term
+        begun = f"{quoted(term.word)} *"
+        if len(term.word) >= 3 and self._known(begun):
+            return Term(term.word, begun)
+        near = get_close_matches(term.word.lower(), self._vocabulary(term.word.lower()), n=3, cutoff=0.75)
+        return Term(term.word, f"({' OR '.join(map(quoted, near))})") if near else term
+
+    def _known(self, match: str) -> bool:
+        return (
+            self.db.execute("SELECT 1 FROM words WHERE words MATCH ? LIMIT 1", (match,)).fetchone()
+            is not None
+        )
+
+    def _vocabulary(self, word: str) -> list[str]:
+        """Indexed words that begin like this one and are about as long."""
+        self.db.execute(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab('main', 'words', 'row')"
+        )
+        begin = word[: 2 if len(word) > 4 else 1]
+        rows = self.db.execute(
+            "SELECT term FROM temp.vocabulary WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?"
+            " LIMIT ?",
+            (begin, begin[:-1] + chr(ord(begin[-1]) + 1), len(word) - 3, len(word) + 2, SPELLINGS),
+        ).fetchall()
+        return [row[0] for row in rows]
 
     def _ranked(
-        self, query: str, terms: list[str], found: dict[int, float], limit: int, now: int
+        self, query: str, terms: list[Term], found: dict[int, float], limit: int, now: int
     ) -> list[Hit]:
-        moments = self._moments(found)
+        rows = self._rows(found)
         scored = sorted(
             (
-                (score * recency(now - moments[event]), event)
+                (score * recency(now - rows[event][0]) * TELLING.get(rows[event][1], 1.0), event)
                 for event, score in found.items()
-                if event in moments
+                if event in rows
             ),
             reverse=True,
         )
-        hits = []
-        for score, event in scored[: max(limit * 3, limit)]:
+        hits: dict[tuple[str, str], Hit] = {}
+        phrases = [part.lower() for part in (query.strip().strip('"'), *query.split()) if PLACE.search(part)]
+        for score, event in scored[: limit * 4]:
             number, seq = event >> SEQ_BITS, event & SEQ_MASK
             row = self.db.execute("SELECT id FROM session WHERE n=?", (number,)).fetchone()
             told = next(self.log.slice(number, row[0], seq, seq + 1), None)
             if told is None or told.payload is None:
                 continue
             text = words_of(told)
-            if len(terms) > 1 and query.strip().strip('"').lower() in text.lower():
+            if any(phrase in text.lower() for phrase in phrases):
                 score *= 2
-            hits.append(Hit(row[0], seq, told.at, told.kind, snippet(text, terms), round(score, 6)))
-        return sorted(hits, key=lambda hit: (-hit.score, -hit.at))[:limit]
+            known = hits.get((row[0], text))  # the same thing done again is one hit, at its best
+            if known is None or known.score < score:
+                hits[row[0], text] = Hit(
+                    row[0], seq, told.at, told.kind, snippet(text, terms), round(score, 6)
+                )
+        return sorted(hits.values(), key=lambda hit: (-hit.score, -hit.at))[:limit]
 
-    def _moments(self, events: Iterable[int]) -> dict[int, int]:
+    def _rows(self, events: Iterable[int]) -> dict[int, tuple[int, str]]:
+        """The moment and the kind of each."""
         wanted = list(events)
-        marks = ",".join("?" * len(wanted))
-        return dict(self.db.execute(f"SELECT id, at FROM event WHERE id IN ({marks})", wanted).fetchall())
+        found: dict[int, tuple[int, str]] = {}
+        for start in range(0, len(wanted), 500):
+            some = wanted[start : start + 500]
+            marks = ",".join("?" * len(some))
+            rows = self.db.execute(f"SELECT id, at, kind FROM event WHERE id IN ({marks})", some).fetchall()
+            found |= {event: (at, kind) for event, at, kind in rows}
+        return found
 
 
 def recency(age: int) -> float:
     """A gentle push for what is recent: half as much again today, nothing after a month or two."""
     return 1 + 0.5 * math.exp(-max(0, age) / (7 * DAY))
-
-
-def terms_of(query: str) -> list[str]:
-    """What was typed as FTS5 strings: every word and phrase quoted, so that nothing is an operator."""
-    terms = []
-    for phrase, word in TERM.findall(query.replace("\0", " ")):
-        text = phrase or word
-        if re.search(r"\w", text):
-            terms.append('"' + text.replace('"', '""') + '"')
-    return list(dict.fromkeys(terms))[:MOST_TERMS]
-
-
-def snippet(text: str, terms: list[str]) -> str:
-    """The part of the text around the first word that was looked for, on one line."""
-    line = " ".join(text.split())
-    lower = line.lower()
-    places = [at for term in terms if (at := lower.find(term.strip('"').lower())) >= 0]
-    start = max(0, min(places, default=0) - SNIPPET // 4)
-    cut = line[start : start + SNIPPET]
-    return ("…" if start else "") + cut + ("…" if start + SNIPPET < len(line) else "")

@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from fazm_memory.errors import StoreFull, StoreReadOnly
 from fazm_memory.log import keys as key_store
 from fazm_memory.log.chain import Heads
 from fazm_memory.log.database import Database
@@ -85,10 +86,12 @@ class Store:
 def keep_first_page(database: Path, copy: Path) -> None:
     """Copy the first page, encrypted as it is, beside the key: without it no other page can be found.
 
-    Not synced: it is a spare, and an older one still leads to all but the newest pages.
+    Not synced: it is a spare, and an older one still leads to all but the newest pages. So a full disk, or a
+    store that was moved away meanwhile, is no reason to fail in closing.
     """
-    if copy.exists() and copy.stat().st_mtime_ns >= database.stat().st_mtime_ns:
-        return
-    with database.open("rb") as file:
-        page = file.read(PAGE)
-    write_private(copy, page, sync=False)
+    with contextlib.suppress(StoreFull, StoreReadOnly, FileNotFoundError):
+        if copy.exists() and copy.stat().st_mtime_ns >= database.stat().st_mtime_ns:
+            return
+        with database.open("rb") as file:
+            page = file.read(PAGE)
+        write_private(copy, page, sync=False)

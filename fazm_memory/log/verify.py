@@ -113,10 +113,25 @@ def _verify(log: EventLog, full: bool, only: int | None, progress: Callable[[int
             report.sessions += 1
             if len(report.findings) == before and verified != head:
                 clean.append((head, number))
+    if full and only is None:
+        report.findings += [Finding("*", None, f"the file is damaged: {one}") for one in _pages(log)]
     if clean:
         with log.db.transaction():
             log.db.executemany("UPDATE session SET verified=? WHERE n=?", clean)
     return report
+
+
+def _pages(log: EventLog) -> list[str]:
+    """Damaged pages, also those that hold no event: indexes, caches, free ones."""
+
+    def found() -> dict[str, None]:
+        rows = log.db.execute("PRAGMA cipher_integrity_check").fetchall()
+        return dict.fromkeys(str(row[0]) for row in rows)
+
+    first = found()
+    # A page may be read while another process writes it; a damaged one is damaged twice.
+    again = found() if first else {}
+    return [one for one in first if one in again]
 
 
 def _bytes(value: Any) -> bytes:

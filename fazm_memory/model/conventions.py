@@ -78,6 +78,9 @@ def _sound(found: Fit, exceptions: int) -> bool:
     varies = any(len({naming_program.value(part, one) for one in subjects}) > 1 for part in parts)
     if not (varies or program.counter or program.folders) or support / (support + exceptions) < _PRECISION:
         return False
+    tricks = sum(part.how.cut.startswith(("last", "max", "plus")) for part in parts) + bool(program.counter)
+    if tricks > (1 if support < 5 else 2):
+        return False
     if support > 2:
         return True
     plain = all(part.how.cut in ("", "int") or part.how.cut.startswith("pad") for part in parts)

@@ -51,6 +51,7 @@ _PATTERNS: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
         ("date", "any", rf"{_FREE}{_Y4}(?P<s>[-_. /:]?)(?P<m>\d\d)(?P=s)(?P<d>\d\d){_STOP}"),
         ("date", "any", rf"{_FREE}{_Y4}(?P<s>[-_. /:])(?P<m>\d\d?)(?P=s)(?P<d>\d\d?){_STOP}"),
         ("date", "any", rf"{_FREE}{_Y4}年(?P<m>\d\d?)月(?P<d>\d\d?)日"),
+        ("date", "any", rf"{_FREE}{_Y4}[-_ .](?P<m>\d\d)(?P<d>\d\d){_STOP}"),
         ("date", "dmy", rf"{_FREE}(?P<d>\d\d?){_PART}(?P<m>\d\d?)(?P=s){_Y4}{_STOP}"),
         ("stamp", "dmy", rf"{_FREE}(?P<d>\d\d)(?P<m>\d\d){_Y4}{_STOP}"),
         ("date", "any", rf"{_NEW}{_DAY}{_JOIN}(?:of )?{_MON}{_GAP}{_Y4}{_STOP}"),

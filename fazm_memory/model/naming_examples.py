@@ -12,6 +12,8 @@ from fazm_memory.model import naming_program
 from fazm_memory.model.naming_parts import Subject
 from fazm_memory.model.naming_program import Choice, Program, Segment
 
+_STEPS = (1, 2, 5, 10, 100)  # how people count; any three numbers have some step in common
+
 
 @dataclass(frozen=True)
 class Example:
@@ -69,13 +71,13 @@ def reading(program: Program, example: Example) -> tuple[str, str] | None:
 
 
 def _steady(numbers: list[int]) -> int | None:
-    """The step of numbers that count without repeating and with few gaps; 0 for a single one."""
+    """The step of numbers that count, without repeating and with few gaps; 0 for a single one."""
     ordered = sorted(numbers)
     gaps = [b - a for a, b in pairwise(ordered)]
     if not gaps:
         return 0
     step = gcd(*gaps)
-    if step == 0 or 0 in gaps or len(numbers) < 0.6 * ((ordered[-1] - ordered[0]) // step + 1):
+    if step not in _STEPS or 0 in gaps or len(numbers) < 0.6 * ((ordered[-1] - ordered[0]) // step + 1):
         return None
     return step
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 from fazm_memory.model.naming_parts import TRIM, Stem
 from fazm_memory.model.naming_program import Part, Segment, slot_at, span
 
+_REGULAR = 5  # examples after which a number of words is no chance
 _TIMES = ("%H", "%-H", "%I", "%-I", "%M", "%S", "%p")
 Gaps = dict[tuple[str, str], str]  # between which two parts, what was left out
 
@@ -90,6 +91,10 @@ def _class(text: str) -> str:
     return "words" if re.fullmatch(r"w(?:[ _.,'\-]+w)*", shape) else "shape:" + shape
 
 
+def _words(text: str) -> int:
+    return len(re.findall(r"[^\W_]+", text))
+
+
 def gap_rule(texts: Sequence[str]) -> tuple[str, str]:
     """What a gap must hold, from what it held: the same, nothing, a class of things, one piece, anything."""
     lowered = {text.lower() for text in texts}
@@ -97,6 +102,9 @@ def gap_rule(texts: Sequence[str]) -> tuple[str, str]:
         text = lowered.pop()
         return ("same", text) if text else ("nothing", "")
     classes = {_class(text) for text in texts}
+    counts = {_words(text) for text in texts}
+    if classes == {"words"} and len(counts) == 1 and len(texts) >= _REGULAR:
+        return "words", str(counts.pop())
     if len(classes) == 1 and classes != {"a code"}:
         return "class", classes.pop()
     if classes <= {"a number", "words", "a code"} and not any(re.search(r"[\W_]", text) for text in texts):
@@ -110,5 +118,7 @@ def gap_complaint(rule: str, expected: str, found: str) -> str | None:
         return f'every example had "{expected}" where this name has "{found}"'
     if rule == "nothing" and found:
         return f'no example had anything like "{found}" in this place'
+    if rule == "words" and (_class(found) != "words" or str(_words(found)) != expected):
+        return f'every example had words in another number than "{found}" in this place'
     alike = re.fullmatch(r"[^\W_]+", found) if rule == "one" else rule != "class" or _class(found) == expected
     return None if alike else f'"{found}" does not look like what the examples had in this place'

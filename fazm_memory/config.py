@@ -44,7 +44,7 @@ class Config:
 
 CHOICES: dict[str, tuple[str, ...]] = {"key": ("auto", "keyring", "file")}
 LIMITS: dict[str, tuple[int, int]] = {
-    "text_cap": (256, 16 * 1024 * 1024),
+    "text_cap": (256, 256 * 1024),
     "line_cap": (1024, 256 * 1024 * 1024),
     "context_tokens": (100, 2500),
 }

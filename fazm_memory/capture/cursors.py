@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fazm_memory.capture.agents.reader import Cursor, RecordFile
+from fazm_memory.capture.scrub import Scrubber
 from fazm_memory.log.database import Database
 from fazm_memory.log.eventlog import Writer
 
@@ -48,8 +49,9 @@ class Unread:
 class Cursors:
     """The cursors of one store: a row per file in memory, what its reader carries only when it is needed."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, scrubber: Scrubber) -> None:
         self.db = database
+        self.scrubber = scrubber
         rows = database.execute("SELECT path, offset, size, inode, fingerprint FROM cursor").fetchall()
         self.rows: dict[str, Row] = {row[0]: Row(*row) for row in rows}
         self.by_inode: dict[int, str] = {row.inode: row.path for row in self.rows.values()}
@@ -95,7 +97,9 @@ class Cursors:
         except FileNotFoundError:
             return  # cleared away while it was read: there is nothing to go on from
         row = Row(str(record.path), cursor.offset, record.size if ended else -1, inode, mark)
-        carry = json.dumps({"carry": dict(cursor.carry), "held": dict(held)}).encode()
+        # A call that waits for its result is carried with its input: scrubbed, like all that is kept.
+        carried = self.scrubber.value({"carry": dict(cursor.carry), "held": dict(held)})[0]
+        carry = json.dumps(carried).encode()
         writer.db.execute(
             "INSERT OR REPLACE INTO cursor VALUES (?,?,?,?,?,?,?,?)",
             (row.path, record.agent, row.offset, row.size, row.inode, row.fingerprint, carry, now),

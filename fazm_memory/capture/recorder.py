@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from posixpath import isabs, join, normpath
 from typing import Any
 
+from fazm_memory.capture.agents.tool_call import summary
 from fazm_memory.capture.draft import Draft
-from fazm_memory.capture.scrub import Scrubber
+from fazm_memory.capture.scrub import Scrubber, shortened
 from fazm_memory.errors import FazmMemoryError, InvalidInput, InvalidTransition
 from fazm_memory.log.entries import Appended, Entry, SessionHead
 from fazm_memory.log.eventlog import Writer
@@ -26,6 +27,8 @@ from fazm_memory.model.payloads import FAILED, Action, LifecycleMove, SessionOpe
 from fazm_memory.model.trust import admit, ceiling, default_actor
 
 SUMMARY = 200
+OUTPUT = 16 << 10  # of what a call brought back, once it is scrubbed
+ERROR = 2000
 # Doors through which we watch rather than are told: what they saw has happened, whatever the lifecycle says.
 WATCHED = frozenset({"hook", "transcript", "import", "files", "desktop"})
 
@@ -104,10 +107,9 @@ class Recorder:
         return appended
 
     def _typed(self, draft: Draft) -> Any:
-        raw = dict(draft.payload)
-        if draft.kind == "action":
-            raw = _action(raw)
-        clean, _findings = self.scrubber.value(raw)
+        clean: Any = self.scrubber.value(dict(draft.payload))[0]
+        if draft.kind == "action":  # after scrubbing: what is cut from raw text could hold half a secret
+            clean = _action(clean)
         try:
             return codec.decode(payload_class(draft.kind), clean)
         except PayloadError as error:
@@ -234,16 +236,19 @@ def _action(raw: dict[str, Any]) -> dict[str, Any]:
             )
     if raw.get("output_summary") is None and raw.get("output") is not None:
         raw["output_summary"] = _line(raw["output"])
+    for name, most in (("output", OUTPUT), ("error", ERROR)):
+        if isinstance(raw.get(name), str):
+            raw[name] = shortened(raw[name], most)
     if isinstance(raw.get("duration_ms"), float):
         raw["duration_ms"] = round(raw["duration_ms"])
     return raw
 
 
 def _line(value: Any) -> str:
-    """The first line of a text that says something, or a value on one line."""
+    """The first lines of a text that say something, on one line, or a value on one line."""
     if not isinstance(value, str):
         if isinstance(value, Mapping):
             value = value.get("text") or value.get("stdout") or value.get("message") or str(dict(value))
         value = str(value)
-    lines = (line.strip() for line in value[:4000].splitlines())
-    return next((line for line in lines if line), "")[:SUMMARY]
+    said = summary(value) or ""
+    return shortened(said, SUMMARY)

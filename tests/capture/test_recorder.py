@@ -97,11 +97,13 @@ def test_an_outcome_is_read_from_the_error_when_left_out(desk: Desk) -> None:
     assert [event.payload.outcome for event in desk.events()[1:]] == ["ok", "error", "timeout", "denied"]
 
 
-def test_a_summary_is_the_first_line_that_says_something(desk: Desk) -> None:
+def test_a_summary_is_the_first_lines_that_say_something(desk: Desk) -> None:
     desk.record(
         action(output="\n\n  three files moved\nmore"), action(output={"stdout": "fine"}), action(output=5)
     )
-    assert [event.payload.output_summary for event in desk.events()[1:]] == ["three files moved", "fine", "5"]
+    assert [event.payload.output_summary for event in desk.events()[1:]] == [
+        "three files moved · more", "fine", "5",
+    ]  # fmt: skip
 
 
 def test_paths_stand_on_their_own(desk: Desk) -> None:

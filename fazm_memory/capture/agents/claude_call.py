@@ -75,7 +75,7 @@ def ended(
     return Ended(
         output,
         outcome,
-        None if ok else output[:HEAD].strip().removeprefix("Error: ") or outcome,
+        None if ok else output.strip().removeprefix("Error: ") or outcome,
         _duration(mapping(result)),
         tuple(_files(tool, given, output, mapping(result), outcome, cwd, home)),
         tuple(_seen(tool, given, output, mapping(result), cwd)) if ok else (),

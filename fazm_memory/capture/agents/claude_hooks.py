@@ -14,9 +14,8 @@ from typing import Any
 from fazm_memory.capture.agents import claude_call, tool_call
 from fazm_memory.capture.agents.claude_keys import NAME, action_key, prompt_key, start_key
 from fazm_memory.capture.agents.claude_prompt import own_words
-from fazm_memory.capture.agents.fields import capped, digest, ident, mapping, sequence, text, whole
+from fazm_memory.capture.agents.fields import SAID, capped, digest, ident, mapping, sequence, text, whole
 
-SAID = 64 << 10
 NOT_ACCEPTED = "<tool_use_error>"
 
 Told = tuple[str, dict[str, Any], str]  # kind, payload, key

@@ -13,13 +13,12 @@ from fazm_memory.capture.agents import claude_call, claude_keys, claude_kinds, c
 from fazm_memory.capture.agents.claude_call import Ended
 from fazm_memory.capture.agents.claude_title import TITLES, Titles
 from fazm_memory.capture.agents.claude_usage import Spending
-from fazm_memory.capture.agents.fields import bounded, capped, ident, mapping, moment, sequence, text
+from fazm_memory.capture.agents.fields import SAID, bounded, capped, ident, mapping, moment, sequence, text
 from fazm_memory.capture.agents.injected import without_injected
 from fazm_memory.capture.draft import Draft
 
 MOST_OPEN = 200
 RECENT = 32
-SAID = 64 << 10
 UNKNOWN = 4 << 10
 SYNTHETIC = "<synthetic>"  # the client's own words in the model's place
 CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})

@@ -11,10 +11,9 @@ from typing import Any
 
 from fazm_memory.capture.agents import codex_call, tool_call
 from fazm_memory.capture.agents.codex_keys import NAME, action_key, prompt_key, start_key
-from fazm_memory.capture.agents.fields import capped, digest, ident, mapping, text
+from fazm_memory.capture.agents.fields import SAID, capped, digest, ident, mapping, text
 from fazm_memory.capture.agents.injected import without_injected
 
-SAID = 64 << 10
 SHELL = "exec_command"
 GLUED = "multi_agent_v1"  # hooks write this namespace before the name of a tool, without a separator
 

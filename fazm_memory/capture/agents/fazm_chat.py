@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from fazm_memory.capture.agents.fazm_sessions import NAME, FazmSession
-from fazm_memory.capture.agents.fields import capped, ident, moment, sequence, text
+from fazm_memory.capture.agents.fields import SAID, capped, ident, moment, sequence, text
 from fazm_memory.capture.agents.reader import Chunk, Cursor, Places, RecordFile
 from fazm_memory.capture.draft import Draft
 from fazm_memory.model import clock
@@ -23,7 +23,6 @@ from fazm_memory.model import clock
 DATABASE = "fazm.db"
 APPS = ("Fazm", "Fazm-Dev")
 ROWS = 500
-SAID = 64 << 10
 SETTLE = 60.0  # seconds: an answer is saved while it is still being written
 WANTED = ("messageId", "sender", "messageText", "createdAt", "session_id")
 UNPLACED = "chat message without a session"

@@ -14,7 +14,10 @@ from typing import Any
 from fazm_memory.model.clock import EARLIEST, LATEST, TimeError, parse
 
 ID = 200  # longer than any id we have seen; keys are made of these
-SAID = 64 << 10  # of anything somebody said
+# Of any one text before it is scrubbed. So far above what the scrubber keeps of a text that the place where
+# this cuts is never kept: a cut through a secret would otherwise hide its other half from the rules.
+RAW = 1 << 20
+SAID = RAW  # of anything somebody said
 NOTE = 50  # room for the note about what was left out
 DEEPEST = 40
 MOST_ITEMS = 2000
@@ -131,11 +134,15 @@ class _Bounding:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.left = limit
+        self.taken = False
 
     def take(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):
-            kept = capped(value, max(200, min(self.limit, self.left)))
+            if len(value) > self.left and self.taken:
+                return f"… {len(value)} characters left out …"  # whole: half a text may hold half a secret
+            kept = capped(value, self.limit)
             self.left -= len(kept)
+            self.taken = True
             return kept
         if isinstance(value, dict) and depth < DEEPEST:
             pairs = list(value.items())[:MOST_ITEMS]

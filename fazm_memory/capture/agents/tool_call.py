@@ -1,4 +1,4 @@
-"""A tool call on its way to become an action: its output within bounds, its summary, the files it touched.
+"""A tool call on its way to become an action: its output within bounds, the files it touched.
 
 Every agent tells its calls in its own words; from here on they look the same.
 """
@@ -9,13 +9,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from fazm_memory.capture.agents.fields import bounded, capped
+from fazm_memory.capture.agents.fields import RAW, bounded, capped
 from fazm_memory.capture.shell import file_effects
 
-OUTPUT = 16 << 10
-INPUT = 32 << 10
-ERROR = 500
-SUMMARY = 200
+OUTPUT = INPUT = ERROR = RAW
 SUMMARY_LINES = 3
 MOST_FILES = 1000
 # Blank lines, lone tags and brackets, rules: how an output is wrapped, not what it says.
@@ -23,15 +20,14 @@ MEANINGLESS = re.compile(r"\s*(?:</?[\w-]+[^<>]{0,200}>|[\[\](){},;\s]*|[-=*_]{3
 
 
 def summary(output: str) -> str | None:
-    """The first lines of an output that say something, on one line."""
+    """The first lines of an output that say something, on one line, none of them cut."""
     said: list[str] = []
-    for line in output[:4000].splitlines():
+    for line in capped(output, RAW).splitlines():
         if not MEANINGLESS.fullmatch(line):
             said.append(" ".join(line.split()))
         if len(said) == SUMMARY_LINES:
             break
-    joined = " · ".join(said)
-    return (joined if len(joined) <= SUMMARY else joined[: SUMMARY - 1] + "…") or None
+    return " · ".join(said) or None
 
 
 def touch(path: str, change: str, origin: str | None = None) -> dict[str, Any]:
@@ -74,7 +70,6 @@ def action(
     """The payload of a call that has ended, without what is not known."""
     told = start(tool, given, call_id, agent_id) | {
         "output": capped(output, OUTPUT) if output is not None else None,
-        "output_summary": summary(output) if output is not None else None,
         "outcome": outcome,
         "error": capped(error, ERROR) if error and outcome != "ok" else None,
         "duration_ms": duration_ms if duration_ms is not None and duration_ms >= 0 else None,

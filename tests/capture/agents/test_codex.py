@@ -11,6 +11,7 @@ import pytest
 from fazm_memory.capture.agents import codex_keys
 from fazm_memory.capture.agents.codex import Codex
 from fazm_memory.capture.agents.codex_calls import MOST_OPEN
+from fazm_memory.capture.agents.fields import RAW
 from fazm_memory.capture.agents.reader import Cursor, Places
 from fazm_memory.capture.draft import Draft
 from tests.capture.agents.reading import FIXTURES, kinds, of_kind, read_on, record_of
@@ -102,7 +103,7 @@ def test_outcomes_exit_codes_and_durations_come_from_the_event_log() -> None:
         ("exec_command", "ok", None),
     ]
     assert actions[0]["output"] == "hello-from-codex\n/Users/dana/proj\n"
-    assert actions[0]["output_summary"] == "hello-from-codex · /Users/dana/proj"
+    assert actions[0]["output"].splitlines()[0] == "hello-from-codex"
     assert actions[0]["duration_ms"] == 3
 
 
@@ -337,14 +338,14 @@ def test_what_is_carried_is_bounded(tmp_path: Path) -> None:
     drafts, cursor, _ = read_on(Codex(), record_of(rollout(tmp_path, meta(), *calls), THREAD))
     assert len(of_kind(drafts, "action.start")) == MOST_OPEN + 50
     assert len(cursor.carry["open"]) == MOST_OPEN
-    assert max(len(json.dumps(one)) for one in cursor.carry["open"].values()) < 34 << 10
+    assert max(len(json.dumps(one)) for one in cursor.carry["open"].values()) < RAW
 
 
 def test_a_long_output_keeps_its_two_ends(tmp_path: Path) -> None:
-    output = "first line\n" + "x" * 100_000 + "\nlast line"
+    output = "first line\n" + "x" * (2 * RAW) + "\nlast line"
     path = rollout(tmp_path, meta(), call("c1", "cat big"), result("c1", f"Exit code: 0\nOutput:\n{output}"))
     action = of_kind(read(path), "action")[0]
-    assert len(action["output"]) <= 16 << 10
+    assert len(action["output"]) <= RAW
     assert action["output"].startswith("first line")
     assert action["output"].endswith("last line")
 

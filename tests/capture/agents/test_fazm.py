@@ -319,7 +319,7 @@ def test_desktop_actions_are_told_at_their_moment(places: Places, desktop: Path)
     first, _, failed = actions
     assert (first.at, first.actor, first.source) == (1794800010123000, "agent", "desktop")
     assert first.key == "fazm:desktop:1794800010123_open_application_and_traverse"
-    assert first.payload["output_summary"].startswith("# Finder — 214 elements")
+    assert first.payload["output"].lstrip().startswith("# Finder — 214 elements")
     assert (failed.payload["outcome"], failed.payload["error"]) == ("error", "The element is no longer there")
     assert acted(places, chunk.cursor).drafts == ()
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from fazm_memory.capture.agents.patch import patched_files
-from fazm_memory.capture.agents.tool_call import ERROR, OUTPUT, SUMMARY, action, shell_files, summary
+from fazm_memory.capture.agents.tool_call import RAW, action, shell_files, summary
+from fazm_memory.config import LIMITS
 
 
 @pytest.mark.parametrize(
@@ -17,7 +20,7 @@ from fazm_memory.capture.agents.tool_call import ERROR, OUTPUT, SUMMARY, action,
         ("\n\n  one   two\n\nthree\nfour\nfive\n", "one two · three · four"),
         ("<content>\n1: alpha\n</content>", "1: alpha"),
         ("[\n  {\n    \"a\": 1\n", '"a": 1'),
-        ("x" * 500, "x" * (SUMMARY - 1) + "…"),
+        ("x" * 500, "x" * 500),
     ],
 )  # fmt: skip
 def test_a_summary_is_the_first_lines_that_say_something(output: str, said: str | None) -> None:
@@ -28,13 +31,14 @@ def test_an_action_tells_only_what_is_known() -> None:
     assert action("ls", None, call_id="c1") == {"tool": "ls", "call_id": "c1", "outcome": "ok"}
 
 
-def test_an_action_stays_within_bounds() -> None:
-    made = action(
-        "cat", {"path": "x" * 100_000}, call_id="c1", output="y" * 100_000, outcome="error", error="z" * 9000
-    )
-    assert len(made["output"]) <= OUTPUT
-    assert len(made["error"]) <= ERROR
-    assert len(made["input"]["path"]) <= 32 << 10
+def test_an_action_stays_within_bounds_far_above_what_the_scrubber_keeps() -> None:
+    """A cut before scrubbing falls where nothing is kept: elsewhere it could hide half a secret."""
+    long = "x" * (3 * RAW)
+    made = action("cat", {"path": long}, call_id="c1", output=long, outcome="error", error=long)
+    for text in (made["output"], made["error"], made["input"]["path"]):
+        assert len(text) <= RAW
+        head, tail = (len(part) for part in re.split("\n… \\d+ characters left out …\n", text))
+        assert min(head, tail) >= LIMITS["text_cap"][1] - 200
 
 
 def test_an_error_is_told_only_of_what_failed() -> None:

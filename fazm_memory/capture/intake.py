@@ -54,7 +54,7 @@ class Intake:
         self.readers = readers
         self.places = places
         self.pauses = pauses
-        self.cursors = Cursors(recorder.store.db)
+        self.cursors = Cursors(recorder.store.db, recorder.scrubber)
         self.reader_of: dict[Path, Reader] = {}
         self.records: dict[Path, RecordFile] = {}
         self.strangers: set[Path] = set()  # files beside the records that are none

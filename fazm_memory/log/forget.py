@@ -9,13 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from fazm_memory.errors import StoreBusy
 from fazm_memory.log.entries import Entry
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import event_id
 from fazm_memory.log.words import words_of
 from fazm_memory.model import codec
 from fazm_memory.model.events import Event
+from fazm_memory.model.fold import fold, initial
 from fazm_memory.model.payloads import Forgotten
+
+NAMING = frozenset({"session.open", "session.title", "prompt"})  # kinds that a session's row is called by
 
 
 def ranges_of(seqs: Iterable[int]) -> list[tuple[int, int]]:
@@ -72,10 +76,10 @@ def forget_events(store: Store, chosen: dict[int, list[int]], *, reason: str, at
     with store.writing() as writer:
         for number, seqs in chosen.items():
             head = writer.head(number)
-            ranges = ranges_of(seqs)
-            held = _held(store, number, ranges)
+            held = _held(store, number, ranges_of(seqs))
             if not held:
                 continue
+            ranges = ranges_of(held)
             for low, high in ranges:
                 store.db.execute(
                     "UPDATE event SET payload=NULL WHERE id >= ? AND id < ?",
@@ -86,16 +90,17 @@ def forget_events(store: Store, chosen: dict[int, list[int]], *, reason: str, at
                 )
             store.search.remove(event_id(number, seq) for seq in held)
             store.db.execute("DELETE FROM failed_call WHERE session=?", (number,))
-            payload = Forgotten(count=len(held), reason=reason, ranges=tuple(ranges_of(held)))
+            payload = Forgotten(count=len(held), reason=reason, ranges=tuple(ranges))
             writer.append(head, Entry("forgotten", payload, at, "person", source, "user"))
             # What was folded from the forgotten must go too, here and in every fork that inherited it.
             _drop_folds(store, head.id, number)
             gone += len(held)
             if _nothing_left(store, number):
-                head.title = head.workspace = None
                 store.db.execute("UPDATE session SET forgotten=1 WHERE n=?", (number,))
-            elif any(low <= 0 < high for low, high in ranges_of(held)):
-                head.title = None
+            # The row's title may be a forgotten prompt: call the session by what is left of it.
+            left = (event for event in store.log.slice(number, head.id) if event.kind in NAMING)
+            rest = fold(initial(head.id), left)
+            head.title, head.workspace = rest.title, rest.workspace
     if gone:
         give_back(store)
     return gone
@@ -129,5 +134,12 @@ def _nothing_left(store: Store, number: int) -> bool:
 
 def give_back(store: Store) -> None:
     """Rewrite the database without its free pages, and empty the write-ahead log into it."""
-    store.db.execute("VACUUM")
-    store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    kept = "it is forgotten, but old pages of it, encrypted, are kept as long as another process reads"
+    hint = "they go with the next thing that is forgotten once nobody reads any more"
+    try:
+        store.db.execute("VACUUM")
+    except StoreBusy as error:
+        raise StoreBusy(kept, hint=hint) from error
+    blocked = store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    if blocked:
+        raise StoreBusy(kept, hint=hint)

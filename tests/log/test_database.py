@@ -10,6 +10,7 @@ import stat
 from collections.abc import Callable, Iterator
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playhouse.sqlcipher_ext import SqlCipherDatabase
@@ -40,7 +41,7 @@ def path(tmp_path: Path) -> Path:
 def open_database(path: Path) -> Iterator[Open]:
     opened = []
 
-    def opener(key: str = KEY, where: Path = path, **more: bool) -> Database:
+    def opener(key: str = KEY, where: Path = path, **more: Any) -> Database:
         opened.append(Database(where, key, **more))
         return opened[-1]
 

@@ -26,14 +26,16 @@ from fazm_memory.model import diff
 from fazm_memory.model.clock import iso, moment
 from fazm_memory.model.commit_log import event_json
 from fazm_memory.model.conventions import propose_all
-from fazm_memory.model.organized import organized, organized_json
+from fazm_memory.model.organized import organized, organized_json, taken_names
 from fazm_memory.model.state import SessionState
 from fazm_memory.model.state import to_json as state_json
 from fazm_memory.recall import choices, exports
 from fazm_memory.recall.briefing import Briefing, briefing
 from fazm_memory.recall.context_file import Context, render
 from fazm_memory.recall.digest import digest
+from fazm_memory.recall.file_time import file_time
 from fazm_memory.recall.news import render_news
+from fazm_memory.recall.searching import search
 
 if TYPE_CHECKING:
     from fazm_memory.capture.recorder import Recorded, Recorder
@@ -132,15 +134,17 @@ class Memory:
     def state(self, session: str, *, at: int | None = None) -> dict[str, Any]:
         """The typed state after the first `at` events, or now, with what its file operations show."""
         state = self._state(self.store.sessions.resolve(session), at)
-        return state_json(state) | organized_json(state)
+        return state_json(state) | organized_json(organized(state, file_time))
 
     def conventions(self, session: str, *, names: Sequence[str] = ()) -> dict[str, Any]:
         """How a session named files and which it skipped; what `names` would become, or why nobody knows."""
         state = self._state(self.store.sessions.resolve(session), None)
-        proposals = propose_all(organized(state).conventions, names) if names else []
+        learned = organized(state, file_time)
+        times = {name: time for name in names if (time := file_time(name)) is not None}
+        proposals = propose_all(learned.conventions, names, mtimes=times, taken=taken_names(state))
         return {
             "session": state.session,
-            **organized_json(state),
+            **organized_json(learned),
             "proposals": [{**one.__dict__, "alternatives": list(one.alternatives)} for one in proposals],
         }
 
@@ -164,14 +168,16 @@ class Memory:
             return self.store.snapshots.state_at(row.n, row.id, row.head if at is None else at)
 
     def search(self, query: str, *, limit: int = 10) -> list[dict[str, Any]]:
-        """What was done, said or decided, by any words; best first."""
+        """What was done, said or decided, by any words and filters; best first."""
         self.store.index_all()
         found = []
+        home = str(self.config.user_home)
         with self.store.db.reading():
-            for hit in self.store.search.find(query, limit=limit, now=self.now()):
+            for hit in search(self.store, query, limit=limit, now=self.now(), home=home):
                 row = self.store.sessions.resolve(hit.session)
                 found.append(
-                    {"session": hit.session, "title": row.title, "agent": row.agent, "seq": hit.seq,
+                    {"session": hit.session, "title": row.title, "agent": row.agent,
+                     "workspace": row.workspace, "seq": hit.seq,
                      "at": iso(hit.at), "kind": hit.kind, "snippet": hit.snippet, "score": hit.score}
                 )  # fmt: skip
         return found

@@ -6,6 +6,7 @@ thousands is judged by its latest few hundred: the program that names them is th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from fazm_memory.model.conventions import Learned, Renamed, Seen, learn
@@ -13,24 +14,42 @@ from fazm_memory.model.state import SessionState
 
 ENOUGH = 400
 
+TimeOf = Callable[[str], str | None]
 
-def organized(state: SessionState) -> Learned:
-    """The conventions, the skipped files and the folders of a session."""
+
+def unknown_time(path: str) -> str | None:
+    return None
+
+
+def organized(state: SessionState, time_of: TimeOf = unknown_time) -> Learned:
+    """The conventions, the skipped files and the folders of a session.
+
+    `time_of` tells when a file was last written, for names that are made of that; renaming keeps it.
+    """
     renamed = [entry for entry in state.files_modified.values() if entry.change == "renamed" and entry.origin]
     if not renamed:
         return Learned()
-    renames = [Renamed(entry.origin or "", entry.path, seq=entry.seq) for entry in renamed[-ENOUGH:]]
+    renames = [
+        Renamed(entry.origin or "", entry.path, seq=entry.seq, mtime=time_of(entry.path))
+        for entry in renamed[-ENOUGH:]
+    ]
+    handled = {name for entry in renamed[:-ENOUGH] for name in (entry.origin, entry.path)}
     seen = [
-        Seen(name if name.startswith("/") else f"{folder.rstrip('/')}/{name}")
+        Seen(path)
         for folder, listing in state.seen.items()
         for name in listing["files"]
+        if (path := name if name.startswith("/") else f"{folder.rstrip('/')}/{name}") not in handled
     ]
     return learn(renames, seen)
 
 
-def organized_json(state: SessionState) -> dict[str, Any]:
+def taken_names(state: SessionState) -> set[str]:
+    """The paths that are in use as far as the session knows: a proposal must not be one of them."""
+    return {entry.path for entry in state.files_modified.values() if entry.change != "deleted"}
+
+
+def organized_json(learned: Learned) -> dict[str, Any]:
     """`conventions` and `skipped` as the contract has them, and how far each folder came."""
-    learned = organized(state)
     return {
         "conventions": [
             {

@@ -16,6 +16,7 @@ from fazm_memory.model.events import Event, target_of
 from fazm_memory.model.organized import organized
 from fazm_memory.model.state import SessionState
 from fazm_memory.recall.fence import fenced, nonce, quote
+from fazm_memory.recall.file_time import file_time
 from fazm_memory.recall.items import Item, items_of
 from fazm_memory.recall.resume_command import resume_command
 
@@ -34,7 +35,7 @@ def briefing(store: Store, row: SessionRow, *, now: int) -> Briefing:
     """What whoever takes up this session should know first."""
     state = store.snapshots.state_at(row.n, row.id, row.head)
     paused_at = _put_aside(store, row)
-    items = items_of(state, organized(state), since=0, worth=1.0)
+    items = items_of(state, organized(state, file_time), since=0, worth=1.0)
     last = _last_good_step(store, row)
     changed = _changed_since(state, paused_at)
     command = resume_command(row.agent, row.agent_session_id, row.workspace)

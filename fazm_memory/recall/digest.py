@@ -15,6 +15,7 @@ from fazm_memory.log.store import Store
 from fazm_memory.model.clock import micros, moment
 from fazm_memory.model.organized import organized
 from fazm_memory.model.state import SessionState
+from fazm_memory.recall.file_time import file_time
 from fazm_memory.recall.items import Item, items_of, preference
 
 LATEST = 40  # sessions looked at
@@ -112,7 +113,7 @@ def _active(store: Store, row: SessionRow, day: date) -> tuple[int, int, int] | 
 def _task(store: Store, row: SessionRow, label: str, span: tuple[int, int, int] | None, worth: float) -> Task:
     state = store.snapshots.state_at(row.n, row.id, row.head)
     since, began, ended = span or (0, row.opened_at, row.last_at)
-    items = items_of(state, organized(state), since=since, worth=worth)
+    items = items_of(state, organized(state, file_time), since=since, worth=worth)
     return Task(row, label, _requests(state, since), tuple(items), began, ended, worth)
 
 

@@ -65,11 +65,16 @@ CREATE TABLE fact (
 CREATE INDEX fact_key ON fact (key, at);
 INSERT INTO fact
     SELECT id >> 32, id & 4294967295, json_extract(CAST(payload AS TEXT), '$.key'), at, kind = 'fact.retract',
-        json_extract(CAST(payload AS TEXT), '$.value'), trust, actor
+        CAST(payload AS TEXT) -> '$.value', trust, actor
     FROM event WHERE kind IN ('fact', 'fact.retract') AND substr(payload, 1, 1) = CAST('{' AS BLOB)
 """
 
-STEPS: tuple[str, ...] = (STEP_1, STEP_2)
+# The last look at each watched folder, so that what changed while nobody watched is found at the next start.
+STEP_3 = """
+CREATE TABLE tree (root TEXT PRIMARY KEY, at INTEGER NOT NULL, state BLOB NOT NULL) WITHOUT ROWID
+"""
+
+STEPS: tuple[str, ...] = (STEP_1, STEP_2, STEP_3)
 SCHEMA_VERSION = len(STEPS)
 
 
@@ -77,21 +82,22 @@ def version_of(execute: Callable[[str], Any]) -> int:
     return int(execute("PRAGMA user_version").fetchone()[0])
 
 
-def migrate(execute: Callable[[str], Any]) -> int:
+def migrate(execute: Callable[[str], Any], steps: tuple[str, ...] = STEPS) -> int:
     """Bring the store to the present schema; the number of steps taken."""
+    newest = len(steps)
     found = version_of(execute)
-    if found > SCHEMA_VERSION:
+    if found > newest:
         raise StoreNewer(
-            f"the store has schema {found}; this program knows up to {SCHEMA_VERSION}",
+            f"the store has schema {found}; this program knows up to {newest}",
             hint="update Fazm Memory; the store was not touched",
         )
     taken = 0
-    while found < SCHEMA_VERSION:
+    while found < newest:
         execute("BEGIN IMMEDIATE")
         try:
             found = version_of(execute)  # another process may have been faster
-            if found < SCHEMA_VERSION:
-                for statement in statements(STEPS[found]):
+            if found < newest:
+                for statement in statements(steps[found]):
                     execute(statement)
                 found += 1
                 taken += 1

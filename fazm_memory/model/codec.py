@@ -113,6 +113,9 @@ def _scalar(hint: type) -> Callable[[Any, str], Any]:
 def _union(options: tuple[Any, ...]) -> Callable[[Any, str], Any]:
     optional = types.NoneType in options
     checks = [checker(option) for option in options if option is not types.NoneType]
+    if optional and len(checks) == 1:  # nearly all of them, and read with every event
+        only = checks[0]
+        return lambda value, path: None if value is None else only(value, path)
 
     def check(value: Any, path: str) -> Any:
         if value is None and optional:
@@ -129,7 +132,11 @@ def _union(options: tuple[Any, ...]) -> Callable[[Any, str], Any]:
 
 
 def _literal(options: tuple[Any, ...]) -> Callable[[Any, str], Any]:
+    texts = frozenset(option for option in options if type(option) is str)
+
     def check(value: Any, path: str) -> Any:
+        if type(value) is str and value in texts:
+            return value
         # 1 == True in Python: a literal is matched by value and by type.
         if any(value == option and type(value) is type(option) for option in options):
             return value
@@ -170,7 +177,7 @@ def _shown(value: Any) -> str:
 
 def decode(cls: type[T], raw: Any, path: str = "") -> T:
     """The payload a JSON object stands for, or PayloadError naming the field that is wrong."""
-    if not isinstance(raw, Mapping):
+    if type(raw) is not dict and not isinstance(raw, Mapping):
         raise PayloadError(f"{path or 'the payload'} must be an object, not {kind_of(raw)}")
     prefix = f"{path}." if path else ""
     values: dict[str, Any] = {}

@@ -1,7 +1,7 @@
 """How a session organised files: the folders it worked through, the names it gave, the files it left alone.
 
 `learn` finds naming conventions as small programs that explain before → after, `propose` says what a new file
-would become, or why nobody can know. Patterns are written as `naming_pattern` describes.
+would become, or why nobody can know. Patterns are written as `naming/pattern.py` describes.
 """
 
 from __future__ import annotations
@@ -11,17 +11,20 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from unicodedata import normalize
 
-from fazm_memory.model import naming_guard, naming_learner, naming_pattern, naming_program
-from fazm_memory.model.convention import Convention
-from fazm_memory.model.naming_examples import Example, can_say
-from fazm_memory.model.naming_form import looks_named, with_form
-from fazm_memory.model.naming_learner import Fit
-from fazm_memory.model.naming_parts import LONGEST, Subject, split_path, subject
-from fazm_memory.model.naming_program import Part
-from fazm_memory.model.naming_traits import telling_apart, traits
-from fazm_memory.model.proposals import Proposal, propose, propose_all
-from fazm_memory.model.renames import Composed, Renamed, compose
-from fazm_memory.model.skips import File, Seen, Skipped, explain_skips
+from fazm_memory.model.naming import guard as naming_guard
+from fazm_memory.model.naming import learner as naming_learner
+from fazm_memory.model.naming import pattern as naming_pattern
+from fazm_memory.model.naming import program as naming_program
+from fazm_memory.model.naming.convention import Convention
+from fazm_memory.model.naming.examples import Example, can_say
+from fazm_memory.model.naming.form import looks_named, with_form
+from fazm_memory.model.naming.learner import Fit
+from fazm_memory.model.naming.parts import LONGEST, Subject, split_path, subject
+from fazm_memory.model.naming.program import Part
+from fazm_memory.model.naming.proposals import Proposal, propose, propose_all
+from fazm_memory.model.naming.renames import Composed, Renamed, compose
+from fazm_memory.model.naming.skips import File, Seen, Skipped, explain_skips
+from fazm_memory.model.naming.traits import telling_apart, traits
 
 __all__ = [
     "Convention",

@@ -156,6 +156,7 @@ class FileChange:
     since: str | None = None
     before: str | None = None
     after: str | None = None
+    sure: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fazm_memory.model.naming_dates import scan
-from fazm_memory.model.naming_moments import Moment, from_iso, write
+from fazm_memory.model.naming.dates import scan
+from fazm_memory.model.naming.moments import Moment, from_iso, write
 
 DAY = Moment(2026, 11, 14)
 MORNING = Moment(2026, 11, 14, 9, 30, 12)

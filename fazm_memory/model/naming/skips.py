@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fazm_memory.model.naming_parts import Subject
-from fazm_memory.model.naming_traits import trait_text, traits
+from fazm_memory.model.naming.parts import Subject
+from fazm_memory.model.naming.traits import trait_text, traits
 
 _SYSTEM = frozenset(("thumbs.db", "desktop.ini", "icon\r", "icon", "ehthumbs.db"))
 # One file is no pattern, unless its name itself says to leave it alone.

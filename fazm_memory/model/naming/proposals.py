@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fazm_memory.model.convention import Convention
-from fazm_memory.model.naming_outcome import ALREADY, Outcome, Surroundings, apply, fold_case
-from fazm_memory.model.naming_parts import LONGEST, Subject, subject
+from fazm_memory.model.naming.convention import Convention
+from fazm_memory.model.naming.outcome import ALREADY, Outcome, Surroundings, apply, fold_case
+from fazm_memory.model.naming.parts import LONGEST, Subject, subject
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fazm_memory.model.naming_parts import Subject
+from fazm_memory.model.naming.parts import Subject
 
 _COPY = re.compile(r"\(\d+\)$|\bcopy(?: \d+)?$| - Kopie$", re.IGNORECASE)
 

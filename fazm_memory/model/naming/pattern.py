@@ -16,8 +16,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from fazm_memory.model.naming_program import Const, Counter, Part, Program, Segment, count_text
-from fazm_memory.model.naming_text import How
+from fazm_memory.model.naming.program import Const, Counter, Part, Program, Segment, count_text
+from fazm_memory.model.naming.text import How
 
 _NAMED = {
     ("words", "-", "lower"): "slug",

@@ -6,11 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fazm_memory.model import naming_guard, naming_program
-from fazm_memory.model.naming_guard import Guard
-from fazm_memory.model.naming_parts import Subject
-from fazm_memory.model.naming_program import Const, Counter, Part, Program, Segment
-from fazm_memory.model.naming_text import KEEP, How, rewrite
+from fazm_memory.model.naming import guard as naming_guard
+from fazm_memory.model.naming import program as naming_program
+from fazm_memory.model.naming.guard import Guard
+from fazm_memory.model.naming.parts import Subject
+from fazm_memory.model.naming.program import Const, Counter, Part, Program, Segment
+from fazm_memory.model.naming.text import KEEP, How, rewrite
 
 _CODES = {
     "%Y": r"(?:19|20)\d\d", "%-m": r"\d\d?", "%-d": r"\d\d?", "%-H": r"\d\d?", "%-I": r"\d\d?",

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from fazm_memory.model.naming_dates import Slot, scan
-from fazm_memory.model.naming_moments import Moment, from_iso
-from fazm_memory.model.naming_text import CAMEL
+from fazm_memory.model.naming.dates import Slot, scan
+from fazm_memory.model.naming.moments import Moment, from_iso
+from fazm_memory.model.naming.text import CAMEL
 
 TRIM = " _-.,;–—~+#=&|·"
 _LONG = (

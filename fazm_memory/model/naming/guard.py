@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from fazm_memory.model.naming_gaps import gap_complaint, gap_rule, gaps, left_out
-from fazm_memory.model.naming_parts import Subject
-from fazm_memory.model.naming_program import Const, Part, Program, Segment, segments, source, value
-from fazm_memory.model.naming_traits import trait_text, traits
+from fazm_memory.model.naming.gaps import gap_complaint, gap_rule, gaps, left_out
+from fazm_memory.model.naming.parts import Subject
+from fazm_memory.model.naming.program import Const, Part, Program, Segment, segments, source, value
+from fazm_memory.model.naming.traits import trait_text, traits
 
 _FAMILIES = tuple(
     frozenset(row.split())

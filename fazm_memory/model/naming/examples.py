@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import gcd
 
-from fazm_memory.model import naming_program
-from fazm_memory.model.naming_parts import Subject
-from fazm_memory.model.naming_program import Choice, Program, Segment
+from fazm_memory.model.naming import program as naming_program
+from fazm_memory.model.naming.parts import Subject
+from fazm_memory.model.naming.program import Choice, Program, Segment
 
 _STEPS = (1, 2, 5, 10, 100)  # how people count; any three numbers have some step in common
 

@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from urllib.parse import unquote
 
-from fazm_memory.model import naming_dates, naming_moments, naming_rewritings, naming_text
-from fazm_memory.model.naming_costs import RAW, anchor_cost, cost, how_cost, span_cost
-from fazm_memory.model.naming_parts import Stem, Subject
-from fazm_memory.model.naming_program import Part, moment, trimmed, value
-from fazm_memory.model.naming_text import How, bare
+from fazm_memory.model.naming import dates as naming_dates
+from fazm_memory.model.naming import moments as naming_moments
+from fazm_memory.model.naming import rewritings as naming_rewritings
+from fazm_memory.model.naming import text as naming_text
+from fazm_memory.model.naming.costs import RAW, anchor_cost, cost, how_cost, span_cost
+from fazm_memory.model.naming.parts import Stem, Subject
+from fazm_memory.model.naming.program import Part, moment, trimmed, value
+from fazm_memory.model.naming.text import How, bare
 
 _KINDS = ("date", "stamp", "year", "month", "time")
 _KEPT = 4  # readings kept per value

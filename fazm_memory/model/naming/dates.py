@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from fazm_memory.model.naming_moments import MONTH_NUMBER, Moment, calendar
+from fazm_memory.model.naming.moments import MONTH_NUMBER, Moment, calendar
 
 ORDERS = ("ymd", "dmy", "mdy")
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fazm_memory.model.naming_text import CAMEL, DIGIT_EDGE, SEPARATORS, How, bare, fold, from_roman, rewrite
+from fazm_memory.model.naming.text import CAMEL, DIGIT_EDGE, SEPARATORS, How, bare, fold, from_roman, rewrite
 
 _JOINS = ("-", "_", " ", ".", "", " - ", "+", "~")
 _CASES = ("", "lower", "upper", "title", "initial", "first", "small")

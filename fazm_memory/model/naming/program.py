@@ -1,6 +1,6 @@
 """A naming convention as a small program: a row of constants, parts of the old name and counters.
 
-Running the program on a file gives its new name; `naming_pattern` says it as people read it.
+Running the program on a file gives its new name; `naming/pattern.py` says it as people read it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fazm_memory.model import naming_moments, naming_text
-from fazm_memory.model.naming_dates import Slot
-from fazm_memory.model.naming_parts import TRIM, Stem, Subject
-from fazm_memory.model.naming_text import KEEP, How
+from fazm_memory.model.naming import moments as naming_moments
+from fazm_memory.model.naming import text as naming_text
+from fazm_memory.model.naming.dates import Slot
+from fazm_memory.model.naming.parts import TRIM, Stem, Subject
+from fazm_memory.model.naming.text import KEEP, How
 
 
 @dataclass(frozen=True, slots=True)

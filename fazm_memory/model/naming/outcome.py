@@ -7,14 +7,15 @@ import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fazm_memory.model import naming_guard, naming_program
-from fazm_memory.model.naming_examples import folder_of
-from fazm_memory.model.naming_form import form, looks_named
-from fazm_memory.model.naming_gaps import left_out
-from fazm_memory.model.naming_guard import Guard
-from fazm_memory.model.naming_parts import Subject
-from fazm_memory.model.naming_program import Counter, Part, Program, Segment, segments
-from fazm_memory.model.naming_text import How
+from fazm_memory.model.naming import guard as naming_guard
+from fazm_memory.model.naming import program as naming_program
+from fazm_memory.model.naming.examples import folder_of
+from fazm_memory.model.naming.form import form, looks_named
+from fazm_memory.model.naming.gaps import left_out
+from fazm_memory.model.naming.guard import Guard
+from fazm_memory.model.naming.parts import Subject
+from fazm_memory.model.naming.program import Counter, Part, Program, Segment, segments
+from fazm_memory.model.naming.text import How
 
 ALREADY = "it is already named so"
 _MISSING = "a part of the name that the convention uses is missing"

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from fazm_memory.model.naming_program import Const, Counter, Part, Segment
-from fazm_memory.model.naming_text import How
+from fazm_memory.model.naming.program import Const, Counter, Part, Segment
+from fazm_memory.model.naming.text import How
 
 MARGIN = 0.34
 RAW = 1.05  # for keeping the separators at the edges of a part as they are

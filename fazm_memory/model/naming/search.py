@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import count
 
-from fazm_memory.model.naming_candidates import candidates
-from fazm_memory.model.naming_costs import MARGIN, cost
-from fazm_memory.model.naming_parts import Subject
-from fazm_memory.model.naming_program import Choice, Const, Counter, Part, Segment
+from fazm_memory.model.naming.candidates import candidates
+from fazm_memory.model.naming.costs import MARGIN, cost
+from fazm_memory.model.naming.parts import Subject
+from fazm_memory.model.naming.program import Choice, Const, Counter, Part, Segment
 
 _KEPT = 4  # readings kept per step
 _POPS = 4000  # states looked at before the search gives up

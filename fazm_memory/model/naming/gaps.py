@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from fazm_memory.model.naming_parts import TRIM, Stem
-from fazm_memory.model.naming_program import Part, Segment, slot_at, span
+from fazm_memory.model.naming.parts import TRIM, Stem
+from fazm_memory.model.naming.program import Part, Segment, slot_at, span
 
 _REGULAR = 5  # examples after which a number of words is no chance
 _TIMES = ("%H", "%-H", "%I", "%-I", "%M", "%S", "%p")

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fazm_memory.model import naming_program
-from fazm_memory.model.naming_guard import Guard
-from fazm_memory.model.naming_program import Program
+from fazm_memory.model.naming import program as naming_program
+from fazm_memory.model.naming.guard import Guard
+from fazm_memory.model.naming.program import Program
 
 
 @dataclass(frozen=True)
 class Convention:
     """How files of one kind in a folder were named.
 
-    `pattern` is written as `naming_pattern` describes; `destination` is the pattern of the folder, "" when
+    `pattern` is written as `naming/pattern.py` describes; `destination` is the pattern of the folder, "" when
     files stay where they are. `support` counts the renames explained, `exceptions` are files that look the
     same and were named otherwise, `ambiguous` are other patterns that explain the examples as well.
     """

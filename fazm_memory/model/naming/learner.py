@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from fazm_memory.model import naming_program
-from fazm_memory.model.naming_examples import Example, explains, settle_counter
-from fazm_memory.model.naming_parts import Subject
-from fazm_memory.model.naming_program import USUAL, Choice, Const, Counter, Part, Program, Segment
-from fazm_memory.model.naming_search import search
+from fazm_memory.model.naming import program as naming_program
+from fazm_memory.model.naming.examples import Example, explains, settle_counter
+from fazm_memory.model.naming.parts import Subject
+from fazm_memory.model.naming.program import USUAL, Choice, Const, Counter, Part, Program, Segment
+from fazm_memory.model.naming.search import search
 
 _SAMPLE = 6
 _SEEDS = 5

@@ -43,25 +43,12 @@ def to_event(row: tuple[Any, ...], session: str, prev: bytes) -> Event:
     """The event of a row; its payload is None when it has been forgotten."""
     id_, at, turn, kind, version, actor, source, trust, _key, stored, digest, mac = row
     try:
-        payload = None if stored is None else read_payload(kind, version, json.loads(unpack(stored)))
+        payload = None if stored is None else read_payload(kind, version, json.loads(unpack(stored).decode()))
     except NewerVersion as error:
         raise StoreNewer(str(error), hint="update Fazm Memory; nothing was changed") from None
     except (ValueError, TypeError, zstandard.ZstdError) as error:
         raise StoreDamaged(
             f"event {id_ & SEQ_MASK} of session {session[:8]} cannot be read: {error}", hint=RECOVER_HINT
         ) from error
-    return Event(
-        session=session,
-        seq=id_ & SEQ_MASK,
-        at=at,
-        turn=turn,
-        kind=kind,
-        version=version,
-        actor=actor,
-        source=source,
-        trust=trust,
-        payload=payload,
-        digest=digest.hex(),
-        prev=prev.hex(),
-        mac=mac.hex(),
-    )
+    return Event(session, id_ & SEQ_MASK, at, turn, kind, version, actor, source, trust, payload,
+                 digest.hex(), prev.hex(), mac.hex())  # fmt: skip

@@ -126,7 +126,8 @@ class Sessions:
         background: bool = False,
     ) -> list[SessionRow]:
         """The latest sessions first. `before` is a `last_at` to page on from."""
-        query = Session.select(*COLUMNS).where(Session.forgotten == 0)
+        # Any bound on the hour: without one SQLite would rather sort the whole table than walk the index.
+        query = Session.select(*COLUMNS).where((Session.forgotten == 0) & (Session.hour > -HOUR))
         if not background:
             query = query.where(Session.background == 0)
         wanted = ((Session.agent, agent), (Session.workspace, workspace), (Session.lifecycle, lifecycle))

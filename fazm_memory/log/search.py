@@ -17,7 +17,7 @@ from difflib import get_close_matches
 
 from fazm_memory.log.database import Database
 from fazm_memory.log.eventlog import EventLog
-from fazm_memory.log.tables import SEQ_BITS, event_id
+from fazm_memory.log.tables import SEQ_BITS, SEQ_MASK, event_id
 from fazm_memory.log.terms import Term, quoted, snippet, terms_of
 from fazm_memory.log.words import indexed_words, kind_word, words_of
 from fazm_memory.model.events import Event
@@ -26,25 +26,19 @@ MIDDLE = 1 << 40
 CANDIDATES = 500
 RANKABLE = 20_000  # hits up to which bm25 is affordable: it walks them all to learn how rare a word is
 SHORTLIST = 100  # candidates that are read
-LOOSE = 0.5  # what a hit that has only some of the words is worth
 DAY = 86_400_000_000
 EACH_TERM = 200  # candidates a single term brings
 LOOKED_AT = 20_000  # newest hits that a filter is held against
 SPELLINGS = 20_000  # words of the index looked at for one that was misspelled
 EACH = 0.3  # for each term an event has: in a small log every word is common and bm25 is nothing
+# What a time or a place is told by, when nothing else was asked for.
+NOTABLE = ("prompt", "decision", "pending", "fact", "handoff")
 # A decision or an open point says more about its subject than a call that only mentions it.
-NOTABLE = (
-    "prompt",
-    "decision",
-    "pending",
-    "fact",
-    "handoff",
-)  # what a time is told by, when only a time is asked for
 TELLING = {"decision": 1.4, "pending": 1.4, "fact": 1.4, "handoff": 1.4, "prompt": 1.2, "evicted": 1.1,
            "seen": 0.8, "session.open": 0.7, "session.title": 0.7}  # fmt: skip
+AGAIN = 0.5  # what the same thing done again is worth beside the first
 # What may be looked for as it stands: several words, or a path or name with its punctuation.
 PLACE = re.compile(r"\w.*[\s/._-].*\w")
-MOST_RECENCY = 1.5
 
 
 @dataclass(frozen=True)
@@ -67,16 +61,20 @@ class Scope:
     kind: str | None = None
     tool: str | None = None
 
-    def required(self, match: str) -> str:
-        """The terms, and what every hit must have besides."""
-        parts = [match] if match else []
+    @property
+    def besides(self) -> str:
+        """What every hit must have besides the terms."""
+        parts = []
         if self.kind is not None:
             parts.append(quoted(kind_word(self.kind)))
         if self.tool is not None:
             parts += [quoted(kind_word("action")), quoted(self.tool)]
-        if not parts:
-            parts = ["(" + " OR ".join(quoted(kind_word(kind)) for kind in NOTABLE) + ")"]
         return " AND ".join(parts)
+
+    def required(self, match: str) -> str:
+        """The terms and what every hit must have; without either, what is worth telling."""
+        anything = "(" + " OR ".join(quoted(kind_word(kind)) for kind in NOTABLE) + ")"
+        return " AND ".join(part for part in (match, self.besides) if part) or anything
 
 
 @dataclass(frozen=True)
@@ -150,46 +148,65 @@ class SearchIndex:
             return []
         scope = scope or Scope()
         terms = [self._near(term) for term in terms]
-        found = self._candidates(
-            scope.required(" AND ".join(term.match for term in terms)), scope, CANDIDATES
-        )
-        found = {event: score + EACH * len(terms) for event, score in found.items()}
+        weights = [self._weight(term.match) for term in terms]
+        rare = None not in weights and not (scope.besides and self._weight(scope.besides) is None)
+        all_of = " AND ".join(term.match for term in terms)
+        plain = sum(weight or 0.0 for weight in weights)
+        found = {
+            event: score + EACH * len(terms)
+            for event, score in self._candidates(all_of, scope, CANDIDATES, None if rare else plain).items()
+        }
         if len(found) < 4 * limit and len(terms) > 1:
-            for event, score in self._partly(terms, scope).items():
+            for event, score in self._partly(terms, weights, scope).items():
                 found.setdefault(event, score)
         return self._ranked(query, terms, found, limit, now)
 
-    def _partly(self, terms: list[Term], scope: Scope) -> dict[int, float]:
+    def _weight(self, match: str) -> float | None:
+        """How telling a term is by its rarity; None when it is too common to be counted out."""
+        (count,) = self.db.execute(
+            "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)", (match, RANKABLE + 1)
+        ).fetchone()
+        if count > RANKABLE:
+            return None
+        return max(0.1, math.log((self._marks().documents - count + 0.5) / (count + 0.5)))
+
+    def _partly(self, terms: list[Term], weights: list[float | None], scope: Scope) -> dict[int, float]:
         """Events that have some of the terms: the sum of what each is worth, less for those they lack.
 
         Term by term, so that the newest hits of a common word do not crowd out all hits of a rare one.
         """
         worth: dict[int, float] = {}
         count: Counter[int] = Counter()
-        for term in terms:
-            for event, score in self._candidates(scope.required(term.match), scope, EACH_TERM).items():
+        affordable = not scope.besides or self._weight(scope.besides) is not None
+        for term, weight in zip(terms, weights, strict=True):
+            flat = None if affordable and weight is not None else weight or 0.0
+            for event, score in self._candidates(term.match, scope, EACH_TERM, flat).items():
                 worth[event] = worth.get(event, 0.0) + score + EACH
                 count[event] += 1
         return {event: score * (count[event] / len(terms)) ** 0.5 for event, score in worth.items()}
 
-    def _candidates(self, match: str, scope: Scope, most: int) -> dict[int, float]:
-        """The newest hits with their bm25, no more than `most` of them."""
-        limits, values = "", ()
-        if scope.keep is not None:
+    def _candidates(self, match: str, scope: Scope, most: int, flat: float | None) -> dict[int, float]:
+        """The newest hits, no more than `most` of them, with their bm25; or all `flat`, since bm25 would walk
+        every hit of a common word to learn how common it is."""
+        match = scope.required(match)
+        kept: set[int] | None = None
+        limits: tuple[int, ...] = ()
+        if scope.keep is not None or flat is not None:
             rows = self.db.execute(
                 "SELECT rowid, event FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?",
-                (match, LOOKED_AT),
+                (match, most if scope.keep is None else LOOKED_AT),
             ).fetchall()
-            kept = [rowid for rowid, event in rows if scope.keep(event)][:most]
-            if not kept:
-                return {}
-            limits, values = " AND rowid >= ? AND rowid <= ?", (kept[-1], kept[0])
-            most = LOOKED_AT
+            kept_rows = [row for row in rows if scope.keep is None or scope.keep(row[1])][:most]
+            kept = {event for _, event in kept_rows}
+            if flat is not None or not kept:
+                return dict.fromkeys(kept, flat or 0.0)
+            limits = (kept_rows[-1][0], kept_rows[0][0])
         rows = self.db.execute(
-            f"SELECT event, bm25(words) FROM words WHERE words MATCH ?{limits} ORDER BY rowid DESC LIMIT ?",
-            (match, *values, most),
+            "SELECT event, bm25(words) FROM words WHERE words MATCH ?"
+            f"{' AND rowid >= ? AND rowid <= ?' if limits else ''} ORDER BY rowid DESC LIMIT ?",
+            (match, *limits, most if kept is None else LOOKED_AT),
         ).fetchall()
-        return {event: -score for event, score in rows if scope.keep is None or scope.keep(event)}
+        return {event: -score for event, score in rows if kept is None or event in kept}
 
     def _near(self, term: Term) -> Term:
         """The term; or, when no event has it, words that begin so, or that are nearly spelled so."""
@@ -223,16 +240,19 @@ class SearchIndex:
     def _ranked(
         self, query: str, terms: list[Term], found: dict[int, float], limit: int, now: int
     ) -> list[Hit]:
-        rows = self._rows(found)
+        # Reading an event's row costs more than all of the above: only the best are looked at.
+        best = sorted(found, key=lambda event: (-found[event], -event))[:SHORTLIST]
+        rows = self._rows(best)
         scored = sorted(
             (
                 (score * recency(now - rows[event][0]) * TELLING.get(rows[event][1], 1.0), event)
-                for event, score in found.items()
+                for event, score in ((one, found[one]) for one in best)
                 if event in rows
             ),
             reverse=True,
         )
-        hits: dict[tuple[str, str], Hit] = {}
+        hits: list[Hit] = []
+        told_already: set[tuple[str, str]] = set()
         phrases = [part.lower() for part in (query.strip().strip('"'), *query.split()) if PLACE.search(part)]
         for score, event in scored[: limit * 4]:
             number, seq = event >> SEQ_BITS, event & SEQ_MASK
@@ -243,23 +263,18 @@ class SearchIndex:
             text = words_of(told)
             if any(phrase in text.lower() for phrase in phrases):
                 score *= 2
-            known = hits.get((row[0], text))  # the same thing done again is one hit, at its best
-            if known is None or known.score < score:
-                hits[row[0], text] = Hit(
-                    row[0], seq, told.at, told.kind, snippet(text, terms), round(score, 6)
-                )
-        return sorted(hits.values(), key=lambda hit: (-hit.score, -hit.at))[:limit]
+            if (row[0], text) in told_already:
+                score *= AGAIN
+            told_already.add((row[0], text))
+            hits.append(Hit(row[0], seq, told.at, told.kind, snippet(text, terms), round(score, 6)))
+        return sorted(hits, key=lambda hit: (-hit.score, -hit.at))[:limit]
 
     def _rows(self, events: Iterable[int]) -> dict[int, tuple[int, str]]:
         """The moment and the kind of each."""
         wanted = list(events)
-        found: dict[int, tuple[int, str]] = {}
-        for start in range(0, len(wanted), 500):
-            some = wanted[start : start + 500]
-            marks = ",".join("?" * len(some))
-            rows = self.db.execute(f"SELECT id, at, kind FROM event WHERE id IN ({marks})", some).fetchall()
-            found |= {event: (at, kind) for event, at, kind in rows}
-        return found
+        marks = ",".join("?" * len(wanted))
+        rows = self.db.execute(f"SELECT id, at, kind FROM event WHERE id IN ({marks})", wanted).fetchall()
+        return {event: (at, kind) for event, at, kind in rows}
 
 
 def recency(age: int) -> float:

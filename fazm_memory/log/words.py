@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from fazm_memory.model.events import Event
+from fazm_memory.model.payloads import FAILED
 
 # A capital inside a word. Looking for capitals first and behind them second is five times as fast as
 # trying every word of a text for being an identifier.
@@ -23,6 +24,19 @@ HUMPS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*")
 MOST = 4000  # characters of one event; a long output says nothing new after that
 OUTPUT = 2000
+SEEN = 200  # names of one listing
+HINTS = {
+    "prompt": "asked request",
+    "message": "said",
+    "decision": "decision decided why because reason",
+    "fact": "fact",
+    "pending": "pending open todo",
+    "handoff": "question open asked",
+    "handoff.answer": "answer",
+    "file": "changed",
+    "seen": "listed folder",
+    "evicted": "evicted compacted",
+}
 
 
 def words_of(event: Event) -> str:
@@ -36,6 +50,29 @@ def words_of(event: Event) -> str:
     text = " ".join(part for part in told(payload) if part)[:MOST]
     parts = humps(text)
     return f"{text} {' '.join(parts)}" if parts else text
+
+
+def indexed_words(event: Event) -> str:
+    """The words of an event and those its kind is asked for by: "why" finds decisions, "failed" failures."""
+    text = words_of(event)
+    if not text:
+        return ""
+    hints = HINTS.get(event.kind, "")
+    if event.kind == "action":
+        hints = " ".join(_deeds(event.payload))
+    return f"{text} {hints} {kind_word(event.kind)}"
+
+
+def kind_word(kind: str) -> str:
+    """One word that only events of a kind have: how the index is asked for a kind."""
+    return "kind" + "".join(filter(str.isalnum, kind))
+
+
+def _deeds(p: Any) -> list[str]:
+    told = ["failed", "failure"] if p.outcome in FAILED else []
+    if p.retry_of is not None and not told:
+        told.append("mended")
+    return [*told, *sorted({touch.change for touch in p.files if touch.change != "read"})]
 
 
 def humps(text: str) -> list[str]:
@@ -112,7 +149,8 @@ TOLD: dict[str, Any] = {
     "decision": _decision,
     "fact": _fact,
     "pending": lambda p: (p.what,),
-    "file": lambda p: (p.change, p.path, p.origin),
+    "file": lambda p: (p.change, p.path, p.origin, f"by {p.by}"),
+    "seen": lambda p: (p.folder, *p.files[:SEEN]),
     "evicted": lambda p: (p.summary, *p.keys[:50]),
     "handoff": lambda p: (p.note,),
     "handoff.answer": lambda p: flat(p.answer),

@@ -1,0 +1,178 @@
+"""A query as a person types it: words, phrases, and filters among them.
+
+`agent:codex tool:Bash kind:decision in:~/Downloads session:9d0d since:2026-11-01 before:monday`, and days
+said plainly: today, yesterday, last week, on friday, 3 days ago. What is in double quotes is never a filter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from os.path import normpath
+from typing import Any
+
+from fazm_memory.model.clock import TimeError, micros, moment, parse
+
+NAMES = {
+    "agent": "agent", "tool": "tool", "kind": "kind", "in": "folder", "workspace": "folder",
+    "folder": "folder", "session": "session", "since": "since", "after": "since", "before": "until",
+    "until": "until", "on": "on", "date": "on",
+}  # fmt: skip
+FIELD = re.compile(rf'(?<!\S)({"|".join(NAMES)}):(?:"([^"]*)"|(\S+))', re.IGNORECASE)
+QUOTED = re.compile(r'("[^"]*")')
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+          "november", "december")  # fmt: skip
+NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
+WORDS = re.compile(
+    r"(?<![\w/.-])(?:(today|yesterday|(?:this|last) (?:week|month|year|night|morning))"
+    rf"|(?:on|last) ({'|'.join(DAYS)})"
+    rf"|(?:in|last) ({'|'.join(MONTHS)})"
+    rf"|(\d{{1,3}}|{'|'.join(NUMBERS)}) (day|week|month)s? ago"
+    rf"|(?:in )?the (?:last|past) (\d{{1,3}}|{'|'.join(NUMBERS)}) (day|week|month)s?"
+    r"|on (\d{4}-\d\d-\d\d))(?![\w/-]|\.\w)",
+    re.IGNORECASE,
+)
+LENGTH = {"day": 1, "week": 7, "month": 30}
+
+Span = tuple[date, date]  # half-open, in days of the user's calendar
+
+
+@dataclass(frozen=True)
+class Query:
+    """What to look for (`text`), and where. Moments are half-open."""
+
+    text: str
+    agent: str | None = None
+    tool: str | None = None
+    kind: str | None = None
+    folder: str | None = None
+    session: str | None = None
+    since: int | None = None
+    until: int | None = None
+    said: str | None = None  # the plain words that were taken for a day
+
+    @property
+    def filtered(self) -> bool:
+        return any((self.agent, self.folder, self.session, self.since is not None, self.until is not None))
+
+
+def parse_query(text: str, *, now: int, home: str = "") -> Query:
+    """The query in a text. What looks like a filter and is none stays a word."""
+    query = Query("")
+    text = text.replace("\0", " ")
+
+    def take(found: re.Match[str]) -> str:
+        nonlocal query
+        name, value = NAMES[found[1].lower()], found[2] if found[2] is not None else found[3]
+        made = _with(query, name, value, now, home) if value else None
+        if made is None:
+            return found[0]
+        query = made
+        return " "
+
+    text = FIELD.sub(take, text)
+    parts = []
+    for part in QUOTED.split(text):
+        if not part.startswith('"') and query.said is None:
+            found = WORDS.search(part)
+            if found is not None and (span := _plain(found, moment(now).date())) is not None:
+                query = _between(replace(query, said=found[0]), span)
+                part = part[: found.start()] + " " + part[found.end() :]
+        parts.append(part)
+    return replace(query, text=" ".join("".join(parts).split()))
+
+
+def _with(query: Query, name: str, value: str, now: int, home: str) -> Query | None:
+    if name == "folder":
+        path = home + value[1:] if home and (value == "~" or value.startswith("~/")) else value
+        return replace(query, folder=normpath(path))
+    if name in ("agent", "tool", "kind", "session"):
+        told: dict[str, Any] = {name: value}
+        return replace(query, **told)
+    span = _day(value, moment(now).date())
+    if name == "on":
+        return None if span is None else _between(query, span)
+    try:
+        at = parse(value) if span is None else _begin(span[0])
+    except TimeError:
+        return None
+    return replace(query, since=at) if name == "since" else replace(query, until=at)
+
+
+def _day(value: str, today: date) -> Span | None:
+    """The day or days that one word names."""
+    word = value.lower().replace("_", " ").replace("-", " ") if not value[:1].isdigit() else value
+    for spelling in (word, f"on {word}", f"in {word}"):
+        found = WORDS.fullmatch(spelling)
+        if found is not None:
+            return _plain(found, today)
+    return None
+
+
+def _plain(found: re.Match[str], today: date) -> Span | None:
+    word, weekday, month, count, unit, past, past_unit, iso = (
+        one.lower() if one else one for one in found.groups()
+    )
+    if word:
+        return RELATIVE[word](today)
+    if weekday:
+        back = (today.weekday() - DAYS.index(weekday)) % 7 or 7
+        return _days(today - timedelta(back))
+    if month:
+        year = today.year - (MONTHS.index(month) + 1 > today.month)
+        return _month(date(year, MONTHS.index(month) + 1, 1))
+    if count:
+        back = _number(count) * LENGTH[unit]
+        if unit == "day":
+            return _days(today - timedelta(back))
+        return (today - timedelta(back + LENGTH[unit] // 2), today - timedelta(back - LENGTH[unit] // 2))
+    if past:
+        return (today - timedelta(_number(past) * LENGTH[past_unit]), today + timedelta(1))
+    try:
+        return _days(date.fromisoformat(iso))
+    except ValueError:
+        return None
+
+
+def _number(text: str) -> int:
+    return NUMBERS.get(text) or int(text)
+
+
+def _days(first: date, count: int = 1) -> Span:
+    return (first, first + timedelta(count))
+
+
+def _month(first: date) -> Span:
+    return (first, (first + timedelta(32)).replace(day=1))
+
+
+def _monday(today: date) -> date:
+    return today - timedelta(today.weekday())
+
+
+RELATIVE: dict[str, Callable[[date], Span]] = {
+    "today": _days,
+    "this morning": _days,
+    "yesterday": lambda today: _days(today - timedelta(1)),
+    "last night": lambda today: _days(today - timedelta(1), 2),
+    "last morning": lambda today: _days(today - timedelta(1)),
+    "this night": _days,
+    "this week": lambda today: _days(_monday(today), 7),
+    "last week": lambda today: _days(_monday(today) - timedelta(7), 7),
+    "this month": lambda today: _month(today.replace(day=1)),
+    "last month": lambda today: _month((today.replace(day=1) - timedelta(1)).replace(day=1)),
+    "this year": lambda today: (date(today.year, 1, 1), date(today.year + 1, 1, 1)),
+    "last year": lambda today: (date(today.year - 1, 1, 1), date(today.year, 1, 1)),
+}
+
+
+def _between(query: Query, span: Span) -> Query:
+    return replace(query, since=_begin(span[0]), until=_begin(span[1]))
+
+
+def _begin(day: date) -> int:
+    """The first moment of a day where the user is."""
+    return micros(datetime.combine(day, time()).astimezone())

@@ -1,0 +1,73 @@
+"""Filters and days in what a person types."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fazm_memory.model.clock import iso, parse
+from fazm_memory.recall.query import Query, parse_query
+
+NOW = parse("2026-11-18T09:00:00+00:00")  # a Wednesday
+
+
+@pytest.fixture(autouse=True)
+def _utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+
+
+def read(text: str) -> Query:
+    return parse_query(text, now=NOW, home="/Users/dana")
+
+
+def days(query: Query) -> tuple[str | None, str | None]:
+    since, until = query.since, query.until
+    return (None if since is None else iso(since)[:10], None if until is None else iso(until)[:10])
+
+
+def test_filters_are_taken_out_and_words_stay() -> None:
+    query = read('agent:codex mv tool:Bash kind:action in:~/Downloads "agent:fazm" session:9d0d invoices')
+    assert query == Query(
+        'mv "agent:fazm" invoices', "codex", "Bash", "action", "/Users/dana/Downloads", "9d0d"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "after"),
+    [
+        ("yesterday", "2026-11-17", "2026-11-18"),
+        ("today", "2026-11-18", "2026-11-19"),
+        ("last week", "2026-11-09", "2026-11-16"),
+        ("this week", "2026-11-16", "2026-11-23"),
+        ("last month", "2026-10-01", "2026-11-01"),
+        ("on monday", "2026-11-16", "2026-11-17"),
+        ("last Wednesday", "2026-11-11", "2026-11-12"),
+        ("3 days ago", "2026-11-15", "2026-11-16"),
+        ("two days ago", "2026-11-16", "2026-11-17"),
+        ("in the last 7 days", "2026-11-11", "2026-11-19"),
+        ("in december", "2025-12-01", "2026-01-01"),
+        ("on 2026-11-02", "2026-11-02", "2026-11-03"),
+        ("on:2026-11-02", "2026-11-02", "2026-11-03"),
+        ("since:yesterday", "2026-11-17", None),
+        ("before:last-week", None, "2026-11-09"),
+        ("after:2026-11-01 before:2026-11-10", "2026-11-01", "2026-11-10"),
+    ],
+)
+def test_days_are_understood(text: str, first: str | None, after: str | None) -> None:
+    query = read(f"invoices {text} acme")
+    assert days(query) == (first, after)
+    assert query.text == "invoices acme"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"last week"', "2026-11-02-acme.pdf", "yesterday.txt", "/w/today/x", "since:whenever", "on:", "in:"],
+)
+def test_what_only_looks_like_a_filter_stays_a_word(text: str) -> None:
+    assert read(text) == Query(text)
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_a_query(text: str) -> None:
+    assert isinstance(read(text), Query)

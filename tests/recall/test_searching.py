@@ -1,0 +1,104 @@
+"""Finding things again: by words, by day, by place, by agent, by what was only ever shown."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from .conftest import Desk
+
+
+@pytest.fixture
+def past(desk: Desk) -> Desk:
+    """Three days of two agents in two folders."""
+    desk.at("2026-11-09T10:00:00+00:00")
+    desk.say("old", "prompt", workspace="/Users/dana/report", agent="codex", text="draft the tax report")
+    desk.say("old", "decision", agent="codex", what="use LaTeX for the report", why="tables break in Word",
+             alternatives=["Word"])  # fmt: skip
+    desk.at("2026-11-14T16:00:00+00:00")
+    desk.say("tidy", "prompt", workspace="/Users/dana", text="file the invoices of the tax report")
+    names = [("inv_acme_1102.pdf", "2026-11-02 acme.pdf"), ("inv_hooli_1105.pdf", "2026-11-05 hooli.pdf"),
+             ("inv_globex_1109.pdf", "2026-11-09 globex.pdf")]  # fmt: skip
+    folder = "/Users/dana/Downloads"
+    desk.say("tidy", "seen", folder=folder, files=[*(old for old, _ in names), "notes.txt"])
+    for old, new in names:
+        desk.say("tidy", "action", tool="Bash", input={"command": f"mv {old} '{new}'"},
+                 files=[{"path": f"{folder}/{new}", "change": "renamed",
+                         "from": f"{folder}/{old}"}])  # fmt: skip
+    desk.say(
+        "tidy", "action", tool="Bash", input={"command": "qpdf --check umbrella.pdf"}, error="not found: qpdf"
+    )
+    desk.say("tidy", "pending", id="u", what="the Umbrella invoice needs a purchase order")
+    return desk.at("2026-11-15T09:00:00+00:00")
+
+
+def kinds(desk: Desk, query: str, limit: int = 5) -> list[str]:
+    return [hit["kind"] for hit in desk.search(query, limit=limit)]
+
+
+def agents(desk: Desk, query: str) -> set[str]:
+    return {hit["agent"] for hit in desk.search(query)}
+
+
+def test_the_day_the_agent_and_the_place_narrow_it(past: Desk) -> None:
+    assert agents(past, "tax report") == {"codex", "fazm"}
+    assert agents(past, "tax report yesterday") == {"fazm"}
+    assert agents(past, "tax report last week") == {"codex", "fazm"}
+    assert agents(past, "tax report on monday") == {"codex"}
+    assert agents(past, "tax report agent:codex") == {"codex"}
+    assert agents(past, "report in:report") == {"codex"}
+    assert agents(past, "acme in:/Users/dana/Downloads") == {"fazm"}
+    assert agents(past, "report in:reprot") == {"codex"}
+    assert past.search("tax report agent:gemini") == []
+
+
+def test_kinds_and_tools_narrow_it(past: Desk) -> None:
+    assert set(kinds(past, "report kind:decision")) == {"decision"}
+    assert set(kinds(past, "acme tool:Bash")) == {"action"}
+    assert kinds(past, "acme tool:Write") == []
+
+
+def test_a_day_alone_tells_what_it_was_about(past: Desk) -> None:
+    assert set(kinds(past, "yesterday")) == {"prompt", "pending"}
+
+
+def test_questions_find_what_answers_them(past: Desk) -> None:
+    assert kinds(past, "why did we choose LaTeX?")[0] == "decision"
+    assert past.search("what failed?")[0]["snippet"].startswith("Bash qpdf")
+    assert kinds(past, "what is still left to do with umbrella")[0] == "pending"
+
+
+def test_what_was_only_shown_is_found_too(past: Desk) -> None:
+    found = past.search("naming convention of the invoices")[0]
+    assert (found["kind"], "2026-11-02 acme.pdf" in found["snippet"]) == ("convention", True)
+    assert "notes.txt" in past.search("which files were skipped")[0]["snippet"]
+
+
+def test_beginnings_and_misspellings_of_paths_are_found(past: Desk) -> None:
+    for query in ("Downlaods/globex", "glob", "2026-11-09 glbex.pdf", "Downloads/2026-11-09"):
+        assert any("globex" in hit["snippet"] for hit in past.search(query, limit=5)), query
+
+
+def test_a_phrase_as_it_stands_comes_first(past: Desk) -> None:
+    assert "acme" in past.search("2026-11-02 acme.pdf")[0]["snippet"]
+
+
+def test_the_same_thing_again_does_not_crowd_out_others(past: Desk) -> None:
+    for _ in range(20):
+        past.say("tidy", "action", tool="Bash", input={"command": "ls umbrella"})
+    assert "pending" in kinds(past, "umbrella", limit=3)
+
+
+def test_a_rare_word_is_found_behind_many_common_ones(past: Desk) -> None:
+    for number in range(600):
+        past.say("tidy", "action", tool="Bash", input={"command": f"cat report-{number}.txt"})
+    assert kinds(past, "report LaTeX Bash", limit=3)[0] == "decision"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(
+    st.text(max_size=60) | st.sampled_from(["NEAR(a b)", '"', "a* OR -b", "col:x", "in:", "^a", "{a b}:c"])
+)
+def test_any_text_is_safe_to_search_for(past: Desk, text: str) -> None:
+    assert isinstance(past.search(text), list)

@@ -24,9 +24,10 @@ from fazm_memory.model import codec, lifecycle
 from fazm_memory.model.events import KINDS, Event
 from fazm_memory.model.payloads import FAILED
 
-HEAD_COLUMNS = (
-    "n, id, agent, agent_session_id, title, workspace, lifecycle, parent, parent_seq, background, opened_at,"
-    " last_at, head, turn, actions, failures, files_modified, questions, mac, indexed, snapped, forgotten"
+SELECT_HEAD = (
+    "SELECT n, id, agent, agent_session_id, title, workspace, lifecycle, parent, parent_seq, background,"
+    " opened_at, last_at, head, turn, actions, failures, files_modified, questions, mac, indexed, snapped,"
+    " forgotten FROM session WHERE n=?"
 )
 # No index is on any of these, so that the usual append rewrites one page for its session, not five.
 UPDATE_HEAD = (
@@ -75,7 +76,7 @@ class Writer:
     def head(self, number: int) -> SessionHead:
         known = self.heads.get(number)
         if known is None:
-            row = self.db.execute(f"SELECT {HEAD_COLUMNS} FROM session WHERE n=?", (number,)).fetchone()
+            row = self.db.execute(SELECT_HEAD, (number,)).fetchone()
             known = self.heads[number] = SessionHead(*row)
             self.written[number] = known.counts(), known.face()
         return known

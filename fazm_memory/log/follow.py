@@ -19,6 +19,7 @@ from fazm_memory.model.events import Event
 from fazm_memory.model.payloads import FAILED
 
 INDEX_AFTER = 256  # events that may wait, of all sessions together: what a search may have to take in first
+LOOK_AFTER = 32  # others append too
 RUN = 500  # events taken in at a time
 MINUTE = 60_000_000
 UPSERT_MINUTE = (
@@ -46,6 +47,7 @@ class Follower:
         self.search = search
         self.snapshots = snapshots
         self.version: int | None = None
+        self.room = 0  # events that may be appended before it is looked up again how many wait
 
     def behind(self) -> list[Behind]:
         """Sessions with events that were not taken in yet."""
@@ -58,18 +60,30 @@ class Follower:
         newly = []
         for number, events in writer.events.items():
             recent = self.recent.setdefault(number, [])
-            if recent and recent[-1].seq + 1 != events[0].seq:
-                recent.clear()
-            recent += events
             head = writer.heads[number]
             if head.indexed == events[0].seq:
                 newly.append((number, head.id, head.head, head.indexed, head.snapped))
-        behind = self.behind()
-        if sum(head - indexed for _, _, head, indexed, _ in behind + newly) >= INDEX_AFTER:
-            self._take_in(behind + newly)
-        else:
-            for one in newly:
-                self.db.execute("INSERT INTO waiting VALUES (?)", one[:1])
+                recent.clear()  # others have taken it in
+            elif recent and recent[-1].seq + 1 != events[0].seq:
+                recent.clear()
+            recent += events
+            self.room -= len(events)
+        if self.room <= 0 and self._enough_waits(newly):
+            return
+        for one in newly:
+            self.db.execute("INSERT INTO waiting VALUES (?)", one[:1])
+
+    def _enough_waits(self, newly: list[Behind]) -> bool:
+        """Whether as much waits as may; then it is taken in. Looked up only when it can be so."""
+        behind = self.behind() + newly
+        for number in self.recent.keys() - {one[0] for one in behind}:
+            del self.recent[number]
+        waiting = sum(head - indexed for _, _, head, indexed, _ in behind)
+        if waiting >= INDEX_AFTER:
+            self._take_in(behind)
+            waiting = 0
+        self.room = min(LOOK_AFTER, INDEX_AFTER - waiting)
+        return waiting == 0
 
     def catch_up(self) -> int:
         """Take in all that waits; how many events that was. In a transaction."""

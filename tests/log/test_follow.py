@@ -97,6 +97,18 @@ def test_what_another_process_appended_between_is_indexed_too(open_store: OpenSt
     assert found(ours, "theirs") == [2]
 
 
+def test_what_others_took_in_is_no_longer_held_in_memory(open_store: OpenStore) -> None:
+    ours, theirs = open_store(), open_store()
+    scribe = Scribe(ours)
+    session = scribe.open()
+    for n in range(3 * INDEX_AFTER):
+        scribe.tell(session, Prompt(f"errand {n}"))
+        if n % 10 == 0:
+            theirs.index_all()
+    assert sum(map(len, ours.log.recent.values())) <= 10
+    assert len(found(ours, "errand")) == 100
+
+
 def test_the_last_event_of_a_source_is_known_before_it_is_taken_in(store: Store, scribe: Scribe) -> None:
     first = scribe.open(Prompt("one"), agent_session_id="a")
     scribe.tell(first, Prompt("two"), source="hook", at=T0 + 50 * SECOND)

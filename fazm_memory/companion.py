@@ -38,6 +38,7 @@ LATEST = 10.0  # and at the latest, however much goes on
 AFTER_TROUBLE = 30.0
 KEEP_MARKS = 7 * 86400.0
 RECENT = 20
+MOST_BESIDE = 200
 SECOND = 1_000_000
 EVERYTHING = 1 << 62
 
@@ -79,8 +80,11 @@ class Companion:
         """Take in all there is, from the spool and from every record, and tell whoever follows us."""
         self._prepare()
         if self._recording():
-            self._attend([], last=True)
-            for tally in self.intake.backlog(self.intake.unread(self.intake.find())):
+            found, since = self.intake.find(), self.spool.since()
+            # With what hooks dropped go all records that may tell of the same time, subagents' among them.
+            beside = [one for one in found if since is not None and one.mtime >= since]
+            self._attend(sorted(beside, key=lambda one: -one.mtime)[:MOST_BESIDE], last=True)
+            for tally in self.intake.backlog(self.intake.unread(found)):
                 self._count(tally)
             self._tell()
         return self.tally

@@ -71,7 +71,11 @@ class Spool:
         return batch
 
     def waiting(self) -> int:
-        return sum(1 for _ in self._waiting())
+        return len(self._waiting())
+
+    def since(self) -> float | None:
+        """When the oldest that waits was dropped."""
+        return next((stat.st_mtime for _, stat in self._waiting()), None)
 
     def _waiting(self) -> list[tuple[Path, os.stat_result]]:
         """The files to drain, oldest first. Parts of hooks that were cut off are set aside on the way."""

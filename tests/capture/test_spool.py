@@ -53,7 +53,7 @@ def test_a_batch_is_bounded_in_number_and_in_size(spool: Spool, monkeypatch: pyt
 
     assert [one.path.name for one in spool.take()] == ["0-0.codex.json", "1-0.codex.json"]
     assert len(spool.take(1)) == 1
-    assert spool.waiting() == 5
+    assert (spool.waiting(), spool.since()) == (5, 1000.0)
 
 
 def test_what_is_being_written_is_left_alone_and_what_was_cut_off_is_set_aside(spool: Spool) -> None:

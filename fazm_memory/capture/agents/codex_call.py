@@ -36,7 +36,9 @@ RUNNING = re.compile(r"^Process running with session ID ", re.MULTILINE)
 WALL = re.compile(r"^Wall time: (\d{1,9}(?:\.\d+)?) seconds?", re.MULTILINE)
 HEAD = 400  # the lines above `Output:` are within this
 DENIED = re.compile(
-    r"rejected by (the )?user|denied by|not approved|blocked by|user rejected|declined", re.IGNORECASE
+    r"rejected by (the )?user|denied by|not approved|blocked by|user rejected|declined"
+    r'|CreateProcess \{ message: "Rejected\(',  # a rule of the user's forbids the command
+    re.IGNORECASE,
 )
 TIMED_OUT = re.compile(r"(command )?timed out after", re.IGNORECASE)
 ABORTED = re.compile(r"aborted by (the )?user|^aborted", re.IGNORECASE)

@@ -25,6 +25,8 @@ def told(event: Mapping[str, Any], *, home: str | None, transcript: bool) -> Ite
     name = event.get("hook_event_name")
     session, call_id = ident(event.get("session_id")), ident(event.get("tool_use_id"))
     if name == "UserPromptSubmit" and (turn := ident(event.get("turn_id"))):
+        if event.get("agent_id"):
+            return  # what an agent asked of its subagent is in the call that asked it
         said = without_injected(text(event.get("prompt"))).strip()
         if said:
             yield "prompt", {"text": capped(said, SAID)}, prompt_key(session, turn, said)

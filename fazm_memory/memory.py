@@ -36,13 +36,14 @@ from fazm_memory.recall.digest import digest
 from fazm_memory.recall.file_time import file_time
 from fazm_memory.recall.news import render_news
 from fazm_memory.recall.searching import search
+from fazm_memory.verbs.over_time import OverTime
 
 if TYPE_CHECKING:
     from fazm_memory.capture.recorder import Recorded, Recorder
 OWN_FACTS = "facts"
 
 
-class Memory:
+class Memory(OverTime):
     """What Fazm Memory can do, for one user on one machine."""
 
     def __init__(self, config: Config, now: Callable[[], int]) -> None:
@@ -112,6 +113,8 @@ class Memory:
         self, session: str, move: str, *, reason: str | None = None, source: str = "cli"
     ) -> dict[str, Any]:
         """pause, resume, close, archive or restore a session."""
+        if move == "resume":
+            self.check_answered(self.store.sessions.resolve(session))
         return self.tell(session, f"session.{move}", source=source, reason=reason)
 
     # -- reading -----------------------------------------------------------------------------------------
@@ -158,14 +161,9 @@ class Memory:
         return diff.compare(self._state(row, first), self._state(row, second), between)
 
     def _state(self, row: SessionRow, at: int | None) -> SessionState:
-        if at is not None and not 0 <= at <= row.head:
-            raise NotFound(
-                f"session {row.id[:8]} has no position {at}",
-                hint=f"its positions go from 0 to {row.head}",
-                details={"head": row.head},
-            )
+        position = self.position(row, at)
         with self.store.db.reading():
-            return self.store.snapshots.state_at(row.n, row.id, row.head if at is None else at)
+            return self.store.snapshots.state_at(row.n, row.id, position)
 
     def search(self, query: str, *, limit: int = 10) -> list[dict[str, Any]]:
         """What was done, said or decided, by any words and filters; best first."""

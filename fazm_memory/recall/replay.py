@@ -1,0 +1,107 @@
+"""Replay: the effective steps of a past workflow, as a plan and as a script.
+
+Effective means what still counts: calls that failed, calls that were tried again, and mere looking around are
+left out and counted. What varies between runs (folders, dates) is named as a parameter, never guessed at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from fazm_memory.model.events import Event, target_of
+from fazm_memory.model.payloads import FAILED, Action
+from fazm_memory.model.working_set import parent_folder
+
+MOST_STEPS = 500
+DATE = re.compile(r"(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
+
+
+def plan(events: Iterable[Event]) -> dict[str, Any]:
+    """Steps, parameters, a script of the shell work, and what was left out."""
+    steps: list[dict[str, Any]] = []
+    left = Counter[str]()
+    for event in events:
+        if event.kind == "rewind" and event.payload is not None:
+            steps = [step for step in steps if step["seq"] < event.payload.to]
+            left["rewound"] += 1
+        elif event.kind == "decision" and event.payload is not None:
+            steps.append(
+                {"seq": event.seq, "kind": "decision", "what": event.payload.what, "why": event.payload.why}
+            )
+        elif event.kind == "action":
+            _take(event, steps, left)
+    if len(steps) > MOST_STEPS:
+        left["older steps"] = len(steps) - MOST_STEPS
+        steps = steps[-MOST_STEPS:]
+    return {
+        "steps": steps,
+        "parameters": _parameters(steps),
+        "script": _script(steps),
+        "left_out": dict(left),
+    }
+
+
+def _take(event: Event, steps: list[dict[str, Any]], left: Counter[str]) -> None:
+    action: Action | None = event.payload
+    if action is None:
+        left["forgotten"] += 1
+    elif action.outcome in FAILED:
+        left[action.outcome] += 1
+    elif not [touch for touch in action.files if touch.change != "read"]:
+        left["changed nothing"] += 1
+    else:
+        steps.append(
+            {
+                "seq": event.seq,
+                "kind": "action",
+                "tool": action.tool,
+                "target": target_of(action.input),
+                "command": _command(action),
+                "files": [
+                    {"path": touch.path, "change": touch.change, "from": touch.origin}
+                    for touch in action.files
+                    if touch.change != "read"
+                ],
+            }
+        )
+
+
+def _command(action: Action) -> str | None:
+    given = action.input.get("command") if isinstance(action.input, dict) else None
+    return given if isinstance(given, str) else None
+
+
+def _parameters(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Folders and dates that the steps have in common: what another run would be given instead."""
+    folders: Counter[str] = Counter()
+    dates: Counter[str] = Counter()
+    for step in steps:
+        for file in step.get("files", []):
+            folders[parent_folder(file["path"])] += 1
+            if file["from"]:
+                folders[parent_folder(file["from"])] += 1
+            dates.update("-".join(found) for found in DATE.findall(file["path"]))
+    return [{"name": f"folder{n or ''}", "value": path, "uses": uses} for n, (path, uses) in
+            enumerate(folders.most_common(5))] + [
+        {"name": "date", "value": day, "uses": uses} for day, uses in dates.most_common(3)
+    ]  # fmt: skip
+
+
+def _script(steps: list[dict[str, Any]]) -> str:
+    """The shell work as it was done, one command a line; what is not shell work is a comment."""
+    lines = ["set -eu"]
+    for step in steps:
+        if step["kind"] == "decision":
+            lines.append(f"# decided: {_comment(step['what'])}")
+        elif step["command"]:
+            lines.append(step["command"])
+        else:
+            lines.append(f"# {step['tool']}: {_comment(step['target'])}")
+    return "\n".join(lines) + "\n"
+
+
+def _comment(text: str) -> str:
+    return " ".join(text.split())[:160]

@@ -1,0 +1,121 @@
+"""The verbs over time: fork, rewind, hand off, answer, replay.
+
+None of them erases or copies: a fork names a position of its parent, a rewind is an event that moves the
+head, a handoff is a question that stays open until somebody answers it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from fazm_memory.errors import InvalidTransition, NotFound
+from fazm_memory.log.entries import Entry
+from fazm_memory.log.sessions import SessionRow
+from fazm_memory.log.store import Store
+from fazm_memory.model.payloads import SessionOpen
+from fazm_memory.model.trust import ceiling, default_actor
+from fazm_memory.recall.replay import plan
+
+
+class OverTime:
+    """What `Memory` can do with positions. Mixed into it; not for use alone."""
+
+    now: Callable[[], int]
+
+    if TYPE_CHECKING:  # the façade has these
+
+        @cached_property
+        def store(self) -> Store: ...
+        def tell(self, session: str, kind: str, *, source: str = "cli", **payload: Any) -> dict[str, Any]: ...
+        def session(self, session: str) -> dict[str, Any]: ...
+
+    def fork(
+        self, session: str, *, at: int | None = None, title: str | None = None, source: str = "cli"
+    ) -> dict[str, Any]:
+        """A new session that stands where this one stood after its first `at` events."""
+        row = self.store.sessions.resolve(session)
+        position = self.position(row, at)
+        opening = SessionOpen(
+            agent=row.agent,
+            workspace=row.workspace,
+            title=title or row.title,
+            parent=row.id,
+            parent_seq=position,
+        )
+        with self.store.writing() as writer:
+            head = writer.create(row.agent, self.now())
+            actor, trust = default_actor("session.open", source), ceiling("session.open", source)
+            writer.append(head, Entry("session.open", opening, self.now(), actor, source, trust))
+            made = head.id
+        return self.session(made)
+
+    def rewind(
+        self, session: str, to: int, *, reason: str | None = None, source: str = "cli"
+    ) -> dict[str, Any]:
+        """Move the head back to a position and go on from there; what came after stays in the log."""
+        row = self.store.sessions.resolve(session)
+        return self.tell(row.id, "rewind", source=source, to=self.position(row, to), reason=reason)
+
+    def handoff(
+        self,
+        session: str,
+        *,
+        to: str,
+        note: str,
+        answer_schema: Mapping[str, Any] | None = None,
+        source: str = "cli",
+    ) -> dict[str, Any]:
+        """Leave a question to a person or to the agent; it stays open until it is answered or waived."""
+        question = secrets.token_hex(4)
+        told = self.tell(session, "handoff", source=source, id=question, to=to, note=note,
+                         answer_schema=answer_schema)  # fmt: skip
+        return told | {"question": question}
+
+    def answer(
+        self, session: str, question: str, answer: Any = None, *, waived: bool = False, source: str = "cli"
+    ) -> dict[str, Any]:
+        """Answer an open question, or waive it. Who did is in the event's provenance."""
+        row = self.store.sessions.resolve(session)
+        if question not in self.questions(row):
+            raise NotFound(
+                f"session {row.id[:8]} has no open question {question[:40]!r}",
+                hint="`fazm-memory state ID` lists the open ones",
+            )
+        return self.tell(row.id, "handoff.answer", source=source, id=question, answer=answer, waived=waived)
+
+    def questions(self, row: SessionRow) -> dict[str, dict[str, Any]]:
+        """The open questions of a session by their id."""
+        if not row.questions:
+            return {}
+        with self.store.db.reading():
+            return dict(self.store.snapshots.state_at(row.n, row.id, row.head).questions)
+
+    def check_answered(self, row: SessionRow) -> None:
+        """An agent goes on only when every question to a person is answered or waived."""
+        waiting = [one for one in self.questions(row).values() if one["to"] == "human"]
+        if waiting:
+            raise InvalidTransition(
+                f"session {row.id[:8]} waits for a person: {waiting[0]['note']}",
+                hint=f"`fazm-memory answer {row.id[:8]} {waiting[0]['id']} TEXT`, or --waive",
+                details={"session": row.id, "open_questions": [one["id"] for one in waiting]},
+            )
+
+    def replay_plan(self, session: str) -> dict[str, Any]:
+        """The effective steps of a session, dead ends and retries removed, with the parameters found."""
+        row = self.store.sessions.resolve(session)
+        return {"session": row.id, "title": row.title, **plan(self.store.log.slice(row.n, row.id))}
+
+    def position(self, row: SessionRow, at: int | None) -> int:
+        """A position of this session, the head when none is given; NotFound names the range."""
+        if at is None:
+            return row.head
+        if not 0 <= at <= row.head:
+            raise NotFound(
+                f"session {row.id[:8]} has no position {at}",
+                hint=f"its positions go from 0 to {row.head}",
+                details={"head": row.head},
+            )
+        return at

@@ -17,6 +17,7 @@ from fazm_memory.capture.tree import Delta, Tree, refresh
 
 MOST_MOVES = 20_000
 START = "it was not watched"
+FEW = 1_000  # files that came, of which it is worth asking whether they left another place
 SMALL = 5_000  # files of a tree that is kept after every look
 KEEP_EVERY = 30_000_000  # microseconds between keeping a larger one
 
@@ -149,9 +150,27 @@ class Looker:
             else:
                 times[path] = before if dirty is None else max(before, marks.began or before), None
             delta.join(found)
+        for path, folders in self._left_behind(delta).items():
+            root = self.roots[path]
+            times.setdefault(path, (max(root.tree.at, marks.began or 0), None))
+            delta.join(refresh(root.tree, root.ignore, at, folders))
         told = changes(delta, moved=marks.moved, known=self._known, now=self.digest) if delta else []
         sightings = tuple(self._sighting(one, times, at) for one in told)
         return Flush(at, sightings, tuple(blind), tuple(first))
+
+    def _left_behind(self, delta: Delta) -> dict[str, set[str]]:
+        """Folders where files that came may have come from: the word of that can take half a second more."""
+        came = {one.identity for one in delta.come.values()}
+        came -= {one.identity for one in delta.gone.values()}
+        if not 0 < len(came) <= FEW:
+            return {}
+        places: dict[str, set[str]] = {}
+        for path, root in self.roots.items():
+            for name, folder in root.tree.folders.items():
+                for file, known in folder.files.items():
+                    if known.identity in came and not os.path.lexists(os.path.join(path, name, file)):
+                        places.setdefault(path, set()).add(name)
+        return places
 
     def keep(self, *, every: int = KEEP_EVERY) -> None:
         """Keep the trees, the small ones each time, so that the next start knows where this one stood."""

@@ -55,11 +55,26 @@ class Delta:
     def __bool__(self) -> bool:
         return bool(self.gone or self.come or self.both)
 
-    def join(self, other: Delta) -> None:
-        self.gone |= other.gone
-        self.come |= other.come
-        self.both |= other.both
-        self.unreadable |= other.unreadable
+    def join(self, later: Delta) -> None:
+        """Add what a later look found: the two together, as if it had been one."""
+        for path, before in later.gone.items():
+            if path in self.come:
+                del self.come[path]  # came and went between the looks
+            else:
+                known = self.both.pop(path, None)
+                self.gone[path] = before if known is None else known[0]
+        for path, after in later.come.items():
+            if path in self.gone:
+                self.both[path] = (self.gone.pop(path), after)
+            else:
+                self.come[path] = after
+        for path, (before, after) in later.both.items():
+            if path in self.come:
+                self.come[path] = after
+            else:
+                known = self.both.get(path)
+                self.both[path] = (before if known is None else known[0], after)
+        self.unreadable |= later.unreadable
 
 
 class Tree:

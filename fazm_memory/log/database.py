@@ -27,7 +27,7 @@ from fazm_memory.errors import (
     StoreReadOnly,
     StoreUnsafe,
 )
-from fazm_memory.log.migrations import migrate
+from fazm_memory.log.migrations import STEPS, migrate
 from fazm_memory.private import alone, private_file, private_folder
 
 PLAINTEXT = b"SQLite format 3\x00"
@@ -39,16 +39,16 @@ RECOVER_HINT = "run `fazm-memory recover`: it sets the damaged store aside and s
 class Database:
     """One open connection per process and thread of use; `execute` is the hot path through peewee's."""
 
-    def __init__(self, path: Path, key: str, *, create: bool = True) -> None:
+    def __init__(self, path: Path, key: str, *, create: bool = True, steps: tuple[str, ...] = STEPS) -> None:
         if not re.fullmatch(r"[0-9a-fA-F]{64}", key):
             raise KeyUnavailable("the database key must be 64 hexadecimal digits; an empty key is refused")
         self.path = path
         private_folder(path.parent)
         # Two that make a store at once could each turn it into a different one, or find it half made.
         with alone(path.parent):
-            self._open(path, key, create)
+            self._open(path, key, create, steps)
 
-    def _open(self, path: Path, key: str, create: bool) -> None:
+    def _open(self, path: Path, key: str, create: bool, steps: tuple[str, ...]) -> None:
         fresh = not path.exists() or path.stat().st_size == 0
         if fresh and not create:
             raise StoreDamaged(f"there is no store at {path}", hint="check FAZM_MEMORY_HOME")
@@ -66,7 +66,7 @@ class Database:
                 self.peewee.connect()
                 self.connection: Any = self.peewee.connection()  # type: ignore[no-untyped-call]
                 self.execute("SELECT count(*) FROM sqlite_master").fetchone()
-                self.migrated = migrate(self.execute)
+                self.migrated = migrate(self.execute, steps)
             check_header(path)
         except BaseException:
             self.close()

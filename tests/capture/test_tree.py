@@ -144,6 +144,13 @@ def test_links_are_seen_and_never_followed(place: Place, tmp_path: Path) -> None
     assert place.look() == [("created", "link")]
 
 
+def test_two_looks_joined_tell_what_one_look_would_have() -> None:
+    one, two, three = (Stat(1, n, n, n, 0o644) for n in (1, 2, 3))
+    joined = Delta(gone={"back": one}, come={"brief": one, "grown": one}, both={"a": (one, two)})
+    joined.join(Delta(gone={"brief": one, "a": two}, come={"back": two}, both={"grown": (one, three)}))
+    assert joined == Delta(gone={"a": one}, come={"grown": three}, both={"back": (one, two)})
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can read everything")
 def test_a_folder_that_cannot_be_read_keeps_what_was_known_of_it(place: Place) -> None:
     place.write("closed/a")

@@ -66,7 +66,8 @@ def test_a_replay_leaves_out_dead_ends_and_names_what_varies(run: Run) -> None:
         return [{"path": f"/w/oct/{new}", "change": "renamed", "from": f"/w/oct/{old}"}]
 
     run("record", stdin=[
-        call("ls"), call("mv a b", error="denied"), call("mv a 2026-10-01-a", files=moved("a", "2026-10-01-a")),
+        call("ls"), call("mv a b", error="denied"),
+        call("mv a 2026-10-01-a", files=moved("a", "2026-10-01-a")),
         call("mv c 2026-10-02-c", files=moved("c", "2026-10-02-c")),
         {"type": "decision", "session": "r", "what": "dates first"},
     ])  # fmt: skip

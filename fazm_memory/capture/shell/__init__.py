@@ -1,0 +1,69 @@
+"""What a shell command did to files, told from its text, its output and its exit status alone.
+
+Nothing is run and no file is looked at. The script is followed as a shell would run it; what cannot be told
+for certain is marked as inferred, with the reason, and a name that is not known is never made up.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Sequence
+
+from fazm_memory.capture.shell.builtins import Leaving
+from fazm_memory.capture.shell.call import Change, FileEffect
+from fazm_memory.capture.shell.commands import command as follow_command
+from fazm_memory.capture.shell.output import Evidence
+from fazm_memory.capture.shell.run import Exhausted, Run
+from fazm_memory.capture.shell.state import State
+from fazm_memory.capture.shell.value import Value
+from fazm_memory.capture.shell.world import World
+
+__all__ = ["Change", "FileEffect", "file_effects"]
+
+LONGEST_COMMAND = 256 * 1024
+CUT = "the command was too long to be read to its end"
+FAILED = "the command failed"
+
+
+def file_effects(
+    command: str | Sequence[str],
+    *,
+    cwd: str,
+    output: str = "",
+    ok: bool = True,
+    home: str | None = None,
+    listing: Callable[[str], Sequence[str]] | None = None,
+) -> tuple[FileEffect, ...]:
+    """The files a command read, created, modified, renamed or deleted, in the order it did so.
+
+    `command` is a shell text or the words of one command. `output` is what it printed, errors included, and
+    `ok` whether it ended with status 0. `listing` names the entries of a folder as they were before the
+    command; a name that ends in a slash is a folder. It may raise FileNotFoundError or NotADirectoryError to
+    say so, and LookupError for a folder it does not know.
+    """
+    start = posixpath.normpath("/" + cwd.lstrip("/")) if cwd.startswith("/") else None
+
+    def follow(evidence: Evidence) -> Run:
+        run = Run(State(start, home, World(start or "/", listing)), evidence, ok=ok)
+        _follow(run, command)
+        return run
+
+    evidence = Evidence(output)
+    if evidence.has_complaints:
+        # A failure that can be foreseen explains its complaint, which then says nothing of like commands.
+        evidence = Evidence(output, follow(Evidence("")).foreseen)
+    return tuple(follow(evidence).effects)
+
+
+def _follow(run: Run, command: str | Sequence[str]) -> None:
+    try:
+        with run.doubting("" if run.ok else FAILED):
+            if isinstance(command, str):
+                with run.doubting(CUT if len(command) > LONGEST_COMMAND else ""):
+                    run.text(Value((command[:LONGEST_COMMAND],)), ended=run.ok)
+            elif command and sum(map(len, command)) <= LONGEST_COMMAND:
+                follow_command(run, [Value((word,)) for word in command], run.ok)
+            for trap in run.state.traps:
+                run.script(trap)
+    except (Exhausted, Leaving):
+        return  # what was followed so far stands; the rest was not done or is not told

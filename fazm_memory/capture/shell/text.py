@@ -1,0 +1,253 @@
+"""What the small text tools print, so that names made in `$(…)` and in pipes can be followed.
+
+Each takes its arguments and its input as known text and answers what it would print, or None when it
+was asked for something it is not followed in.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable
+
+from fazm_memory.capture.shell.pattern import compiled, is_text, posix_source
+from fazm_memory.capture.shell.sed import edited, rows, spread
+from fazm_memory.capture.shell.words import ansi_text
+
+TextTool = Callable[[list[str], str], str | None]
+_CLASSES = {
+    "[:upper:]": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    "[:lower:]": "abcdefghijklmnopqrstuvwxyz",
+    "[:digit:]": "0123456789",
+    "[:space:]": " \t\n\v\f\r",
+    "[:blank:]": " \t",
+    "[:punct:]": "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~",
+}
+_CLASSES["[:alpha:]"] = _CLASSES["[:upper:]"] + _CLASSES["[:lower:]"]
+_CLASSES["[:alnum:]"] = _CLASSES["[:digit:]"] + _CLASSES["[:alpha:]"]
+_FORMAT = re.compile(r"%(?:%|([-0+ #]*)(\d{0,4}|\*)(\.\d{1,4})?([sdiuxXobcqf]))")
+_MOST = 10_000
+
+
+def echo(args: list[str], _: str) -> str | None:
+    newline, escapes = "\n", False
+    while args and re.fullmatch(r"-[neE]+", args[0]):
+        newline = "" if "n" in args[0] else newline
+        escapes = "e" in args[0] or (escapes and "E" not in args[0])
+        args = args[1:]
+    text = " ".join(args)
+    if not escapes and re.search(r"\\[abcefnrtv0\\]", text):
+        return None  # sh and zsh would expand what bash leaves alone
+    return (ansi_text(text) if escapes else text) + newline
+
+
+def printf(args: list[str], _: str) -> str | None:
+    args = args[1:] if args[:1] == ["--"] else args
+    if not args or args[0].startswith("-"):
+        return None
+    form, values = ansi_text(args[0]), args[1:]
+    out: list[str] = []
+    while len(out) <= _MOST:
+        used: list[str] = []
+        filled = _filled(form, values, used)
+        if filled is None:
+            return None
+        out.append(filled)
+        values = values[len(used) :]
+        if not values or not used:
+            return "".join(out)
+    return None
+
+
+def _filled(form: str, values: list[str], used: list[str]) -> str | None:
+    def fill(found: re.Match[str]) -> str:
+        if found[0] == "%%":
+            return "%"
+        value = values[len(used)] if len(used) < len(values) else ""
+        used.append(value)
+        return _formatted(found, value)
+
+    try:
+        return _FORMAT.sub(fill, form)
+    except ValueError:
+        return None
+
+
+def _formatted(found: re.Match[str], value: str) -> str:
+    flags, width, precision, letter = found[1], found[2], found[3] or "", found[4]
+    if width == "*" or letter in "qf":
+        raise ValueError("not followed")
+    if letter in "diuxXo":
+        number = ord(value[1]) if value[:1] in "'\"" and len(value) > 1 else _integer(value or "0")
+        return f"%{flags}{width}{precision}{'d' if letter in 'iu' else letter}" % number
+    text = ansi_text(value) if letter == "b" else value[:1] if letter == "c" else value
+    return f"%{flags}{width}{precision}s" % text
+
+
+def _integer(text: str) -> int:
+    text = text.strip()
+    sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
+    octal = len(digits) > 1 and digits.startswith("0") and digits.isdigit()
+    return sign * int(digits, 8 if octal else 0)
+
+
+def basename(args: list[str], _: str) -> str | None:
+    suffix = ""
+    args = [arg for arg in args if arg != "--"]
+    several = bool(args) and args[0] in ("-a", "--multiple")
+    if args[:1] == ["-s"] and len(args) > 2:
+        several, suffix, args = True, args[1], args[1:]
+    names = args[1:] if several else args[:1]
+    if not names or (args[0].startswith("-") and not several):
+        return None
+    if not several and len(args) > 1:
+        suffix = args[1]
+    bare = [posixpath.basename(name.rstrip("/")) or "/" for name in names]
+    return "".join((name.removesuffix(suffix) or name) + "\n" for name in bare)
+
+
+def dirname(args: list[str], _: str) -> str | None:
+    out = []
+    for name in args:
+        root = "/" if name.startswith("/") else "."
+        if name != "--":
+            out.append((posixpath.dirname(name.rstrip("/")) or root) + "\n")
+    return "".join(out)
+
+
+def translate(args: list[str], text: str) -> str | None:
+    flags = "".join(arg[1:] for arg in args if re.fullmatch(r"-[cdsC]+", arg)).lower()
+    words = [arg for arg in args if not re.fullmatch(r"-[cdsC]+", arg)]
+    sets = [_set(word) for word in words]
+    first, second = (sets[0], sets[-1]) if 1 <= len(sets) <= 2 else (None, None)
+    if first is None or second is None:
+        return None
+    if not text.isascii() and (("c" in flags and "d" not in flags) or "[:" in "".join(words)):
+        return None  # bytes on Linux, characters on macOS
+
+    def chosen(char: str) -> bool:
+        return (char in first) != ("c" in flags)
+
+    def new(char: str) -> str:
+        return second[-1] if "c" in flags else second[min(first.rindex(char), len(second) - 1)]
+
+    if "d" in flags:
+        text = "".join(char for char in text if not chosen(char))
+    elif len(sets) == 2 and second:
+        text = "".join(new(char) if chosen(char) else char for char in text)
+    if "s" in flags:
+        out: list[str] = []
+        for char in text:
+            squeezed = char in second if len(sets) == 2 else chosen(char)
+            if not (squeezed and out and out[-1] == char):
+                out.append(char)
+        text = "".join(out)
+    return text
+
+
+def _set(text: str) -> str | None:
+    text = ansi_text(text)
+    for name, chars in _CLASSES.items():
+        text = text.replace(name, chars if name != "[:punct:]" else chars.replace("-", "") + "-")
+    return None if "[:" in text else spread(text)
+
+
+def cut(args: list[str], text: str) -> str | None:
+    delimiter, wanted, mode = "\t", "", ""
+    joined = re.findall(r"-([dfc])\0?([^\0]*)", "\0".join(args))
+    for letter, value in joined:
+        if letter == "d":
+            delimiter = value
+        else:
+            mode, wanted = letter, value
+    spans = [re.fullmatch(r"(\d{0,6})(-?)(\d{0,6})", part) for part in wanted.split(",")]
+    expected = 2 if "d" in dict(joined) else 1
+    if not wanted or not all(spans) or len(joined) != expected or len(delimiter) != 1:
+        return None
+    out = []
+    for line in rows(text):
+        cells = line.split(delimiter) if mode == "f" else list(line)
+        if mode == "f" and len(cells) == 1:
+            out.append(line)
+            continue
+        picked: list[str] = []
+        for span in spans:
+            assert span is not None
+            first = int(span[1] or 1)
+            last = int(span[3]) if span[3] else len(cells) if span[2] else first
+            picked += cells[first - 1 : last]
+        out.append((delimiter if mode == "f" else "").join(picked))
+    return "".join(line + "\n" for line in out)
+
+
+def seq(args: list[str], _: str) -> str | None:
+    padded = "-w" in args
+    numbers = [arg for arg in args if arg != "-w"]
+    if not 1 <= len(numbers) <= 3 or not all(re.fullmatch(r"-?\d{1,9}", number) for number in numbers):
+        return None
+    values = [int(number) for number in numbers]
+    first, step, last = {1: (1, 1, values[0]), 2: (values[0], 1, values[-1])}.get(len(values), tuple(values))
+    if step == 0 or abs(last - first) // abs(step) > _MOST:
+        return None
+    counted = range(first, last + (1 if step > 0 else -1), step)
+    width = max(len(str(first)), len(str(last))) if padded else 0
+    return "".join(f"{number:0{width}d}\n" for number in counted)
+
+
+def grep(args: list[str], text: str) -> str | None:
+    flags = "".join(arg[1:] for arg in args if re.fullmatch(r"-[vEiFoxe]+", arg))
+    rest = [arg for arg in args if not re.fullmatch(r"-[vEiFoxe]+", arg)]
+    if len(rest) != 1 or rest[0].startswith("-") or "o" in flags or not is_text(text):
+        return None
+    source = re.escape(rest[0]) if "F" in flags else posix_source(rest[0], extended="E" in flags)
+    pattern = None if source is None else compiled(source, ignore_case="i" in flags)
+    if pattern is None:
+        return None
+    match = pattern.fullmatch if "x" in flags else pattern.search
+    kept = [line for line in rows(text) if (match(line) is None) == ("v" in flags)]
+    return "".join(line + "\n" for line in kept)
+
+
+def ordered(args: list[str], text: str) -> str | None:
+    flags = "".join(arg.lstrip("-") for arg in args)
+    if not set(flags) <= set("ruz"):
+        return None
+    end = "\0" if "z" in flags else "\n"
+    found = text.removesuffix(end).split(end) if text else []
+    found = sorted(set(found) if "u" in flags else found, reverse="r" in flags)
+    return "".join(line + end for line in found)
+
+
+def ends(name: str) -> TextTool:
+    def some(args: list[str], text: str) -> str | None:
+        found = re.fullmatch(r"(?:-n)?\0?-?(\d{1,9})", "\0".join(args)) if args else None
+        if args and found is None:
+            return None
+        count = int(found[1]) if found else 10
+        kept = [row + "\n" for row in rows(text)]
+        return "".join(kept[:count] if name == "head" else kept[max(0, len(kept) - count) :])
+
+    return some
+
+
+def passed(args: list[str], text: str) -> str | None:
+    return text if not args or args == ["-"] else None
+
+
+TOOLS: dict[str, TextTool] = {
+    "echo": echo,
+    "printf": printf,
+    "basename": basename,
+    "dirname": dirname,
+    "tr": translate,
+    "cut": cut,
+    "seq": seq,
+    "grep": grep,
+    "egrep": lambda args, text: grep(["-E", *args], text),
+    "sort": ordered,
+    "head": ends("head"),
+    "tail": ends("tail"),
+    "cat": passed,
+    "sed": edited,
+    "rev": lambda args, text: "".join(line[::-1] + "\n" for line in rows(text)) if not args else None,
+}

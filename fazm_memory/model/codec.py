@@ -212,11 +212,14 @@ def _plain(value: Any) -> Any:
     return value
 
 
+# Made once: json.dumps would make it anew for every event.
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
 def to_bytes(payload: Any) -> bytes:
     """The exact bytes the log stores and digests: compact UTF-8 JSON in the order of the fields."""
     try:
-        text = json.dumps(encode(payload), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        return text.encode("utf-8")
+        return _compact(encode(payload)).encode("utf-8")
     except (ValueError, TypeError, RecursionError) as error:
         raise PayloadError(f"a value cannot be kept as JSON: {str(error)[:120]}") from None
 

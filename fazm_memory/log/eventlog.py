@@ -201,8 +201,11 @@ class Writer:
             head.agent, head.workspace = payload.agent, payload.workspace or head.workspace
             head.title, head.background = payload.title or head.title, int(payload.background)
             if payload.parent is not None:
-                self.db.execute("UPDATE session SET parent=?, parent_seq=? WHERE n=?",
+                # Told late, the parent's past goes before all that was folded without it.
+                self.db.execute("UPDATE session SET parent=?, parent_seq=?, snapped=0 WHERE n=?",
                                 (payload.parent, payload.parent_seq, head.n))  # fmt: skip
+                self.db.execute("DELETE FROM snapshot WHERE session=?", (head.n,))
+                head.snapped = 0
         elif kind in ("fact", "fact.retract"):
             value = None if kind == "fact.retract" else json.dumps(payload.value, ensure_ascii=False)
             self.db.execute(

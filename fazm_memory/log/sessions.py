@@ -81,7 +81,7 @@ class Sessions:
 
     def resolve(self, given: str) -> SessionRow:
         """The session somebody means: its id, a unique prefix of it, or the agent's own id."""
-        wanted = given.strip()
+        wanted = given.strip().encode("utf-8", "replace").decode()  # an argument may hold any bytes
         if wanted:
             exact = self._fetch(Session.select(*COLUMNS).where(Session.id == wanted))
             if exact:

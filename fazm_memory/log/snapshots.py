@@ -72,7 +72,9 @@ class Snapshots:
             return snapped
         start, stop = events[0].seq, events[-1].seq + 1
         state = self.running.pop(number, None)
-        if state is None or state.at != start or any(event.kind == "rewind" for event in events):
+        # Both change what came before: a rewind goes elsewhere, an opening told late may name a parent.
+        moved = any(event.kind in ("rewind", "session.open") for event in events)
+        if state is None or state.at != start or moved:
             return self.catch_up(number, session, stop, snapped)
         while stop - snapped >= SPACING:
             snapped += SPACING

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from fazm_memory.errors import StoreFull, StoreReadOnly
+from fazm_memory.errors import StoreDamaged, StoreFull, StoreReadOnly
 from fazm_memory.log import keys as key_store
 from fazm_memory.log.chain import Heads
 from fazm_memory.log.database import Database
@@ -37,16 +37,30 @@ class Store:
         private_folder(home)
         self.home = home
         self.path = home / STORE_FOLDER / DATABASE
-        exists = self.path.exists() and self.path.stat().st_size > 0
-        self.keys: Keys = key_store.load(home / "keys", prefer=key, store_exists=exists)
-        self.db = Database(self.path, self.keys.database, create=create)
+        self.keys: Keys = key_store.load(home / "keys", prefer=key, store_exists=self._exists())
         self.heads = Heads(home / "keys" / HEADS, self.keys.chain)
+        if not self._exists():
+            self._check_never_used()
+        self.db = Database(self.path, self.keys.database, create=create)
         self.log = EventLog(self.db, self.keys.chain, self.heads)
         self.snapshots = Snapshots(self.log)
         self.search = SearchIndex(self.log)
         self.follower = Follower(self.log, self.search, self.snapshots)
         self.sessions = Sessions(self.db)
         self.facts = Facts(self.db)
+
+    def _exists(self) -> bool:
+        return self.path.exists() and self.path.stat().st_size > 0
+
+    def _check_never_used(self) -> None:
+        """A store that was lost must not look like one that is new."""
+        lost = sum(1 for head in self.heads.read_all()[0].values() if head.count)
+        if lost and not self._exists():  # looked at last: another process may just have made it
+            told = f"{lost} session{'s were' if lost > 1 else ' was'} recorded in it"
+            raise StoreDamaged(
+                f"{self.path} is missing or empty, but {told}; no new store was made",
+                hint=f"restore it from a backup, or remove {self.heads.path} to begin anew",
+            )
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Writer]:

@@ -1,0 +1,210 @@
+"""Versions of files, before and after an agent changed them: what rewinding restores from.
+
+In a database of their own, encrypted with the same key, because they are large and may be let go while the
+log may not. Content is kept once however many versions hold it. What was not kept says why: too large, not
+a plain file, changed while it was read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from fazm_memory.log.database import Database
+from fazm_memory.log.store import STORE_FOLDER
+
+DATABASE = "versions.db"
+FILE_CAP = 4 << 20
+TOTAL_CAP = 1 << 30
+ABSENT = "absent"  # the reason of a version that says: there was no file
+
+STEP_1 = """
+CREATE TABLE blob (digest TEXT PRIMARY KEY, size INTEGER NOT NULL, data BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE version (
+    id INTEGER PRIMARY KEY, root TEXT NOT NULL, path TEXT NOT NULL, at INTEGER NOT NULL, session TEXT,
+    digest TEXT, reason TEXT, mark TEXT NOT NULL, told INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX version_path ON version (root, path, at);
+CREATE INDEX version_digest ON version (digest) WHERE digest IS NOT NULL;
+CREATE INDEX version_at ON version (at);
+CREATE TABLE total (only INTEGER PRIMARY KEY CHECK (only = 1), bytes INTEGER NOT NULL);
+INSERT INTO total VALUES (1, 0)
+"""
+STEPS = (STEP_1,)
+
+_compressor = zstandard.ZstdCompressor(level=3)
+_decompressor = zstandard.ZstdDecompressor()
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What a file held from `at` on: the digest of its content, or why that was not kept.
+
+    `mark` is the state of the file (its size, times and inode) that the content belongs to.
+    """
+
+    root: str
+    path: str
+    at: int
+    digest: str | None
+    reason: str | None = None
+    mark: str = ""
+    session: str | None = None
+    told: bool = False
+
+    @property
+    def absent(self) -> bool:
+        return self.reason == ABSENT
+
+
+COLUMNS = "root, path, at, digest, reason, mark, session, told"
+
+
+def _version(row: tuple[Any, ...]) -> Version:
+    root, path, at, digest, reason, mark, session, told = row
+    return Version(root, path, at, digest, reason, mark, session, bool(told))
+
+
+def digest_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+class Versions:
+    def __init__(self, home: Path, key: str, *, cap: int = TOTAL_CAP) -> None:
+        self.db = Database(home / STORE_FOLDER / DATABASE, key, steps=STEPS)
+        self.cap = cap
+
+    def close(self) -> None:
+        self.db.close()
+
+    def keep(self, root: str, path: str, at: int, given: bytes | str, *, mark: str = "") -> Version:
+        """Keep what a file holds from `at` on, or (text) the reason why it is not kept."""
+        with self.db.transaction():
+            return self._keep(root, path, at, given, mark)
+
+    def keep_all(self, root: str, given: Iterable[tuple[str, int, bytes | str, str]]) -> list[Version]:
+        """Many of one root at once: path, from when, content or reason, mark."""
+        with self.db.transaction():
+            kept = [self._keep(root, path, at, content, mark) for path, at, content, mark in given]
+            self._make_room()
+        return kept
+
+    def _keep(self, root: str, path: str, at: int, given: bytes | str, mark: str) -> Version:
+        if isinstance(given, str):
+            version = Version(root, path, at, None, given, mark)
+        elif len(given) > FILE_CAP:
+            version = Version(root, path, at, None, too_large(len(given)), mark)
+        else:
+            version = Version(root, path, at, self._blob(given), None, mark)
+        last = self.last(root, path)
+        if last is not None and (last.digest, last.reason) == (version.digest, version.reason):
+            # The same content again, such as after a touch: it held all along, and only its mark is new.
+            self.db.execute(
+                "UPDATE version SET mark=? WHERE id=(SELECT max(id) FROM version WHERE root=? AND path=?)",
+                (mark, root, path),
+            )
+            return last
+        if last is not None and at < last.at:
+            version = Version(root, path, last.at, version.digest, version.reason, mark)
+        self.db.execute(
+            f"INSERT INTO version ({COLUMNS}) VALUES (?,?,?,?,?,?,?,?)",
+            (root, path, version.at, version.digest, version.reason, mark, None, 0),
+        )
+        return version
+
+    def _blob(self, data: bytes) -> str:
+        digest = digest_of(data)
+        if self.db.execute("SELECT 1 FROM blob WHERE digest=?", (digest,)).fetchone() is None:
+            packed = _compressor.compress(data)
+            self.db.execute("INSERT INTO blob VALUES (?,?,?)", (digest, len(data), packed))
+            self.db.execute("UPDATE total SET bytes = bytes + ?", (len(packed),))
+        return digest
+
+    def tell(self, root: str, path: str, session: str | None) -> None:
+        """The log has the change that led to the last version of this file, in this session."""
+        with self.db.transaction():
+            self.db.execute(
+                "UPDATE version SET told=1, session=? WHERE id=(SELECT max(id) FROM version"
+                " WHERE root=? AND path=?)",
+                (session, root, path),
+            )
+
+    def last(self, root: str, path: str) -> Version | None:
+        return self._one("root=? AND path=? ORDER BY id DESC LIMIT 1", (root, path))
+
+    def at(self, root: str, path: str, moment: int) -> Version | None:
+        """What the file held at a moment; None when nothing is known of it as early as that."""
+        return self._one("root=? AND path=? AND at<=? ORDER BY id DESC LIMIT 1", (root, path, moment))
+
+    def _one(self, where: str, values: tuple[object, ...]) -> Version | None:
+        row = self.db.execute(f"SELECT {COLUMNS} FROM version WHERE {where}", values).fetchone()
+        return None if row is None else _version(row)
+
+    def manifest(self, root: str, moment: int) -> dict[str, Version]:
+        """Every file that a root held at a moment, as far as it is known; absent files are not in it."""
+        rows = self.db.execute(
+            f"SELECT {COLUMNS} FROM version WHERE id IN"
+            " (SELECT max(id) FROM version WHERE root=? AND at<=? GROUP BY path)",
+            (root, moment),
+        ).fetchall()
+        found = map(_version, rows)
+        return {one.path: one for one in found if not one.absent}
+
+    def marks(self, root: str) -> dict[str, str]:
+        """The mark of the last version of every file of a root that is known: what need not be read again."""
+        rows = self.db.execute(
+            "SELECT path, mark FROM version WHERE id IN"
+            " (SELECT max(id) FROM version WHERE root=? GROUP BY path)",
+            (root,),
+        ).fetchall()
+        return dict(rows)
+
+    def read(self, digest: str) -> bytes | None:
+        """The content, or None when it had to make room."""
+        row = self.db.execute("SELECT data FROM blob WHERE digest=?", (digest,)).fetchone()
+        return None if row is None else _decompressor.decompress(row[0], max_output_size=FILE_CAP)
+
+    def forget(self, root: str, paths: Iterable[str] | None = None) -> int:
+        """Let go of all versions of these files, or of a whole root; how many there were."""
+        with self.db.transaction():
+            if paths is None:
+                gone = self.db.execute("DELETE FROM version WHERE root=?", (root,)).rowcount
+            else:
+                deleted = self.db.executemany(
+                    "DELETE FROM version WHERE root=? AND path=?", [(root, path) for path in paths]
+                )
+                gone = deleted.rowcount
+            self._sweep()
+        return int(gone)
+
+    def size(self) -> int:
+        """Bytes of content kept, compressed."""
+        return int(self.db.execute("SELECT bytes FROM total").fetchone()[0])
+
+    def _make_room(self) -> None:
+        """Over the cap the oldest versions lose their content first, never the last one of a file."""
+        while self.size() > self.cap:
+            old = self.db.execute(
+                "SELECT id FROM version v WHERE digest IS NOT NULL AND id <"
+                " (SELECT max(id) FROM version w WHERE w.root=v.root AND w.path=v.path) ORDER BY at LIMIT 200"
+            ).fetchall()
+            if not old:
+                return  # only what files hold now: letting go of that would leave nothing to go back to
+            self.db.executemany("UPDATE version SET digest=NULL, reason=? WHERE id=?",
+                                [("let go to make room", one[0]) for one in old])  # fmt: skip
+            self._sweep()
+
+    def _sweep(self) -> None:
+        """Content that no version holds any more goes."""
+        self.db.execute(
+            "DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM version WHERE version.digest = blob.digest)"
+        )
+        self.db.execute("UPDATE total SET bytes = (SELECT coalesce(sum(length(data)), 0) FROM blob)")
+
+
+def too_large(size: int) -> str:
+    return f"too large: {size:,} bytes, of which {FILE_CAP:,} are kept at most"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fazm_memory.bench.figures import Figure, Goal, clocked, middle
 from fazm_memory.bench.pair import Pair
+from fazm_memory.bench.peers import peer_figures
 from fazm_memory.bench.reading import reading_figures
 from fazm_memory.bench.rows import LONG, Run
 from fazm_memory.bench.suites import Options, Tell
@@ -52,7 +53,10 @@ def _appending(pair: Pair, options: Options, tell: Tell) -> Iterator[Figure]:
         goal=Goal(at_least=0.5),
     )
     yield from _sizes(pair)
-    yield from _singles(pair, SINGLES // 3 if options.quick else SINGLES, tell)
+    singles = SINGLES // 3 if options.quick else SINGLES
+    yield from _singles(pair, singles, tell)
+    if options.peers:
+        yield from peer_figures(pair, singles, tell)
 
 
 def _sizes(pair: Pair) -> Iterator[Figure]:

@@ -77,7 +77,7 @@ _WRAPPERS: dict[str, tuple[str, int]] = {
 
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
 _INTERPRETERS = re.compile(r"python[\d.]*|node|ruby|perl|php|Rscript|osascript|deno|bun|lua|tclsh")
-_ASSIGNED = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)=")
 _DEEPEST = 12
 
 
@@ -122,9 +122,11 @@ def _wrapped(run: Run, name: str, args: list[Value], ended: Status) -> Status:
         run.say(unknown())
         return None
     rest = opts.operands[own:]
-    while name in ("env", "sudo") and rest and _ASSIGNED.fullmatch(rest[0].text or ""):
-        variable, _, value = (rest.pop(0).text or "").partition("=")
-        run.state.variables[variable] = known(value)
+    while name in ("env", "sudo") and rest and (given := _ASSIGNED.match(str((rest[0].parts or ("",))[0]))):
+        value = rest.pop(0)
+        run.state.variables[given[1]] = (
+            unknown(given[1]) if value.text is None else known(value.text[given.end() :])
+        )
     folder = opts.value("C", "chdir") if name == "env" else None
     if not rest:
         run.say(unknown())

@@ -12,6 +12,7 @@ from fazm_memory.capture.shell.value import Value
 from fazm_memory.capture.shell.world import Kind
 
 PERHAPS_FOLDER = "the target may be a folder"
+TAKEN_FOR_FOLDER = "the target is taken for a folder"
 PERHAPS_NEW = "a folder takes the name of a target that did not exist"
 TO_UNKNOWN = "moved to a name that is not known"
 NOT_REPLACED = "not done if the target existed"
@@ -94,6 +95,8 @@ def _aimed(call: Call, opts: Options, step: Step, many: bool) -> Step:
         return within if sight.sure else replace(within, why=PERHAPS_FOLDER)
     if (sight.sure and sight.kind is not Kind.PRESENT) or _clearly_a_file(step):
         return step
+    if posixpath.splitext(step.old)[1] and not posixpath.splitext(step.new)[1]:
+        return replace(within, why=TAKEN_FOR_FOLDER)
     return replace(step, why=PERHAPS_FOLDER)
 
 

@@ -1,0 +1,477 @@
+"""What single shell commands and scripts are told to have done to files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from fazm_memory.capture.shell import FileEffect, file_effects
+
+CWD = "/w"
+FILES = [
+    "a.txt",
+    "b.txt",
+    "it's.txt",
+    "IMG 1.JPG",
+    "img2.JPG",
+    "old.gz",
+    "docs/guide.md",
+    "docs/api/ref.md",
+    "empty/",
+]
+
+
+def listing_of(*names: str) -> Callable[[str], Sequence[str]]:
+    """A listing of the folder /w with these files; names that end in a slash are empty folders."""
+    folders: dict[str, set[str]] = {CWD: set()}
+    for name in names:
+        above = CWD
+        *parents, last = name.rstrip("/").split("/")
+        for parent in parents:
+            folders[above].add(parent + "/")
+            above += "/" + parent
+            folders.setdefault(above, set())
+        folders[above].add(last + "/" * name.endswith("/"))
+        if name.endswith("/"):
+            folders.setdefault(f"{above}/{last}", set())
+
+    def entries(folder: str) -> Sequence[str]:
+        above, _, name = folder.rpartition("/")
+        if folder not in folders and name in folders.get(above, ()):
+            raise NotADirectoryError(folder)
+        if folder not in folders and folder.startswith(CWD):
+            raise FileNotFoundError(folder)
+        return sorted(folders[folder])
+
+    return entries
+
+
+LISTING = listing_of(*FILES)
+
+
+def short(path: str) -> str:
+    return path.removeprefix(CWD + "/")
+
+
+def line(effect: FileEffect) -> str:
+    """An effect in one line, with a question mark when it is only inferred."""
+    origin = f" from {short(effect.origin)}" if effect.origin else ""
+    return f"{effect.change} {short(effect.path)}{origin}{'?' if effect.inferred else ''}"
+
+
+def told(
+    command: str | Sequence[str], *, output: str = "", ok: bool = True, listed: bool = True
+) -> list[str]:
+    listing = LISTING if listed else None
+    effects = file_effects(command, cwd=CWD, output=output, ok=ok, home="/home/u", listing=listing)
+    assert all(effect.inferred == bool(effect.why) for effect in effects)
+    return [line(effect) for effect in effects]
+
+
+def changes(command: str, *, output: str = "", ok: bool = True, listed: bool = True) -> list[str]:
+    found = told(command, output=output, ok=ok, listed=listed)
+    return [one for one in found if not one.startswith("read ")]
+
+
+def reasons(command: str, *, output: str = "", ok: bool = True, listed: bool = False) -> list[str]:
+    listing = LISTING if listed else None
+    return [effect.why for effect in file_effects(command, cwd=CWD, output=output, ok=ok, listing=listing)]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("mv a.txt c.txt", ["renamed c.txt from a.txt"]),
+        ("mv a.txt docs", ["renamed docs/a.txt from a.txt"]),
+        ("mv a.txt docs/", ["renamed docs/a.txt from a.txt"]),
+        ("mv a.txt b.txt docs", ["renamed docs/a.txt from a.txt", "renamed docs/b.txt from b.txt"]),
+        ("mv -t docs a.txt b.txt", ["renamed docs/a.txt from a.txt", "renamed docs/b.txt from b.txt"]),
+        ("mkdir new && mv a.txt new", ["created new", "renamed new/a.txt from a.txt"]),
+        ("mv -T docs manual", ["renamed manual from docs"]),
+        ("mv -n a.txt b.txt", []),
+        ("mv a.txt .", []),
+        ("mv docs docs/api", []),
+        ("mv ../w/a.txt ./docs/../c.txt", ["renamed c.txt from a.txt"]),
+        ("mv ~/x.pdf /tmp/x.pdf", ["renamed /tmp/x.pdf from /home/u/x.pdf"]),
+        ("mv *.JPG docs/", ["renamed docs/IMG 1.JPG from IMG 1.JPG", "renamed docs/img2.JPG from img2.JPG"]),
+    ],
+)
+def test_a_move_renames_to_the_target_or_into_it_when_it_is_a_folder(
+    command: str, expected: list[str]
+) -> None:
+    assert expected == told(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("cp a.txt c.txt", ["read a.txt", "created c.txt"]),
+        ("cp a.txt b.txt", ["read a.txt", "modified b.txt"]),
+        ("cp -r docs d2", ["read docs", "created d2"]),
+        ("cp -r docs empty", ["read docs", "created empty/docs"]),
+        ("cp -a docs/. empty/", ["read docs", "created empty/api", "created empty/guide.md"]),
+        ("cp docs x", []),
+        ("cp -n a.txt b.txt", ["read a.txt"]),
+        ("cp a.txt{,.bak}", ["read a.txt", "created a.txt.bak"]),
+        (
+            "install -D a.txt lib/x/a.txt",
+            ["read a.txt", "created lib", "created lib/x", "created lib/x/a.txt"],
+        ),
+        ("ln -s a.txt link", ["created link"]),
+        ("ln -s a.txt b.txt", []),
+        ("ln -sf a.txt b.txt", ["modified b.txt"]),
+        ("ditto docs d2", ["read docs", "created d2"]),
+    ],
+)
+def test_a_copy_reads_its_source_and_writes_its_target(command: str, expected: list[str]) -> None:
+    assert expected == told(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("rm a.txt", ["deleted a.txt"]),
+        ("rm -rf docs nope", ["deleted docs"]),
+        ("rm docs", []),
+        ("rm -f nope", []),
+        ("rmdir empty docs", ["deleted empty"]),
+        ("unlink a.txt", ["deleted a.txt"]),
+        ("trash a.txt", ["deleted a.txt"]),
+        ("mkdir empty", []),
+        ("mkdir -p docs/x/y empty", ["created docs/x", "created docs/x/y"]),
+        ("mkdir no/such; true", []),
+        ("touch a.txt new", ["modified a.txt?", "created new"]),
+        ("truncate -s 0 a.txt new", ["modified a.txt", "created new"]),
+        ("dd if=a.txt of=b.txt bs=1", ["read a.txt", "modified b.txt"]),
+        ("chmod 600 a.txt; chown me b.txt", []),
+    ],
+)
+def test_files_and_folders_are_made_and_removed(command: str, expected: list[str]) -> None:
+    assert expected == told(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("echo x > a.txt", ["modified a.txt"]),
+        ("echo x > new", ["created new"]),
+        ("echo x >> new; echo y >> new", ["created new", "modified new"]),
+        ("echo x >| a.txt 2> err", ["modified a.txt", "created err"]),
+        ("make &> all.log", ["created all.log"]),
+        ("cat < a.txt > c", ["read a.txt", "created c"]),
+        ("ls > /dev/null 2>&1", []),
+        ("echo x > docs", []),
+        ("echo x > no/such", []),
+        ("echo x | tee -a a.txt n1 > /dev/null", ["modified a.txt", "created n1"]),
+        ("{ echo 1; echo 2; } > grouped", ["created grouped"]),
+        ("cat > f.py <<'EOF'\nrm -rf docs\nEOF", ["created f.py"]),
+        ("sort a.txt -o sorted", ["read a.txt", "created sorted"]),
+    ],
+)
+def test_redirections_write_and_read_files(command: str, expected: list[str]) -> None:
+    assert expected == told(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("sed -i 's/a/b/' a.txt b.txt", ["modified a.txt", "modified b.txt"]),
+        ("sed -i '' 's/a/b/' a.txt", ["modified a.txt"]),
+        ("sed -i.bak 's/a/b/' a.txt", ["created a.txt.bak", "modified a.txt"]),
+        ("sed -i .bak 's/a/b/' a.txt", ["created a.txt.bak", "modified a.txt"]),
+        ("sed -Ei -e 's/a/b/' a.txt", ["modified a.txt"]),
+        ("sed 's/a/b/' a.txt", ["read a.txt"]),
+        ("perl -pi -e 's/a/b/' a.txt", ["modified a.txt"]),
+        ("perl -i.orig -pe 's/a/b/' a.txt", ["created a.txt.orig", "modified a.txt"]),
+    ],
+)
+def test_editing_in_place_modifies(command: str, expected: list[str]) -> None:
+    assert expected == told(command)
+
+
+def test_patch_tells_in_its_output_what_it_patched() -> None:
+    assert told("patch -p1 < b.txt", output="patching file a.txt\n") == ["read b.txt", "modified a.txt"]
+
+
+def test_the_patch_format_of_coding_agents_names_its_files() -> None:
+    patch = (
+        "*** Begin Patch\n*** Add File: new.py\n+x = 1\n*** Update File: a.txt\n*** Move to: moved.txt\n"
+        "@@\n-a\n+b\n*** Delete File: b.txt\n*** End Patch"
+    )
+    expected = ["created new.py", "modified a.txt", "renamed moved.txt from a.txt", "deleted b.txt"]
+    assert expected == told(["apply_patch", patch])
+    assert expected == told(f"apply_patch <<'EOF'\n{patch}\nEOF")
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("git mv a.txt c.txt", ["renamed c.txt from a.txt"]),
+        ("git rm a.txt", ["deleted a.txt"]),
+        ("git rm --cached a.txt", []),
+        (
+            "git -C docs mv guide.md g.md && rm a.txt",
+            ["renamed docs/g.md from docs/guide.md", "deleted a.txt"],
+        ),
+        ("git checkout -- a.txt", ["modified a.txt?"]),
+        ("git restore a.txt", ["modified a.txt?"]),
+        ("git restore --staged a.txt", []),
+        ("git clone https://example.org/some/repo.git", ["created repo?"]),
+        ("git clone https://example.org/some/repo.git here", ["created here"]),
+    ],
+)
+def test_git_commands_that_name_files_are_followed(command: str, expected: list[str]) -> None:
+    assert expected == told(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "expected"),
+    [
+        ("tar czf out.tgz docs", "", ["created out.tgz"]),
+        (
+            "tar xvf old.tar",
+            "x one.txt\nx sub/\nx sub/two.txt\n",
+            ["created one.txt", "created sub", "created sub/two.txt"],
+        ),
+        ("tar xzvf old.tgz -C docs", "new.md\n", ["created docs/new.md?"]),
+        ("tar xzf old.tgz", "", []),
+        (
+            "unzip z.zip -d out",
+            "  inflating: out/x.txt\n   creating: out/d/\n",
+            ["created out", "created out/x.txt", "created out/d"],
+        ),
+        ("zip -r z.zip docs", "  adding: docs/ (stored 0%)\n", ["created z.zip"]),
+        ("gzip a.txt", "", ["created a.txt.gz", "deleted a.txt"]),
+        ("gunzip old.gz", "", ["created old", "deleted old.gz"]),
+        ("gzip -k a.txt", "", ["created a.txt.gz"]),
+        ("curl -sL https://example.org/x -o x.bin", "", ["created x.bin"]),
+        ("curl -O https://example.org/x.bin", "", ["created x.bin?"]),
+        ("wget https://example.org/y.bin", "Saving to: ‘y.bin’\n", ["created y.bin"]),
+        (
+            "rsync -av --delete docs/ empty/",
+            "sending incremental file list\nx.md\ndeleting y.md\n",
+            ["created empty/x.md?", "deleted empty/y.md?"],
+        ),
+        ("rename 's/\\.txt$/.md/' a.txt b.txt", "", ["renamed a.md from a.txt?", "renamed b.md from b.txt?"]),
+        ("mmv '*.txt' '#1.md'", "a.txt -> a.md\n", ["renamed a.md from a.txt?"]),
+    ],
+)
+def test_archives_downloads_and_mass_renames(command: str, output: str, expected: list[str]) -> None:
+    assert expected == changes(command, output=output)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("cat a.txt b.txt", ["a.txt", "b.txt"]),
+        ("head -n 5 a.txt; tail -f b.txt", ["a.txt", "b.txt"]),
+        ("grep -n -e x a.txt; grep x b.txt", ["a.txt", "b.txt"]),
+        ("awk -F, '{print $1}' a.txt", ["a.txt"]),
+        (
+            "diff a.txt b.txt; md5sum a.txt; wc -l b.txt; less docs/guide.md",
+            ["a.txt", "b.txt", "a.txt", "b.txt", "docs/guide.md"],
+        ),
+        ("jq .x a.txt | sort", ["a.txt"]),
+        ("cat nope docs; true", []),
+        ("bash docs/guide.md; python3 a.txt; source b.txt", ["docs/guide.md", "a.txt", "b.txt"]),
+        ("echo a.txt; ls b.txt; test -f a.txt", []),
+    ],
+)
+def test_what_only_reads_is_told_as_read(command: str, expected: list[str]) -> None:
+    assert [f"read {name}" for name in expected] == told(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["bash", "-lc", "mv a.txt c.txt"],
+        ["mv", "a.txt", "c.txt"],
+        ["zsh", "-c", "mv a.txt c.txt"],
+        "bash -c 'mv a.txt c.txt'",
+        'bash -euo pipefail -c \'mv "$1" "$2"\' _ a.txt c.txt',
+        "sudo -u me mv a.txt c.txt",
+        "env -i X=1 mv a.txt c.txt",
+        "nice -n 10 nohup time mv a.txt c.txt",
+        "command mv a.txt c.txt",
+        "timeout -k 1 5 /bin/mv a.txt c.txt",
+        "eval 'mv a.txt' c.txt",
+        "bash <<'EOF'\nmv a.txt c.txt\nEOF",
+        "printf 'a.txt' | xargs -I{} mv {} c.txt",
+        "printf '#!/bin/sh\\nmv a.txt c.txt\\n' | sh",
+    ],
+)
+def test_wrappers_and_nested_shells_are_looked_through(command: str | Sequence[str]) -> None:
+    assert told(command) == ["renamed c.txt from a.txt"]
+
+
+def test_folders_are_followed_and_subshells_keep_theirs() -> None:
+    assert told("(cd docs && rm guide.md); rm a.txt") == ["deleted docs/guide.md", "deleted a.txt"]
+    assert told("pushd docs; rm guide.md; popd; rm a.txt") == ["deleted docs/guide.md", "deleted a.txt"]
+    assert told("cd docs/api; rm ref.md; cd -; cd docs; rm guide.md") == [
+        "deleted docs/api/ref.md",
+        "deleted docs/guide.md",
+    ]
+    assert told("cd docs && touch x | cat") == ["created docs/x"]
+    assert told('cd "$SOMEWHERE" && rm a.txt') == []
+    assert told("cd nowhere; rm a.txt") == ["deleted a.txt"]
+    assert told("cd nowhere && rm a.txt", ok=False) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ('for f in a.txt b.txt; do mv "$f" "${f%.txt}.md"; done', ["a.md from a.txt", "b.md from b.txt"]),
+        ('for f in *.JPG; do mv "$f" "${f// /_}"; done', ["IMG_1.JPG from IMG 1.JPG"]),
+        (
+            'for f in *.JPG; do mv "$f" "$(echo "$f" | tr A-Z a-z)"; done',
+            ["img 1.jpg from IMG 1.JPG", "img2.jpg from img2.JPG"],
+        ),
+        (
+            'i=7; for f in a.txt b.txt; do printf -v n "%03d" $i; mv "$f" "$n.txt"; ((i++)); done',
+            ["007.txt from a.txt", "008.txt from b.txt"],
+        ),
+        (
+            'while IFS=, read -r x y; do mv "$x" "$y"; done <<EOF\na.txt,1\nb.txt,2\nEOF',
+            ["1 from a.txt", "2 from b.txt"],
+        ),
+        ('set -- a.txt b.txt; for f; do mv "$f" "x-$f"; done', ["x-a.txt from a.txt", "x-b.txt from b.txt"]),
+        ('up() { mv "$1" "${1^^}"; }; up a.txt; up b.txt', ["A.TXT from a.txt", "B.TXT from b.txt"]),
+        ('for f in a.txt b.txt; do [ "$f" = a.txt ] && continue; mv "$f" c; done', ["c from b.txt"]),
+        ('for f in a.txt b.txt; do mv "$f" "${f:t:r}.bak"; done', ["a.bak from a.txt", "b.bak from b.txt"]),
+    ],
+)
+def test_simple_loops_are_played_through(command: str, expected: list[str]) -> None:
+    assert [f"renamed {one}" for one in expected] == told(command)
+
+
+def test_a_counter_over_names_that_sort_differently_elsewhere_is_only_inferred() -> None:
+    counted = 'i=0; for f in *; do i=$((i+1)); [ -f "$f" ] && mv "$f" "n$i"; done; true'
+    assert all(one.endswith("?") for one in told(counted))
+    assert told(counted)
+
+
+def test_conditions_are_answered_where_the_folders_are_known_and_doubted_elsewhere() -> None:
+    script = "if [ -f a.txt ]; then rm a.txt; else touch a.txt; fi"
+    assert told(script) == ["deleted a.txt"]
+    assert told(script, listed=False) == ["deleted a.txt?", "created a.txt?"]
+    assert "inside a conditional" in reasons(script)[0]
+    assert told("[[ -d docs && ! -e x ]] && mv b.txt x") == ["renamed x from b.txt"]
+    assert told("case a.md in *.txt) rm a.txt;; *.m?) rm b.txt;; esac") == ["deleted b.txt"]
+    assert told("grep -q x a.txt && rm a.txt; true") == ["read a.txt", "deleted a.txt?"]
+    assert told("grep -q x a.txt && rm a.txt") == ["read a.txt", "deleted a.txt"]
+    assert told("rm a.txt & wait") == ["deleted a.txt?"]
+    assert told("false && rm a.txt; true || rm b.txt") == []
+
+
+def test_a_way_that_would_have_failed_was_not_taken_by_a_command_that_succeeded() -> None:
+    assert told("unheard_of || exit 1; rm a.txt") == ["deleted a.txt"]
+    assert told("unheard_of || exit 0; rm a.txt") == ["deleted a.txt?"]
+    assert told("set -e\nunheard_of\nrm a.txt\nrm b.txt") == ["deleted a.txt", "deleted b.txt"]
+
+
+def test_doubt_from_a_break_lasts_for_the_loop_and_from_a_continue_for_the_round() -> None:
+    assert told("for f in a.txt b.txt; do unheard_of || break; rm $f; done; rm img2.JPG") == [
+        "deleted a.txt?",
+        "deleted b.txt?",
+        "deleted img2.JPG",
+    ]
+    assert told("for f in a.txt b.txt; do unheard_of || continue; rm $f; done; rm img2.JPG") == [
+        "deleted a.txt?",
+        "deleted b.txt?",
+        "deleted img2.JPG",
+    ]
+
+
+def test_a_loop_that_waits_for_others_is_not_followed_forever() -> None:
+    assert told("until [ -f ready ]; do sleep 1; done; mv ready done") == ["renamed done from ready?"]
+    endless = told("while true; do date >> log; sleep 5; done")
+    assert endless[:2] == ["created log", "modified log"]
+    assert len(endless) < 5
+
+
+def test_find_and_xargs_tell_what_the_listing_shows_as_inferred() -> None:
+    assert sorted(told("find . -name '*.md' -delete")) == [
+        "deleted docs/api/ref.md?",
+        "deleted docs/guide.md?",
+    ]
+    assert told("find . -maxdepth 1 -name '[ab].txt' -exec mv {} {}.old \\;") == [
+        "renamed a.txt.old from a.txt?",
+        "renamed b.txt.old from b.txt?",
+    ]
+    assert told("find docs -path '*api*' -type f -print0 | xargs -0 rm") == ["deleted docs/api/ref.md?"]
+    assert told("find . -mtime +30 -delete") == []
+    assert told("echo a.txt b.txt | xargs -n1 rm") == ["deleted a.txt", "deleted b.txt"]
+
+
+def test_an_unknown_program_unsettles_what_was_known() -> None:
+    assert told("echo > gen.txt") == ["created gen.txt"]
+    assert told("python3 build.py; echo > gen.txt", output="x")[-1:] == ["created gen.txt?"]
+    assert told("python3 - <<'EOF'\nimport os\nos.remove('a.txt')\nEOF") == []
+    assert told("ssh host 'rm -rf /data'; docker run x rm a.txt") == []
+
+
+def test_a_script_that_the_command_wrote_itself_is_followed() -> None:
+    expected = ["created s.sh", "read s.sh", "renamed c.txt from a.txt"]
+    assert expected == told("cat > s.sh <<'EOF'\nmv a.txt c.txt\nEOF\nbash s.sh")
+
+
+def test_a_trap_runs_at_the_end() -> None:
+    assert told("trap 'rm -f lock' EXIT; touch lock; rm a.txt") == [
+        "created lock",
+        "deleted a.txt",
+        "deleted lock",
+    ]
+
+
+def test_unknown_names_are_never_told_as_if_they_were_names() -> None:
+    for command in (
+        "rm *.log",
+        'rm "$NAME"',
+        "mv *.a *.b x/",
+        "touch $(date +%F).txt",
+        "cp $X/y ~nobody/z",
+        "echo > $OUT",
+    ):
+        for effect in file_effects(command, cwd=CWD):
+            assert not set("*?$`") & set(effect.path), command
+    assert told("rm *.log; cp [xyz]* docs", listed=False) == []
+
+
+def test_a_file_moved_to_an_unknown_name_is_told_as_gone() -> None:
+    assert told('mv a.txt "$(date +%F).txt"') == ["deleted a.txt?"]
+    assert reasons('mv a.txt "$(date +%F).txt"') == ["moved to a name that is not known"]
+
+
+def test_without_a_listing_what_depends_on_it_is_inferred_with_its_reason() -> None:
+    assert reasons("mv report archive") == ["the target may be a folder"]
+    assert reasons("echo x > new") == ["overwrites if it existed"]
+    assert reasons("rm -rf build") == ["only if it existed"]
+    assert reasons("mkdir -p build") == ["only if it did not exist"]
+    assert reasons("cp a.txt b.txt") == ["", "overwrites if it existed"]
+    assert reasons("rm x 2>/dev/null; true") == ["its errors are not shown"]
+    assert reasons("rm x") == [""]
+    assert reasons("mv draft.txt final.txt") == [""]
+
+
+def test_a_listing_may_be_a_plain_mapping_of_folders() -> None:
+    tree = {"/w": ["a.txt", "docs"], "/w/docs": ["x"]}
+    lenient = file_effects("mv a.txt docs; touch new", cwd="/w", listing=lambda path: tree.get(path, ()))
+    strict = file_effects("mv a.txt docs; touch new", cwd="/w", listing=tree.__getitem__)
+    assert [FileEffect("/w/docs/a.txt", "renamed", "/w/a.txt"), FileEffect("/w/new", "created")] == list(
+        lenient
+    )
+    assert lenient == strict
+
+
+def test_quoting_spaces_unicode_and_newlines_are_kept() -> None:
+    assert told("mv it\\'s.txt 'it is.txt'") == ["renamed it is.txt from it's.txt"]
+    assert told("mkdir -p ünï; touch ünï/日本") == ["created ünï", "created ünï/日本"]
+    assert told("touch 'two\nlines'") == ["created two\nlines"]
+    assert told(r"touch $'\x41\t\u00e9'") == ["created A\té"]
+    assert told("touch 'star*'") == ["created star*"]
+
+
+def test_a_relative_working_folder_tells_nothing_of_relative_names() -> None:
+    assert file_effects("rm a.txt", cwd="somewhere") == ()
+    assert [FileEffect("/x", "deleted")] == list(file_effects("rm /x", cwd=""))

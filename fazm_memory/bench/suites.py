@@ -24,6 +24,10 @@ class Options:
 SUITES: dict[str, tuple[str, str]] = {
     "log": ("fazm_memory.bench.log_suite", "appending, reading, searching and verifying the log"),
     "start": ("fazm_memory.bench.start_suite", "starting the program, and scrubbing a kilobyte"),
+    "hook": ("fazm_memory.bench.hooking", "the hooks that an agent waits for"),
+    "import": ("fazm_memory.bench.importing", "importing a gigabyte of an agent's records"),
+    "context": ("fazm_memory.bench.context_suite", "rendering a context and starting a session with it"),
+    "recall": ("fazm_memory.bench.recall_suite", "whether the context and search hold the answers"),
 }
 DEFAULT = ("log", "start")
 

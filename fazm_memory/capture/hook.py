@@ -1,18 +1,16 @@
 """The hook that answers: keeps what the agent told and gives a new session its context.
 
-Run as `python -I -S hook.py HOME AGENT` when a session starts and when its user speaks. Standard library only,
-nothing of ours: it works without the companion, from a copy beside the hot hook. The context was rendered
-before; this only finds the file of the folder the session is in. It always ends with 0 and says nothing or a
-valid envelope; what goes wrong is written where `doctor` finds it.
+Run as `python -I -S hook.py HOME AGENT` when a session starts and when its user speaks. Standard library
+only, nothing of ours: it works without the companion, from a copy beside the hot hook. The context was
+rendered before; this only finds the file of the folder the session is in. It always ends with 0 and says
+nothing or a valid envelope; what goes wrong is written where `doctor` finds it.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
-from hashlib import sha256
 
 MOST_CHARACTERS = 10_000  # clients cut beyond this, or hand the model a file instead
 GIVEN = "given"
@@ -27,12 +25,12 @@ def main(home: str, agent: str) -> None:
     if os.path.exists(os.path.join(home, "recording-paused.json")):
         return
     drop(home, agent, data)
-    told = json.loads(data)
+    told = parsed(data.decode())
     name = str(told["hook_event_name"])
     text = answer(home, name, told)
     if text:
-        envelope = {"hookEventName": name, "additionalContext": text}
-        sys.stdout.write(json.dumps({"hookSpecificOutput": envelope}))
+        inner = f'{{"hookEventName":{quoted(name)},"additionalContext":{quoted(text)}}}'
+        sys.stdout.write(f'{{"hookSpecificOutput":{inner}}}')
         sys.stdout.flush()
 
 
@@ -105,8 +103,56 @@ def _rendered(path: str) -> str:
     return text if len(text) <= MOST_CHARACTERS else text[: text.rfind("\n", 0, MOST_CHARACTERS)]
 
 
+# The agent waits for us. `json` and `hashlib` bring in regular expressions and OpenSSL: twice the time.
+# The C parts that do the work are a private matter of CPython, so the whole modules stand behind them.
+
+
+def parsed(text: str) -> dict[str, object]:
+    try:
+        from _json import make_scanner
+    except ImportError:
+        import json
+
+        value = json.loads(text)
+    else:
+        text = text.strip()
+        try:
+            value, end = make_scanner(_Plain)(text, 0)  # type: ignore[arg-type]
+        except StopIteration:
+            raise ValueError("it is not JSON") from None
+        if end < len(text):
+            raise ValueError("there is more than one value")
+    if not isinstance(value, dict):
+        raise ValueError("it is not an object")
+    return value
+
+
+class _Plain:
+    """How the scanner is to read: as `json.loads` does."""
+
+    strict = True
+    object_hook = object_pairs_hook = parse_constant = None
+    parse_float = float
+    parse_int = int
+    memo: dict[str, str] = {}  # noqa: RUF012
+
+
+def quoted(text: str) -> str:
+    try:
+        from _json import encode_basestring_ascii
+    except ImportError:
+        import json
+
+        return json.dumps(text)
+    return str(encode_basestring_ascii(text))
+
+
 def _digest(name: str) -> str:
-    return sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    try:
+        from _sha256 import sha256  # type: ignore[import-not-found]
+    except ImportError:
+        from hashlib import sha256
+    return str(sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:24])
 
 
 def _read(path: str) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -36,6 +35,7 @@ NOTABLE = ("prompt", "decision", "pending", "fact", "handoff")
 # A decision or an open point says more about its subject than a call that only mentions it.
 TELLING = {"decision": 1.4, "pending": 1.4, "fact": 1.4, "handoff": 1.4, "prompt": 1.2, "evicted": 1.1,
            "seen": 0.8, "session.open": 0.7, "session.title": 0.7}  # fmt: skip
+NEARBY = 0.4  # what a term is worth that an event lacks and its session has
 AGAIN = 0.5  # what the same thing done again is worth beside the first
 # What may be looked for as it stands: several words, or a path or name with its punctuation.
 PLACE = re.compile(r"\w.*[\s/._-].*\w")
@@ -161,6 +161,11 @@ class SearchIndex:
                 found.setdefault(event, score)
         return self._ranked(query, terms, found, limit, now)
 
+    def has_all(self, query: str, scope: Scope | None = None) -> bool:
+        """Whether any event has every word of a query, as it was typed."""
+        match = " AND ".join(term.match for term in terms_of(query))
+        return bool(self._candidates(match, scope or Scope(), 1, 0.0))
+
     def _weight(self, match: str) -> float | None:
         """How telling a term is by its rarity; None when it is too common to be counted out."""
         (count,) = self.db.execute(
@@ -175,15 +180,23 @@ class SearchIndex:
 
         Term by term, so that the newest hits of a common word do not crowd out all hits of a rare one.
         """
-        worth: dict[int, float] = {}
-        count: Counter[int] = Counter()
+        worth: dict[int, dict[str, float]] = {}
+        around: dict[int, dict[str, float]] = {}
         affordable = not scope.besides or self._weight(scope.besides) is not None
         for term, weight in zip(terms, weights, strict=True):
             flat = None if affordable and weight is not None else weight or 0.0
             for event, score in self._candidates(term.match, scope, EACH_TERM, flat).items():
-                worth[event] = worth.get(event, 0.0) + score + EACH
-                count[event] += 1
-        return {event: score * (count[event] / len(terms)) ** 0.5 for event, score in worth.items()}
+                worth.setdefault(event, {})[term.match] = score + EACH
+                session = around.setdefault(event >> SEQ_BITS, {})
+                session[term.match] = max(session.get(term.match, 0.0), score + EACH)
+        found = {}
+        for event, own in worth.items():
+            # What its session says elsewhere counts a little: a request names what no call of it does.
+            near = around[event >> SEQ_BITS]
+            lent = sum(score for match, score in near.items() if match not in own)
+            share = (len(own) + NEARBY * (len(near) - len(own))) / len(terms)
+            found[event] = (sum(own.values()) + NEARBY * lent) * share**0.5
+        return found
 
     def _candidates(self, match: str, scope: Scope, most: int, flat: float | None) -> dict[int, float]:
         """The newest hits, no more than `most` of them, with their bm25; or all `flat`, since bm25 would walk

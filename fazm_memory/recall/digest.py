@@ -16,7 +16,8 @@ from fazm_memory.model.clock import micros, moment
 from fazm_memory.model.organized import organized
 from fazm_memory.model.state import SessionState
 from fazm_memory.recall.file_time import file_time
-from fazm_memory.recall.items import Item, items_of, preference
+from fazm_memory.recall.items import NOTHING, Item, items_of, preference
+from fazm_memory.recall.recent import recent
 
 LATEST = 40  # sessions looked at
 OLDER = 10  # sessions before the day that may still say what they left open
@@ -113,7 +114,9 @@ def _active(store: Store, row: SessionRow, day: date) -> tuple[int, int, int] | 
 def _task(store: Store, row: SessionRow, label: str, span: tuple[int, int, int] | None, worth: float) -> Task:
     state = store.snapshots.state_at(row.n, row.id, row.head)
     since, began, ended = span or (0, row.opened_at, row.last_at)
-    items = items_of(state, organized(state, file_time), since=since, worth=worth)
+    # Of days long past the end is not read: what is in their state is enough.
+    end = recent(store, row, state) if span is not None or state.running else NOTHING
+    items = items_of(state, organized(state, file_time), since=since, worth=worth, end=end)
     return Task(row, label, _requests(state, since), tuple(items), began, ended, worth)
 
 

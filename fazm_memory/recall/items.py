@@ -7,6 +7,7 @@ before a count of files. Everything a record said is quoted by the fence; the wo
 from __future__ import annotations
 
 import json
+import posixpath
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +16,9 @@ from typing import Any, Literal
 from fazm_memory.log.facts import FactRow
 from fazm_memory.model.conventions import Learned
 from fazm_memory.model.state import SessionState
+from fazm_memory.model.working_set import FileEntry
 from fazm_memory.recall.fence import quote
+from fazm_memory.recall.recent import Recent
 
 Section = Literal["DONE", "OPEN"]
 
@@ -30,14 +33,25 @@ WEIGHTS: dict[str, float] = {
     "skipped": 65,
     "preference": 64,
     "decision": 60,
+    "said": 55,
     "files": 50,
+    "place": 48,
     "fact": 45,
     "evicted": 40,
+    "request": 35,
     "mended": 30,
+    "looked": 28,
+    "more": 20,
+    "apps": 15,
 }
+NOTHING = Recent()
 DOUBTED = frozenset({"web", "unverified"})
 CHANGES = ("created", "modified", "renamed", "deleted")
 NAMED_FILES = 4
+LATEST_FILES = 8
+MORE_FILES = 24
+PLACES = 6
+SAID = 400
 
 
 @dataclass(frozen=True)
@@ -54,10 +68,12 @@ class Item:
     trust: str
 
 
-def items_of(state: SessionState, learned: Learned, *, since: int, worth: float) -> list[Item]:
+def items_of(
+    state: SessionState, learned: Learned, *, since: int, worth: float, end: Recent = NOTHING
+) -> list[Item]:
     """The items of one session from position `since` on; `worth` is how much the session itself matters."""
     made: list[Item] = []
-    for section, kind, name, text, seq, trust in _told(state, learned, since):
+    for section, kind, name, text, seq, trust in _told(state, learned, since, end):
         doubt = 0.5 if trust in DOUBTED else 1.0
         score = WEIGHTS[kind] * worth * doubt + min(seq, 10**6) / 10**7
         made.append(
@@ -69,10 +85,12 @@ def items_of(state: SessionState, learned: Learned, *, since: int, worth: float)
 Told = tuple[Section, str, str, str, int, str]
 
 
-def _told(state: SessionState, learned: Learned, since: int) -> Iterator[Told]:
-    yield from _open(state)
+def _told(state: SessionState, learned: Learned, since: int, end: Recent) -> Iterator[Told]:
+    yield from _open(state, end)
     yield from _organised(learned, state)
     yield from _files(state, since)
+    yield from _places(state, learned, since)
+    yield from _asides(state, since, end)
     for one in reversed(list(state.decisions_made.values())):
         if one["seq"] >= since:
             why = f" because {quote(one['why'], 160)}" if one["why"] else ""
@@ -112,7 +130,7 @@ def _fact(kind: str, key: str, value: Any, trust: str) -> str:
     return f"{kind} {quote(key, 60)} = {quote(said, 160)} [{trust}]"
 
 
-def _open(state: SessionState) -> Iterator[Told]:
+def _open(state: SessionState, end: Recent) -> Iterator[Told]:
     for one in state.questions.values():
         text = (
             f"question for the {'user' if one['to'] == 'human' else 'agent'}: {quote(one['note'] or '', 240)}"
@@ -132,7 +150,8 @@ def _open(state: SessionState) -> Iterator[Told]:
             text = f"{_call(one)} {one['outcome']}: {quote(one['error'] or '', 160)}; not mended"
             yield "OPEN", "failed", str(one["seq"]), text, one["seq"], "tool"
     for call, one in state.running.items():
-        text = f"{one['tool']} call began and never finished"
+        about = f" {quote(end.running[call], 160)}" if end.running.get(call) else ""
+        text = f"{one['tool']} call{about} began and never finished"
         yield "OPEN", "interrupted", call, text, one["seq"], "agent"
 
 
@@ -166,18 +185,66 @@ def _organised(learned: Learned, state: SessionState) -> Iterator[Told]:
 def _files(state: SessionState, since: int) -> Iterator[Told]:
     """The agent's own changes as counts with the newest named; others' changes one line each hand."""
     fresh = [entry for entry in state.files_modified.values() if entry.seq >= since]
-    own = [entry for entry in fresh if entry.by == "agent"]
+    own = [entry for entry in reversed(fresh) if entry.by == "agent"]
     if own:
         counts: Counter[str] = Counter(entry.change for entry in own)
         told = ", ".join(f"{counts[change]} {change}" for change in CHANGES if counts[change])
-        named = ", ".join(quote(entry.path, 120) for entry in reversed(own[-NAMED_FILES:]))
-        yield "DONE", "files", "agent", f"files: {told}; latest {named}", own[-1].seq, "local"
+        text = f"files: {told}; latest {', '.join(map(_file, own[:LATEST_FILES]))}"
+        yield "DONE", "files", "agent", text, own[0].seq, "local"
+        if more := own[LATEST_FILES:MORE_FILES]:
+            text = f"files before those: {', '.join(map(_file, more))}"
+            yield "DONE", "more", "agent", text, more[0].seq, "local"
     for hand in ("person", "unknown"):
-        others = [entry for entry in fresh if entry.by == hand]
+        others = [entry for entry in reversed(fresh) if entry.by == hand]
         if others:
-            named = ", ".join(
-                f"{entry.change} {quote(entry.path, 120)}" for entry in reversed(others[-NAMED_FILES:])
-            )
-            more = f" and {len(others) - NAMED_FILES} more" if len(others) > NAMED_FILES else ""
+            named = ", ".join(f"{entry.change} {_file(entry)}" for entry in others[:LATEST_FILES])
+            more_of = len(others) - LATEST_FILES
             who = "a person" if hand == "person" else "someone unknown"
-            yield "DONE", "changed", hand, f"changed by {who}: {named}{more}", others[-1].seq, "local"
+            text = f"changed by {who}: {named}{f' and {more_of} more' if more_of > 0 else ''}"
+            yield "DONE", "changed", hand, text, others[0].seq, "local"
+
+
+def _file(entry: FileEntry) -> str:
+    came = f" (was {quote(posixpath.basename(entry.origin), 80)})" if entry.origin else ""
+    return quote(entry.path, 120) + came
+
+
+def _places(state: SessionState, learned: Learned, since: int) -> Iterator[Told]:
+    """The folders in which something was changed, most changed first, but for those told with a progress."""
+    known = {folder.path for folder in learned.folders}
+    rows = []
+    for path, entry in state.folders.items():
+        counts = {change: entry[change] for change in (*CHANGES, "moved_out") if entry.get(change)}
+        if counts and path not in known and entry["last_seq"] >= since:
+            rows.append((sum(counts.values()), path, counts, entry["last_seq"]))
+    rows.sort(key=lambda row: (-row[0], row[1]))
+    if rows:
+        told = "; ".join(f"{quote(path, 140)} ({_counted(counts)})" for _, path, counts, _ in rows[:PLACES])
+        more = f" and {len(rows) - PLACES} more" if len(rows) > PLACES else ""
+        yield "DONE", "place", "folders", f"folders: {told}{more}", max(row[3] for row in rows), "local"
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{n} {change.replace('_', ' ')}" for change, n in counts.items())
+
+
+def _asides(state: SessionState, since: int, end: Recent) -> Iterator[Told]:
+    """What is worth a line when there is room: the agent's last word, sources, requests in between, apps."""
+    if end.said is not None and end.said[1] >= since:
+        text = f"the agent's last words: {quote(' '.join(end.said[0].split()), SAID)} [agent]"
+        yield "DONE", "said", "last", text, end.said[1], "agent"
+    looked = [(source, seq) for source, seq in end.looked_at if seq >= since]
+    if looked:
+        text = f"looked at: {', '.join(quote(source, 120) for source, _ in looked)}"
+        yield "DONE", "looked", "sources", text, looked[0][1], "tool"
+    asked = [one for one in state.requests.values() if one["seq"] >= since]
+    for one in asked[1:-2]:  # the first and the last two are in the session's heading
+        text = f"also asked: {quote(one['text'] or '', 160)} [{one['trust']}]"
+        yield "DONE", "request", str(one["seq"]), text, one["seq"], one["trust"]
+    if state.apps:
+        named = [
+            quote(app, 60) + (f" ({quote(one['document'], 100)})" if one["document"] else "")
+            for app, one in list(state.apps.items())[-6:]
+        ]
+        seq = max(one["last_seq"] for one in state.apps.values())
+        yield "DONE", "apps", "apps", f"apps: {', '.join(named)}", seq, "local"

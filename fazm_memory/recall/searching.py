@@ -19,17 +19,23 @@ from fazm_memory.log.terms import Term, quoted, terms_of
 from fazm_memory.model.organized import organized
 from fazm_memory.recall.items import Item, items_of
 from fazm_memory.recall.query import Query, parse_query
+from fazm_memory.recall.recent import recent
 
 ASKED = 4  # sessions that are asked what they show
+LEADS = 20  # hits that lead to them
 MENTIONS = 20_000
 MINUTE = 60_000_000
-SHOWN: dict[str, str] = {
-    "convention": "naming name named names convention conventions pattern patterns rename renamed scheme"
+# Kinds of items by the words that ask for them.
+SHOWN: dict[tuple[str, ...], str] = {
+    ("convention",): "naming name named names convention conventions pattern patterns rename renamed scheme"
     " format called style",
-    "skipped": "skip skipped skipping ignored ignore left alone untouched excluded",
-    "folder": "folder folders directory directories processed where progress far",
+    ("skipped",): "skip skipped skipping ignored ignore alone untouched excluded",
+    ("folder", "place"): "folder folders directory directories processed progress",
+    ("looked",): "source sources page pages site sites website url link links",
+    ("interrupted",): "interrupted unfinished finished running killed hung never stopped",
 }
-KIND_OF = {word: kind for kind, words in SHOWN.items() for word in words.split()}
+KINDS_OF = {word: kinds for kinds, words in SHOWN.items() for word in words.split()}
+LEARNED = frozenset(kind for kinds in SHOWN for kind in kinds)
 Keep = Callable[[int], bool]
 
 
@@ -37,27 +43,42 @@ def search(store: Store, text: str, *, limit: int, now: int, home: str = "") -> 
     """The best hits for any text."""
     query = parse_query(text, now=now, home=home)
     hits = _search(store, query, limit, now)
-    if not hits and query.said is not None:
-        # "last week" may have been meant as words after all.
-        plain = replace(query, text=f"{query.text} {query.said}".strip(), since=None, until=None, said=None)
-        hits = _search(store, plain, limit, now)
-    return hits
+    if query.said is None or (query.text and hits and store.search.has_all(query.text, _scope(store, query))):
+        return hits
+    if not query.text and hits:
+        return hits
+    # "on friday" may have been meant as words after all, and nothing of that day says otherwise.
+    plain = replace(query, text=f"{query.text} {query.said}".strip(), since=None, until=None, said=None)
+    return _best([*_search(store, plain, limit, now), *hits], limit)
+
+
+def _best(hits: Iterable[Hit], limit: int) -> list[Hit]:
+    once = {(hit.session, hit.seq, hit.kind, hit.snippet): hit for hit in hits}
+    return sorted(once.values(), key=lambda hit: (-hit.score, -hit.at))[:limit]
+
+
+def _scope(store: Store, query: Query) -> Scope | None:
+    keep = _kept(store, query)
+    return Scope(keep, query.kind, query.tool) if keep or query.kind or query.tool else None
 
 
 def _search(store: Store, query: Query, limit: int, now: int) -> list[Hit]:
-    keep = _kept(store, query)
-    scope = Scope(keep, query.kind, query.tool) if keep or query.kind or query.tool else None
+    scope = _scope(store, query)
+    if query.kind in LEARNED:
+        scope = Scope(scope.keep) if scope is not None and scope.keep else None
     hits = store.search.find(query.text, limit=limit, now=now, scope=scope)
     terms = terms_of(query.text)
-    wanted = {kind for term in terms if (kind := KIND_OF.get(term.word.lower()))}
-    if not wanted or query.tool is not None or query.kind not in (None, *SHOWN):
+    wanted = {kind for term in terms for kind in KINDS_OF.get(term.word.lower(), ())}
+    if query.kind in LEARNED:
+        wanted, hits = {query.kind or ""}, []
+    if not wanted or query.tool is not None or query.kind not in (None, *LEARNED):
         return hits
-    wider = store.search.find(query.text, limit=4 * limit, now=now, scope=scope) if limit < 10 else hits
-    shown = _shown(store, _leads(store, wider, keep, query), terms, wanted, hits)
-    return sorted([*hits, *shown], key=lambda hit: (-hit.score, -hit.at))[:limit]
+    wider = store.search.find(query.text, limit=max(limit, LEADS), now=now, scope=scope)
+    rows = _leads(store, wider, None if scope is None else scope.keep)
+    return _best([*hits, *_shown(store, rows, terms, wanted, hits)], limit)
 
 
-def _leads(store: Store, hits: Iterable[Hit], keep: Keep | None, query: Query) -> list[SessionRow]:
+def _leads(store: Store, hits: Iterable[Hit], keep: Keep | None) -> list[SessionRow]:
     """The sessions that the hits are in, best first; then the latest that may be looked at."""
     named = [store.sessions.resolve(one) for one in list(dict.fromkeys(hit.session for hit in hits))[:ASKED]]
     latest = [
@@ -76,7 +97,8 @@ def _shown(
     made = []
     for place, row in enumerate(rows):
         state = store.snapshots.state_at(row.n, row.id, row.head)
-        for item in items_of(state, organized(state), since=0, worth=1.0):
+        end = recent(store, row, state)
+        for item in items_of(state, organized(state), since=0, worth=1.0, end=end):
             if item.kind in wanted:
                 asked = " ".join([item.text, row.title or "", *_asked(state.requests.values())]).lower()
                 share = _share(asked, item, terms)
@@ -92,11 +114,11 @@ def _asked(requests: Iterable[dict[str, object]]) -> list[str]:
 def _share(text: str, item: Item, terms: list[Term]) -> float:
     """How much of what was asked for a text has; words are compared by their beginnings."""
     hit = sum(
-        KIND_OF.get(term.word.lower()) == item.kind
+        item.kind in KINDS_OF.get(term.word.lower(), ())
         or re.search(rf"(?<!\w){re.escape(term.word.lower()[:5])}", text) is not None
         for term in terms
     )
-    return hit / len(terms)
+    return hit / max(1, len(terms))
 
 
 def _kept(store: Store, query: Query) -> Keep | None:

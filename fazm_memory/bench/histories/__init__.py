@@ -1,0 +1,1 @@
+"""The histories of the recall benchmark, by sort."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import cache
 
 # Patterns as in file names, without regard to case.
 BUNDLES = (
@@ -26,7 +27,7 @@ NAMES = (
     "bitwarden*", "dashlane*", "enpass*", "keepass*", "keeper*", "lastpass*", "loginwindow", "macpass*",
     "nordpass*", "proton pass*", "roboform*", "securityagent", "strongbox*", "tor browser*",
 )  # fmt: skip
-# How browsers mark their private windows, in the languages we know of.
+# How browsers mark their private windows, in the languages we know of; in lower case.
 PRIVATE = (
     "incognito", "incógnito", "inkognito", "inprivate", "private browsing", "private window", "(private)",
     "privater modus", "privates fenster", "privates surfen", "navigation privée", "fenêtre privée",
@@ -48,7 +49,7 @@ class Exclusions:
         return Exclusions((*self.bundles, *bundles), (*self.names, *names), self.private)
 
     def app(self, name: str | None, bundle: str | None) -> bool:
-        """Whether an app is left alone. One that says neither what it is nor whose it is, is."""
+        """Whether an app is left alone. One that does not say what it is, is."""
         if not name:
             return True
         return _any(self.names, name) or (bundle is not None and _any(self.bundles, bundle))
@@ -56,12 +57,16 @@ class Exclusions:
     def window(self, title: str | None) -> bool:
         """Whether a window is private, as far as its title tells."""
         shown = _plain(title or "")
-        return any(_plain(marker) in shown for marker in self.private)
+        return any(marker in shown for marker in self.private)
 
 
-def _any(patterns: Iterable[str], text: str) -> bool:
-    shown = _plain(text)
-    return any(fnmatchcase(shown, _plain(pattern)) for pattern in patterns)
+def _any(patterns: tuple[str, ...], text: str) -> bool:
+    return _compiled(patterns).fullmatch(_plain(text)) is not None
+
+
+@cache
+def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(translate(_plain(pattern)) for pattern in patterns))
 
 
 # Left-to-right and other marks that some apps put into their names, for no eye to see.

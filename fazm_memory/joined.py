@@ -18,6 +18,7 @@ from fazm_memory.capture.agents.connect_settings import Joining
 from fazm_memory.capture.agents.names import AGENTS, CONNECTABLE
 from fazm_memory.capture.agents.registry import readers
 from fazm_memory.capture.drain import HEARD
+from fazm_memory.capture.spool import FOLDER as SPOOL
 from fazm_memory.config import Config
 from fazm_memory.memory import Memory
 from fazm_memory.model.clock import iso
@@ -99,7 +100,11 @@ def _heard(memory: Memory, agent: str) -> int | None:
     """When the agent's hook was last heard. Fazm's are those of Claude Code underneath."""
     name = "claude-code" if agent == "fazm" else agent
     row = memory.store.db.execute("SELECT value FROM meta WHERE key=?", (HEARD + name,)).fetchone()
-    return None if row is None else int(json.loads(row[0])["at"])
+    times = [] if row is None else [int(json.loads(row[0])["at"])]
+    # What waits in the spool has been heard too, if not taken in.
+    waiting = (memory.config.home / SPOOL).glob(f"*.{name}.json")
+    times += [path.stat().st_mtime_ns // 1000 for path in waiting]
+    return max(times, default=None)
 
 
 def _connected_at(joining: Joining) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from fazm_memory.capture.agents.fazm_sessions import fazm_sessions
 from fazm_memory.capture.agents.reader import Places
 from fazm_memory.capture.draft import Draft
-from fazm_memory.capture.hook_events import HookEvent, NotAnEvent, read
+from fazm_memory.capture.hook_events import PROBE, HookEvent, NotAnEvent, read
 from fazm_memory.capture.spool import Spool
 from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.store import Store
@@ -40,7 +40,7 @@ class Drained:
 
     def heard(self, writer: Writer) -> None:
         """Note that the hooks are alive, in the transaction that records what they told."""
-        latest = {event.dropped.agent: event for event in self.events}
+        latest = {event.dropped.agent: event for event in self.events if event.name != PROBE}
         for agent, event in latest.items():
             told = json.dumps({"at": event.dropped.at, "event": event.name})
             writer.db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (HEARD + agent, told))

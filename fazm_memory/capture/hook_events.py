@@ -23,6 +23,7 @@ from fazm_memory.capture.agents.reader import Places
 from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.spool import Dropped
 
+PROBE = "FazmMemoryProbe"  # the doctor's own event: it proves a hook and tells nothing
 BEFORE_A_CALL = ("PreToolUse", "BeforeTool")
 TELLERS = {"claude-code": claude_hooks.told, "codex": codex_hooks.told}
 # Codex does not say in a hook how a call ended; and any transcript is written a little after the hooks.

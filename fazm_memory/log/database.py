@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import peewee
@@ -125,6 +126,7 @@ def pragmas() -> list[tuple[str, object]]:
         ("cipher_log_level", "none"),  # its words go to stderr, where an agent would read them
         ("busy_timeout", round(BUSY_SECONDS * 1000)),  # peewee's own `timeout` never reaches SQLCipher
         ("journal_mode", "wal"),
+        ("wal_autocheckpoint", 4000),  # pages: a larger log is copied back more seldom, each page once
         ("synchronous", "full"),
         ("cache_size", -32_000),
         ("temp_store", "memory"),  # a temporary file would be plaintext
@@ -153,17 +155,25 @@ def check_header(path: Path) -> None:
         )
 
 
-@contextmanager
-def told(path: Path) -> Iterator[None]:
-    """Errors of the driver, in words for people, in one place."""
-    try:
-        yield
-    except (sqlcipher.Error, peewee.PeeweeException) as error:
-        raise translate(error, path) from error
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StoreFull(f"no room left beside {path}", hint="free some space, then try again") from error
-        raise
+class told:
+    """Errors of the driver, in words for people, in one place. A class: every append goes through it."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, (sqlcipher.Error, peewee.PeeweeException)):
+            raise translate(error, self.path) from error
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            hint = "free some space, then try again"
+            raise StoreFull(f"no room left beside {self.path}", hint=hint) from error
 
 
 def translate(error: Exception, path: Path) -> FazmMemoryError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -262,13 +262,18 @@ class EventLog:
         self.recent: dict[int, list[Event]] = {}
 
     @contextmanager
-    def writing(self) -> Iterator[Writer]:
-        """Everything appended inside is durable when the block ends, or none of it is."""
+    def writing(self, then: Callable[[Writer], None] | None = None) -> Iterator[Writer]:
+        """Everything appended inside is durable when the block ends, or none of it is.
+
+        `then` is done in the same transaction, when all that was appended is written.
+        """
         self.outside.open()
         writer = Writer(self.db, self.key, self.outside)
         with self.db.transaction():
             yield writer
             writer.flush()
+            if then is not None:
+                then(writer)
             self.outside.announce(writer.created)
         self.outside.write((h.n, h.head, h.mac) for h in writer.heads.values() if h.head)
 

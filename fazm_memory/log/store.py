@@ -66,10 +66,8 @@ class Store:
     def writing(self) -> Iterator[Writer]:
         """A transaction on the log, with its projections kept within reach."""
         try:
-            with self.log.writing() as writer:
+            with self.log.writing(self.follower.after) as writer:
                 yield writer
-                writer.flush()
-                self.follower.after(writer)
         except BaseException:
             self.follower.let_go()
             raise

@@ -1,0 +1,237 @@
+"""The tools that open a session and move it through its life, branch it, rewind it or hand it over."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from fazm_memory.errors import InvalidInput
+from fazm_memory.mcp_server.handles import to_read, to_write
+from fazm_memory.mcp_server.listing_tools import session_line
+from fazm_memory.mcp_server.recording_tools import write
+from fazm_memory.mcp_server.tool import (
+    EXPECTED,
+    SESSION,
+    SESSION_SHAPE,
+    SOURCE,
+    STRING,
+    Caller,
+    Told,
+    Tool,
+    flag,
+    one_of,
+    record,
+    shape,
+    text,
+    whole,
+)
+
+PERSON = "person"  # the agent name of the user's own facts: no agent may write as it
+CONTEXT_TOKENS = 1000
+REASON = text("Why, for whoever reads the log.", most=2000)
+MOVED = shape({"session": SESSION_SHAPE, "briefing": STRING}, ("session",))
+
+
+def session_open(caller: Caller, given: dict[str, Any]) -> Told:
+    """Open, and tell what happened before: an agent that calls nothing else starts with a memory."""
+    memory = caller.memory
+    agent = given.get("agent") or caller.agent
+    if agent.strip().lower() == PERSON:
+        raise InvalidInput("no agent may call itself a person", hint="leave `agent` out")
+    # A key of the host's belongs to its own agent: another name would make a second session of it.
+    key = given.get("key") or (caller.key if agent == caller.agent else None)
+    workspace = given.get("workspace") or caller.workspace
+    made = memory.open_session(
+        agent, key=key or secrets.token_hex(16), workspace=workspace, title=given.get("title"), source=SOURCE
+    )
+    data: dict[str, Any] = {"session": made, "context": ""}
+    if given.get("context", True):
+        budget = given.get("context_tokens", CONTEXT_TOKENS)
+        data["context"] = memory.context(workspace, budget=budget, besides=made["agent_session_id"]).text
+    lines = [f"session {made['id']} is {made['lifecycle']}; pass this id as `session`"]
+    if made["lifecycle"] in ("paused", "closed", "archived"):
+        lines.append("it was put aside: call session_resume with it before you write to it")
+    return Told(data, "\n".join([*lines, data["context"]]).rstrip())
+
+
+def _move(caller: Caller, given: dict[str, Any], move: str) -> dict[str, Any]:
+    reason = {"reason": given["reason"]} if "reason" in given else {}
+    return caller.memory.session(write(caller, given, f"session.{move}", reason)["session"])
+
+
+def session_pause(caller: Caller, given: dict[str, Any]) -> Told:
+    made = _move(caller, given, "pause")
+    return Told({"session": made}, f"session {made['id']} is paused; session_resume takes it up again")
+
+
+def session_resume(caller: Caller, given: dict[str, Any]) -> Told:
+    found = to_write(caller, given["session"])
+    briefing = caller.memory.briefing(found["id"]).text
+    # Not through `write`: only the façade's own verb refuses while a person still has to answer.
+    made = caller.memory.move(found["id"], "resume", reason=given.get("reason"), source=SOURCE)
+    return Told(
+        {"session": made, "briefing": briefing}, f"session {made['id']} is resumed\n{briefing}".rstrip()
+    )
+
+
+def session_close(caller: Caller, given: dict[str, Any]) -> Told:
+    made = _move(caller, given, "close")
+    return Told({"session": made}, f"session {made['id']} is closed with {made['events']} events kept")
+
+
+def session_fork(caller: Caller, given: dict[str, Any]) -> Told:
+    found = to_read(caller, given["session"])
+    made = caller.memory.fork(found["id"], at=given.get("at"), source=SOURCE)
+    if "title" in given:
+        made = caller.memory.tell(made["id"], "session.title", source=SOURCE, title=given["title"])
+    return Told({"session": made}, f"a branch of {found['id']} at {made['parent_seq']}: {session_line(made)}")
+
+
+def session_rewind(caller: Caller, given: dict[str, Any]) -> Told:
+    reason = {"reason": given["reason"]} if "reason" in given else {}
+    written = write(caller, given, "rewind", {"to": given["to"], **reason})
+    made = caller.memory.session(written["session"])
+    return Told(
+        {"session": made},
+        f"session {made['id']} stands at {given['to']} again; nothing was erased, and no file was touched",
+    )
+
+
+def session_handoff(caller: Caller, given: dict[str, Any]) -> Told:
+    found = to_write(caller, given["session"])
+    made = caller.memory.handoff(
+        found["id"],
+        to=given["to"],
+        note=given["note"],
+        answer_schema=given.get("answer_schema"),
+        source=SOURCE,
+    )
+    question = made.pop("question")
+    who = "a person" if given["to"] == "human" else "an agent"
+    return Told(
+        {"session": made, "question": question},
+        f"question {question} is left to {who} in session {made['id']};"
+        " session_state shows it under open_questions until it is answered",
+    )
+
+
+MOVES = record({"session": SESSION, "reason": REASON, "expected_seq": EXPECTED}, ("session",))
+
+TOOLS = (
+    Tool(
+        "session_open",
+        "Open a session",
+        "Call this first, once, when you begin a task: it gives the handle that every other tool takes,"
+        " and what happened before in this folder (context). With a `key` that is known already you get"
+        " the same session again. Costs up to context_tokens (1000); context=false costs about 100."
+        ' Example: {"workspace": "/Users/dana/Downloads", "title": "Tidy invoices"}',
+        record(
+            {
+                "workspace": text("The folder you work in, absolute.", most=4096),
+                "title": text("What it is about.", most=500),
+                "agent": text("Your name; the client's own, when left out.", most=200),
+                "key": text("Your own id of this conversation, if you have one.", most=200),
+                "context": flag("Also return what happened before.", default=True),
+                "context_tokens": whole("How much of it.", least=200, most=2400, default=CONTEXT_TOKENS),
+            }
+        ),
+        shape(
+            {"session": SESSION_SHAPE, "context": STRING},
+            ("session", "context"),
+        ),
+        session_open,
+    ),
+    Tool(
+        "session_pause",
+        "Pause a session",
+        "Put a session aside to go on later, for example before waiting for the user. Nothing can be"
+        " written to it"
+        ' until session_resume. Costs about 150 tokens. Example: {"session": "…", "reason": "waiting for'
+        ' access"}',
+        MOVES,
+        MOVED,
+        session_pause,
+        idempotent=True,
+    ),
+    Tool(
+        "session_resume",
+        "Resume a session",
+        "Take a paused or closed session up again. Returns a briefing: where it stood, the last good step,"
+        " what is"
+        ' open, what changed since. Costs up to about 1200 tokens. Example: {"session": "…"}',
+        record({"session": SESSION, "reason": REASON}, ("session",)),
+        shape({"session": SESSION_SHAPE, "briefing": STRING}, ("session", "briefing")),
+        session_resume,
+        idempotent=True,
+    ),
+    Tool(
+        "session_close",
+        "Close a session",
+        "Close a session when its task is done. All of it stays readable, and session_resume opens it again."
+        ' Costs about 150 tokens. Example: {"session": "…", "reason": "all invoices are renamed"}',
+        MOVES,
+        MOVED,
+        session_close,
+        idempotent=True,
+    ),
+    Tool(
+        "session_fork",
+        "Branch a session",
+        "Begin a new session that stands where another one stood, to try a different way without touching it."
+        ' Costs about 200 tokens. Example: {"session": "…", "at": 42, "title": "by vendor instead"}',
+        record(
+            {
+                "session": SESSION,
+                "at": whole("After its first this many events; now, when left out."),
+                "title": text("What the branch is about.", most=500),
+            },
+            ("session",),
+        ),
+        MOVED,
+        session_fork,
+    ),
+    Tool(
+        "session_rewind",
+        "Rewind a session",
+        "Move a session's state back to an earlier position and go on from there. The log keeps what came"
+        " after, and files on disk are not touched. Ask the user first: what was recorded since no longer"
+        " counts."
+        ' Costs about 150 tokens. Example: {"session": "…", "to": 42, "reason": "wrong folder"}',
+        record(
+            {
+                "session": SESSION,
+                "to": whole("The position to stand at again."),
+                "reason": REASON,
+                "expected_seq": EXPECTED,
+            },
+            ("session", "to"),
+        ),
+        MOVED,
+        session_rewind,
+        destructive=True,
+    ),
+    Tool(
+        "session_handoff",
+        "Hand a question over",
+        "Leave a question to a person, or to the next agent, in the session itself. It stays open until"
+        " somebody answers; only a person answers one to a human. Costs about 150 tokens."
+        ' Example: {"session": "…", "to": "human", "note": "Delete the duplicates?"}',
+        record(
+            {
+                "session": SESSION,
+                "to": one_of(("human", "agent"), "Who is to answer."),
+                "note": text("The question, with what is needed to answer it."),
+                "answer_schema": {
+                    "type": "object",
+                    "description": "A JSON Schema of the answer, if it has one.",
+                },
+            },
+            ("session", "to", "note"),
+        ),
+        shape(
+            {"session": SESSION_SHAPE, "question": STRING},
+            ("session", "question"),
+        ),
+        session_handoff,
+    ),
+)

@@ -34,6 +34,7 @@ from fazm_memory.recall.briefing import Briefing, briefing
 from fazm_memory.recall.context_file import Context, render
 from fazm_memory.recall.digest import digest
 from fazm_memory.recall.file_time import file_time
+from fazm_memory.recall.habits import Habits, habits
 from fazm_memory.recall.news import render_news
 from fazm_memory.recall.searching import search
 from fazm_memory.verbs.over_time import OverTime
@@ -184,6 +185,12 @@ class Memory(OverTime):
         """What holds now, with who said so; with `history` every word on it."""
         rows = self.store.facts.history(key) if history else self.store.facts.current()
         return [row.to_json() for row in rows if key is None or row.key == key]
+
+    def habits(self) -> Habits:
+        """What recurs across sessions."""
+        self.store.index_all()
+        with self.store.db.reading():
+            return habits(self.store)
 
     def state_fact(self, key: str, value: Any, *, source: str = "cli") -> None:
         """The user's own word on something; agents see it as a preference."""

@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "context": ("context", "exactly what a new session in a folder would be given"),
     "facts": ("facts", "durable facts with who said so; add or retract your own"),
+    "habits": ("habits", "what recurs across sessions: tasks, folders, tools, commands that fail first"),
     "agents": ("agents", "which agents are found here and which are joined"),
     "connect": ("agents", "join an agent: our hooks and MCP server in its own configuration"),
     "disconnect": ("agents", "take exactly that out again"),

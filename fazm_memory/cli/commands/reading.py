@@ -191,7 +191,12 @@ def diff_command(chosen: argparse.Namespace) -> int:
 
 
 def search_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", nargs="+", metavar="QUERY", help='words, or an "exact phrase"')
+    parser.add_argument(
+        "query",
+        nargs="+",
+        metavar="QUERY",
+        help='words, an "exact phrase", agent:codex, in:DIR, yesterday, …',
+    )
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="how many (default 10)")
 
 
@@ -201,10 +206,12 @@ def search_command(chosen: argparse.Namespace) -> int:
     if chosen.json:
         emit_json(hits)
         return 0
-    for hit in hits:
-        place = paint(f"{hit['session'][:8]}@{hit['seq']}", "bold")
-        say(f"{place}  {when(hit['at'], memory.now())}  {hit['kind']}  {hit['title'] or ''}")
-        say(f"    {hit['snippet']}")
+    for session in dict.fromkeys(hit["session"] for hit in hits):  # the session of the best hit first
+        some = [hit for hit in hits if hit["session"] == session]
+        where = "".join(f"  {one}" for one in (some[0]["agent"], some[0]["workspace"]) if one)
+        say(f"{paint(session[:8], 'bold')}  {some[0]['title'] or '(no title)'}{where}")
+        for hit in some:
+            say(f"    @{hit['seq']}  {when(hit['at'], memory.now())}  {hit['kind']}  {hit['snippet']}")
     if not hits:
         say("nothing found")
     return 0

@@ -1,0 +1,109 @@
+"""What recurs, with its rhythm and where it comes from."""
+
+from __future__ import annotations
+
+import pytest
+
+from fazm_memory.model.clock import parse
+from fazm_memory.recall.habits import content_words
+from fazm_memory.recall.mends import command_of
+from fazm_memory.recall.rhythm import rhythm_of
+
+from .conftest import Desk
+
+
+def moments(*days: str) -> list[int]:
+    return [parse(f"{day}T09:30:00+00:00") for day in days]
+
+
+@pytest.mark.parametrize(
+    ("days", "told"),
+    [
+        (("2026-11-02", "2026-11-03", "2026-11-04"), "daily, around 09:00"),
+        (("2026-10-26", "2026-11-02", "2026-11-09"), "weekly on Monday, around 09:00"),
+        (("2026-11-05", "2026-11-06", "2026-11-09", "2026-11-10"), "on weekdays, around 09:00"),
+        (("2026-08-01", "2026-09-01", "2026-10-01", "2026-11-01"), "monthly, around 09:00"),
+        (("2026-08-01", "2026-08-03", "2026-10-01"), "no rhythm yet"),
+        (("2026-08-01", "2026-08-08"), "no rhythm yet"),
+    ],
+)
+def test_a_rhythm_is_told_only_when_there_is_one(
+    days: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    assert rhythm_of(moments(*days)).told() == told
+
+
+@pytest.mark.parametrize(
+    ("tool", "target", "command"),
+    [
+        ("Bash", "npm test -- --watch", "npm test"),
+        ("Bash", "CI=1 /usr/bin/git push origin", "git push"),
+        ("exec_command", "pytest -x tests", "pytest"),
+        ("WebFetch", "https://x.example", "WebFetch"),
+        ("Bash", "", "Bash"),
+    ],
+)
+def test_a_command_is_known_without_its_arguments(tool: str, target: str, command: str) -> None:
+    assert command_of(tool, target) == command
+
+
+@pytest.fixture
+def weeks(desk: Desk) -> Desk:
+    """Three Mondays of filing, and a test run that needs the service each time."""
+    for week, day in enumerate(("2026-10-26", "2026-11-02", "2026-11-09")):
+        key = f"w{week}"
+        desk.at(f"{day}T09:10:00+00:00")
+        desk.say(key, "prompt", text=f"File the invoices of week {44 + week} please")
+        moved = {"path": f"/w/paid/{week}.pdf", "change": "renamed", "from": f"/w/inv-{week}.pdf"}
+        desk.say(key, "action", tool="Bash", input={"command": f"mv inv-{week}.pdf paid/"}, files=[moved])
+        desk.say(key, "app", app="Preview", document=f"/w/inv-{week}.pdf")
+        desk.say(key, "action", tool="Bash", input={"command": "make check"}, error="connection refused")
+        desk.say(key, "action", tool="Bash", input={"command": "docker compose up -d"})
+        desk.say(key, "action", tool="Bash", input={"command": "make check"})
+    desk.say("once", "prompt", text="Write a poem about rain")
+    return desk.at("2026-11-15T09:00:00+00:00")
+
+
+def test_a_task_that_comes_back_has_its_rhythm_and_its_traces(weeks: Desk) -> None:
+    [task] = weeks.habits().tasks
+    assert task.words == "File the invoices of week 46 please"
+    assert task.rhythm.told() == "weekly on Monday, around 09:00"
+    assert task.folders == ("/w",)
+    for session, seq in task.traces:
+        [event] = list(weeks.events(session, start=seq, stop=seq + 1))
+        assert event["kind"] == "prompt"
+
+
+def test_a_command_that_fails_first_is_told_with_what_mends_it(weeks: Desk) -> None:
+    [stumble] = weeks.habits().stumbles
+    assert (stumble.command, stumble.failures, stumble.mended) == ("make check", 3, 3)
+    assert stumble.error == "connection refused"
+    assert stumble.by == (("Bash docker compose up -d", 3),)
+
+
+def test_things_that_recur_are_nodes_and_what_was_met_once_is_none(weeks: Desk) -> None:
+    found = weeks.habits()
+    assert {(node.kind, node.name, node.count) for node in found.nodes} >= {
+        ("folder", "/w/paid", 3),
+        ("app", "Preview", 3),
+        ("tool", "Bash", 3),
+    }
+    assert not any("poem" in node.name for node in found.nodes)
+    assert ("task:File the invoices of week 46 please", "goes with", "folder:/w/paid", 3) in found.edges
+
+
+def test_the_export_names_events_for_every_node(weeks: Desk) -> None:
+    told = weeks.habits().to_json()
+    assert set(told) == {"sessions", "tasks", "failing_first", "nodes", "edges"}
+    for node in told["nodes"]:
+        for trace in node["events"]:
+            assert weeks.session(trace["session"])["events"] > trace["seq"]
+
+
+def test_an_empty_memory_has_no_habits(desk: Desk) -> None:
+    assert desk.habits().to_json()["nodes"] == []
+
+
+def test_small_words_and_numbers_do_not_make_a_task() -> None:
+    assert content_words("Please do the 3 reports of week 44") == {"please", "report", "week"}

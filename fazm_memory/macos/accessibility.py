@@ -12,89 +12,23 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-import objc
-from AppKit import (
-    NSRunningApplication,
-    NSWorkspace,
-    NSWorkspaceApplicationKey,
-    NSWorkspaceDidActivateApplicationNotification,
-    NSWorkspaceDidLaunchApplicationNotification,
-    NSWorkspaceDidTerminateApplicationNotification,
-    NSWorkspaceDidWakeNotification,
-    NSWorkspaceSessionDidBecomeActiveNotification,
-    NSWorkspaceSessionDidResignActiveNotification,
-    NSWorkspaceWillSleepNotification,
-)
+from AppKit import NSRunningApplication, NSWorkspace
 from ApplicationServices import (
     AXIsProcessTrusted,
     AXIsProcessTrustedWithOptions,
     kAXTrustedCheckOptionPrompt,
 )
-from Foundation import (
-    NSDistributedNotificationCenter,
-    NSObject,
-    NSRunLoop,
-    NSRunLoopCommonModes,
-    NSTimer,
-)
+from Foundation import NSRunLoop, NSRunLoopCommonModes, NSTimer
 
 from fazm_memory.capture.desktop import Away, Back, Hidden, Seen, Told, Why, document_of, title_of
 from fazm_memory.capture.exclusions import Exclusions
 from fazm_memory.macos.attachment import Attachment, NotNow, NotPermitted
+from fazm_memory.macos.listener import DesktopListener, listen, unlisten
 
 POLL = 10.0
 SETTLE = 0.3  # a title that changes in bursts is read once for each
 RETRIES = (0.5, 1.0, 2.0)  # seconds before an app that did not answer is asked again; then the poll must do
 SETTINGS = "x-apple.systempreferences:com.apple.preference.security?Privacy_Accessibility"
-# Apple does not document these two, and there is nothing else that tells of the lock.
-LOCKED, UNLOCKED = "com.apple.screenIsLocked", "com.apple.screenIsUnlocked"
-
-WORKSPACE = {
-    NSWorkspaceDidActivateApplicationNotification: "activated:",
-    NSWorkspaceDidLaunchApplicationNotification: "launched:",
-    NSWorkspaceDidTerminateApplicationNotification: "terminated:",
-    NSWorkspaceWillSleepNotification: "fellAsleep:",
-    NSWorkspaceDidWakeNotification: "woke:",
-    NSWorkspaceSessionDidResignActiveNotification: "locked:",
-    NSWorkspaceSessionDidBecomeActiveNotification: "unlocked:",
-}
-
-
-class DesktopListener(NSObject):
-    """What the system calls. It only passes on: the names of its methods are selectors."""
-
-    def initWithSource_(self, source: AccessibilitySource) -> Any:
-        self = objc.super(DesktopListener, self).init()
-        if self is not None:
-            self.source = source
-        return self
-
-    def activated_(self, note: Any) -> None:
-        self.source.front(note.userInfo()[NSWorkspaceApplicationKey])
-
-    def launched_(self, note: Any) -> None:
-        self.source.launched(note.userInfo()[NSWorkspaceApplicationKey])
-
-    def terminated_(self, note: Any) -> None:
-        self.source.terminated(note.userInfo()[NSWorkspaceApplicationKey])
-
-    def fellAsleep_(self, note: Any) -> None:
-        self.source.away("asleep")
-
-    def woke_(self, note: Any) -> None:
-        self.source.back("asleep")
-
-    def locked_(self, note: Any) -> None:
-        self.source.away("locked")
-
-    def unlocked_(self, note: Any) -> None:
-        self.source.back("locked")
-
-    def polled_(self, timer: Any) -> None:
-        self.source.poll()
-
-    def again_(self, timer: Any) -> None:
-        self.source.again()
 
 
 def _safely(method: Callable[..., None]) -> Callable[..., None]:
@@ -132,19 +66,14 @@ class AccessibilitySource:
     def start(self, told: Told) -> None:
         self._told = told
         self._listener = DesktopListener.alloc().initWithSource_(self)
-        center = NSWorkspace.sharedWorkspace().notificationCenter()
-        for name, selector in WORKSPACE.items():
-            center.addObserver_selector_name_object_(self._listener, selector, name, None)
-        others = NSDistributedNotificationCenter.defaultCenter()
-        others.addObserver_selector_name_object_(self._listener, "locked:", LOCKED, None)
-        others.addObserver_selector_name_object_(self._listener, "unlocked:", UNLOCKED, None)
+        listen(self._listener)
         self._begin()
 
     def stop(self) -> None:
         if self._listener is not None:
-            NSWorkspace.sharedWorkspace().notificationCenter().removeObserver_(self._listener)
-            NSDistributedNotificationCenter.defaultCenter().removeObserver_(self._listener)
+            unlisten(self._listener)
         self._rest()
+        self._away.clear()
         self._listener = self._told = None
 
     def permitted(self) -> bool:

@@ -26,6 +26,8 @@ from fazm_memory.model.events import input_hash, payload_class
 from fazm_memory.model.payloads import FAILED, Action, LifecycleMove, SessionOpen
 from fazm_memory.model.trust import admit, ceiling, default_actor
 
+# Once per session and transaction: building this query anew would cost more than all else about a short one.
+NAMED = "SELECT n FROM session WHERE (agent_session_id=? AND agent=?) OR id=? LIMIT 1"
 SUMMARY = 200
 OUTPUT = 16 << 10  # of what a call brought back, once it is scrubbed
 ERROR = 2000
@@ -121,9 +123,13 @@ class Recorder:
             for head in writer.heads.values():
                 if head.agent == draft.agent and draft.session in (head.agent_session_id, head.id):
                     return head
-        row = self.store.sessions.by_key(draft.session, draft.agent)
-        if row is not None:
-            return writer.head(row.n)
+            found = writer.db.execute(NAMED, (draft.session, draft.agent, draft.session)).fetchone()
+            number = None if found is None else found[0]
+        else:
+            row = self.store.sessions.by_key(draft.session, None)
+            number = None if row is None else row.n
+        if number is not None:
+            return writer.head(number)
         agent = draft.agent or "unknown"
         head = writer.create(agent, at, agent_session_id=draft.session)
         if draft.kind != "session.open":

@@ -44,6 +44,7 @@ class Database:
         if not re.fullmatch(r"[0-9a-fA-F]{64}", key):
             raise KeyUnavailable("the database key must be 64 hexadecimal digits; an empty key is refused")
         self.path = path
+        self.writing = False
         private_folder(path.parent)
         # Two that make a store at once could each turn it into a different one, or find it half made.
         with alone(path.parent):
@@ -81,26 +82,37 @@ class Database:
         try:
             return self.connection.execute(sql, parameters)
         except sqlcipher.Error as error:
-            raise translate(error, self.path) from error
+            raise self._failed(error) from error
 
     def executemany(self, sql: str, rows: Any) -> Any:
         try:
             return self.connection.executemany(sql, rows)
         except sqlcipher.Error as error:
-            raise translate(error, self.path) from error
+            raise self._failed(error) from error
+
+    def _failed(self, error: sqlcipher.Error) -> FazmMemoryError:
+        failure = translate(error, self.path)
+        if self.writing and not self.connection.in_transaction:
+            # A full disk ends a transaction by itself; whatever came next would be written outside of it.
+            self.connection = Ended(failure)
+        return failure
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """BEGIN IMMEDIATE: a reader that turns writer would fail busy however long it waits."""
+        connection = self.connection
         with told(self.path):
             self.execute("BEGIN IMMEDIATE")
+            self.writing = True
             try:
                 yield
                 self.execute("COMMIT")
             except BaseException:
-                if self.connection.in_transaction:
-                    self.execute("ROLLBACK")
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
                 raise
+            finally:
+                self.connection, self.writing = connection, False
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -119,6 +131,20 @@ class Database:
     def close(self) -> None:
         if not self.peewee.is_closed():
             self.peewee.close()
+
+
+class Ended:
+    """In the place of a connection whose transaction is over before its time: it only says why."""
+
+    in_transaction = False
+
+    def __init__(self, why: FazmMemoryError) -> None:
+        self.why = why
+
+    def execute(self, *_: Any) -> Any:
+        raise self.why
+
+    executemany = execute
 
 
 def pragmas() -> list[tuple[str, object]]:

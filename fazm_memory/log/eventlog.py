@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from fazm_memory.errors import Conflict, InvalidInput, InvalidTransition
+from fazm_memory.errors import Conflict, FazmMemoryError, InvalidInput, InvalidTransition
 from fazm_memory.log import chain
 from fazm_memory.log.chain import Heads
 from fazm_memory.log.database import Database, told
@@ -45,6 +45,7 @@ class Writer:
         self.key = key
         self.outside = outside
         self.created: list[int] = []
+        self.spoiled: FazmMemoryError | None = None  # what stopped an append half way: nothing may be kept
         self.heads: dict[int, SessionHead] = {}
         self.rows: list[tuple[Any, ...]] = []
         self.keys: dict[str, int] = {}
@@ -113,9 +114,13 @@ class Writer:
             stored = pack(codec.to_bytes(entry.payload))
         except codec.PayloadError as error:
             raise InvalidInput(f"{entry.kind}: {error}") from None
-        return self._place(
-            head, entry, moved, turn, KINDS[entry.kind].version, stored, chain.digest_of(stored)
-        )
+        try:
+            return self._place(
+                head, entry, moved, turn, KINDS[entry.kind].version, stored, chain.digest_of(stored)
+            )
+        except FazmMemoryError as error:
+            self.spoiled = error
+            raise
 
     def restore(
         self, head: SessionHead, entry: Entry, version: int, stored: bytes | None, digest: bytes
@@ -238,6 +243,8 @@ class Writer:
 
     def flush(self) -> None:
         """Write what was appended so far; the transaction stays open."""
+        if self.spoiled is not None:
+            raise self.spoiled
         if self.rows:
             self.db.executemany(INSERT_EVENT, self.rows)
             self.rows.clear()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
 
-from fazm_memory.errors import Conflict, InvalidInput, InvalidTransition, StoreDamaged, StoreNewer
+from fazm_memory.errors import Conflict, InvalidInput, InvalidTransition, StoreDamaged, StoreFull, StoreNewer
 from fazm_memory.log.chain import genesis
+from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import event_id
 from fazm_memory.log.verify import verify
@@ -185,6 +187,55 @@ def test_a_transaction_is_all_or_nothing(scribe: Scribe) -> None:
     assert scribe.row(session).head == 1
     scribe.tell(session, Message("z"))
     assert [one.text for one in scribe.payloads(session)[1:]] == ["z"]
+    assert verify(scribe.store.log).clean
+
+
+def test_a_disk_that_fills_up_in_the_middle_leaves_nothing_of_the_batch(scribe: Scribe) -> None:
+    """SQLite ends the transaction by itself then: nothing that follows may be written outside of it."""
+    session = scribe.open(Message("kept"))
+    db = scribe.store.db
+    pages = db.execute("PRAGMA page_count").fetchone()[0]
+    db.execute("PRAGMA cache_size=10")
+    db.execute(f"PRAGMA max_page_count={pages + 4}")
+
+    def carries_on() -> None:
+        with scribe.store.writing() as writer:
+            for n in range(400):
+                with contextlib.suppress(StoreFull):  # as one does who judges each event alone
+                    head = writer.create("fazm", T0, agent_session_id=f"new {n}")
+                    writer.append(head, entry(Action("t", outcome="error", input_hash=str(n))))
+                    writer.flush()
+
+    for _ in range(3):
+        with pytest.raises(StoreFull):
+            carries_on()
+        db.execute("PRAGMA max_page_count=100000")
+        assert [row.id for row in scribe.store.sessions.listing(limit=None)] == [session]
+        assert verify(scribe.store.log).clean
+        db.execute(f"PRAGMA max_page_count={pages + 4}")
+    db.execute("PRAGMA max_page_count=100000")
+    scribe.tell(session, Message("goes on"))
+    assert [one.text for one in scribe.payloads(session)[1:]] == ["kept", "goes on"]
+
+
+def test_an_append_that_fails_half_way_spoils_its_transaction(
+    scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = scribe.open()
+    number = scribe.row(session).n
+
+    def fails(*_: object) -> None:
+        raise StoreFull("no room for a projection")
+
+    monkeypatch.setattr(Writer, "_project", fails)
+
+    def carries_on() -> None:
+        with scribe.store.writing() as writer, contextlib.suppress(StoreFull):
+            writer.append(writer.head(number), entry(Message("half")))
+
+    with pytest.raises(StoreFull, match="no room for a projection"):
+        carries_on()
+    assert scribe.row(session).head == 1
     assert verify(scribe.store.log).clean
 
 

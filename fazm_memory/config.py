@@ -38,6 +38,7 @@ class Config:
     text_cap: int = 64 * 1024
     line_cap: int = 8 * 1024 * 1024
     context_tokens: int = 2000
+    watch: tuple[str, ...] = ()
     redact: tuple[Redaction, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -84,6 +85,8 @@ def _from_env(env: Mapping[str, str]) -> dict[str, Any]:
         if text is None or name == "redact":
             continue
         value: Any = int(text) if name in LIMITS and text.strip().lstrip("-").isdigit() else text
+        if name == "watch":
+            value = [one for one in text.split(os.pathsep) if one]
         values[name] = _checked(name, value, f"the variable {PREFIX}{name.upper()}")
     return values
 
@@ -101,7 +104,16 @@ def _checked(name: str, value: Any, where: str) -> Any:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise ConfigError(f"{name} in {where} must be a whole number from {low} to {high}, not {value!r}")
         return value
-    return _redactions(value, where)
+    return _folders(value, where) if name == "watch" else _redactions(value, where)
+
+
+def _folders(value: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise ConfigError(f"watch in {where} must be a list of folders, not {value!r:.80}")
+    for one in value:
+        if not one.startswith(("/", "~/")):
+            raise ConfigError(f"watch in {where} must name whole paths, not {one!r:.80}")
+    return tuple(value)
 
 
 def _redactions(value: Any, where: str) -> tuple[Redaction, ...]:

@@ -49,12 +49,20 @@ def test_patterns_of_the_user(tmp_path: Path) -> None:
         ("key = ", "cannot be read"),
         ("[[redact]]\nname = 'x'", "a name and a regex"),
         ("[[redact]]\nname = 'x'\nregex = 5", "must be text"),
+        ("watch = '~/x'", "must be a list of folders"),
+        ("watch = ['x']", "must name whole paths"),
     ],
 )
 def test_a_wrong_setting_is_named(tmp_path: Path, text: str, said: str) -> None:
     write(tmp_path, text)
     with pytest.raises(ConfigError, match=said):
         load(env(tmp_path))
+
+
+def test_folders_to_watch_from_the_file_and_from_the_environment(tmp_path: Path) -> None:
+    write(tmp_path, 'watch = ["~/invoices"]\n')
+    assert load(env(tmp_path)).watch == ("~/invoices",)
+    assert load(env(tmp_path, FAZM_MEMORY_WATCH="/a:/b")).watch == ("/a", "/b")
 
 
 def test_a_wrong_variable_is_named(tmp_path: Path) -> None:
@@ -68,6 +76,7 @@ def test_the_shipped_file_shows_every_setting_with_its_default() -> None:
                                     or line.startswith("# [[")))  # fmt: skip
     made = Config(home=Path(), user_home=Path())
     assert set(shown) == set(SETTINGS)
+    shown["watch"] = tuple(shown["watch"])
     assert {name: value for name, value in shown.items() if name != "redact"} == {
         name: getattr(made, name) for name in SETTINGS if name != "redact"
     }

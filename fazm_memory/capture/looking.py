@@ -118,7 +118,9 @@ class Looker:
         """Take a folder in; the next look tells what changed since it was last watched."""
         path = os.path.realpath(folder)  # events tell real paths
         kept = self.checkpoints.load(path) if self.checkpoints is not None else None
-        root = Root(folder.rstrip("/") or "/", kept or Tree(path), Ignore(path, self.never), START)
+        root = Root(
+            folder.rstrip("/") or "/", Tree(path) if kept is None else kept, Ignore(path, self.never), START
+        )
         self.roots[path] = root
         return root
 

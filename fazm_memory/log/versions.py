@@ -127,11 +127,15 @@ class Versions:
     def tell(self, root: str, path: str, session: str | None) -> None:
         """The log has the change that led to the last version of this file, in this session."""
         with self.db.transaction():
-            self.db.execute(
-                "UPDATE version SET told=1, session=? WHERE id=(SELECT max(id) FROM version"
-                " WHERE root=? AND path=?)",
-                (session, root, path),
-            )
+            self.mark_told(root, path, session)
+
+    def mark_told(self, root: str, path: str, session: str | None) -> None:
+        """The same, within a transaction for many."""
+        self.db.execute(
+            "UPDATE version SET told=1, session=? WHERE id=(SELECT max(id) FROM version"
+            " WHERE root=? AND path=?)",
+            (session, root, path),
+        )
 
     def last(self, root: str, path: str) -> Version | None:
         return self._one("root=? AND path=? ORDER BY id DESC LIMIT 1", (root, path))

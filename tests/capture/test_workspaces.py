@@ -1,0 +1,288 @@
+"""From a file that changes on disk to an event that says who changed it, and the versions beside it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fazm_memory.capture.draft import Draft
+from fazm_memory.capture.recorder import Recorded, Recorder
+from fazm_memory.capture.scrub import Scrubber
+from fazm_memory.capture.workspaces import PER_FOLDER, Workspaces
+from fazm_memory.log.store import Store
+from fazm_memory.log.versions import Versions, digest_of
+from fazm_memory.model.payloads import Action, ActionStart, FileChange, FileTouch, Gap
+from tests.conftest import OpenStore
+from tests.scribe import Scribe
+
+PATIENCE = 30.0
+
+
+def now() -> int:
+    return time.time_ns() // 1000
+
+
+class Office:
+    """A session at work in a folder, and whoever watches it."""
+
+    def __init__(self, store: Store, folder: Path) -> None:
+        self.store = store
+        self.folder = folder
+        self.recorder = Recorder(store, Scrubber(), now)
+        self.scribe = Scribe(store)
+        self.scribe.clock = now()
+        self.session = self.scribe.open(workspace=str(folder))
+        self.woken = threading.Event()
+        self.watching: Workspaces | None = None
+
+    def begin(self) -> Workspaces:
+        self.watching = Workspaces(
+            self.store,
+            self.record,
+            now,
+            user_home=self.folder.parent / "user",
+            wake=self.woken.set,
+            hold=0,
+            quiet=0.02,
+        )
+        self.watching.tick()
+        assert self.woken.wait(PATIENCE)
+        baseline = self.watching._keeper.baseline
+        self.until(lambda: not baseline.left())
+        return self.watching
+
+    def record(self, drafts: Any) -> list[Recorded]:
+        return self.recorder.record(drafts)
+
+    def until(self, done: Callable[[], object]) -> None:
+        """Tick, as the companion does, until it is so."""
+        assert self.watching is not None
+        end = time.monotonic() + PATIENCE
+        self.watching.tick()
+        while not done():
+            assert time.monotonic() < end, self.watching._watcher.failure
+            self.woken.wait(0.05)
+            self.woken.clear()
+            self.watching.tick()
+
+    def told(self, kind: type[Any] = FileChange, session: str | None = None) -> list[Any]:
+        return [one for one in self.scribe.payloads(session or self.session) if isinstance(one, kind)]
+
+    def stop(self) -> None:
+        if self.watching is not None:
+            self.watching.stop()
+            self.watching = None
+
+
+@pytest.fixture
+def office(store: Store, tmp_path: Path) -> Iterator[Office]:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    made = Office(store, folder)
+    yield made
+    made.stop()
+
+
+def test_a_persons_change_is_told_with_what_the_file_held_before_and_after(office: Office) -> None:
+    (office.folder / "a.txt").write_text("before")
+    office.begin()
+    (office.folder / "a.txt").write_text("and after")
+    office.until(office.told)
+    (one,) = office.told()
+    assert (one.path, one.change, one.by, one.sure) == (
+        str(office.folder / "a.txt"), "modified", "person", "likely",
+    )  # fmt: skip
+    assert (one.before, one.after) == (digest_of(b"before"), digest_of(b"and after"))
+    assert one.since is None
+
+
+def test_a_change_while_a_shell_runs_is_the_agents(office: Office) -> None:
+    office.begin()
+    office.scribe.tell(office.session, ActionStart("Bash", {"command": "make all"}, "c1"), at=now())
+    (office.folder / "made.o").write_text("o")
+    office.until(office.told)
+    (one,) = office.told()
+    assert (one.by, one.sure, one.change) == ("agent", "likely", "created")
+    assert "while it ran: Bash" in one.evidence
+
+
+def test_a_change_that_its_action_told_adds_no_event_but_its_version_is_kept(
+    office: Office, home: Path
+) -> None:
+    (office.folder / "a.txt").write_text("before")
+    office.begin()
+    path = str(office.folder / "a.txt")
+    office.scribe.tell(
+        office.session, Action("Edit", {}, files=(FileTouch(path, "modified"),), duration_ms=5), at=now()
+    )
+    (office.folder / "a.txt").write_text("by the agent")
+    (office.folder / "other.txt").write_text("beside it")
+    office.until(office.told)
+    assert [one.path for one in office.told()] == [str(office.folder / "other.txt")]
+    versions = Versions(home, office.store.keys.database)
+    last = versions.last(str(office.folder), "a.txt")
+    versions.close()
+    assert last is not None
+    assert (last.digest, last.told) == (digest_of(b"by the agent"), True)
+
+
+def test_a_touch_is_no_change(office: Office) -> None:
+    (office.folder / "a.txt").write_text("same")
+    office.begin()
+    (office.folder / "a.txt").touch()
+    (office.folder / "b.txt").write_text("new")
+    office.until(office.told)
+    assert [Path(one.path).name for one in office.told()] == ["b.txt"]
+
+
+def test_what_happened_while_nobody_watched_is_told_once_with_since_when(office: Office) -> None:
+    (office.folder / "a.txt").write_text("one")
+    (office.folder / "b.txt").write_text("two")
+    office.begin()
+    office.stop()
+    (office.folder / "a.txt").write_text("changed meanwhile")
+    (office.folder / "b.txt").rename(office.folder / "c.txt")
+    office.begin()
+    office.until(lambda: len(office.told()) == 2)
+    renamed, modified = office.told()
+    assert (renamed.change, renamed.origin, renamed.before) == (
+        "renamed", str(office.folder / "b.txt"), digest_of(b"two"),
+    )  # fmt: skip
+    assert (modified.by, modified.before) == ("unknown", digest_of(b"one"))
+    assert modified.since is not None
+    assert "changed while not watched" in modified.evidence
+    assert [one.what for one in office.told(Gap, "companion")] == ["files"]
+    office.stop()
+    office.begin()
+    (office.folder / "d.txt").write_text("later")
+    office.until(lambda: len(office.told()) > 2)
+    assert [Path(one.path).name for one in office.told()[2:]] == ["d.txt"]
+
+
+def test_a_stop_that_came_before_the_checkpoint_tells_nothing_twice(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office.begin()
+    monkeypatch.setattr("fazm_memory.capture.checkpoints.Checkpoints.save", lambda self, tree: None)
+    (office.folder / "a.txt").write_text("one")
+    office.until(office.told)
+    office.stop()
+    monkeypatch.undo()
+    office.begin()
+    (office.folder / "b.txt").write_text("two")
+    office.until(lambda: len(office.told()) > 1)
+    assert [Path(one.path).name for one in office.told()] == ["a.txt", "b.txt"]
+
+
+def test_a_storm_is_told_in_part_and_the_rest_as_counts(office: Office) -> None:
+    office.begin()
+    count = PER_FOLDER + 150
+    for n in range(count):
+        (office.folder / f"{n}.txt").touch()
+
+    def counted() -> int:
+        return sum(int(one.note.split()[0]) for one in office.told(Gap)) + len(office.told())
+
+    office.until(lambda: counted() == count)
+    assert len(office.told()) < count
+    assert "too many to tell one by one" in office.told(Gap)[0].note
+
+
+def test_a_change_waits_for_trouble_to_pass(office: Office) -> None:
+    watching = office.begin()
+    failures = [RuntimeError("disk full")]
+    record = office.record
+
+    def refusing(drafts: Any) -> list[Recorded]:
+        if failures:
+            raise failures.pop()
+        return record(drafts)
+
+    watching.record = refusing
+    (office.folder / "a.txt").write_text("x")
+    with pytest.raises(RuntimeError):
+        office.until(office.told)
+    office.until(office.told)
+    assert len(office.told()) == 1
+
+
+def test_while_recording_is_paused_nothing_is_seen_then_or_later(office: Office) -> None:
+    watching = office.begin()
+    watching.rest()
+    office.woken.clear()
+    (office.folder / "private.txt").write_text("x")
+    office.until(lambda: watching._watcher.roots())
+    office.until(lambda: watching._looker.roots)
+    (office.folder / "public.txt").write_text("y")
+    office.until(office.told)
+    assert [Path(one.path).name for one in office.told()] == ["public.txt"]
+
+
+def test_a_file_an_agent_is_about_to_change_is_kept_at_once(office: Office, home: Path) -> None:
+    watching = office.begin()
+    (office.folder / "young.txt").write_text("just made")
+    watching.keep_before([str(office.folder / "young.txt"), "/elsewhere/x"])
+    (office.folder / "young.txt").write_text("changed by the tool")
+    versions = Versions(home, office.store.keys.database)
+    kept = versions.read(digest_of(b"just made"))
+    versions.close()
+    assert kept == b"just made"
+
+
+def test_a_watcher_that_failed_is_started_again(office: Office) -> None:
+    watching = office.begin()
+    keeper = watching._keeper
+    note = keeper.note
+    failures = [RuntimeError("no room")]
+
+    def failing(*given: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return note(*given)
+
+    keeper.note = failing  # type: ignore[assignment,method-assign]
+    (office.folder / "a.txt").write_text("x")
+
+    def revived() -> bool:
+        watching._followed = -1000.0
+        return watching.trouble is not None
+
+    office.woken.set()
+    office.until(revived)
+    assert watching.trouble is not None
+    assert "no room" in watching.trouble
+    office.until(office.told)
+    assert [Path(one.path).name for one in office.told()] == ["a.txt"]
+
+
+def test_drafts_are_of_this_source(office: Office) -> None:
+    watching = office.begin()
+    drafts: list[Draft] = []
+    record = office.record
+
+    def listening(given: Any) -> list[Recorded]:
+        drafts.extend(given)
+        return record(given)
+
+    watching.record = listening
+    (office.folder / "a.txt").write_text("x")
+    office.until(office.told)
+    assert {one.source for one in drafts} == {"files"}
+
+
+def test_the_store_itself_is_never_watched(open_store: OpenStore, tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    office = Office(open_store(folder / "home"), folder)
+    try:
+        office.begin()
+        (folder / "a.txt").write_text("x")
+        office.until(office.told)
+        assert [Path(one.path).name for one in office.told()] == ["a.txt"]
+    finally:
+        office.stop()

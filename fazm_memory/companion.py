@@ -25,6 +25,7 @@ from fazm_memory.capture.hook_events import HookEvent
 from fazm_memory.capture.intake import WAVE
 from fazm_memory.capture.spool import PART, Spool
 from fazm_memory.capture.tally import Tally
+from fazm_memory.capture.workspaces import Workspaces
 from fazm_memory.errors import ConfigError, StoreBusy, StoreFull, StoreReadOnly
 from fazm_memory.memory import Memory
 from fazm_memory.model.clock import moment
@@ -99,18 +100,25 @@ class Companion:
             folders = [*record_folders(self.places), Folder(self.spool.folder, recursive=False)]
             follow = Follow(folders, self._wake.set, wanted=self._wanted)
             follow.start()
+            config = self.memory.config
+            workspaces = Workspaces(
+                self.memory.store, self.memory.record, self.memory.now,
+                user_home=config.user_home, added=config.watch, wake=self._wake.set,
+            )  # fmt: skip
+            self.before_change(workspaces.keep_before)
             try:
-                self._work(follow)
+                self._work(follow, workspaces)
                 self._tell()
             finally:
                 follow.stop()
+                workspaces.stop()
 
     def stop(self) -> None:
         """Ask it to end, from a signal or another thread: it finishes what it has begun."""
         self._stop.set()
         self._wake.set()
 
-    def _work(self, follow: Follow) -> None:
+    def _work(self, follow: Follow, workspaces: Workspaces) -> None:
         backlog: Iterator[Tally] = iter(())
         polled = -POLL
         while not self._stop.is_set():
@@ -129,6 +137,11 @@ class Companion:
                     step = next(backlog, None)
                     wait = 0.0 if step is not None else min(waits, polled + POLL - time.monotonic())
                     self._count(step or Tally())
+                    wait = min(wait, workspaces.tick())
+                    if workspaces.trouble is not None:
+                        self._once_only(workspaces.trouble)
+                else:
+                    workspaces.rest()
                 wait = min(wait, self._tell_when_quiet())
             except (StoreBusy, StoreFull, StoreReadOnly) as trouble:
                 # What was not taken in stays where it is; the next try looks at everything again.

@@ -53,6 +53,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("integrity", "check the log against its chain"),
     "recover": ("integrity", "set a damaged store aside and save all that verifies"),
     "doctor": ("doctor", "prove that it works here"),
+    "demo": ("demo", "two days of filing, played on real files in a temporary folder"),
     "bench": ("bench", "measure it against floors taken in the same run"),
     "completion": ("completion", "print the completion script of your shell"),
 }

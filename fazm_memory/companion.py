@@ -33,6 +33,7 @@ from fazm_memory.private import private_file, private_folder
 
 LOCK = "companion.lock"
 POLL = 20.0  # seconds between two looks at everything
+SPARINGLY = 400  # and at least so many times as long as such a look takes
 GATHER = 0.1  # after a notice: what was written together is taken in together
 QUIET = 1.0  # after a change, before others are told of it
 LATEST = 10.0  # and at the latest, however much goes on
@@ -120,22 +121,23 @@ class Companion:
 
     def _work(self, follow: Follow, workspaces: Workspaces) -> None:
         backlog: Iterator[Tally] = iter(())
-        polled = -POLL
+        polled, every = -POLL, POLL
         while not self._stop.is_set():
             self._wake.clear()
             wait = POLL
             try:
-                if time.monotonic() - polled >= POLL:
-                    polled = time.monotonic()
+                if time.monotonic() - polled >= every:
+                    polled, spent = time.monotonic(), time.process_time()
                     self._look_after(follow)
                     backlog = self._everything()
+                    every = max(POLL, SPARINGLY * (time.process_time() - spent))
                 if self._recording():
                     changed = follow.take()
                     waits, done = self._attend(self.intake.look(filter(_is_record, changed.paths)))
                     if changed.all or not done:
                         backlog = self._everything()
                     step = next(backlog, None)
-                    wait = 0.0 if step is not None else min(waits, polled + POLL - time.monotonic())
+                    wait = 0.0 if step is not None else min(waits, polled + every - time.monotonic())
                     self._count(step or Tally())
                     wait = min(wait, workspaces.tick())
                     if workspaces.trouble is not None:
@@ -146,7 +148,7 @@ class Companion:
             except (StoreBusy, StoreFull, StoreReadOnly) as trouble:
                 # What was not taken in stays where it is; the next try looks at everything again.
                 self._once_only(f"{trouble.title}: {trouble.message}")
-                wait, polled = AFTER_TROUBLE, -POLL
+                wait, polled = AFTER_TROUBLE, -every
             if wait > 0 and self._wake.wait(wait):
                 self._stop.wait(GATHER)
 

@@ -23,6 +23,8 @@ SILENCE = (
     60 * SECOND
 )  # the source looks every ten seconds: if it says nothing for this long, it was not there
 TITLE = 300
+UNOBSERVED = "unobserved"
+UNSEEN = BLIND | {UNOBSERVED}  # gaps in which nothing at all was seen
 
 # An app whose title never rests (a clock, a counter) must not fill the log: after so many spans in so much
 # time its titles have to last longer to count.
@@ -93,7 +95,7 @@ class SpanMerger:
         if at < last:  # the clock was set back: what was open ended where we last saw it
             return self._cut(last)
         if at - last > SILENCE and (self._open or self._next):
-            return [*self._cut(last), self._gap("unobserved", last, at)]
+            return [*self._cut(last), self._gap(UNOBSERVED, last, at)]
         return self._settled(at)
 
     def _seen(self, seen: Seen) -> list[Draft]:
@@ -155,6 +157,8 @@ class SpanMerger:
 
     def _gap(self, what: str, since: int, until: int) -> Draft:
         payload = {"what": what, "since": iso(since), "until": iso(until)}
+        if what not in UNSEEN:
+            payload["note"] = "apps were seen, their windows and documents were not"
         return self._draft("gap", payload, since, f"gap:{what}:{since}")
 
     def _draft(self, kind: str, payload: dict[str, str], at: int, key: str) -> Draft:

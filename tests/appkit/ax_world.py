@@ -202,6 +202,7 @@ class World:
         self.callbacks: set[Callable[..., None]] = set()
         self.sources: list[Any] = []
         self.most = 0  # observers on the run loop at once
+        self.registered = 0  # notifications that were added and not removed, by whatever observer
         self.workspace, self.distributed = Center(), Center()
         self.clock = 1_790_000_000.0
         self.timers: list[tuple[float, int, Timer]] = []
@@ -401,13 +402,17 @@ class World:
             return error
         if self.apps[element.target.pid].deaf:
             return UNSUPPORTED
+        assert (element.target, name) not in observer.registered
         observer.registered.add((element.target, name))
+        self.registered += 1
         return SUCCESS
 
     def _AXObserverRemoveNotification(self, observer: Observer, element: Ref, name: str) -> int:
-        known = (element.target, name) in observer.registered
+        if (element.target, name) not in observer.registered:
+            return NOT_REGISTERED
         observer.registered.discard((element.target, name))
-        return SUCCESS if known else NOT_REGISTERED
+        self.registered -= 1
+        return SUCCESS
 
     def _AXObserverGetRunLoopSource(self, observer: Observer) -> object:
         return observer.source

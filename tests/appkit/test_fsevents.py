@@ -97,10 +97,10 @@ def test_events_come_coalesced_and_their_flags_come_again(ear: Ear, root: Path) 
     (root / "a").write_text("x")
     ear.stream.feed(told(root / "a", *FILE))
     ear.stream.feed(told(root / "a", *FILE))
-    assert ear.after() == [
-        ("FileCreated", "a", ""),
-        ("FileModified", "a", ""),
-    ]
+    created, *modified = ear.after()
+    assert created == ("FileCreated", "a", "")
+    # watchdog leaves out a repetition only if the first has not been taken from its queue yet.
+    assert set(modified) == {("FileModified", "a", "")}
 
 
 def test_an_atomic_save_is_a_move_in_one_batch_and_a_deletion_and_a_creation_in_two(

@@ -248,6 +248,9 @@ def test_without_permission_apps_are_still_told_and_the_gap_says_what_is_missing
     )
     assert spans(drafts) == [(1, 21, "Editor", None), (21, 30, "Editor", "a")]
     assert gaps(drafts) == [("permission missing", 0, 20)]
+    assert [draft.payload["note"] for draft in drafts if draft.kind == "gap"] == [
+        "apps were seen, their windows and documents were not"
+    ]
 
 
 def test_a_permission_that_never_came_is_told_at_the_end() -> None:

@@ -372,3 +372,22 @@ def test_a_session_told_by_hooks_before_fazm_listed_it_becomes_fazms(desk: Desk)
 
     [row] = desk.store.sessions.listing()
     assert (row.agent, row.agent_session_id, row.actions, row.turn) == ("fazm", "a", 1, 1)
+
+
+def test_a_known_path_is_looked_at_again_and_an_unknown_one_looked_for_once(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(desk.records / "a.jsonl", opening("a", 1))
+    intake, stray = desk.intake(), desk.records / "stray.txt"
+    searches: list[object] = []
+    find = PlainAgent.find
+    monkeypatch.setattr(PlainAgent, "find", lambda agent, places: searches.append(1) or find(agent, places))
+
+    assert [record.path for record in intake.look([path, stray])] == [path]
+    written(path, act(2, "a1"))
+    [record] = intake.look([path, stray])
+
+    assert record.size == path.stat().st_size
+    assert len(searches) == 1
+    path.unlink()
+    assert intake.look([path]) == []

@@ -263,6 +263,20 @@ def _strings(value: Any) -> Iterator[str]:
         yield from _strings(one)
 
 
+def test_the_client_knows_our_server_once_it_is_connected(client: Client, home: Home) -> None:
+    memory = home(client, "memory")
+    memory.connect()
+
+    if isinstance(client, Claude):
+        [begun] = [line for line in client.run("Hello.").stdout_json if line.get("subtype") == "init"]
+        servers = [server["name"] for server in begun["mcp_servers"]]
+    else:
+        listed = client.call(str(client.binary), "mcp", "list", "--json").stdout
+        servers = [server["name"] for server in json.loads(listed)]
+
+    assert servers == ["fazm-memory"]
+
+
 def test_after_disconnecting_nothing_is_dropped_and_the_settings_are_as_they_were(
     client: Client, home: Home
 ) -> None:

@@ -1,0 +1,62 @@
+"""Several sources become one, in the order of happening, whatever comes in whichever chunk."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fazm_memory.capture.draft import Draft
+from fazm_memory.capture.streams import Stream, ripe
+
+TIMES = st.lists(st.integers(1, 50), max_size=30)
+
+
+def drafts(source: int, times: list[int]) -> list[Draft]:
+    return [Draft("s", "seen", key=f"{source}:{number}", at=at) for number, at in enumerate(times)]
+
+
+@given(sources=st.lists(TIMES, min_size=1, max_size=4), chunk=st.integers(1, 7))
+def test_all_is_told_once_in_each_sources_order_and_by_time_across_them(
+    sources: list[list[int]], chunk: int
+) -> None:
+    told = [drafts(number, sorted(times)) for number, times in enumerate(sources)]
+    left = [list(one) for one in told]
+    streams = [Stream() for _ in told]
+    merged: list[Draft] = []
+    while not all(stream.ended and not stream.waiting for stream in streams):
+        for stream, rest in zip(streams, left, strict=True):
+            if not stream.waiting and not stream.ended:
+                stream.add(rest[:chunk])
+                del rest[:chunk]
+                stream.ended = not rest
+        merged += [draft for _, draft in ripe(streams)]
+
+    assert sorted(str(draft.key) for draft in merged) == sorted(str(one.key) for all_ in told for one in all_)
+    assert [draft.at for draft in merged] == sorted(draft.at or 0 for draft in merged)
+    for number, one in enumerate(told):
+        assert [draft for draft in merged if str(draft.key).startswith(f"{number}:")] == one
+
+
+def test_nothing_is_told_that_an_unread_source_may_still_precede() -> None:
+    early, late = Stream(), Stream(ended=True)
+    early.add(drafts(0, [1, 5]))
+    late.add(drafts(1, [3, 5, 6]))
+
+    assert [draft.at for _, draft in ripe([early, late])] == [1, 3, 5, 5]
+    early.ended = True
+    assert [draft.at for _, draft in ripe([early, late])] == [6]
+
+
+def test_a_source_whose_clock_goes_back_keeps_its_order() -> None:
+    stream = Stream(ended=True)
+    stream.add(drafts(0, [5, 2, 9]))
+
+    assert [draft.at for _, draft in ripe([stream])] == [5, 2, 9]
+
+
+def test_what_has_no_time_comes_after_what_stands_before_it() -> None:
+    first, second = Stream(ended=True), Stream(ended=True)
+    first.add([Draft("s", "seen", at=4), Draft("s", "seen", key="untimed")])
+    second.add(drafts(1, [3, 5]))
+
+    assert [draft.at for _, draft in ripe([first, second])] == [3, 4, None, 5]

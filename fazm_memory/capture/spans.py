@@ -19,9 +19,7 @@ from fazm_memory.model.clock import iso
 SECOND = 1_000_000
 FLICKER = SECOND
 LONGEST = 900 * SECOND  # a longer span is told in pieces, so that a crash loses no more than this
-SILENCE = (
-    60 * SECOND
-)  # the source looks every ten seconds: if it says nothing for this long, it was not there
+SILENCE = 60 * SECOND  # sources tell something every ten seconds: after this long they were not there
 TITLE = 300
 UNOBSERVED = "unobserved"
 UNSEEN = BLIND | {UNOBSERVED}  # gaps in which nothing at all was seen

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 QUIET = 0.2  # seconds without an event before we look
 MOST = 1.0  # seconds that a burst may put a look off
-REST = 4.0  # a look is followed by this many times its own length of rest
+REST = 2.0  # a look is followed by this many times its own length of rest
+MOST_REST = 3.0
 HEARTBEAT = 30.0  # seconds between looks at the emitters
 POLL = 5.0  # seconds between looks where the system tells us nothing
 SLEPT = 30_000_000  # microseconds by which the clock on the wall ran ahead of the steady one
@@ -192,7 +193,7 @@ class FileWatcher(FileSystemEventHandler):
             self.looker.keep()
         # A look at a large tree takes long: rest in proportion, so that a storm never costs us a whole core.
         done = time.monotonic()
-        self._rested = done + REST * (done - began)
+        self._rested = done + min(MOST_REST, REST * (done - began))
         wait = self.spare()
         self._spare_at = None if wait is None else time.monotonic() + wait
 

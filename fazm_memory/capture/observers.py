@@ -6,6 +6,7 @@ watchdog rebuilds its watches after an overflow but tells no handler, and drops 
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -27,6 +28,9 @@ from fazm_memory.capture.ignore import NEVER_WORK
 
 if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver
+
+# Its warnings of an overflow would go to the terminal; we look again, and tell the gap ourselves.
+logging.getLogger("watchdog").addHandler(logging.NullHandler())
 
 Lost = Callable[[str, str], None]  # the root, and why
 OVERFLOW = "the system dropped events"

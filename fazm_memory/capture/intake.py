@@ -58,6 +58,7 @@ class Intake:
         self.reader_of: dict[Path, Reader] = {}
         self.records: dict[Path, RecordFile] = {}
         self.strangers: set[Path] = set()  # files beside the records that are none
+        self.closed: dict[str, str] = {}  # what could not be looked at, and why; told with the next wave
         self.owned: set[str] = set()
 
     # -- what there is -----------------------------------------------------------------------------------
@@ -66,9 +67,13 @@ class Intake:
         """Every record file here or, when other places are named, there."""
         found: dict[Path, RecordFile] = {}
         for reader in self.readers:
-            for record in reader.find(places or self.places):
-                found[record.path] = record
-                self.reader_of[record.path] = reader
+            try:
+                for record in reader.find(places or self.places):
+                    found[record.path] = record
+                    self.reader_of[record.path] = reader
+            except OSError as error:
+                # A folder that is closed to us hides the records in it, not those of other agents.
+                self.closed[str(error.filename or reader.name)] = error.strerror or str(error)
         self.records |= found
         return list(found.values())
 
@@ -122,6 +127,8 @@ class Intake:
             yield tally
             failed |= tally.troubles.keys()
             left = [*self.unread(one.record for one in wave if str(one.record.path) not in failed), *left]
+        if self.closed:
+            yield self.take([])  # nothing to read is no reason to keep quiet about it
 
     def take(
         self,
@@ -137,7 +144,8 @@ class Intake:
         `elders` are files that may hold the parents of the wave's forks: those are then read first. `also` is
         done in the last transaction.
         """
-        tally = Tally()
+        tally = Tally(troubles=self.closed)
+        self.closed = {}
         pauses = self.pauses()
         hooks = Stream(ended=True)
         hooks.add(draft for draft in told if not within(draft, pauses))
@@ -197,9 +205,10 @@ class Intake:
         """A session that hooks told as another agent's, before Fazm listed it, is from now on Fazm's."""
         for draft in drafts:
             if draft.agent == FAZM and draft.session not in self.owned:
-                self.owned.add(draft.session)
                 query = "SELECT agent FROM session WHERE agent_session_id=?"
                 agents = [row[0] for row in self.recorder.store.db.execute(query, (draft.session,))]
+                if agents:
+                    self.owned.add(draft.session)
                 if agents and FAZM not in agents:
                     opening = {"agent": FAZM, "agent_session_id": draft.session}
                     key = f"{FAZM}:{draft.session}:owned"

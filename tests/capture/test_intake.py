@@ -391,3 +391,21 @@ def test_a_known_path_is_looked_at_again_and_an_unknown_one_looked_for_once(
     assert len(searches) == 1
     path.unlink()
     assert intake.look([path]) == []
+
+
+def test_a_folder_closed_to_us_hides_only_what_is_in_it_and_is_told(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(desk.records / "a.jsonl", opening("a", 1))
+    written(desk.records / "b.jsonl", opening("b", 1))
+    find = PlainAgent.find
+
+    def half(agent: PlainAgent, places: Places) -> Iterator[RecordFile]:
+        yield next(find(agent, places))
+        raise PermissionError(13, "Permission denied", "/closed")
+
+    monkeypatch.setattr(PlainAgent, "find", half)
+
+    tally = desk.take_all()
+
+    assert (tally.events, tally.troubles) == (1, {"/closed": "Permission denied"})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -166,6 +168,49 @@ def test_what_changed_while_nobody_watched_is_found_at_the_next_start(
     assert {one.away for one in second.sightings} == {START}
     assert {(one.earliest, one.at) for one in second.sightings} == {(first.at, second.at)}
     assert [(one.since, one.until, one.why) for one in second.blind] == [(first.at, second.at, START)]
+
+
+WATCH = """
+import sys, threading, time
+from pathlib import Path
+from fazm_memory.capture.checkpoints import Checkpoints
+from fazm_memory.capture.files import FileWatcher
+from fazm_memory.capture.looking import Looker
+from fazm_memory.log.database import Database
+
+checkpoints = Checkpoints(Database(Path(sys.argv[1]), sys.argv[2]))
+
+class Telling(Checkpoints):
+    def save(self, tree):
+        super().save(tree)
+        print(len(tree), flush=True)
+
+looker = Looker(lambda: time.time_ns() // 1000, checkpoints=Telling(checkpoints.db))
+watcher = FileWatcher(looker, lambda flush: None, quiet=0.02)
+watcher.start()
+watcher.follow([sys.argv[3]])
+threading.Event().wait()
+"""
+
+
+def test_a_watcher_that_was_killed_leaves_nothing_unfound(
+    begin: Callable[..., FileWatcher], root: Path, diary: Diary, database: Database
+) -> None:
+    (root / "a").write_text("a")
+    command = [sys.executable, "-c", WATCH, str(database.path), KEY, str(root)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as killed:
+        assert killed.stdout is not None
+        assert killed.stdout.readline() == "1\n"
+        (root / "b").write_text("b")
+        assert killed.stdout.readline() == "2\n"
+        killed.kill()
+    (root / "a").write_text("changed after the kill")
+    (root / "b").rename(root / "c")
+    begin(root)
+    assert [(one.changed.change, os.path.basename(one.changed.path)) for one in diary.sightings()] == [
+        ("renamed", "c"),
+        ("modified", "a"),
+    ]
 
 
 def test_five_thousand_files_made_and_renamed_at_once_end_in_the_truth(

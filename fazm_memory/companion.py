@@ -40,6 +40,7 @@ LATEST = 10.0  # and at the latest, however much goes on
 AFTER_TROUBLE = 30.0
 KEEP_MARKS = 7 * 86400.0
 RECENT = 20
+TOLD = 200
 MOST_BESIDE = 200
 SECOND = 1_000_000
 EVERYTHING = 1 << 62
@@ -220,8 +221,8 @@ class Companion:
         sessions, self._untold = self._untold, set()
         if not sessions or not self._recording():
             return
-        rows = [self.memory.store.sessions.resolve(session) for session in sorted(sessions)]
-        folders = sorted({row.workspace for row in rows if row.workspace is not None})
+        rows = self.memory.store.sessions.listing(limit=TOLD)  # after a long import the latest are enough
+        folders = sorted({row.workspace for row in rows if row.id in sessions and row.workspace is not None})
         for callback in self._after:
             callback(folders)
 

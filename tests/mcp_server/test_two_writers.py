@@ -1,0 +1,120 @@
+"""Two agents at once: nothing lost, nothing interleaved in a turn, and whoever came second is told."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from .conftest import Asking, OpenServer, talk
+
+EACH = 15
+
+
+async def opened(ask: Asking, **given: Any) -> str:
+    return str((await ask("session_open", context=False, **given))["session"]["id"])
+
+
+async def decisions(ask: Asking, session: str) -> list[dict[str, Any]]:
+    page = await ask("session_events", session=session, kind="decision", limit=200, max_tokens=8000)
+    assert page["next_cursor"] is None
+    return list(page["events"])
+
+
+def test_two_agents_in_sessions_of_their_own_do_not_meet(open_server: OpenServer) -> None:
+    def agent(name: str) -> list[dict[str, Any]]:
+        async def work(ask: Asking) -> list[dict[str, Any]]:
+            session = await opened(ask)
+            for number in range(EACH):
+                await ask("decision_record", session=session, what=f"{name} {number}", turn=number)
+            return await decisions(ask, session)
+
+        return talk(open_server(), work, name=name)
+
+    with ThreadPoolExecutor(2) as both:
+        for name, events in zip(("ada", "bob"), both.map(agent, ("ada", "bob")), strict=True):
+            assert [one["payload"]["what"] for one in events] == [f"{name} {n}" for n in range(EACH)]
+            assert [one["turn"] for one in events] == list(range(EACH))
+            assert [one["seq"] for one in events] == list(range(1, EACH + 1))
+
+
+def test_two_agents_in_one_session_lose_nothing_and_keep_their_order(open_server: OpenServer) -> None:
+    session = talk(open_server(), lambda ask: opened(ask))
+
+    def agent(name: str) -> list[int]:
+        async def work(ask: Asking) -> list[int]:
+            told = [await ask("decision_record", session=session, what=f"{name} {n}") for n in range(EACH)]
+            return [one["seq"] for one in told]
+
+        return talk(open_server(), work, name=name)
+
+    with ThreadPoolExecutor(2) as both:
+        ada, bob = both.map(agent, ("ada", "bob"))
+    events = talk(open_server(), lambda ask: decisions(ask, session))
+    assert sorted([*ada, *bob]) == list(range(1, 2 * EACH + 1))
+    for name, seqs in (("ada", ada), ("bob", bob)):
+        said = {one["seq"]: one["payload"]["what"] for one in events}
+        assert [said[seq] for seq in seqs] == [f"{name} {n}" for n in range(EACH)]
+
+
+def test_with_an_expected_position_nobody_writes_past_what_they_have_not_seen(
+    open_server: OpenServer,
+) -> None:
+    session = talk(open_server(), lambda ask: opened(ask))
+
+    def agent(name: str) -> list[tuple[int, int]]:
+        """Appends at the head it knows; told of a newer one, it tries again there."""
+
+        async def work(ask: Asking) -> list[tuple[int, int]]:
+            head, written = 1, []
+            while len(written) < EACH:
+                given = {"session": session, "what": f"{name} {len(written)}", "expected_seq": head}
+                told = await ask.client.call_tool("decision_record", given)
+                answer = told.structured_content
+                assert isinstance(answer, dict)
+                if told.is_error:
+                    assert answer["code"] == 8
+                    assert answer["head"] > head
+                else:
+                    written.append((head, answer["seq"]))
+                head = answer["head"]
+            return written
+
+        return talk(open_server(), work, name=name)
+
+    with ThreadPoolExecutor(2) as both:
+        ada, bob = both.map(agent, ("ada", "bob"))
+    assert all(expected == got for expected, got in (*ada, *bob))
+    events = talk(open_server(), lambda ask: decisions(ask, session))
+    said = [one["payload"]["what"] for one in events]
+    assert len(said) == 2 * EACH
+    for name in ("ada", "bob"):
+        assert [one for one in said if one.startswith(name)] == [f"{name} {n}" for n in range(EACH)]
+
+
+def test_whoever_comes_second_is_told_the_head_and_nothing_is_recorded(open_server: OpenServer) -> None:
+    async def work(ask: Asking) -> tuple[dict[str, Any], list[str]]:
+        session = await opened(ask)
+        await ask("decision_record", session=session, what="first", expected_seq=1)
+        refused = await ask.refused("decision_record", session=session, what="second", expected_seq=1)
+        again = await ask.refused("session_close", session=session, expected_seq=1)
+        assert again["head"] == 2
+        await ask("decision_record", session=session, what="second", expected_seq=refused["head"])
+        return refused, [one["payload"]["what"] for one in await decisions(ask, session)]
+
+    refused, said = talk(open_server(), work)
+    assert (refused["head"], refused["title"]) == (2, "The session has moved on")
+    assert "session_events" in refused["next"]
+    assert said == ["first", "second"]
+
+
+def test_nothing_is_recorded_while_the_user_has_paused_it(open_server: OpenServer) -> None:
+    server = open_server()
+
+    async def work(ask: Asking) -> dict[str, Any]:
+        session = await opened(ask)
+        server.worker.submit(server.memory.pause_recording).result()
+        return await ask.refused("decision_record", session=session, what="unseen")
+
+    refused = talk(server, work)
+    assert refused["title"] == "Recording is paused"
+    assert "do not retry" in refused["next"]

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fazm_memory.bench.transcripts import write_history
+from fazm_memory.config import Config
+from fazm_memory.memory import Memory
 from tests.cli.conftest import Run
 
 SESSION = "11111111-2222-4333-8444-555555555555"
@@ -129,3 +137,49 @@ def test_what_could_not_be_read_is_said_and_stops_nothing(run: Run, user: Path) 
     assert ran.code == 0
     assert "newfangled (1)" in ran.err
     assert "1 line that could not be read" in ran.err
+
+
+def test_an_import_that_is_killed_is_gone_on_with_and_comes_to_the_same(
+    run: Run, user: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fazm_memory.bench.transcripts.SESSION", 150_000)
+    write_history(user, 1_200_000, datetime(2026, 11, 15, tzinfo=UTC))
+    program = Path(sys.executable).with_name("fazm-memory")
+    process = subprocess.Popen([program, "import"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and not _recorded(home):
+        time.sleep(0.005)
+    process.kill()
+    process.wait()
+    killed_at = _recorded(home)
+
+    run("import")
+    went_on = _told(home, user)
+    monkeypatch.setenv("FAZM_MEMORY_HOME", str(tmp_path / "other"))
+    run("import")
+
+    assert killed_at
+    assert went_on == _told(tmp_path / "other", user)
+
+
+def _recorded(home: Path) -> int:
+    """How many events are durable, seen from outside."""
+    if not (home / "store.noindex" / "memory.db").exists() or not list((home / "keys").glob("*")):
+        return 0
+    memory = Memory(Config(home, home, key="file"), lambda: 0)
+    try:
+        return int(memory.status()["events"])
+    finally:
+        memory.close()
+
+
+def _told(home: Path, user: Path) -> list[list[tuple[str, str, Any]]]:
+    """Every session with its events, by the agent's own names."""
+    memory = Memory(Config(home, user, key="file"), lambda: 0)
+    try:
+        sessions = sorted(memory.sessions(limit=None), key=lambda one: str(one["agent_session_id"]))
+        return [
+            [(event["kind"], event["at"], event["payload"]) for event in memory.events(session["id"])]
+            for session in sessions
+        ]
+    finally:
+        memory.close()

@@ -48,6 +48,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "handoff": ("branching", "leave a question to a person or to the agent"),
     "answer": ("branching", "answer or waive an open question"),
     "replay": ("branching", "the effective steps of a session, as a plan or a script"),
+    "mcp": ("serving", "the MCP server on stdin and stdout, for an agent's configuration"),
+    "serve": ("serving", "the MCP server over HTTP, for this machine only and with a token"),
     "recording": ("recording", "pause, resume or show recording"),
     "forget": ("forgetting", "forget a session, a time, or what matches"),
     "verify": ("integrity", "check the log against its chain"),

@@ -11,7 +11,8 @@ import zstandard
 from fazm_memory.errors import NotFound
 from fazm_memory.log.eventlog import EventLog
 from fazm_memory.model.events import Event
-from fazm_memory.model.fold import fold, inherited, initial
+from fazm_memory.model.fold import fold, initial
+from fazm_memory.model.inheritance import inherited
 from fazm_memory.model.state import FOLD_VERSION, SessionState, from_snapshot, to_snapshot
 
 SPACING = 1000

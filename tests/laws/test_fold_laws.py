@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from fazm_memory.model import diff, payloads
 from fazm_memory.model.events import Event
-from fazm_memory.model.fold import delta, fold, initial, interrupted
+from fazm_memory.model.fold import delta, fold, initial
+from fazm_memory.model.inheritance import interrupted
 from fazm_memory.model.lifecycle import LIFECYCLES
 from fazm_memory.model.state import BOUNDS, SessionState, from_snapshot, to_json, to_snapshot
 from fazm_memory.model.trust import RANK

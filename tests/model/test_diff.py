@@ -6,7 +6,8 @@ from typing import Any
 
 from fazm_memory.model import payloads
 from fazm_memory.model.diff import CAUSES, causes, compare
-from fazm_memory.model.fold import fold, inherited, initial
+from fazm_memory.model.fold import fold, initial
+from fazm_memory.model.inheritance import inherited
 from fazm_memory.model.payloads import Action, Decision, Fact, FileTouch, Pending, PendingDone, Prompt
 from tests.scribe import event, events, move
 

@@ -8,7 +8,8 @@ import pytest
 
 from fazm_memory.model import payloads
 from fazm_memory.model.events import KINDS
-from fazm_memory.model.fold import APPLY, delta, fold, inherited, initial, interrupted
+from fazm_memory.model.fold import APPLY, delta, fold, initial
+from fazm_memory.model.inheritance import inherited, interrupted
 from fazm_memory.model.payloads import (
     Action,
     ActionAmend,

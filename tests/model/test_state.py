@@ -6,7 +6,8 @@ import json
 from dataclasses import fields
 
 from fazm_memory.model import payloads
-from fazm_memory.model.fold import fold, inherited, initial
+from fazm_memory.model.fold import fold, initial
+from fazm_memory.model.inheritance import inherited
 from fazm_memory.model.state import BOUNDS, SessionState, from_snapshot, to_json, to_snapshot
 from tests.scribe import events
 

@@ -87,4 +87,4 @@ def test_the_bash_completion_works_in_bash(run: Run, tmp_path: Path) -> None:
         f'source {script}; COMP_WORDS=(fazm-memory se); COMP_CWORD=1; _fazm_memory; echo "${{COMPREPLY[@]}}"'
     )
     done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["sessions", "search"]
+    assert done.stdout.split() == ["sessions", "search", "serve"]

@@ -20,7 +20,8 @@ from fazm_memory.recall.items import NOTHING, Item, items_of, preference
 from fazm_memory.recall.recent import recent
 
 LATEST = 40  # sessions looked at
-OLDER = 10  # sessions before the day that may still say what they left open
+OLDER = 6  # sessions before the day that may still say what they left open
+ON_A_DAY = 8  # sessions of one day: no context has room for more, and each costs a fold
 MINUTE = 60_000_000
 
 
@@ -63,13 +64,10 @@ def digest(store: Store, *, now: int, workspace: str | None = None, besides: str
     taken: set[int] = set()
     named = ""
     for label, day, worth in _days(rows, today):
-        for row in rows:
-            span = _active(store, row, day)
-            if row.n in taken or span is None:
-                continue
-            taken.add(row.n)
-            tasks.append(_task(store, row, label, span, worth))
-            named = named or label
+        active = [(row, span) for row in rows if row.n not in taken and (span := _active(store, row, day))]
+        taken |= {row.n for row, _ in active}
+        tasks += [_task(store, row, label, span, worth) for row, span in active[:ON_A_DAY]]
+        named = named or (label if active else "")
     for row in [row for row in rows if row.n not in taken][:OLDER]:
         age = max(1, (today - moment(row.last_at).date()).days)
         task = _task(

@@ -13,7 +13,7 @@ from fazm_memory.log.store import Store
 from fazm_memory.model.events import target_of
 from fazm_memory.model.state import SessionState
 
-TAIL = 150  # events looked at
+TAIL = 80  # events looked at
 LOOKED_AT = 8
 SOURCES = ("url", "query", "uri", "link")
 

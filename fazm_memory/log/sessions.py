@@ -6,6 +6,7 @@ Listing reads the session rows alone, newest first, a page at a time: it costs t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from posixpath import dirname
 from typing import Any
 
@@ -71,6 +72,15 @@ def _row(values: tuple[Any, ...]) -> SessionRow:
     return SessionRow(**named)
 
 
+@cache
+def _statement(*names: str) -> str:
+    """The statement peewee makes for sessions by these fields. Making it takes longer than running it."""
+    query = Session.select(*COLUMNS)
+    for name in names:
+        query = query.where(getattr(Session, name) == "")
+    return str(query.sql()[0])
+
+
 class Sessions:
     def __init__(self, database: Database) -> None:
         self.db = database
@@ -79,11 +89,16 @@ class Sessions:
         with told(self.db.path):
             return [_row(values) for values in query.tuples().execute(self.db.peewee)]
 
+    def _equal(self, **wanted: str) -> list[SessionRow]:
+        """Sessions whose fields are these."""
+        rows = self.db.execute(_statement(*wanted), tuple(wanted.values()))
+        return [_row(values) for values in rows.fetchall()]
+
     def resolve(self, given: str) -> SessionRow:
         """The session somebody means: its id, a unique prefix of it, or the agent's own id."""
         wanted = given.strip().encode("utf-8", "replace").decode()  # an argument may hold any bytes
         if wanted:
-            exact = self._fetch(Session.select(*COLUMNS).where(Session.id == wanted))
+            exact = self._equal(id=wanted)
             if exact:
                 return exact[0]
             found = self._fetch(
@@ -102,13 +117,10 @@ class Sessions:
 
     def by_key(self, key: str, agent: str | None) -> SessionRow | None:
         """The session an agent calls by this name. Exact names only: a prefix must never catch a write."""
-        found = self._fetch(Session.select(*COLUMNS).where(Session.id == key))
+        found = self._equal(id=key)
         if found:
             return found[0]
-        query = Session.select(*COLUMNS).where(Session.agent_session_id == key)
-        if agent is not None:
-            query = query.where(Session.agent == agent)
-        found = self._fetch(query.limit(2))
+        found = self._equal(agent_session_id=key, **({} if agent is None else {"agent": agent}))
         if len(found) > 1:
             raise Ambiguous(
                 f"two agents have a session named {key[:60]!r}", hint='say which with "agent" in the line'

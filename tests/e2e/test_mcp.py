@@ -1,0 +1,102 @@
+"""Real clients that write their own memory over MCP, die, and read it back."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.clients.claude import Claude
+from tests.e2e.clients.gate import Gate
+from tests.e2e.scenarios.claude import bash
+from tests.e2e.scenarios.script import Call, Scenario, do, say
+
+pytestmark = pytest.mark.e2e
+
+PROGRAM = Path(sys.executable).with_name("fazm-memory")
+SERVER = {"memory": {"command": str(PROGRAM), "args": ["mcp"]}}
+# What the client tells a model to call while a server is still starting.
+READY = do(Call("WaitForMcpServers", {}))
+KEY = "filing-the-invoices"  # a script cannot know a handle that is minted while it plays
+
+
+@pytest.fixture(autouse=True)
+def remembering(claude: Claude, tmp_path: Path) -> None:
+    claude.env |= {
+        "FAZM_MEMORY_HOME": str(tmp_path / "memory"),
+        "FAZM_MEMORY_KEY": "file",
+        "MCP_TIMEOUT": "60000",
+    }
+
+
+def tool(name: str, **given: Any) -> Call:
+    return Call(f"mcp__memory__{name}", given)
+
+
+def told(claude: Claude, *command: str) -> Any:
+    return json.loads(claude.call(str(PROGRAM), *command, "--json").stdout)
+
+
+def test_a_killed_agents_decisions_are_read_back_by_the_next_session(claude: Claude, gate: Gate) -> None:
+    first = Scenario(
+        "writes its memory",
+        (
+            READY,
+            do(tool("session_open", key=KEY, workspace=str(claude.workspace), title="File the invoices")),
+            do(tool("decision_record", session=KEY, what="ISO dates first", why="they sort")),
+            do(tool("decision_record", session=KEY, what="Leave the drafts alone", why="not paid yet")),
+            do(tool("pending_add", session=KEY, id="october", what="The scans of October")),
+            do(bash(gate.command, "interrupted")),
+        ),
+    )
+    started = claude.start("File the invoices.", scenario=first, mcp_config=SERVER)
+    started.wait_for(gate.reached, "the blocked call", timeout=90)
+    killed = started.kill()
+    assert killed.returncode == -9
+
+    second = Scenario(
+        "goes on",
+        (
+            READY,
+            do(tool("session_state", session=KEY)),
+            do(tool("pending_done", session=KEY, id="october")),
+            do(tool("decision_record", session=KEY, what="October by vendor", why="as before")),
+            do(tool("session_close", session=KEY, reason="all filed")),
+            say("All filed."),
+        ),
+    )
+    run = claude.run("Go on with the invoices.", scenario=second, mcp_config=SERVER, timeout=90)
+
+    assert run.returncode == 0, run.stderr
+    assert run.session_id != killed.session_id
+    read = run.turns[2].text  # what the model was sent after it had asked for the state
+    for words in ("ISO dates first", "Leave the drafts alone", "The scans of October"):
+        assert words in read
+    state = told(claude, "state", KEY)
+    said = ["ISO dates first", "Leave the drafts alone", "October by vendor"]
+    assert [one["what"] for one in state["decisions_made"]] == said
+    assert (state["pending_actions"], state["lifecycle"]) == ([], "closed")
+    events = told(claude, "events", KEY)
+    assert [one["seq"] for one in events] == list(range(7))
+    assert {(one["source"], one["actor"], one["trust"]) for one in events} == {("mcp", "agent", "agent")}
+
+
+def test_what_an_agent_tells_and_what_hooks_see_is_one_session(claude: Claude) -> None:
+    claude.call(str(PROGRAM), "connect", "claude-code")
+    scenario = Scenario(
+        "opens and works",
+        (READY, do(tool("session_open", title="Make a note")), do(bash("echo one > 1.txt")), say("Noted.")),
+    )
+
+    run = claude.run("Make a note.", scenario=scenario, mcp_config=SERVER, timeout=90)
+
+    assert run.returncode == 0, run.stderr
+    claude.call(str(PROGRAM), "run", "--once")
+    sessions = told(claude, "sessions")
+    assert [(one["agent"], one["agent_session_id"]) for one in sessions] == [("claude-code", run.session_id)]
+    events = told(claude, "events", run.session_id)
+    assert {"mcp", "hook"} <= {one["source"] for one in events}
+    assert "Bash" in [one["tool"] for one in events if one["kind"] == "action"]

@@ -59,24 +59,34 @@ class File:
         self.durable, self.pending = bytes(content), []
 
     def after_cut(self, random: Random, kept: float) -> bytes:
-        """Its content after a cut; `kept` is how likely a step since the last sync reached the disk."""
-        moments = len(self.pending)
-        if not moments:
-            return self.durable
+        """Its content after a cut; `kept` is how likely a step since the last sync reached the disk.
+
+        Cutting a file short goes with its size: either all of it happened or nothing.
+        """
 
         def moment() -> int:
-            return sum(random.random() < kept for _ in range(moments))
+            return sum(random.random() < kept for _ in self.pending)
 
-        versions = [bytearray(self.durable)]
-        for at, data in self.pending:
-            versions.append(bytearray(versions[-1]))
-            _apply(versions[-1], at, data)
-        size = len(versions[moment()])
+        done = moment()
+        size = len(self.durable)
+        for at, data in self.pending[:done]:
+            size = at if data is None else max(size, at + len(data))
         made = bytearray(size)
         for start in range(0, size, SECTOR):
-            sector = versions[moment()][start : min(start + SECTOR, size)]
-            made[start : start + len(sector)] = sector
+            made[start : start + SECTOR] = self._sector(start, min(SECTOR, size - start), moment(), done)
         return bytes(made)
+
+    def _sector(self, start: int, length: int, written: int, done: int) -> bytes:
+        """One sector with the first `written` writes in it, in a file of the size it had at `done`."""
+        sector = bytearray(self.durable[start : start + length].ljust(length, b"\0"))
+        for n, (at, data) in enumerate(self.pending):
+            first = max(at, start)
+            if data is None and n < done:
+                sector[first - start :] = bytes(max(0, start + length - first))
+            elif data is not None and n < written and first < min(at + len(data), start + length):
+                piece = data[first - at : start + length - at]
+                sector[first - start : first - start + len(piece)] = piece
+        return bytes(sector)
 
 
 def _apply(content: bytearray, at: int, data: bytes | None) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from fazm_memory.log.store import Store
 from fazm_memory.log.verify import verify
+from fazm_memory.model.events import Event
 from fazm_memory.model.payloads import Message
+from tests.campaign.writer import FORGOTTEN
 
 
 @dataclass(frozen=True)
@@ -24,30 +26,41 @@ class Account:
 
 
 def settle(home: Path, acks: Iterable[str]) -> Account:
-    """Open the store as anybody would, and compare: every acknowledged event at its place with its text."""
+    """Open the store as anybody would, and compare: every acknowledged event at its place with its text.
+
+    A payload may be gone if forgetting it was begun; that nobody else took it, the log itself verifies.
+    """
     store = Store(home, key="file")
     try:
         report = verify(store.log)
         findings = [f"{one.session} {one.seq}: {one.what}" for one in report.findings]
         check = store.db.execute("PRAGMA integrity_check").fetchone()[0]
-        present: dict[tuple[str, int], str | None] = {}
+        present: dict[tuple[str, int], str] = {}
         for row in store.sessions.listing(limit=None):
             seqs = []
             for event in store.log.slice(row.n, row.id):
                 seqs.append(event.seq)
-                present[row.id, event.seq] = (
-                    event.payload.text if isinstance(event.payload, Message) else None
-                )
+                present[row.id, event.seq] = text_of(event)
             if seqs != list(range(row.head)):
                 findings.append(f"{row.id}: positions are not dense")
         if check != "ok":
             findings.append(f"integrity_check: {check}")
     finally:
         store.close()
-    told = [line.split(" ", 2) for line in acks]
+    told = {}
+    for line in acks:
+        session, seq, text = line.split(" ", 2)
+        told[session, int(seq)] = text
     lost = [
-        " ".join(line)
-        for line in told
-        if (line[0], int(line[1])) not in present or present[line[0], int(line[1])] not in (None, line[2])
+        f"{session} {seq} {text}"
+        for (session, seq), text in told.items()
+        if present.get((session, seq)) not in (FORGOTTEN, *(() if text == FORGOTTEN else (text, "")))
     ]
     return Account(len(told), tuple(lost), tuple(findings), len(present))
+
+
+def text_of(event: Event) -> str:
+    """What an event says; nothing, if it is of a kind that has no text of its own."""
+    if event.payload is None:
+        return FORGOTTEN
+    return event.payload.text if isinstance(event.payload, Message) else ""

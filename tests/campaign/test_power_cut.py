@@ -33,7 +33,14 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def record(
-    shim: Path, folder: Path, *, writers: int = 1, events: int, synchronous: str, checkpoint: int
+    shim: Path,
+    folder: Path,
+    *,
+    writers: int = 1,
+    events: int = 60,
+    synchronous: str = "FULL",
+    checkpoint: int,
+    forgetting: bool = False,
 ) -> list[Record]:
     """Everything these writers did to the disk, and what they acknowledged, in order."""
     root = folder / "disk"
@@ -46,7 +53,7 @@ def record(
     children = [
         subprocess.Popen(
             [sys.executable, "-m", "tests.campaign.writer", str(root / "home"), str(acks), f"w{n}",
-             str(events), synchronous, str(checkpoint)],
+             str(events), synchronous, str(checkpoint), *(["forgetting"] if forgetting else [])],
             env=env,
         )
         for n in range(writers)
@@ -75,19 +82,19 @@ def moments(journal: list[Record], random: Random, count: int) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("writers", "checkpoint", "cuts"),
+    ("writers", "checkpoint", "forgetting", "cuts"),
     [
-        (1, 20, 8),
-        pytest.param(1, 20, 40, marks=pytest.mark.campaign),
-        pytest.param(1, 1000, 40, marks=pytest.mark.campaign),
-        pytest.param(1, 3, 40, marks=pytest.mark.campaign),
-        pytest.param(3, 20, 40, marks=pytest.mark.campaign),
+        (1, 20, True, 8),
+        pytest.param(1, 20, True, 40, marks=pytest.mark.campaign),
+        pytest.param(1, 1000, False, 40, marks=pytest.mark.campaign),
+        pytest.param(1, 3, False, 40, marks=pytest.mark.campaign),
+        pytest.param(3, 20, False, 40, marks=pytest.mark.campaign),
     ],
 )
 def test_no_power_cut_loses_what_was_acknowledged(
-    shim: Path, tmp_path: Path, tell: Tell, writers: int, checkpoint: int, cuts: int
+    shim: Path, tmp_path: Path, tell: Tell, writers: int, checkpoint: int, forgetting: bool, cuts: int
 ) -> None:
-    journal = record(shim, tmp_path, writers=writers, events=60, synchronous="FULL", checkpoint=checkpoint)
+    journal = record(shim, tmp_path, writers=writers, checkpoint=checkpoint, forgetting=forgetting)
     random = Random(f"{writers} {checkpoint}")
     accounts = [
         cut(journal, at, str(tmp_path / "disk"), tmp_path / "after", random)
@@ -95,7 +102,7 @@ def test_no_power_cut_loses_what_was_acknowledged(
     ]
     told = sum(one.acknowledged for one in accounts)
     lost = sum(len(one.lost) for one in accounts)
-    how = f"{writers} writing at once, a checkpoint every {checkpoint} pages"
+    how = f"{writers} writing at once, a checkpoint every {checkpoint} pages{', forgetting' * forgetting}"
     tell(f"power cuts: {cuts} ({how}), {told} acknowledged, {lost} lost")
     assert [one for one in accounts if not one.settled] == []
     assert told > cuts
@@ -103,7 +110,7 @@ def test_no_power_cut_loses_what_was_acknowledged(
 
 def test_a_store_that_does_not_sync_each_commit_is_caught(shim: Path, tmp_path: Path, tell: Tell) -> None:
     """The control: without it, a harness that sees nothing would look like a store that loses nothing."""
-    journal = record(shim, tmp_path, events=60, synchronous="NORMAL", checkpoint=1000)
+    journal = record(shim, tmp_path, synchronous="NORMAL", checkpoint=1000)
     random = Random(0)
     told = [n + 1 for n, one in enumerate(journal) if one.op == "A"]
     accounts = [
@@ -117,7 +124,7 @@ def test_a_store_that_does_not_sync_each_commit_is_caught(shim: Path, tmp_path: 
 
 def test_the_journal_tells_all_that_was_done(shim: Path, tmp_path: Path) -> None:
     """Played to its end and synced, the journal gives the files that are really there."""
-    journal = record(shim, tmp_path, events=30, synchronous="FULL", checkpoint=10)
+    journal = record(shim, tmp_path, events=30, checkpoint=10)
     disk = Disk(str(tmp_path / "disk"))
     for one in journal:
         disk.do(one)

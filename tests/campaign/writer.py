@@ -1,7 +1,8 @@
 """A writer to be killed: appends to a store and acknowledges, line by line, what is durable.
 
-An acknowledgement is `session seq text`, written only after the transaction is over. Run as a program it
-writes into a file, so that the power-cut harness sees acknowledgements and syncs in one order.
+An acknowledgement is `session seq text`, written only after the transaction is over; the text of an event
+that was forgotten is FORGOTTEN. Run as a program it writes into a file, so that the power-cut harness sees
+acknowledgements and syncs in one order.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
+from fazm_memory.log.forget import forget_events
 from fazm_memory.log.store import Store
 from fazm_memory.model.payloads import Action, FileTouch, Message, SessionOpen
 from tests.scribe import T0, entry
 
 Acknowledge = Callable[[str], None]
+FORGOTTEN = "FORGOTTEN"
 
 
 def append(store: Store, number: int, texts: list[str]) -> Iterator[str]:
@@ -37,7 +40,15 @@ def new_session(store: Store, name: str) -> tuple[int, str]:
     return head.n, f"{head.id} 1 {name}"
 
 
-def write(store: Store, shared: int | None, name: str, acknowledge: Acknowledge, events: int) -> None:
+def write(
+    store: Store,
+    shared: int | None,
+    name: str,
+    acknowledge: Acknowledge,
+    events: int,
+    *,
+    forgetting: bool = False,
+) -> None:
     """Sessions of its own and one it shares with others; single appends and batches, by turns."""
     random = Random(name)
     number, opened = new_session(store, name)
@@ -50,9 +61,14 @@ def write(store: Store, shared: int | None, name: str, acknowledge: Acknowledge,
         texts = [f"{name}:{n}:{m}" for m in range(random.choice([1, 1, 1, 5]))]
         for told in append(store, target, texts):
             acknowledge(told)
+        if forgetting and n % 15 == 14:
+            forget_events(store, {number: [1]}, reason="asked", at=T0, source="cli")
+            acknowledge(f"{opened.split()[0]} 1 {FORGOTTEN}")
 
 
-def main(home: str, acks: str, name: str, events: str, synchronous: str, checkpoint: str) -> None:
+def main(
+    home: str, acks: str, name: str, events: str, synchronous: str, checkpoint: str, forgetting: str = ""
+) -> None:
     out = os.open(acks, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     store = Store(Path(home), key="file")
     store.db.execute(f"PRAGMA synchronous={synchronous}")
@@ -61,7 +77,7 @@ def main(home: str, acks: str, name: str, events: str, synchronous: str, checkpo
     def acknowledge(told: str) -> None:
         os.write(out, f"{told}\n".encode())
 
-    write(store, None, name, acknowledge, int(events))
+    write(store, None, name, acknowledge, int(events), forgetting=bool(forgetting))
     store.close()
 
 

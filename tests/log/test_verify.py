@@ -261,6 +261,27 @@ def test_progress_is_told_on_the_way(scribe: Scribe) -> None:
     assert told == [1000, 2000]
 
 
+def test_pages_that_cannot_be_checked_are_said(scribe: Scribe, session: str, open_store: OpenStore) -> None:
+    reader = open_store()
+    with reader.db.reading():
+        reader.sessions.totals()
+        scribe.tell(session, Message("more"))
+        report = verify(scribe.store.log)
+    assert report.clean
+    assert report.notes == ["pages without events were not checked: somebody is reading or writing"]
+    assert verify(scribe.store.log).notes == []
+
+
+def test_a_damaged_page_without_events_is_found(scribe: Scribe, open_store: OpenStore, session: str) -> None:
+    page = scribe.store.db.execute("SELECT rootpage FROM sqlite_master WHERE name='minute_all'").fetchone()[0]
+    scribe.store.close()
+    data = bytearray(scribe.store.path.read_bytes())
+    data[(page - 1) * 4096 + 99] ^= 1
+    scribe.store.path.write_bytes(data)
+    (finding,) = verify(open_store().log).findings
+    assert finding.what == f"the file is damaged: HMAC verification failed for page {page}"
+
+
 def _appending(home: Path, session: str, begun: Flag, enough: Flag) -> None:
     scribe = Scribe(Store(home, key="file"))
     while not enough.is_set():

@@ -236,6 +236,8 @@ def test_git_commands_that_name_files_are_followed(command: str, expected: list[
         ),
         ("tar xzvf old.tgz -C docs", "new.md\n", ["created docs/new.md?"]),
         ("tar xzf old.tgz", "", []),
+        ("tar xzvf old.tgz && echo done", "new.md\ndone\n", []),
+        ("tar xzvf old.tgz; ls", "n/\nn/x.md\na.txt\n", ["created n?", "created n/x.md?"]),
         (
             "unzip z.zip -d out",
             "  inflating: out/x.txt\n   creating: out/d/\n",
@@ -272,7 +274,8 @@ def test_archives_downloads_and_mass_renames(command: str, output: str, expected
             "diff a.txt b.txt; md5sum a.txt; wc -l b.txt; less docs/guide.md",
             ["a.txt", "b.txt", "a.txt", "b.txt", "docs/guide.md"],
         ),
-        ("jq .x a.txt | sort", ["a.txt"]),
+        ("jq -r --arg k v .x a.txt | sort -r", ["a.txt"]),
+        ("sort -r a.txt; grep --include '*.c' -r x docs", ["a.txt"]),
         ("cat nope docs; true", []),
         ("bash docs/guide.md; python3 a.txt; source b.txt", ["docs/guide.md", "a.txt", "b.txt"]),
         ("echo a.txt; ls b.txt; test -f a.txt", []),
@@ -443,6 +446,13 @@ def test_a_file_moved_to_an_unknown_name_is_told_as_gone() -> None:
     assert reasons('mv a.txt "$(date +%F).txt"') == ["moved to a name that is not known"]
 
 
+def test_a_file_that_comes_from_an_unknown_name_is_told_at_its_target() -> None:
+    script = 'tmp=$(mktemp); sort a.txt > "$tmp"; mv "$tmp" b.txt'
+    assert told(script) == ["read a.txt", "modified b.txt?"]
+    assert reasons('cp "$X" new.txt') == ["it came from a name that is not known"]
+    assert told('mv "$X" docs; cp "$X" place/; mv *.y z.txt', listed=False) == []
+
+
 def test_without_a_listing_what_depends_on_it_is_inferred_with_its_reason() -> None:
     assert reasons("mv report archive") == ["the target may be a folder"]
     assert reasons("echo x > new") == ["overwrites if it existed"]
@@ -475,3 +485,54 @@ def test_quoting_spaces_unicode_and_newlines_are_kept() -> None:
 def test_a_relative_working_folder_tells_nothing_of_relative_names() -> None:
     assert file_effects("rm a.txt", cwd="somewhere") == ()
     assert [FileEffect("/x", "deleted")] == list(file_effects("rm /x", cwd=""))
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("n[0]=x; n[1]=y; n+=(z); touch ${n[@]} ${n[1]}${n[-1]}", ["x", "y", "z", "yz"]),
+        ("declare -A m; m[k]=v; m[k]+=w; touch ${m[k]}", ["vw"]),
+        ("x=a; x+=b; touch $x; unset x; touch c${x}d", ["ab", "cd"]),
+        ("let n=2*3; touch n$n; readonly R=r; touch $R; export E=e; touch $E", ["n6", "r", "e"]),
+        ("f() { local x=in; touch $x; }; x=out; f; touch $x", ["in", "out"]),
+        ("a=b; b=c; touch ${!a}; p=x/y.tar; touch ${p##*/} ${#p}", ["c", "y.tar", "7"]),
+        ("mapfile -t l < <(printf '1\\n2\\n'); touch ${l[@]}", ["1", "2"]),
+        ("read -r a b <<< 'one two three'; touch $a \"$b\"", ["one", "two three"]),
+        ("touch $(realpath q); touch $PWD/p", ["q", "p"]),
+        ('set -- x y z; shift; touch $1 $#; set -f; touch "$*"', ["y", "2", "y z"]),
+        ("X=1 touch t$X; Y=2; Y=3 true; touch u$Y", ["u2"]),
+        ("if [ 3 -gt 2 -a a != b ] && [ -n x ] && ! [ -z x ]; then touch yes; else touch no; fi", ["yes"]),
+        ("[[ abc == a* && ( x < y || 1 -eq 1 ) ]] && touch glob; true", ["glob"]),
+        (
+            "for ((i=0; i<2; i++)); do touch c$i; done; i=5; while ((i-- > 4)); do touch w$i; done",
+            ["c0", "c1", "w4"],
+        ),
+        ("x=5; touch $((x > 3 ? x * 2 : 0)) $((x % 3)) $((x == 5 && 2 < 1))", ["10", "2", "0"]),
+        ("for a in 1 2; do for b in 1 2; do [ $b = 2 ] && continue 2; touch $a$b; done; done", ["11", "21"]),
+        ("for a in 1 2; do for b in 1 2; do touch $a$b; break 2; done; done", ["11"]),
+    ],
+)
+def test_variables_and_conditions_lead_to_the_right_names(script: str, expected: list[str]) -> None:
+    made = [
+        one.removeprefix("created ").removesuffix("?") for one in changes(script) if one.startswith("created")
+    ]
+    assert expected == made
+
+
+def test_the_status_of_a_script_with_set_e_does_not_prove_what_stands_before_an_and() -> None:
+    assert told("set -e; unheard_of && rm a.txt; rm b.txt") == ["deleted a.txt?", "deleted b.txt"]
+    assert told("set -e; if unheard_of; then rm a.txt; fi; rm b.txt") == ["deleted a.txt?", "deleted b.txt"]
+
+
+def test_many_undecided_branches_are_each_told_with_doubt() -> None:
+    arms = " ".join(f"a{number}) rm x{number};;" for number in range(60))
+    assert told(f"case $UNKNOWN in {arms} esac", listed=False) == [
+        f"deleted x{number}?" for number in range(60)
+    ]
+    branches = " ".join(f"elif unheard_of{number}; then rm x{number};" for number in range(60))
+    assert len(told(f"if unheard_of; then rm x; {branches} fi", listed=False)) == 61
+
+
+def test_a_command_in_a_loop_does_not_eat_the_input_of_the_loop() -> None:
+    script = "while read -r f; do head -1 $f > $f.head; done <<'EOF'\na.txt\nb.txt\nEOF"
+    assert changes(script) == ["created a.txt.head", "created b.txt.head"]

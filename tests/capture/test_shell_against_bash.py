@@ -386,6 +386,61 @@ mv a.txt x || { echo bad; exit 1; }; rm x && echo ok
 echo a.txt | xargs -I F sh -c 'mv F F.done'
 ls -1 *.txt | sed 's/\(.*\)\.txt/mv "&" "\1.bak"/' | sh
 ls *.md | awk '{print "mv "$1" "$1".bak"}' | sh
+for f in *.txt; do echo "Processing $f"; sed "s/a/A/" "$f" > "$f.tmp" && mv "$f.tmp" "$f"; done
+ls *.txt | head -2 | xargs -I{} mv {} archive/
+ls -1 | sort -r | head -1 | xargs rm -rf
+cp -rv docs backup_docs | tail -1
+rsync -a docs/ copy/ 2>/dev/null || cp -r docs copy
+for f in $(find docs -name "*.md"); do mv $f $(dirname $f)/new_$(basename $f); done
+find . -name "*.log" -type f -exec gzip {} \;
+find . -type d -empty -delete
+find . -name "*.txt" -size +100k -delete; rm a.txt
+export DEST=archive; mv a.txt "$DEST"; mv b.txt "${DEST}/bb.txt"
+DEST=${DEST:-archive}; mv a.txt "$DEST/"
+readonly OUT=out; mkdir -p "$OUT"; for x in 1 2; do echo $x > "$OUT/$x.txt"; done; cat "$OUT"/*.txt > all.txt
+test -f config.json && cp config.json config.json.bak || echo "{}" > config.json
+[ -e a.txt ] && [ -e nope ] && rm a.txt; rm -f nope b.txt
+touch -t 202001010000 stamped; cp -p stamped s2; mv s2 s3
+mv docs/{guide.md,api/ref.md} .
+mv docs/* . 2>/dev/null; rmdir docs 2>/dev/null; ls
+rm -rf docs/api/* && rmdir docs/api && ls docs
+cd "My Folder" && for f in *; do mv "$f" "$(echo $f | sed "s/ /_/g")"; done; cd ..; mv "My Folder" My_Folder
+cat a.txt b.txt | sort | uniq > merged.txt && rm a.txt b.txt
+n=1; for f in *.JPG; do cp "$f" "$(printf "%s_%02d.jpg" photo $n)"; let n++; done
+for f in *.JPG; do base="${f%.JPG}"; num="${base##* }"; mv "$f" "photo-$((10#$num)).jpg"; done
+mv a.txt "$(basename a.txt .txt)-$(wc -c < a.txt | tr -d " ").txt"
+function backup { cp "$1"{,.bak}; }; backup a.txt; backup b.txt; ls *.bak
+if mkdir lockdir 2>/dev/null; then mv a.txt locked.txt; rmdir lockdir; else echo busy; fi
+tmp=$(mktemp) && cat a.txt > "$tmp" && mv "$tmp" c.txt
+tmpdir=$(mktemp -d); cp a.txt "$tmpdir/"; mv "$tmpdir/a.txt" d.txt; rm -rf "$tmpdir"
+mv a.txt b.txt -t archive
+mv -- "it's.txt" "its.txt" && ls its.txt
+mv "report 2023.pdf" report_2023.pdf && ln -s report_2023.pdf latest.pdf && ls -l latest.pdf
+rm -i a.txt < /dev/null; echo y | rm -i b.txt
+yes | cp -i a.txt b.txt
+chmod -w a.txt; rm -f a.txt; echo gone > status
+echo one > f; echo two >> f; sed -i "s/one/1/" f; grep -q 1 f && mv f good || mv f bad
+paste names.lst names.lst | while read -r a b; do cp "$a" "copy-$b"; done
+head -1 pairs.csv | while IFS=, read a b; do mv $a $b; done
+x=$(ls | grep -c txt); touch "count_$x"
+for p in docs src logs; do tar -cf "$p.tar" "$p" && rm -r "$p"; done
+tar -cf - docs | (mkdir -p cp && cd cp && tar xf -)
+for f in *.md; do [ -e "${f%.md}.txt" ] || cp "$f" "${f%.md}.txt"; done
+mv !(a|b).txt archive/ 2>/dev/null || mv draft*.txt archive/
+set -e; cd docs; mv guide.md g.md; cd nowhere; rm g.md
+trap "touch cleaned" EXIT; mv a.txt x.txt; false
+mkdir a b c 2>&1; mv a.txt a; mv b.txt b/; rmdir c
+printf "%s\n" draft-{1,2}.txt | xargs -n 1 -I X mv X archive/X.old
+awk "BEGIN{print \"hi\"}" > awk.out; cp awk.out{,2}
+exec > log.txt 2>&1; mv a.txt q.txt; echo done
+{ mv a.txt 1.txt; mv nope 2.txt; mv b.txt 3.txt; } 2>/dev/null; true
+mv a.txt first && { mv b.txt second; cd docs; } && mv guide.md third
+case "$(uname)" in Darwin) rm a.txt;; Linux) rm b.txt;; esac
+files="a.txt b.txt"; for f in $files; do rm $f; done
+rm -- "$(ls -t | head -n1)"
+ls -S *.txt | head -1 | xargs -I{} cp {} biggest.txt
+mv ./*.png ./archive && cd archive && for f in *.png; do mv "$f" "${f#*-*-*-}"; done
+mkdir -p "new dir/sub dir" && mv *.JPG "new dir/sub dir" && mv "new dir" nd
 """
 SCRIPTS = r"""
 mkdir -p sorted/{images,docs,data}
@@ -469,6 +524,15 @@ rm drop.txt; echo "more" >> keep.txt; cp keep.txt docs/; mv keep.txt docs/kept.t
 ----
 [ -d archive ] || mkdir archive; mv logs/*.log archive/
 [ -d logs ] && rmdir --ignore-fail-on-non-empty logs; true
+----
+mkdir -p archive/2023 archive/2024
+for f in 20*.png; do
+  y=$(cut -d- -f1 <<< "$f"); mv -v "$f" "archive/$y/"; done
+----
+while read line; do touch "file_${line%.txt}"; done <<EOF
+x.txt
+y.txt
+EOF
 """
 
 
@@ -676,7 +740,12 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> list[Played]:
         (template / name).mkdir()
     parent = tmp_path_factory.mktemp("runs")
     environment = {
-        **{"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": str(parent / "home")},
+        **{
+            "PATH": os.environ["PATH"],
+            "LC_ALL": "C.UTF-8",
+            "HOME": str(parent / "home"),
+            "TMPDIR": str(parent),
+        },
         **{"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"},
         **dict.fromkeys(("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"), "Someone"),
         **dict.fromkeys(("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"), "someone@example.org"),

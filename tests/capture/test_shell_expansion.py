@@ -49,7 +49,7 @@ $(if [ $n -gt 5 ]; then echo big; else echo small; fi) ;; $(for i in 1 2; do ech
 $(while read -r l; do echo "<$l>"; done <<< "line") ;; $(echo a; echo b)
 $(true && echo yes || echo no) ;; $(echo {1..3}) ;; $(echo "a,b,c" | tr ',' '\n')
 $(printf "%s\n" "${arr[@]}" | sort | head -1) ;; $(echo "one two" | while read a b; do echo $b-$a; done)
-$(IFS=,; echo "${arr[*]}") ;; $(echo "$x" | grep -c b)
+$(IFS=,; echo "${arr[*]}") ;; $(echo "$x" | grep -c b) ;; $(echo "$x" | grep -o b)
 """
 
 
@@ -86,7 +86,7 @@ def test_expansions_are_those_of_bash_or_not_known() -> None:
         else:
             assert (expression, expected) == (expression, found)
     assert len(expressions()) > 150
-    assert unknown == ['$(echo "$x" | grep -c b)']
+    assert unknown == ['$(echo "$x" | grep -o b)']
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_the_text_tools_print_what_the_real_ones_print(tool: str, args: list[str
         ("sed", ["-n", "1p"]),
         ("sed", ["s/a/b/e"]),
         ("sed", ["s/\\(a\\)\\1/b/"]),
-        ("grep", ["-c", "a"]),
+        ("grep", ["-o", "a"]),
         ("tr", ["[:graph:]", "x"]),
         ("printf", ["%q", "a b"]),
         ("cut", ["-b", "1"]),

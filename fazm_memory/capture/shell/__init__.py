@@ -2,14 +2,20 @@
 
 Nothing is run and no file is looked at. The script is followed as a shell would run it; what cannot be told
 for certain is marked as inferred, with the reason, and a name that is not known is never made up.
+
+From text to commands: `words`, `clauses`, `parser`, `syntax`. From words to arguments: `braces`, `expand`,
+`parameters`, `arithmetic`, `glob`, `pattern`, `value`. What happens: `run`, `follow`, `loops`, `conditions`,
+`redirects`, `builtins`, `variables`, `state`. What commands do: `commands`, `call`, `transfers`, `folders`,
+`effects`, `editors`, `git`, `archives`, `find`, `xargs`, `reads`, `queries`. What they print: `text`, `sed`.
+What is known beside the text: `world` of the files, `output` and `told` of what was printed.
 """
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from fazm_memory.capture.shell.builtins import Leaving
 from fazm_memory.capture.shell.call import Change, FileEffect
 from fazm_memory.capture.shell.commands import command as follow_command
 from fazm_memory.capture.shell.output import Evidence
@@ -56,14 +62,16 @@ def file_effects(
 
 
 def _follow(run: Run, command: str | Sequence[str]) -> None:
-    try:
-        with run.doubting("" if run.ok else FAILED):
+    """Follows a command to its end, or as far as the work it may take allows: what was told so far stands."""
+    size = len(command) if isinstance(command, str) else sum(map(len, command))
+    with run.doubting("" if run.ok else FAILED), run.doubting(CUT if size > LONGEST_COMMAND else ""):
+        try:
             if isinstance(command, str):
-                with run.doubting(CUT if len(command) > LONGEST_COMMAND else ""):
-                    run.text(Value((command[:LONGEST_COMMAND],)), ended=run.ok)
-            elif command and sum(map(len, command)) <= LONGEST_COMMAND:
-                follow_command(run, [Value((word,)) for word in command], run.ok)
+                run.to_its_end(partial(run.text, Value((command[:LONGEST_COMMAND],)), run.ok))
+            elif command and size <= LONGEST_COMMAND:
+                words = [Value((word,)) for word in command]
+                run.to_its_end(partial(follow_command, run, words, run.ok))
             for trap in run.state.traps:
-                run.script(trap)
-    except (Exhausted, Leaving):
-        return  # what was followed so far stands; the rest was not done or is not told
+                run.to_its_end(partial(run.script, trap))
+        except Exhausted:
+            return

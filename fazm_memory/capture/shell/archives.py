@@ -34,12 +34,20 @@ def tar(call: Call) -> Status:
         call.read(archive)
     if not opts.any("x", "extract", "get") or opts.any("O", "to-stdout"):
         return True
-    told = [line.removeprefix("x ") for line in call.evidence.lines] if opts.any("v", "verbose") else []
-    only = all(line.startswith("x ") for line in call.evidence.lines)
-    _unpacked(call, base, told, "" if told and only else IN_OUTPUT)
+    marked = [line.removeprefix("x ") for line in call.evidence.lines if line.startswith("x ")]
+    told = (marked or _own_lines(call)) if opts.any("v", "verbose") else []
+    _unpacked(call, base, told, "" if marked else IN_OUTPUT)
     if not told:
         call.state.world.disturb()
     return True
+
+
+def _own_lines(call: Call) -> list[str]:
+    """The lines that can only be this command's: all, or those in a folder that it names."""
+    if call.alone:
+        return call.evidence.lines
+    folders = tuple(line for line in call.evidence.lines if line.endswith("/") and " " not in line)
+    return [line for line in call.evidence.lines if line.startswith(folders)] if folders else []
 
 
 def _read_in(call: Call, base: str | None, value: Value) -> Status:
@@ -177,7 +185,7 @@ def rsync(call: Call) -> Status:
 def _rsync_lines(call: Call, opts: Options) -> Iterator[tuple[str, bool]]:
     if not opts.any("v", "verbose", "i", "itemize-changes"):
         return
-    for line in call.evidence.lines:
+    for line in _own_lines(call):
         name = re.sub(r"^[<>ch.*][fdLDS][\w.+?]{9} ", "", line)
         if not _RSYNC_TALK.fullmatch(line) and not re.match(r"rsync|created directory", line):
             yield name.removeprefix("deleting "), name.startswith("deleting ")

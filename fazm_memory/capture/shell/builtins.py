@@ -137,7 +137,7 @@ def _eval(run: Run, args: list[Value]) -> Status:
 def _trap(run: Run, args: list[Value]) -> Status:
     source = args[0].text if any(arg.text in ("EXIT", "0") for arg in args[1:]) else None
     if source:
-        run.state.traps = () if source == "-" else (parse(source, run.depth).script,)
+        run.state.traps = () if source == "-" else (parse(source, run.nesting).script,)
     return True
 
 

@@ -108,6 +108,8 @@ class Call:
     """Whether the command succeeded, where that is known."""
     visible: bool
     """Whether its complaints would be seen in the output."""
+    alone: bool
+    """Whether no other command of the script prints."""
     foreseen: list[tuple[str, str]]
     used: set[int]
     """The pairs in the output that have been told already."""
@@ -115,6 +117,7 @@ class Call:
     say: Callable[[Value], None]
     execute: Callable[[list[Value]], Status]
     doubting: Callable[[str], AbstractContextManager[None]]
+    spend: Callable[[int], None]
 
     def path(self, value: Value) -> str | None:
         return None if value.text is None else self.state.path(value.text)

@@ -76,7 +76,7 @@ _WRAPPERS: dict[str, tuple[str, int]] = {
 """Commands that run another one: their letters that take a value, and the operands of their own."""
 
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
-_INTERPRETERS = re.compile(r"python[\d.]*|node|ruby|perl|php|Rscript|osascript|deno|bun|lua|tclsh")
+_INTERPRETERS = re.compile(r"python[\d.]*|node|ruby|php|Rscript|osascript|deno|bun|lua|tclsh")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=")
 _DEEPEST = 12
 
@@ -88,7 +88,7 @@ def command(run: Run, args: list[Value], ended: Status) -> Status:
         return run.disturbed()
     name, rest = posixpath.basename(typed), args[1:]
     if typed in run.state.functions:
-        return _function(run, typed, rest)
+        return _function(run, typed, rest, ended)
     if typed == "printf" and len(rest) > 2 and rest[0].text == "-v":
         return printf_into(run, rest)
     if typed in BUILTINS:
@@ -103,12 +103,12 @@ def command(run: Run, args: list[Value], ended: Status) -> Status:
         return _tool(run, name, rest, ended)
 
 
-def _function(run: Run, name: str, args: list[Value]) -> Status:
+def _function(run: Run, name: str, args: list[Value], ended: Status) -> Status:
     outer = run.state.arguments
     run.state.arguments = tuple(args)
     try:
         with run.nested(), run.scope(Scope.FUNCTION), run.locals():
-            return run.node(run.state.functions[name])
+            return run.node(run.state.functions[name], ended)
     except Return:
         return None
     finally:
@@ -122,20 +122,23 @@ def _wrapped(run: Run, name: str, args: list[Value], ended: Status) -> Status:
         run.say(unknown())
         return None
     rest = opts.operands[own:]
-    while name in ("env", "sudo") and rest and (given := _ASSIGNED.match(str((rest[0].parts or ("",))[0]))):
-        value = rest.pop(0)
-        run.state.variables[given[1]] = (
-            unknown(given[1]) if value.text is None else known(value.text[given.end() :])
-        )
-    folder = opts.value("C", "chdir") if name == "env" else None
-    if not rest:
+    if name in ("env", "sudo"):
+        return _with_environment(run, rest, opts.value("C", "chdir"), ended)
+    return command(run, rest, ended) if rest else None
+
+
+def _with_environment(run: Run, words: list[Value], folder: Value | None, ended: Status) -> Status:
+    with run.subshell():
+        while words and isinstance(first := (words[0].parts or ("",))[0], str) and _ASSIGNED.match(first):
+            name, _, text = first.partition("=")
+            run.state.variables[name] = known(text) if len(words[0].parts) == 1 else unknown(name)
+            words = words[1:]
+        if folder is not None:
+            run.state.cwd = None if folder.text is None else run.state.path(folder.text)
+        if words:
+            return command(run, words, ended)
         run.say(unknown())
         return None
-    if folder is None:
-        return command(run, rest, ended)
-    with run.subshell():
-        run.state.cwd = None if folder.text is None else run.state.path(folder.text)
-        return command(run, rest, ended)
 
 
 def _shell(run: Run, args: list[Value], ended: Status) -> Status:
@@ -215,9 +218,14 @@ def _said(run: Run, call: Call, name: str) -> Value:
         return unknown()
     if None in texts:
         return joined([spaced(call.args), known("\n")]) if name == "echo" else unknown()
-    needs_input = name not in ("echo", "printf", "basename", "dirname", "seq")
-    given = call.input.rest() if needs_input else known("")
+    reads_input = name not in ("echo", "printf", "basename", "dirname", "seq")
+    given = call.input.value if reads_input else known("")
     if given.text is None:
         return unknown()
-    printed = tool([text for text in texts if text is not None], given.text)
-    return unknown() if printed is None else known(printed, given.doubt or doubt)
+    waiting = given.text[call.input.at :] if reads_input else ""
+    printed = tool([text for text in texts if text is not None], waiting)
+    if printed is None:
+        return unknown()
+    if reads_input:
+        call.input.rest()
+    return known(printed, given.doubt or doubt)

@@ -15,7 +15,7 @@ WALKED = "found by walking the folder listing"
 TOLD = "files named in output"
 _MOST_FOUND = 20_000
 _GLOBAL = frozenset({"-depth", "-xdev", "-mount", "-follow", "-daystart", "-noleaf", "-warn", "-nowarn"})
-_BARE = frozenset({"-empty", "-readable", "-writable", "-executable", "-ls", "-quit", "-nouser", "-nogroup"})
+_BARE = frozenset({"-readable", "-writable", "-executable", "-ls", "-quit", "-nouser", "-nogroup"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +180,8 @@ class _Expression:
             return self._delete
         if token in ("-exec", "-execdir", "-ok", "-okdir"):
             return self._command(token)
+        if token == "-empty":
+            return self._empty
         if token in _GLOBAL:
             self.search.after |= token == "-depth"
             return lambda _: True
@@ -206,6 +208,10 @@ class _Expression:
             return False
         self.search.call.remove(entry.path, doubt)
         return True
+
+    def _empty(self, entry: _Entry) -> Status:
+        found = self.search.call.state.world.entries(entry.path) if entry.kind is Kind.FOLDER else None
+        return None if found is None else not found[0]
 
     def _command(self, token: str) -> _Test:
         command: list[Value] = []

@@ -51,12 +51,15 @@ def make_folders(call: Call, opts: Options, *, parents: bool) -> Status:
 
 def make_folder(call: Call, path: str, why: str = "", *, shown: bool = False) -> None:
     """`mkdir -p`: the folders above first; those that cannot be told to be new are left out."""
+    missing = [path]
+    while call.certain(posixpath.dirname(missing[-1]), Kind.ABSENT):
+        missing.append(posixpath.dirname(missing[-1]))
+    for folder in reversed(missing[1:]):
+        ran = call.emit(folder, "created", None, why)
+        call.state.world.put(folder, Kind.FOLDER, ran and not why)
     sight = call.look(path)
     if sight.exists and sight.sure:
         return
-    above = posixpath.dirname(path)
-    if call.certain(above, Kind.ABSENT):
-        make_folder(call, above, why)
     if sight.kind is Kind.UNKNOWN and not shown:
         ran = call.emit(path, "created", None, why or IF_ABSENT)
         call.state.world.note_folder(path, ran and not why)
@@ -87,12 +90,17 @@ def remove(call: Call) -> Status:
             continue
         certain = shown or (sight.exists and sight.sure) or not forced
         call.remove(path, doubt or ("" if certain else IF_EXISTED))
+        above = posixpath.dirname(text.rstrip("/"))
+        while call.name == "rmdir" and opts.any("p", "parents") and above and above != "/":
+            call.remove(call.state.path(above) or path, doubt)
+            above = posixpath.dirname(above)
         statuses.append(True)
     return worst(*statuses)
 
 
 def _remove_named(call: Call, value: Value, opts: Options) -> Status:
     bare = call.evidence.lines if opts.any("v", "verbose") else []
+    call.spend((len(call.evidence.removed) + len(bare)) // 20)
     for name in [*call.evidence.removed, *bare]:
         path = call.state.path(name)
         if path is not None and value.could_be(name.rstrip("/")):

@@ -30,6 +30,8 @@ from fazm_memory.capture.shell.syntax import (
     Redirected,
     Script,
     Simple,
+    Word,
+    plain,
 )
 from fazm_memory.capture.shell.value import joined
 from fazm_memory.capture.shell.variables import assign
@@ -44,7 +46,7 @@ IN_BACKGROUND = "runs in the background"
 
 
 def follow_script(run: Run, script: Script, ended: Status) -> Status:
-    """Each command in turn. How it `ended` is how its last command did; after `set -e`, how all did."""
+    """Each command in turn. How the script `ended` is how its last command did."""
     status: Status = True
     for place, (node, background) in enumerate(script.items):
         if background:
@@ -52,12 +54,17 @@ def follow_script(run: Run, script: Script, ended: Status) -> Status:
                 follow(run, node, None)
             status = True
             continue
-        strict = run.stops_at_failure
+        strict = run.stops_at_failure and _can_stop(node)
         last = place == len(script.items) - 1
         status = follow(run, node, True if strict and run.ok else ended if last else None)
-        if status is False and strict and isinstance(node, Simple):
+        if status is False and strict:
             raise Exit(1)
     return status
+
+
+def _can_stop(node: Node) -> bool:
+    """With `set -e` a failure ends the script, but not one that is negated or stands before `&&` or `||`."""
+    return isinstance(node, Simple) or (isinstance(node, Pipeline) and not node.negated)
 
 
 def follow(run: Run, node: Node, ended: Status) -> Status:
@@ -79,7 +86,7 @@ def follow(run: Run, node: Node, ended: Status) -> Status:
             status = follow_script(run, node.body, ended)
         return status
     if isinstance(node, If):
-        return _if(run, node, 0, ended)
+        return _if(run, node, ended)
     if isinstance(node, Case):
         return _case(run, node, ended)
     if isinstance(node, DoubleBracket):
@@ -97,27 +104,30 @@ def follow(run: Run, node: Node, ended: Status) -> Status:
 
 
 def _simple(run: Run, node: Simple, ended: Status) -> Status:
-    args = [value for word in node.words for value in run.fields(word)]
+    if node.words and plain(node.words[0]) == "let":
+        args = [run.single(word) for word in node.words]  # a star is arithmetic here
+    else:
+        args = [value for word in node.words for value in run.fields(word)]
     doubt = next((value.doubt for value in args if value.doubt), "")
     with run.doubting(doubt), redirected(run, node.redirects) as opened:
         if not opened:
             return False
+        variables = run.state.variables
+        before = {one.name: variables[one.name] for one in node.assigns if one.name in variables}
         declares = bool(args) and args[0].text in DECLARING
-        before = {} if not args or declares else dict(run.state.variables)
         for assignment in node.assigns:
             if declares and args[0].text == "local":
                 run.keep_local(assignment.name)
-            if declares and any("A" in (arg.text or "")[1:] for arg in args[1:] if arg.text):
+            if declares and any((arg.text or "").startswith("-") and "A" in (arg.text or "") for arg in args):
                 run.state.keyed.add(assignment.name)
             assign(run, assignment)
         if not args:
             return True
         status = command(run, args, ended)
-        if node.assigns and not declares:
+        if not declares:  # before a command, assignments are for it alone
             for assignment in node.assigns:
                 run.state.variables.pop(assignment.name, None)
-                if assignment.name in before:
-                    run.state.variables[assignment.name] = before[assignment.name]
+            run.state.variables.update(before)
         return status
 
 
@@ -132,7 +142,7 @@ def _and_or(run: Run, node: AndOr, ended: Status) -> Status:
         if status is None and sure:
             status = ended
         if status is None:
-            run.perhaps(partial(follow, run, following, None), ON_SUCCESS if op == "&&" else ON_FAILURE)
+            run.may(partial(follow, run, following, None), ON_SUCCESS if op == "&&" else ON_FAILURE)
         elif status is (op == "&&"):
             status = follow(run, following, ended if sure else None)
     return status
@@ -156,36 +166,43 @@ def _pipeline(run: Run, node: Pipeline, ended: Status) -> Status:
     return negated(status) if node.negated else status
 
 
-def _if(run: Run, node: If, place: int, ended: Status) -> Status:
-    if place == len(node.branches):
-        return follow_script(run, node.otherwise, ended) if node.otherwise is not None else True
-    condition, body = node.branches[place]
-    status = run.condition(condition)
-    if status is None:
-        taken = partial(follow_script, run, body, ended)
-        return run.either(taken, partial(_if, run, node, place + 1, ended), IN_CONDITIONAL)
-    return follow_script(run, body, ended) if status else _if(run, node, place + 1, ended)
+def _if(run: Run, node: If, ended: Status) -> Status:
+    undecided = False
+    for condition, body in node.branches:
+        status = run.condition(condition)
+        if status is True and not undecided:
+            return follow_script(run, body, ended)
+        if status is not False:
+            undecided = run.may(partial(follow_script, run, body, ended), IN_CONDITIONAL) or undecided
+        if status is True:
+            return None
+    return _last_branch(run, node.otherwise, undecided, ended)
+
+
+def _last_branch(run: Run, body: Script | None, undecided: bool, ended: Status) -> Status:
+    if body is None:
+        return None if undecided else True
+    if undecided:
+        run.may(partial(follow_script, run, body, ended), IN_CONDITIONAL)
+        return None
+    return follow_script(run, body, ended)
 
 
 def _case(run: Run, node: Case, ended: Status) -> Status:
-    subject = run.single(node.subject)
-    return _arms(run, node, subject.text, 0, ended)
-
-
-def _arms(run: Run, node: Case, subject: str | None, place: int, ended: Status) -> Status:
-    while place < len(node.arms):
-        patterns, body = node.arms[place]
-        place += 1
-        answers: list[Status] = []
-        for word in patterns:
-            pieces = run.pieces(word)
-            source = None if pieces is None else glob_source(pieces)
-            anything = pieces is not None and [text for text, _ in pieces] == ["*"]
-            unsure = source is None or subject is None
-            answers.append(True if anything else None if unsure else fits(source or "", subject or ""))
+    subject = run.single(node.subject).text
+    undecided = False
+    for patterns, body in node.arms:
+        answers = [_fits(run, word, subject) for word in patterns]
         if True in answers:
-            return follow_script(run, body, ended)
+            return _last_branch(run, body, undecided, ended)
         if None in answers:
-            taken = partial(follow_script, run, body, ended)
-            return run.either(taken, partial(_arms, run, node, subject, place, ended), IN_CONDITIONAL)
-    return True
+            undecided = run.may(partial(follow_script, run, body, ended), IN_CONDITIONAL) or undecided
+    return None if undecided else True
+
+
+def _fits(run: Run, word: Word, subject: str | None) -> Status:
+    pieces = run.pieces(word)
+    if pieces is not None and [text for text, _ in pieces] == ["*"]:
+        return True
+    source = None if pieces is None else glob_source(pieces)
+    return None if source is None or subject is None else fits(source, subject)

@@ -72,7 +72,7 @@ def _told_rounds(run: Run, name: str, item: Value, body: Script) -> bool:
                 return False
         if not told:
             run.state.variables[name] = unknown(name, item.pattern)
-            run.perhaps(lambda: _round(run, body), PERHAPS_NEVER)
+            run.may(lambda: _round(run, body), PERHAPS_NEVER)
     return True
 
 
@@ -81,7 +81,8 @@ def counting_loop(run: Run, node: Count) -> Status:
     while True:
         go = arithmetic(run, run.single(node.condition)) if node.condition else 1
         if go is None:
-            return run.perhaps(lambda: _round(run, node.body), PERHAPS_NEVER)
+            run.may(lambda: _round(run, node.body), PERHAPS_NEVER)
+            return None
         if not go or not _round(run, node.body):
             return None
         arithmetic(run, run.single(node.step))
@@ -100,7 +101,8 @@ def while_loop(run: Run, node: While) -> Status:
         status = run.condition(node.condition)
         go = negated(status) if node.until else status
         if go is None:
-            return run.perhaps(lambda: _round(run, node.body), PERHAPS_NEVER)
+            run.may(lambda: _round(run, node.body), PERHAPS_NEVER)
+            return None
         done = len(run.effects)
         if not go or not _round(run, node.body):
             return None

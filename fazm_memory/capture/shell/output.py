@@ -31,7 +31,7 @@ _AFTER = frozenset(" '\"’:),;?")
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """`old -> new`. For `ln` the output puts the link before its target."""
+    """`old -> new`, as tools show that something was moved or copied."""
 
     verb: str
     old: str
@@ -74,11 +74,15 @@ class Evidence:
         self.lines = [line.rstrip("\r") for line in output.split("\n", _MOST_LINES)[:_MOST_LINES]]
         self.lines = [line for line in self.lines if line.strip() and len(line) <= _LONGEST_LINE]
         self.pairs: list[Pair] = []
+        self.numbers: dict[str, list[int]] = {}
+        """Where the pairs of an old name stand among all pairs."""
         self.removed: list[str] = []
         self.made: list[str] = []
         self._complaints: dict[str, list[str]] = {}
         for line in self.lines:
             self._take(line.strip())
+        for number, pair in enumerate(self.pairs):
+            self.numbers.setdefault(pair.old, []).append(number)
         for tool, name in foreseen:
             said = self._complaints.get(tool, [])
             heard = next((text for text in said if _mentions(text, name)), None)

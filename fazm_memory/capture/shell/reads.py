@@ -35,20 +35,29 @@ READERS: dict[str, tuple[str, int]] = {
     "awk": ("Fvf", 1),
     "gawk": ("Fvf", 1),
     "jq": ("", 1),
-    "yq": ("", 1),
 }
 """The letters that take a value, and how many operands come before the files."""
 
+_LONG_VALUED = """
+include exclude exclude-dir regexp file max-count context after-context before-context lines bytes key width
+field-separator output delimiter fields glob type label from-file indent
+"""
 _PATTERN_GIVEN = ("e", "f", "regexp", "file", "from-file")
-_ONLY_WHEN_SEARCHED = "named in output"
+_SEARCHERS = frozenset({"grep", "egrep", "fgrep", "rg", "diff"})
+_UNTOLD = _SEARCHERS | {"cmp", "colordiff", "jq", "awk", "gawk"}
+"""Their status is an answer, and nothing in the output says which."""
+_NAMED = "named in output"
 
 
 def reads(call: Call) -> Status:
     """Every operand after the pattern or program is a file that is read."""
     valued, skipped = READERS[call.name]
-    opts = options(call.args, valued)
+    opts = options(
+        _without_pairs(call.args) if call.name == "jq" else call.args, valued, *_LONG_VALUED.split()
+    )
     if call.name == "jq" and opts.any("n", "null-input"):
         return None
+    recursive = call.name == "rg" or (call.name in _SEARCHERS and opts.any("r", "R", "recursive"))
     files = opts.operands[0 if opts.any(*_PATTERN_GIVEN) and skipped else skipped :]
     given = opts.value("f", "file") if skipped else None
     statuses: list[Status] = [] if given is None else [call.read(given)]
@@ -56,7 +65,6 @@ def reads(call: Call) -> Status:
         if call.name in ("awk", "gawk") and "=" in (value.text or ""):
             continue
         path = call.path(value)
-        recursive = opts.any("r", "R", "recursive") or call.name == "rg"
         if path is not None and recursive and call.look(path).kind is not Kind.FILE:
             _searched(call, value)
         elif value.text not in ("-", "") and not (path or "").startswith("/dev/"):
@@ -64,8 +72,21 @@ def reads(call: Call) -> Status:
     target = opts.value("o", "output") if call.name == "sort" else None
     if target is not None:
         statuses.append(written(call, [target]))
-    questions = call.name in ("grep", "egrep", "fgrep", "rg", "diff", "cmp", "colordiff", "jq", "awk")
-    return None if questions and False not in statuses else worst(*statuses)
+    return None if call.name in _UNTOLD and False not in statuses else worst(*statuses)
+
+
+def _without_pairs(args: list[Value]) -> list[Value]:
+    """jq's `--arg name value` takes two."""
+    kept: list[Value] = []
+    skip = 0
+    for arg in args:
+        if skip:
+            skip -= 1
+        elif arg.text in ("--arg", "--argjson", "--slurpfile", "--rawfile"):
+            skip = 2
+        else:
+            kept.append(arg)
+    return kept
 
 
 def _searched(call: Call, value: Value) -> None:
@@ -73,4 +94,4 @@ def _searched(call: Call, value: Value) -> None:
     folder = (value.text or "").rstrip("/") + "/"
     told = dict.fromkeys(line.split(":", 1)[0] for line in call.evidence.lines if line.startswith(folder))
     for name in told:
-        call.read(known(name), _ONLY_WHEN_SEARCHED)
+        call.read(known(name), _NAMED)

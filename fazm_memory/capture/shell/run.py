@@ -1,6 +1,6 @@
 """A script followed command by command without running it: what it surely did, and what it may have done.
 
-Where a choice cannot be told, both ways are followed, and what they do is marked as doubtful.
+Where a choice cannot be told, every way is followed, and what it does is marked as doubtful.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from fazm_memory.capture.shell.parser import parse
 from fazm_memory.capture.shell.pattern import Pieces
 from fazm_memory.capture.shell.state import Input, State, Variable
 from fazm_memory.capture.shell.syntax import Node, Script, Word
+from fazm_memory.capture.shell.told import speaks_alone
 from fazm_memory.capture.shell.value import Value, joined, unknown
 
 MOST_STEPS = 60_000
@@ -47,7 +48,8 @@ class Run:
         self.out: list[Value] = []
         self.visible = True
         self.reaches_output = True
-        self.steps = self.rounds = self.nesting = self.depth = 0
+        self.alone = True
+        self.steps = self.rounds = self.nesting = 0
         self._used: set[int] = set()
         self._conditions = self._subshells = 0
         self._is_dry = False
@@ -92,6 +94,7 @@ class Run:
         """A program has run of which nothing is known."""
         if not self._is_dry:
             self.state.world.disturb()
+            self.state.contents.clear()
         self.say(unknown())
         return None
 
@@ -104,19 +107,21 @@ class Run:
 
     def call(self, name: str, args: list[Value], ended: Status) -> Call:
         return Call(
-            name,
-            args,
-            self.state,
-            self.evidence,
-            self.emit,
-            ended,
-            self.visible,
-            self.foreseen,
-            self._used,
-            self.state.input,
-            self.say,
-            lambda words: command(self, words, None),
-            self.doubting,
+            name=name,
+            args=args,
+            state=self.state,
+            evidence=self.evidence,
+            emit=self.emit,
+            ended=ended,
+            visible=self.visible,
+            alone=self.alone,
+            foreseen=self.foreseen,
+            used=self._used,
+            input=self.state.input,
+            say=self.say,
+            execute=lambda words: command(self, words, None),
+            doubting=self.doubting,
+            spend=self.spend,
         )
 
     @property
@@ -196,6 +201,7 @@ class Run:
         if source.text is None or self.nesting > 10:
             return self.disturbed()
         parsed = parse(source.text, self.nesting)
+        self.alone = speaks_alone(parsed.script)
         with self.nested(), self.doubting(source.doubt or ("" if parsed.complete else UNREADABLE)):
             return self.script(parsed.script, ended if parsed.complete else None)
 
@@ -210,6 +216,12 @@ class Run:
             return self.text(source, ended)
 
     # How it goes on.
+
+    def to_its_end(self, action: Callable[[], Status]) -> None:
+        try:
+            action()
+        except Leaving:
+            return  # the shell itself went no further
 
     def script(self, script: Script, ended: Status = None) -> Status:
         return follow_script(self, script, ended)
@@ -229,25 +241,23 @@ class Run:
     def stops_at_failure(self) -> bool:
         return "errexit" in self.state.options and not self._conditions
 
-    def perhaps(self, action: Callable[[], Status], why: str) -> Status:
-        return self.either(action, lambda: None, why)
+    def may(self, action: Callable[[], Status], why: str) -> bool:
+        """Follows a way that may have been taken, and forgets what it would have changed.
 
-    def either(self, first: Callable[[], Status], second: Callable[[], Status], why: str) -> Status:
-        """Follows two ways of which one was taken, and forgets what they do not share."""
+        Answers whether it may have been: a command that succeeded did not take a way that ends in failure.
+        """
         base, effects = self.state, len(self.effects)
         self.spend(1 + len(base.world) // 50)
         self.state = base.fork()
-        first_end = self._way(first, why)
+        end = self._way(action, why)
         other, self.state = self.state, base
-        if isinstance(first_end, Exit) and first_end.levels and self.ok and not self._subshells:
-            del self.effects[effects:]  # the command succeeded, so this way was not taken
-            return second()
-        second_end = self._way(second, why)
+        if isinstance(end, Exit) and end.levels and self.ok and not self._subshells:
+            del self.effects[effects:]
+            return False
         self.state.merge(other)
-        for end in (first_end, second_end):
-            if end is not None:
-                self.doubt_from_here(NOT_REACHED, end.scope)
-        return None
+        if end is not None:
+            self.doubt_from_here(NOT_REACHED, end.scope)
+        return True
 
     def _way(self, action: Callable[[], Status], why: str) -> Leaving | None:
         """How the way was left, or None when it came to its end."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from fazm_memory.capture.shell.syntax import Node, Script
-from fazm_memory.capture.shell.value import Value, joined, known, unknown
+from fazm_memory.capture.shell.value import Value, known, unknown
 from fazm_memory.capture.shell.world import World
 
 _LONGEST_PATH = 4096
@@ -125,8 +125,3 @@ class State:
         for path in {*self.contents, *other.contents}:
             if self.contents.get(path) != other.contents.get(path):
                 self.contents[path] = unknown()
-
-
-def lines(values: list[Value]) -> Value:
-    """The values as a command would print them, one to a line."""
-    return joined(part for value in values for part in (value, known("\n")))

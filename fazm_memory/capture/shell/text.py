@@ -26,6 +26,7 @@ _CLASSES = {
 _CLASSES["[:alpha:]"] = _CLASSES["[:upper:]"] + _CLASSES["[:lower:]"]
 _CLASSES["[:alnum:]"] = _CLASSES["[:digit:]"] + _CLASSES["[:alpha:]"]
 _FORMAT = re.compile(r"%(?:%|([-0+ #]*)(\d{0,4}|\*)(\.\d{1,4})?([sdiuxXobcqf]))")
+_CUT_OPTION = re.compile(r"-([dfc])(.*)", re.DOTALL)
 _MOST = 10_000
 
 
@@ -154,15 +155,18 @@ def _set(text: str) -> str | None:
 
 def cut(args: list[str], text: str) -> str | None:
     delimiter, wanted, mode = "\t", "", ""
-    joined = re.findall(r"-([dfc])\0?([^\0]*)", "\0".join(args))
-    for letter, value in joined:
-        if letter == "d":
+    waiting = list(args)
+    while waiting:
+        found = _CUT_OPTION.fullmatch(waiting.pop(0))
+        if found is None:
+            return None
+        value = found[2] or (waiting.pop(0) if waiting else "")
+        if found[1] == "d":
             delimiter = value
         else:
-            mode, wanted = letter, value
+            mode, wanted = found[1], value
     spans = [re.fullmatch(r"(\d{0,6})(-?)(\d{0,6})", part) for part in wanted.split(",")]
-    expected = 2 if "d" in dict(joined) else 1
-    if not wanted or not all(spans) or len(joined) != expected or len(delimiter) != 1:
+    if not wanted or not all(span and span[1] != "0" for span in spans) or len(delimiter) != 1:
         return None
     out = []
     for line in rows(text):
@@ -195,8 +199,8 @@ def seq(args: list[str], _: str) -> str | None:
 
 
 def grep(args: list[str], text: str) -> str | None:
-    flags = "".join(arg[1:] for arg in args if re.fullmatch(r"-[vEiFoxe]+", arg))
-    rest = [arg for arg in args if not re.fullmatch(r"-[vEiFoxe]+", arg)]
+    flags = "".join(arg[1:] for arg in args if re.fullmatch(r"-[vEiFoxec]+", arg))
+    rest = [arg for arg in args if not re.fullmatch(r"-[vEiFoxec]+", arg)]
     if len(rest) != 1 or rest[0].startswith("-") or "o" in flags or not is_text(text):
         return None
     source = re.escape(rest[0]) if "F" in flags else posix_source(rest[0], extended="E" in flags)
@@ -205,7 +209,7 @@ def grep(args: list[str], text: str) -> str | None:
         return None
     match = pattern.fullmatch if "x" in flags else pattern.search
     kept = [line for line in rows(text) if (match(line) is None) == ("v" in flags)]
-    return "".join(line + "\n" for line in kept)
+    return f"{len(kept)}\n" if "c" in flags else "".join(line + "\n" for line in kept)
 
 
 def ordered(args: list[str], text: str) -> str | None:

@@ -27,6 +27,8 @@ from fazm_memory.capture.shell.words import ansi_text
 if TYPE_CHECKING:
     from fazm_memory.capture.shell.run import Run
 
+_QUIET = "cd mkdir rm mv cp ln touch chmod set export test [ true tar rsync zip install"
+_SILENT = frozenset(_QUIET.split())
 _CONVERSION = re.compile(r"(%[-0+ #]*\d*(?:\.\d+)?[a-zA-Z])")
 
 
@@ -46,6 +48,18 @@ def told_values(run: Run, name: str, item: Value, body: Script) -> list[str]:
         if told:
             return told
     return []
+
+
+def speaks_alone(script: Script) -> bool:
+    """Whether at most one command of a script prints: then all lines of the output are its own."""
+    flat = all(isinstance(node, Simple | AndOr) and not background for node, background in script.items)
+    return flat and sum(map(_talks, _simple_commands(script))) <= 1
+
+
+def _talks(node: Simple) -> bool:
+    names = [plain(word) or "" for word in node.words[:3]]
+    verbose = any("v" in flags for flags in names[1:] if flags.startswith("-") or names[0] == "tar")
+    return bool(names) and (verbose or names[0] not in _SILENT)
 
 
 def counts(body: Script) -> bool:

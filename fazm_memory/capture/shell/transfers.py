@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 
 from fazm_memory.capture.shell.call import NAMED, OVERWRITES, Call, Options, Status, options, worst
 from fazm_memory.capture.shell.folders import make_folder, make_folders
-from fazm_memory.capture.shell.value import Value
+from fazm_memory.capture.shell.pattern import ANYTHING
+from fazm_memory.capture.shell.value import Hole, Value
 from fazm_memory.capture.shell.world import Kind
 
 PERHAPS_FOLDER = "the target may be a folder"
 TAKEN_FOR_FOLDER = "the target is taken for a folder"
 PERHAPS_NEW = "a folder takes the name of a target that did not exist"
 TO_UNKNOWN = "moved to a name that is not known"
+FROM_UNKNOWN = "it came from a name that is not known"
 NOT_REPLACED = "not done if the target existed"
 MERGED = "merged into a folder that may hold other files"
 
@@ -60,8 +62,10 @@ def steps(call: Call, opts: Options) -> Iterator[Step | None]:
 
 
 def _named(call: Call, source: Value, target: Value) -> Iterator[Step]:
-    """What `-v` printed for operands that are not known."""
-    for number, pair in enumerate(call.evidence.pairs):
+    """What `-v` printed for operands that are not known. (For `ln` it shows another thing.)"""
+    pairs = call.evidence.pairs if call.name != "ln" else []
+    call.spend(len(pairs) // 20)
+    for number, pair in enumerate(pairs):
         if number in call.used or not source.could_be(pair.old):
             continue
         folder = posixpath.dirname(pair.new)
@@ -77,9 +81,9 @@ def _aimed(call: Call, opts: Options, step: Step, many: bool) -> Step:
     inside = call.state.path(posixpath.join(step.target, name)) or step.new
     if "parents" in opts:
         return Step(step.source, step.target, step.old, posixpath.normpath(f"{step.new}/{step.source}"))
-    for number, pair in enumerate(call.evidence.pairs):
-        shown = call.state.path(pair.new)
-        if number not in call.used and call.state.path(pair.old) == step.old and shown in (step.new, inside):
+    for number in call.evidence.numbers.get(step.source, ()) if call.name != "ln" else ():
+        shown = call.state.path(call.evidence.pairs[number].new)
+        if number not in call.used and shown in (step.new, inside):
             call.used.add(number)
             return Step(step.source, step.target, step.old, shown)
     within = Step(step.source, step.target, step.old, inside)
@@ -114,12 +118,27 @@ def move(call: Call) -> Status:
     statuses: list[Status] = []
     for step in steps(call, opts):
         statuses.append(_move(call, opts, step) if step else None)
-    if target is not None and target.text is None and not target.is_no_match and len(call.used) == before:
-        for source in sources:
+    if target is not None and len(call.used) == before:
+        _arrive(call, sources, target)
+        for source in sources if target.text is None and not target.is_no_match else ():
             path = call.path(source)
             if path is not None and not call.missing(path) and call.verdict(source.text or "") is not None:
                 call.remove(path, TO_UNKNOWN)
     return worst(*statuses)
+
+
+def _arrive(call: Call, sources: list[Value], target: Value) -> None:
+    """One file of unknown name, as from mktemp, that gets a name which is clearly a file's."""
+    path = call.path(target)
+    if len(sources) != 1 or sources[0].text is not None or path is None or target.text is None:
+        return
+    globbed = any(isinstance(part, Hole) and part.like != ANYTHING for part in sources[0].parts)
+    sight = call.look(path)
+    named = bool(posixpath.splitext(path)[1]) or (sight.sure and sight.kind is not Kind.PRESENT)
+    if globbed or target.text.endswith("/") or sight.kind is Kind.FOLDER or not named:
+        return
+    if not call.homeless(path) and call.verdict(target.text) is not None:
+        call.write(path, FROM_UNKNOWN)
 
 
 def _move(call: Call, opts: Options, step: Step) -> Status:
@@ -144,10 +163,14 @@ def _move(call: Call, opts: Options, step: Step) -> Status:
 
 def copy(call: Call) -> Status:
     opts = options(call.args, "tSmog", "target-directory", "suffix", "mode", "owner", "group")
+    sources, target, _ = _operands(opts)
     recursive = opts.any("r", "R", "a", "recursive", "archive") or call.name == "ditto"
+    before = len(call.used)
     statuses: list[Status] = []
     for step in steps(call, opts):
         statuses.append(_copy(call, opts, step, recursive) if step else None)
+    if target is not None and len(call.used) == before:
+        _arrive(call, sources, target)
     return worst(*statuses)
 
 

@@ -192,8 +192,8 @@ class World:
         above, name = posixpath.split(path)
         listed = self._ask(above)
         if isinstance(listed, Sight):
-            gone = listed.kind in (Kind.ABSENT, Kind.FILE)
-            return Sight(Kind.ABSENT, listed.sure) if gone else UNSEEN
+            gone = listed.kind in (Kind.ABSENT, Kind.FILE) or self._lacks(above)
+            return Sight(Kind.ABSENT, True) if gone else UNSEEN
         if name + "/" in listed:
             return Sight(Kind.FOLDER, True)
         if name not in listed:
@@ -204,6 +204,17 @@ class World:
         if isinstance(inner, frozenset):
             return Sight(Kind.FOLDER, True)
         return inner if inner.kind is Kind.FILE else Sight(Kind.PRESENT, True)
+
+    def _lacks(self, folder: str) -> bool:
+        """Whether a folder that cannot be listed is known not to be there, from a listing further up."""
+        while folder not in ("/", self.cwd):
+            folder, name = posixpath.split(folder)
+            listed = self._ask(folder)
+            if isinstance(listed, frozenset):
+                return name not in listed and name + "/" not in listed
+            if listed.kind in (Kind.ABSENT, Kind.FILE):
+                return True
+        return False
 
     def _ask(self, folder: str) -> Sight | frozenset[str]:
         if folder not in self._asked:

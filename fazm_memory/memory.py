@@ -32,7 +32,7 @@ from fazm_memory.model.state import to_json as state_json
 from fazm_memory.recall import choices, exports
 from fazm_memory.recall.briefing import Briefing, briefing
 from fazm_memory.recall.context_file import Context, render
-from fazm_memory.recall.digest import digest
+from fazm_memory.recall.digest import digest, looked_at
 from fazm_memory.recall.file_time import file_time
 from fazm_memory.recall.habits import Habits, habits
 from fazm_memory.recall.news import render_news
@@ -218,6 +218,7 @@ class Memory(OverTime):
     ) -> Context:
         """Exactly what a new session in a folder would be given; without a folder, across all of them."""
         self.store.index_all()  # the minutes of a day follow the log with the index
+        self.store.keep_heads(looked_at(self.store, workspace))
         with self.store.db.reading():
             told = digest(self.store, now=self.now(), workspace=workspace, besides=besides)
         return render(

@@ -16,6 +16,7 @@ from fazm_memory.model.inheritance import inherited
 from fazm_memory.model.state import FOLD_VERSION, SessionState, from_snapshot, to_snapshot
 
 SPACING = 1000
+GLANCE = 100  # events folded without keeping what came of them
 MOST_RUNNING = 8  # sessions folded along in memory
 
 _compressor = zstandard.ZstdCompressor(level=3)
@@ -114,6 +115,23 @@ class Snapshots:
         self.db.execute("UPDATE session SET snapped=? WHERE n=?", (at, number))
         self._run_on(number, self.state_at(number, session, head))
         return at
+
+    def far_behind(self, number: int, head: int) -> bool:
+        """Whether the state at the head costs more than a glance."""
+        row = self.db.execute(
+            "SELECT max(seq) FROM snapshot WHERE session=? AND seq <= ? AND fold=?",
+            (number, head, FOLD_VERSION),
+        ).fetchone()
+        return head - (row[0] or 0) > GLANCE
+
+    def keep_head(self, number: int, session: str, head: int) -> None:
+        """Keep the state at the head itself, so that the next look costs what came since. In a transaction.
+
+        There is one such snapshot a session: the one before it goes.
+        """
+        state = self.state_at(number, session, head)
+        self.db.execute("DELETE FROM snapshot WHERE session=? AND seq % ? <> 0", (number, SPACING))
+        self._keep(number, head, state)
 
     def _keep(self, number: int, at: int, state: SessionState) -> None:
         packed = _compressor.compress(to_snapshot(state))

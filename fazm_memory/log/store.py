@@ -7,7 +7,7 @@ transactions, but only when enough has gathered; whoever needs them current catc
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fazm_memory.errors import StoreDamaged, StoreFull, StoreReadOnly
@@ -19,7 +19,7 @@ from fazm_memory.log.facts import Facts
 from fazm_memory.log.follow import Follower
 from fazm_memory.log.keys import Keys
 from fazm_memory.log.search import SearchIndex
-from fazm_memory.log.sessions import Sessions
+from fazm_memory.log.sessions import SessionRow, Sessions
 from fazm_memory.log.snapshots import Snapshots
 from fazm_memory.private import private_folder, write_private
 
@@ -83,6 +83,15 @@ class Store:
         except BaseException:
             self.follower.let_go()
             raise
+
+    def keep_heads(self, rows: Iterable[SessionRow]) -> None:
+        """Make the present state of these sessions cheap to read, now and next time."""
+        far = [row for row in rows if self.snapshots.far_behind(row.n, row.head)]
+        if not far:
+            return
+        with self.db.transaction():
+            for row in far:
+                self.snapshots.keep_head(row.n, row.id, row.head)
 
     def size(self) -> int:
         """Bytes on disk: the database and its write-ahead log."""

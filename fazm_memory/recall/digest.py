@@ -56,7 +56,7 @@ def digest(store: Store, *, now: int, workspace: str | None = None, besides: str
     """What the next session should know. `besides` names the agent session that is asking, if it has one."""
     rows = [
         row
-        for row in store.sessions.in_workspace(workspace, limit=LATEST)
+        for row in looked_at(store, workspace)
         if besides is None or besides not in (row.agent_session_id, row.id)
     ]
     today = moment(now).date()
@@ -78,6 +78,11 @@ def digest(store: Store, *, now: int, workspace: str | None = None, besides: str
     kept.sort(key=lambda task: -max([task.worth * 10, *(item.score for item in task.items)]))
     own = tuple(preference(row) for row in store.facts.current() if row.trust == "user")
     return Digest(workspace, now, named or "before", tuple(kept), own)
+
+
+def looked_at(store: Store, workspace: str | None) -> list[SessionRow]:
+    """The sessions a digest may tell of, latest first."""
+    return store.sessions.in_workspace(workspace, limit=LATEST)
 
 
 def _days(rows: list[SessionRow], today: date) -> list[tuple[str, date, float]]:

@@ -18,10 +18,11 @@ from fazm_memory.config import Config
 from fazm_memory.errors import ConfigError, InvalidInput, NotFound
 from fazm_memory.log import recover as recovery
 from fazm_memory.log import verify as verification
-from fazm_memory.log.forget import choose_events, forget_events
+from fazm_memory.log.forget import choose_events, files_named, forget_events
 from fazm_memory.log.overview import overview
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
+from fazm_memory.log.versions import Versions, versions_exist
 from fazm_memory.model import diff
 from fazm_memory.model.clock import iso, moment
 from fazm_memory.model.commit_log import event_json
@@ -320,10 +321,20 @@ class Memory(OverTime):
         if dry_run or not count:
             return told
         reason = "asked for by the user"
+        self._forget_versions(files_named(self.store, chosen))
         told["events"] = forget_events(self.store, chosen, reason=reason, at=self.now(), source=source)
         if (self.config.home / exports.FOLDER).exists() and not self.export_contexts():
             exports.keep_only(self.config.home, ())  # while paused nothing is exported, nor left standing
         return told
+
+    def _forget_versions(self, paths: set[str]) -> None:
+        """Kept versions of forgotten files, if any were ever kept here."""
+        if paths and versions_exist(self.config.home):
+            versions = Versions(self.config.home, self.store.keys.database)
+            try:
+                versions.forget_files(paths)
+            finally:
+                versions.close()
 
     # -- status ------------------------------------------------------------------------------------------
 

@@ -70,6 +70,21 @@ def _everything(event: Event) -> str:
     return json.dumps(codec.encode(event.payload), ensure_ascii=False) + " " + words_of(event)
 
 
+def files_named(store: Store, chosen: dict[int, list[int]]) -> set[str]:
+    """The files that these events touched: their kept versions go with them."""
+    paths: set[str] = set()
+    for number, seqs in chosen.items():
+        wanted = set(seqs)
+        for event in store.log.slice(number, "", min(wanted), max(wanted) + 1):
+            if event.seq not in wanted or event.payload is None:
+                continue
+            for touch in getattr(event.payload, "files", ()):
+                paths |= {getattr(touch, "path", ""), getattr(touch, "origin", None) or ""}
+            if event.kind == "file":
+                paths |= {event.payload.path, event.payload.origin or ""}
+    return paths - {""}
+
+
 def forget_events(store: Store, chosen: dict[int, list[int]], *, reason: str, at: int, source: str) -> int:
     """Forget these positions of these sessions (by number); how many payloads went."""
     gone = 0

@@ -185,6 +185,20 @@ class Versions:
             self._sweep()
         return int(gone)
 
+    def forget_files(self, paths: Iterable[str]) -> int:
+        """Let go of all versions of these files, named by their whole paths; how many there were."""
+        wanted = set(paths)
+        roots = [row[0] for row in self.db.execute("SELECT DISTINCT root FROM version").fetchall()]
+        gone = 0
+        for root in roots:
+            inside = f"{root.rstrip('/')}/"
+            own = [path.removeprefix(inside) for path in wanted if path.startswith(inside)]
+            gone += self.forget(root, own) if own else 0
+        if gone:
+            self.db.execute("VACUUM")
+            self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return gone
+
     def size(self) -> int:
         """Bytes of content kept, compressed."""
         return int(self.db.execute("SELECT bytes FROM total").fetchone()[0])
@@ -212,3 +226,8 @@ class Versions:
 
 def too_large(size: int) -> str:
     return f"too large: {size:,} bytes, of which {FILE_CAP:,} are kept at most"
+
+
+def versions_exist(home: Path) -> bool:
+    """Whether any version was ever kept here."""
+    return (home / STORE_FOLDER / DATABASE).exists()

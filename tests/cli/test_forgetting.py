@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fazm_memory.log.store import Store
+from fazm_memory.log.versions import Versions
+
 from .conftest import Run
 
 
@@ -48,3 +51,15 @@ def test_forgetting_nothing_in_particular_is_refused(run: Run, session: str) -> 
     told = run("forget")
     assert told.code == 6
     assert "nothing was named" in told.err
+
+
+def test_kept_versions_of_forgotten_files_go_too(run: Run, session: str, home: Path) -> None:
+    key = Store(home, key="file")
+    versions = Versions(home, key.keys.database)
+    key.close()
+    versions.keep("/w", "b", 1, b"what the file held")
+    versions.keep("/w", "other", 1, b"another file")
+    run("forget", session)
+    assert versions.last("/w", "b") is None
+    assert versions.last("/w", "other") is not None
+    versions.close()

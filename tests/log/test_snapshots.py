@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from fazm_memory.errors import NotFound
 from fazm_memory.log import follow, snapshots
-from fazm_memory.log.entries import Entry
-from fazm_memory.log.snapshots import SPACING
-from fazm_memory.log.store import Store
 from fazm_memory.model.fold import fold, initial
 from fazm_memory.model.payloads import (
     Action,
@@ -203,27 +198,3 @@ def test_a_snapshot_stays_small(scribe: Scribe) -> None:
     sizes = [row[0] for row in scribe.store.db.execute("SELECT length(state) FROM snapshot ORDER BY seq")]
     assert max(sizes) < 40_000
     assert len(scribe.state(session).files_modified) == 1000
-
-
-def test_the_state_at_the_head_is_kept_once_and_is_the_fold(tmp_path: Path) -> None:
-    store = Store(tmp_path / "home", key="file")
-    try:
-        for round_ in range(3):
-            with store.writing() as writer:
-                head = writer.create("a", 1) if round_ == 0 else writer.head(1)
-                if round_ == 0:
-                    opened = Entry("session.open", SessionOpen("a"), 1, "agent", "record", "agent")
-                    writer.append(head, opened)
-                for n in range(450):
-                    made = Entry("fact", Fact(f"k{n % 50}", [round_, n]), n, "agent", "record", "agent")
-                    writer.append(head, made)
-            row = store.sessions.resolve(head.id)
-            plain = fold(initial(row.id), store.log.slice(row.n, row.id))
-            assert store.snapshots.far_behind(row.n, row.head)
-            store.keep_heads([row])
-            assert not store.snapshots.far_behind(row.n, row.head)
-            assert store.snapshots.state_at(row.n, row.id, row.head) == plain
-            kept = [seq for (seq,) in store.db.execute("SELECT seq FROM snapshot ORDER BY seq").fetchall()]
-            assert [seq for seq in kept if seq % SPACING] == [row.head]
-    finally:
-        store.close()

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from fazm_memory.errors import KeyUnavailable, StoreDamaged, StoreUnsafe
+from fazm_memory.log.entries import Entry
+from fazm_memory.log.snapshots import SPACING
 from fazm_memory.log.store import DATABASE, FIRST_PAGE, HEADS, STORE_FOLDER, Store
 from fazm_memory.log.verify import verify
-from fazm_memory.model.payloads import Message
+from fazm_memory.model.fold import fold, initial
+from fazm_memory.model.payloads import Fact, Message, SessionOpen
 from tests.conftest import OpenStore
 from tests.scribe import Scribe
 
@@ -125,3 +128,23 @@ def test_sessions_at_once_never_see_each_others_state(open_store: OpenStore) -> 
     assert {told.text.split()[0] for told in other.payloads(first)[1:]} == {"first"}
     assert {told.text.split()[0] for told in one.payloads(second)[1:]} == {"second"}
     assert one.state(second).workspace == "/b"
+
+
+def test_the_state_at_the_head_is_kept_once_and_is_the_fold(store: Store) -> None:
+    for round_ in range(3):
+        with store.writing() as writer:
+            head = writer.create("a", 1) if round_ == 0 else writer.head(1)
+            if round_ == 0:
+                opened = Entry("session.open", SessionOpen("a"), 1, "agent", "record", "agent")
+                writer.append(head, opened)
+            for n in range(450):
+                made = Entry("fact", Fact(f"k{n % 50}", [round_, n]), n, "agent", "record", "agent")
+                writer.append(head, made)
+        row = store.sessions.resolve(head.id)
+        plain = fold(initial(row.id), store.log.slice(row.n, row.id))
+        assert store.snapshots.far_behind(row.n, row.head)
+        store.keep_heads([row])
+        assert not store.snapshots.far_behind(row.n, row.head)
+        assert store.snapshots.state_at(row.n, row.id, row.head) == plain
+        kept = [seq for (seq,) in store.db.execute("SELECT seq FROM snapshot ORDER BY seq").fetchall()]
+        assert [seq for seq in kept if seq % SPACING] == [row.head]

@@ -1,0 +1,87 @@
+"""The verbs of keeping: verify, recover, forget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fazm_memory.config import Config
+from fazm_memory.errors import InvalidInput
+from fazm_memory.log import recover as recovery
+from fazm_memory.log import verify as verification
+from fazm_memory.log.forget import choose_events, files_named, forget_events
+from fazm_memory.log.store import Store
+from fazm_memory.log.versions import Versions, versions_exist
+from fazm_memory.model.clock import moment
+from fazm_memory.recall import exports
+
+
+class Keeping:
+    """What `Memory` does for its own store. Mixed into it; not for use alone."""
+
+    config: Config
+    now: Callable[[], int]
+
+    if TYPE_CHECKING:  # the façade has these
+
+        @cached_property
+        def store(self) -> Store: ...
+        def close(self) -> None: ...
+        def export_contexts(self, workspaces: Sequence[str] = ()) -> list[Path]: ...
+
+    def verify(
+        self,
+        *,
+        full: bool = True,
+        session: str | None = None,
+        progress: Callable[[int], None] = lambda n: None,
+    ) -> verification.Report:
+        only = None if session is None else self.store.sessions.resolve(session).n
+        return verification.verify(self.store.log, full=full, only=only, progress=progress)
+
+    def recover(self, *, progress: Callable[[int], None] = lambda n: None) -> dict[str, Any]:
+        """Set a damaged store aside and save all that verifies into a new one."""
+        self.close()
+        stamp = f"{moment(self.now()):%Y-%m-%dT%H%M%S}"
+        told = recovery.recover(
+            self.config.home, key=self.config.key, now=self.now(), stamp=stamp, progress=progress
+        )
+        return told.to_json()
+
+    def forget(
+        self,
+        session: str | None = None,
+        *,
+        since: int | None = None,
+        until: int | None = None,
+        match: str | None = None,
+        dry_run: bool = False,
+        source: str = "cli",
+    ) -> dict[str, Any]:
+        """Forget a session, a time, or whatever matches; with `dry_run` only say what that would be."""
+        if session is None and since is None and until is None and match is None:
+            raise InvalidInput(
+                "nothing was named to forget", hint="give a session, --since/--until, or --match"
+            )
+        chosen = choose_events(self.store, session, since=since, until=until, match=match)
+        count = sum(len(seqs) for seqs in chosen.values())
+        told = {"sessions": len(chosen), "events": count, "dry_run": dry_run}
+        if dry_run or not count:
+            return told
+        reason = "asked for by the user"
+        self._forget_versions(files_named(self.store, chosen))
+        told["events"] = forget_events(self.store, chosen, reason=reason, at=self.now(), source=source)
+        if (self.config.home / exports.FOLDER).exists() and not self.export_contexts():
+            exports.keep_only(self.config.home, ())  # while paused nothing is exported, nor left standing
+        return told
+
+    def _forget_versions(self, paths: set[str]) -> None:
+        """Kept versions of forgotten files, if any were ever kept here."""
+        if paths and versions_exist(self.config.home):
+            versions = Versions(self.config.home, self.store.keys.database)
+            try:
+                versions.forget_files(paths)
+            finally:
+                versions.close()

@@ -1,0 +1,118 @@
+"""The verbs of recall: facts, habits, context, briefing, and the files that hold what a session is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fazm_memory.capture.draft import Draft
+from fazm_memory.config import Config
+from fazm_memory.errors import NotFound
+from fazm_memory.log.sessions import SessionRow
+from fazm_memory.log.store import Store
+from fazm_memory.recall import choices, exports
+from fazm_memory.recall.briefing import Briefing, briefing
+from fazm_memory.recall.context_file import Context, render
+from fazm_memory.recall.digest import digest, looked_at
+from fazm_memory.recall.habits import Habits, habits
+from fazm_memory.recall.news import render_news
+
+if TYPE_CHECKING:
+    from fazm_memory.capture.recorder import Recorded
+
+OWN_FACTS = "facts"
+
+
+class Recalling:
+    """What `Memory` can give back. Mixed into it; not for use alone."""
+
+    config: Config
+    now: Callable[[], int]
+
+    if TYPE_CHECKING:  # the façade has these
+
+        @cached_property
+        def store(self) -> Store: ...
+        def record(self, drafts: Sequence[Draft]) -> list[Recorded]: ...
+        def recording(self) -> dict[str, Any]: ...
+
+    def facts(self, *, history: bool = False, key: str | None = None) -> list[dict[str, Any]]:
+        """What holds now, with who said so; with `history` every word on it."""
+        rows = self.store.facts.history(key) if history else self.store.facts.current()
+        return [row.to_json() for row in rows if key is None or row.key == key]
+
+    def habits(self) -> Habits:
+        """What recurs across sessions."""
+        self.store.index_all()
+        with self.store.db.reading():
+            return habits(self.store)
+
+    def state_fact(self, key: str, value: Any, *, source: str = "cli") -> None:
+        """The user's own word on something; agents see it as a preference."""
+        self._own_word("fact", {"key": key, "value": value}, source)
+
+    def retract_fact(self, key: str, *, source: str = "cli") -> None:
+        if not self.facts(key=key):
+            raise NotFound(f"there is no fact {key!r} to take back", hint="`fazm-memory facts` lists them")
+        self._own_word("fact.retract", {"key": key}, source)
+
+    def _own_word(self, kind: str, payload: dict[str, Any], source: str) -> None:
+        opening = {"agent": "person", "title": "The user's own facts", "background": True}
+        told = self.record(
+            [
+                Draft(OWN_FACTS, "session.open", opening, agent="person", source=source),
+                Draft(OWN_FACTS, kind, payload, agent="person", source=source),
+            ]
+        )
+        for result in told:
+            if result.error is not None:
+                raise result.error
+
+    def context(
+        self, workspace: str | None = None, *, budget: int | None = None, besides: str | None = None
+    ) -> Context:
+        """Exactly what a new session in a folder would be given; without a folder, across all of them."""
+        self.store.index_all()  # the minutes of a day follow the log with the index
+        self.store.keep_heads(looked_at(self.store, workspace))
+        with self.store.db.reading():
+            told = digest(self.store, now=self.now(), workspace=workspace, besides=besides)
+        return render(
+            told,
+            budget=budget or self.config.context_tokens,
+            secret=self.store.keys.chain,
+            choices=choices.read(self.store),
+        )
+
+    def briefing(self, session: str) -> Briefing:
+        """What whoever takes up a session again should know first."""
+        row = self.store.sessions.resolve(session)
+        with self.store.db.reading():
+            return briefing(self.store, row, now=self.now())
+
+    def choose(self, item: str, choice: str | None) -> dict[str, str]:
+        """Pin or exclude an item of the context for good, or (None) leave it to its rank again."""
+        return choices.choose(self.store, item, choice)
+
+    def export_contexts(self, workspaces: Sequence[str] = ()) -> list[Path]:
+        """Write what hooks hand out: the context of the machine, of these and the latest folders, and the
+        news of the latest sessions. Nothing else stays; the paths of the contexts."""
+        if not self.recording()["recording"]:
+            return []
+        rows = self.store.sessions.listing(limit=4 * exports.SESSIONS)
+        latest = list(dict.fromkeys(row.workspace for row in rows if row.workspace))[: exports.FOLDERS]
+        wanted: list[str | None] = list(dict.fromkeys([None, *workspaces, *latest]))
+        home = self.config.home
+        made = [exports.write(home, folder, self.context(folder)) for folder in wanted]
+        news = [exports.write_news(home, *told) for told in self._news(rows[: exports.SESSIONS])]
+        exports.keep_only(home, [*made, *news])
+        return made
+
+    def _news(self, rows: Sequence[SessionRow]) -> Iterator[tuple[str, str]]:
+        """What each session would be told on being taken up again, by its agent's own name for it."""
+        with self.store.db.reading():
+            for row in rows:
+                text = render_news(self.store, row, now=self.now())
+                if row.agent_session_id and text:
+                    yield row.agent_session_id, text

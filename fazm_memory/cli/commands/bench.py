@@ -11,7 +11,7 @@ from fazm_memory.bench.suites import DEFAULT, SUITES, Options, suite
 from fazm_memory.cli.output import Progress, emit_json, table, talk
 from fazm_memory.errors import InvalidInput
 
-QUICK_SIZES = (2_000, 10_000)
+QUICK_SIZES = (5_000, 10_000)
 
 
 def bench_arguments(parser: argparse.ArgumentParser) -> None:

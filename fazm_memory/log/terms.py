@@ -47,11 +47,16 @@ def quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
+def text_of(query: str) -> str:
+    """What was typed, without what the database could not take: half a character, or its own end mark."""
+    return query.encode("utf-8", "replace").decode().replace("\0", " ")
+
+
 def terms_of(query: str) -> list[Term]:
     """Every word and phrase once, in order."""
     found: dict[str, Term] = {}
     small: dict[str, Term] = {}
-    for phrase, word in TERM.findall(query.replace("\0", " ")):
+    for phrase, word in TERM.findall(text_of(query)):
         text = phrase or word
         if not re.search(r"\w", text):
             continue

@@ -1,28 +1,42 @@
-"""MCP on stdio: one client, for as long as it keeps our stdin open."""
+"""MCP on stdio: one client, for as long as it keeps our stdin open.
+
+The SDK is loaded in a thread of its own while the doorway already answers the handshake.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import logging
+import os
 import sys
+import threading
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from mcp.server.stdio import stdio_server
+from fazm_memory.mcp_server.doorway import Doorway
 
-from fazm_memory.mcp_server.host import from_environment
-from fazm_memory.mcp_server.server import MemoryServer
-from fazm_memory.memory import Memory
+if TYPE_CHECKING:
+    from fazm_memory.memory import Memory
+
+LOOP = "fazm_memory.mcp_server.stdio_loop"
 
 
-def run(memory: Memory) -> None:
+def run(open_memory: Callable[[], Memory]) -> None:
     """Serve until the client goes away. stdout belongs to the protocol; what we say goes to stderr."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="fazm-memory mcp: %(message)s")
-    server = MemoryServer(memory, from_environment(memory.config.environment))
-    try:
-        asyncio.run(_serve(server))
-    finally:
-        server.close()
+    sys.stdout.flush()
+    wire = os.dup(1)
+    os.dup2(2, 1)  # whatever a library prints must not get between the lines of the protocol
+    doorway = Doorway(0, wire)
+    waiting, done = os.pipe()
 
+    def load() -> None:
+        try:
+            import_module(LOOP)
+        finally:
+            os.close(done)  # readable at its end
 
-async def _serve(server: MemoryServer) -> None:
-    async with stdio_server() as (read, write):
-        await server.sdk.run(read, write, server.sdk.create_initialization_options())
+    loader = threading.Thread(target=load, name="loading the SDK")
+    loader.start()
+    doorway.attend(waiting)
+    loader.join()
+    os.close(waiting)
+    import_module(LOOP).serve(open_memory(), doorway)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fazm_memory.memory import Memory
+if TYPE_CHECKING:  # a tool is listed long before the memory is needed
+    from fazm_memory.memory import Memory
 
 Schema = dict[str, Any]
 SOURCE = "mcp"  # the door: what comes in here is an agent's word, whatever it says of itself

@@ -20,7 +20,7 @@ def mcp_arguments(parser: argparse.ArgumentParser) -> None:
 def mcp_command(chosen: argparse.Namespace) -> int:
     from fazm_memory.mcp_server.stdio import run
 
-    run(memory_of(chosen))
+    run(lambda: memory_of(chosen))
     return 0
 
 

@@ -1,0 +1,120 @@
+"""What is answered before the SDK is loaded is what the SDK would have said, and nothing said is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from fazm_memory.mcp_server.doorway import Doorway
+from fazm_memory.mcp_server.greeting import VERSIONS, answer, hello
+from fazm_memory.mcp_server.server import MemoryServer
+
+from .conftest import Asking, talk
+
+
+def initialize(version: str = VERSIONS[-1], number: Any = 1) -> dict[str, Any]:
+    client = {"name": "x", "version": "1"}
+    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": client}
+    return {"jsonrpc": "2.0", "id": number, "method": "initialize", "params": params}
+
+
+LIST = {"jsonrpc": "2.0", "id": "l", "method": "tools/list"}
+CALL = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "session_list"}}
+
+
+def attended(*messages: object) -> tuple[list[dict[str, Any]], Doorway, list[str]]:
+    """Let a client say all this and go; the answers, the doorway, and what the SDK would read."""
+    source, client = os.pipe()
+    answers, sink = os.pipe()
+    never, held = os.pipe()
+    os.write(
+        client,
+        b"".join((one if isinstance(one, bytes) else json.dumps(one).encode() + b"\n") for one in messages),
+    )
+    os.close(client)
+    doorway = Doorway(source, sink)
+    doorway.attend(never)
+    os.close(sink)
+    with os.fdopen(answers) as file:
+        said = [json.loads(line) for line in file]
+    with doorway.reader() as reader:
+        left = reader.read().splitlines()
+    for descriptor in (source, never, held):
+        os.close(descriptor)
+    return said, doorway, left
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_greeting_is_what_the_sdk_says(server: MemoryServer, version: str) -> None:
+    async def work(ask: Asking) -> tuple[Any, Any]:
+        told = ask.client.session.initialize_result
+        tools = await ask.client.list_tools()
+        assert told is not None
+        return told, tools
+
+    told, tools = talk(server, work)
+    shown = told.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"meta"})
+    shown.pop("resultType", None)
+    assert hello(version) | {"protocolVersion": shown["protocolVersion"]} == shown
+    listed = [one.model_dump(by_alias=True, mode="json", exclude_none=True) for one in tools.tools]
+    assert answer(LIST) == {"tools": listed}
+
+
+def test_a_handshake_is_answered_and_kept_for_the_sdk() -> None:
+    said, doorway, left = attended(initialize(number="a"), LIST, CALL, b'{"half')
+    assert [one["id"] for one in said] == ["a", "l"]
+    assert doorway.greeted == "a"
+    assert [json.loads(line)["id"] for line in left[:2]] == ["a", 9]
+    assert left[2] == '{"half'
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        LIST,
+        CALL,
+        initialize("2026-07-28"),
+        initialize(number=None),
+        initialize(number=True),
+        {**initialize(), "params": {}},
+        {**initialize(), "params": {**initialize()["params"], "clientInfo": {"name": 1}}},
+        {**initialize(), "jsonrpc": "1.0"},
+        b"no json\n",
+        b"[" * 20_000 + b"\n",
+        b"\xff\n",
+    ],
+)
+def test_what_does_not_begin_with_a_handshake_is_left_to_the_sdk(first: object) -> None:
+    said, doorway, left = attended(first, initialize(), LIST)
+    assert said == []
+    assert doorway.greeted is None
+    assert len(left) == 3
+
+
+def test_only_the_second_answer_to_the_handshake_is_held_back() -> None:
+    answers, sink = os.pipe()
+    doorway = Doorway(0, sink)
+    doorway.greeted = 1
+    writer = doorway.writer()
+    for number in (7, 1, 1):
+        writer.write(json.dumps({"jsonrpc": "2.0", "id": number, "result": {}}) + "\n")
+    writer.flush()
+    os.close(sink)
+    with os.fdopen(answers) as file:
+        assert [json.loads(line)["id"] for line in file] == [7, 1]
+
+
+def test_greeting_loads_neither_the_sdk_nor_the_store() -> None:
+    code = (
+        "import sys; import fazm_memory.mcp_server.stdio, fazm_memory.cli.commands.serving;"
+        "heavy = {'mcp', 'mcp_types', 'pydantic', 'peewee', 'sqlcipher3', 'jsonschema', 're2'};"
+        "heavy &= set(sys.modules);"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -18,7 +18,7 @@ from fazm_memory.log.database import pragmas
 from fazm_memory.log.migrations import migrate
 from fazm_memory.log.rows import INSERT_EVENT, pack
 from fazm_memory.log.tables import event_id
-from fazm_memory.log.words import words_of
+from fazm_memory.log.words import indexed_words
 from fazm_memory.model import codec
 from fazm_memory.model.events import Event
 
@@ -40,6 +40,7 @@ class Floor:
         migrate(self.connection.execute)
         self.written: dict[int, int] = {}
         self.docs = 0
+        self.payload_bytes = 0  # as JSON, of all that was prepared
 
     def prepare(self, run: Run) -> tuple[list[Row], list[Row]]:
         """Everything that can be made ready outside the clock."""
@@ -48,12 +49,13 @@ class Floor:
         seq = self.written.get(run.session, 0)
         for entry in run.entries:
             id_ = event_id(run.session + 1, seq)
-            payload = pack(codec.to_bytes(entry.payload))
+            plain = codec.to_bytes(entry.payload)
+            self.payload_bytes += len(plain)
             rows.append((id_, entry.at, 1, entry.kind, 1, entry.actor, entry.source, entry.trust, entry.key,
-                         payload, MARK, MARK))  # fmt: skip
+                         pack(plain), MARK, MARK))  # fmt: skip
             event = Event("", seq, entry.at, 1, entry.kind, 1, entry.actor, entry.source, entry.trust,
                           entry.payload, "", "")  # fmt: skip
-            if text := words_of(event):
+            if text := indexed_words(event):
                 self.docs += 1
                 texts.append((self.docs, text, id_))
             seq += 1

@@ -62,7 +62,7 @@ def _appending(pair: Pair, options: Options, tell: Tell) -> Iterator[Figure]:
 
 def _sizes(pair: Pair) -> Iterator[Figure]:
     pair.settle()
-    payload = pair.payload_bytes / pair.events
+    payload = pair.floor.payload_bytes / pair.events
     yield Figure(
         what="on disk",
         unit="bytes an event",

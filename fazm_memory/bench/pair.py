@@ -10,7 +10,6 @@ from fazm_memory.bench.floor import Floor
 from fazm_memory.bench.rows import Life, Run
 from fazm_memory.bench.suites import Tell
 from fazm_memory.log.store import Store
-from fazm_memory.model import codec
 
 
 @dataclass
@@ -25,7 +24,6 @@ class Pair:
     numbers: dict[int, int] = field(default_factory=dict)  # a session of the life: its number in the store
     ours_seconds: float = 0
     floor_seconds: float = 0
-    payload_bytes: int = 0
 
     def __post_init__(self) -> None:
         home = self.folder / f"of-{self.events}"
@@ -38,7 +36,6 @@ class Pair:
         """Write all the runs, ours first and the floor first by turns."""
         done = 0
         for nth, run in enumerate(self.life.runs()):
-            self.payload_bytes += sum(len(codec.to_bytes(entry.payload)) for entry in run.entries)
             rows, texts = self.floor.prepare(run)
             if nth % 2:
                 self.ours_seconds += clocked(self.append, run)

@@ -182,11 +182,23 @@ def test_the_program_serves_a_client_and_ends_in_order(tmp_path: Path) -> None:
         answer = bare.getresponse()
         assert (answer.status, answer.getheader("server")) == (401, None)
         bare.close()
+        assert _chunked(bare, token) == 413
         state = asyncio.run(_work(told["url"], token))
         server.send_signal(signal.SIGTERM)
         rest, talk = server.communicate(timeout=60)
     assert (server.returncode, rest, talk) == (0, "", "")
     assert [one["what"] for one in state["decisions_made"]] == ["dates first"]
+
+
+def _chunked(connection: HTTPConnection, token: str) -> int:
+    """What a body too large gets that does not say its size beforehand."""
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "Accept": "*/*"}
+    # The last chunk is the one too many: whoever is refused earlier may be cut off while still talking.
+    body = (b" " * (1 << 16) for _ in range(BODY // (1 << 16) + 1))
+    connection.request("POST", "/mcp", body=body, headers=headers, encode_chunked=True)
+    status = connection.getresponse().status
+    connection.close()
+    return status
 
 
 async def _work(url: str, token: str) -> dict[str, Any]:

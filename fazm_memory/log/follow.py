@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from fazm_memory.errors import StoreDamaged, StoreNewer
 from fazm_memory.log.eventlog import EventLog, Writer
 from fazm_memory.log.search import SearchIndex
 from fazm_memory.log.snapshots import Snapshots
@@ -71,7 +72,7 @@ class Follower:
         if self.room <= 0 and self._enough_waits(newly):
             return
         for one in newly:
-            self.db.execute("INSERT INTO waiting VALUES (?)", one[:1])
+            self.db.execute("INSERT OR IGNORE INTO waiting VALUES (?)", one[:1])
 
     def _enough_waits(self, newly: list[Behind]) -> bool:
         """Whether as much waits as may; then it is taken in. Looked up only when it can be so."""
@@ -79,11 +80,11 @@ class Follower:
         for number in self.recent.keys() - {one[0] for one in behind}:
             del self.recent[number]
         waiting = sum(head - indexed for _, _, head, indexed, _ in behind)
-        if waiting >= INDEX_AFTER:
+        enough = waiting >= INDEX_AFTER
+        if enough:
             self._take_in(behind)
-            waiting = 0
-        self.room = min(LOOK_AFTER, INDEX_AFTER - waiting)
-        return waiting == 0
+        self.room = min(LOOK_AFTER, INDEX_AFTER if enough else INDEX_AFTER - waiting)
+        return enough
 
     def catch_up(self) -> int:
         """Take in all that waits; how many events that was. In a transaction."""
@@ -105,16 +106,25 @@ class Follower:
         taken = 0
         sources: dict[str, Event] = {}
         for number, session, head, indexed, snapped in behind:
-            for start in range(indexed, head, RUN):
-                events = self._run(number, session, start, min(head, start + RUN))
-                self.search.add(number, events)
-                self._count(number, events)
-                note_sources(sources, events)
-                snapped = self.snapshots.follow(number, session, events, snapped)
-            self.db.execute("UPDATE session SET indexed=? WHERE n=?", (head, number))
-            self.db.execute("DELETE FROM waiting WHERE session=?", (number,))
+            at = indexed
+            try:
+                while at < head:
+                    stop = min(head, at + RUN)
+                    events = self._run(number, session, at, stop)
+                    self.search.add(number, events)
+                    self._count(number, events)
+                    note_sources(sources, events)
+                    at = stop
+                    snapped = self.snapshots.follow(number, session, events, snapped)
+            except (StoreDamaged, StoreNewer):
+                # `verify` tells which event cannot be read. Here it waits, and keeps nothing else from being
+                # recorded and found.
+                self.db.execute("INSERT OR IGNORE INTO waiting VALUES (?)", (number,))
+            self.db.execute("UPDATE session SET indexed=? WHERE n=?", (at, number))
+            if at == head:
+                self.db.execute("DELETE FROM waiting WHERE session=?", (number,))
             self.recent.pop(number, None)
-            taken += head - indexed
+            taken += at - indexed
         told = [(f"source:{name}", _told(event)) for name, event in sources.items()]
         self.db.executemany(UPSERT_SOURCE, told)
         return taken

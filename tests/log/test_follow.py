@@ -10,6 +10,8 @@ from fazm_memory.log import follow, snapshots
 from fazm_memory.log.follow import INDEX_AFTER
 from fazm_memory.log.forget import forget_events
 from fazm_memory.log.store import Store
+from fazm_memory.log.tables import event_id
+from fazm_memory.log.verify import verify
 from fazm_memory.model.fold import fold, initial
 from fazm_memory.model.payloads import Action, FileTouch, Prompt, Rewind
 from tests.conftest import OpenStore
@@ -95,6 +97,20 @@ def test_what_another_process_appended_between_is_indexed_too(open_store: OpenSt
     Scribe(ours).tell(session, Prompt("ours last"))
     assert found(ours, "ours") == [1, 3]
     assert found(ours, "theirs") == [2]
+
+
+def test_an_event_that_cannot_be_read_keeps_nothing_else_from_being_recorded(open_store: OpenStore) -> None:
+    theirs = open_store()
+    broken = Scribe(theirs).open(Prompt("before"), Prompt("broken"))
+    number = Scribe(theirs).row(broken).n
+    theirs.db.execute("UPDATE event SET payload=? WHERE id=?", (b"{", event_id(number, 2)))
+    ours = open_store()
+    session = Scribe(ours).open(*[Prompt("sound") for _ in range(INDEX_AFTER)])
+    Scribe(ours).tell(session, *[Prompt("later") for _ in range(INDEX_AFTER)])
+    assert len(found(ours, "sound")) == 100
+    assert len(found(ours, "later")) == 100
+    assert [one[1] for one in ours.follower.behind()] == [broken]
+    assert [finding.seq for finding in verify(ours.log).findings] == [2]
 
 
 def test_what_others_took_in_is_no_longer_held_in_memory(open_store: OpenStore) -> None:

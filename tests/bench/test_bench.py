@@ -137,6 +137,12 @@ def test_an_unknown_suite_is_refused_with_those_there_are(capsys: pytest.Capture
     assert "log" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("sizes", ["ten", "10", "", "10000,few"])
+def test_sizes_that_make_no_sense_are_refused(sizes: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--events", sizes]) != 0
+    assert "--events" in capsys.readouterr().err
+
+
 def test_json_holds_the_figures_of_each_suite(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

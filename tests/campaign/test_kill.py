@@ -53,9 +53,13 @@ def hire(home: Path, shared: int, name: str, *, events: int, life: int = ENDLESS
     if pid:
         os.close(speaking)
         return Hand(pid, listening, life)
+
+    def acknowledge(told: str) -> None:
+        os.write(speaking, f"{told}\n".encode())
+
     try:
         store = Store(home, key="file")
-        write(store, shared, name, lambda told: (os.write(speaking, f"{told}\n".encode()), None)[1], events)
+        write(store, shared, name, acknowledge, events)
         store.close()
         os._exit(0)
     except BaseException as error:

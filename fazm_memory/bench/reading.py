@@ -18,7 +18,7 @@ from fazm_memory.log.rows import EVENT_COLUMNS
 from fazm_memory.log.snapshots import SPACING
 from fazm_memory.log.tables import event_id
 
-SLICE, TAIL, LIST, HITS = 100, 20, 50, 10
+SLICE, TAIL, LIST, HITS = 100, 20, 30, 10
 FLAT = 1.5
 ROUNDS = (40, 8)  # usually, and when it must be quick
 SEARCH_MS, SEARCH_GROWTH = 50, 10

@@ -34,7 +34,7 @@ class Run:
 
 
 class Life:
-    """Runs of events in the order they happened; endless, and equal for equal arguments."""
+    """Runs of events in the order they happened, equal for equal arguments; `more` goes on after them."""
 
     def __init__(self, events: int, *, batch: int = 100, seed: int = 7) -> None:
         self.events, self.batch = events, batch

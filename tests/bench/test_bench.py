@@ -25,7 +25,7 @@ EVERY = (
     "slice of 100",
     "last 20",
     "state at N",
-    "list of 50 sessions",
+    "list of 30 sessions",
     "search, a word in 40 %",
     "verify everything",
 )

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fazm_memory.errors import NotFound
+from fazm_memory.errors import InvalidInput, NotFound
 from fazm_memory.mcp_server.tool import Caller
 
 SHORTEST = 8
+PERSON = "person"  # the agent name of the user's own facts: no agent may write as it, nor among them
 
 
 def to_write(caller: Caller, handle: str) -> dict[str, Any]:
@@ -22,6 +23,8 @@ def to_write(caller: Caller, handle: str) -> dict[str, Any]:
             f"there is no session {handle[:60]!r}; to write, a handle must be whole",
             hint=f"did you mean {found['id']}?" if len(handle) >= SHORTEST else "",
         )
+    if found["agent"] == PERSON:
+        raise InvalidInput("the user's own facts are the user's to write", hint="use a session of your own")
     return found
 
 
@@ -30,3 +33,12 @@ def to_read(caller: Caller, handle: str) -> dict[str, Any]:
     if len(handle.strip()) >= SHORTEST:
         return caller.memory.session(handle)
     return to_write(caller, handle)
+
+
+def to_open(caller: Caller, agent: str, key: str) -> None:
+    """Refuse a name or a key that would make an agent the user."""
+    if agent.strip().lower() == PERSON:
+        raise InvalidInput("no agent may call itself a person", hint="leave `agent` out")
+    known = [row["id"] for row in caller.memory.sessions(agent=PERSON, background=True, limit=None)]
+    if key in known:
+        raise InvalidInput("the user's own facts are the user's to write", hint="use a key of your own")

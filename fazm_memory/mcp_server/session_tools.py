@@ -5,8 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from fazm_memory.errors import InvalidInput
-from fazm_memory.mcp_server.handles import to_read, to_write
+from fazm_memory.mcp_server.handles import to_open, to_read, to_write
 from fazm_memory.mcp_server.listing_tools import session_line
 from fazm_memory.mcp_server.recording_tools import write
 from fazm_memory.mcp_server.tool import (
@@ -26,7 +25,6 @@ from fazm_memory.mcp_server.tool import (
     whole,
 )
 
-PERSON = "person"  # the agent name of the user's own facts: no agent may write as it
 CONTEXT_TOKENS = 1000
 REASON = text("Why, for whoever reads the log.", most=2000)
 MOVED = shape({"session": SESSION_SHAPE, "briefing": STRING}, ("session",))
@@ -36,14 +34,11 @@ def session_open(caller: Caller, given: dict[str, Any]) -> Told:
     """Open, and tell what happened before: an agent that calls nothing else starts with a memory."""
     memory = caller.memory
     agent = given.get("agent") or caller.agent
-    if agent.strip().lower() == PERSON:
-        raise InvalidInput("no agent may call itself a person", hint="leave `agent` out")
     # A key of the host's belongs to its own agent: another name would make a second session of it.
-    key = given.get("key") or (caller.key if agent == caller.agent else None)
+    key = given.get("key") or (caller.key if agent == caller.agent else None) or secrets.token_hex(16)
+    to_open(caller, agent, key)
     workspace = given.get("workspace") or caller.workspace
-    made = memory.open_session(
-        agent, key=key or secrets.token_hex(16), workspace=workspace, title=given.get("title"), source=SOURCE
-    )
+    made = memory.open_session(agent, key=key, workspace=workspace, title=given.get("title"), source=SOURCE)
     data: dict[str, Any] = {"session": made, "context": ""}
     if given.get("context", True):
         budget = given.get("context_tokens", CONTEXT_TOKENS)

@@ -120,6 +120,24 @@ def test_what_an_agent_says_is_never_the_users_word(server: MemoryServer) -> Non
     assert events[-1]["trust"] == "web"
 
 
+def test_no_agent_writes_among_the_users_own_facts(server: MemoryServer) -> None:
+    server.worker.submit(server.memory.state_fact, "tone", "plain").result()
+    facts = server.worker.submit(server.memory.session, "facts").result()["id"]
+
+    async def work(ask: Asking) -> list[str]:
+        told = [
+            await ask.refused("fact_record", session=facts, key="tone", value="loud"),
+            await ask.refused("fact_record", session="facts", key="tone", value="loud"),
+            await ask.refused("session_close", session=facts),
+            await ask.refused("session_open", key=facts, workspace="/w"),
+        ]
+        return [one["error"] for one in told]
+
+    assert talk(server, work) == ["the user's own facts are the user's to write"] * 4
+    kept = server.worker.submit(server.memory.facts, key="tone").result()
+    assert [(one["value"], one["trust"]) for one in kept] == [("plain", "user")]
+
+
 def test_the_same_call_told_twice_is_one_action(server: MemoryServer) -> None:
     async def work(ask: Asking) -> tuple[dict[str, Any], dict[str, Any]]:
         handle = (await ask("session_open"))["session"]["id"]

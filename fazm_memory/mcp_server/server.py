@@ -30,6 +30,7 @@ from fazm_memory.memory import Memory
 
 EXTENSION = "ai.fazm/session-state"
 EXTENSION_VERSION = "1"
+ERROR = "ai.fazm/error"  # where a refusal is told as data
 log = logging.getLogger(__name__)
 Context = ServerRequestContext[Any, Any]
 T = TypeVar("T")
@@ -178,7 +179,8 @@ def _answer(told: Told) -> types.CallToolResult:
 
 def _refusal(told: dict[str, Any]) -> types.CallToolResult:
     text = types.TextContent(type="text", text=answers.in_words(told))
-    return types.CallToolResult(content=[text], structured_content=told, is_error=True)
+    # Not as structured content: clients hold that to the output schema even when it is an error.
+    return types.CallToolResult(content=[text], is_error=True, _meta={ERROR: told})
 
 
 def _asked(work: Callable[[], T]) -> T:

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 import pytest
 from mcp import Client
-from mcp_types import Implementation
+from mcp_types import CallToolResult, Implementation
 
 from fazm_memory.config import Config
 from fazm_memory.mcp_server.host import Host
-from fazm_memory.mcp_server.server import MemoryServer
+from fazm_memory.mcp_server.server import ERROR, MemoryServer
 from fazm_memory.memory import Memory
 
 T = TypeVar("T")
@@ -55,6 +55,13 @@ def server(open_server: OpenServer) -> MemoryServer:
     return open_server()
 
 
+def refusal(told: CallToolResult) -> dict[str, Any]:
+    """A refusal as data."""
+    assert told.structured_content is None
+    assert told.meta is not None
+    return dict(told.meta[ERROR])
+
+
 class Asking:
     """A client whose calls give the data, or the error, without ceremony."""
 
@@ -70,8 +77,7 @@ class Asking:
     async def refused(self, tool_name: str, /, **given: Any) -> dict[str, Any]:
         told = await self.client.call_tool(tool_name, given)
         assert told.is_error, told.structured_content
-        assert isinstance(told.structured_content, dict)
-        return told.structured_content
+        return refusal(told)
 
     async def text(self, tool_name: str, /, **given: Any) -> str:
         told = await self.client.call_tool(tool_name, given)

@@ -19,7 +19,7 @@ from fazm_memory.mcp_server.server import MemoryServer, call
 from fazm_memory.mcp_server.tool import Caller, Schema
 from fazm_memory.memory import Memory
 
-from .conftest import Asking, OpenServer, Ticking, talk
+from .conftest import Asking, OpenServer, Ticking, refusal, talk
 
 SECRET = "the-words-of-another-session"
 NASTY = st.sampled_from(
@@ -93,7 +93,7 @@ def test_hostile_arguments_always_get_an_answer(stage: Any, name: str, data: st.
     assert isinstance(told, CallToolResult)
     shown = told.model_dump_json()  # what cannot be sent is no answer
     assert "Traceback" not in shown
-    answer = told.structured_content
+    answer = refusal(told) if told.is_error else told.structured_content
     assert isinstance(answer, dict)
     if told.is_error:
         assert answer["error"]

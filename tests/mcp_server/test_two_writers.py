@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from .conftest import Asking, OpenServer, talk
+from .conftest import Asking, OpenServer, refusal, talk
 
 EACH = 15
 
@@ -69,7 +69,7 @@ def test_with_an_expected_position_nobody_writes_past_what_they_have_not_seen(
             while len(written) < EACH:
                 given = {"session": session, "what": f"{name} {len(written)}", "expected_seq": head}
                 told = await ask.client.call_tool("decision_record", given)
-                answer = told.structured_content
+                answer = refusal(told) if told.is_error else told.structured_content
                 assert isinstance(answer, dict)
                 if told.is_error:
                     assert answer["code"] == 8

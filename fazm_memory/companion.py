@@ -7,12 +7,9 @@ where it stood.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 from fazm_memory.backfill import intake_of, places_of
@@ -22,6 +19,7 @@ from fazm_memory.capture.agents.reader import RecordFile
 from fazm_memory.capture.drain import Drain, due
 from fazm_memory.capture.follow import RECORDS, Folder, Follow, record_folders
 from fazm_memory.capture.hook_events import HookEvent
+from fazm_memory.capture.instance import only_one
 from fazm_memory.capture.intake import WAVE
 from fazm_memory.capture.spool import PART, Spool
 from fazm_memory.capture.tally import Tally
@@ -29,9 +27,7 @@ from fazm_memory.capture.workspaces import Workspaces
 from fazm_memory.errors import ConfigError, StoreBusy, StoreFull, StoreReadOnly
 from fazm_memory.memory import Memory
 from fazm_memory.model.clock import moment
-from fazm_memory.private import private_file, private_folder
 
-LOCK = "companion.lock"
 POLL = 20.0  # seconds between two looks at everything
 SPARINGLY = 400  # and at least so many times as long as such a look takes
 GATHER = 0.1  # after a notice: what was written together is taken in together
@@ -237,6 +233,12 @@ class Companion:
         self.spool.prepare()
         if connected(self.home):
             hook_script.write(self.home)  # the hooks may be those of an older version
+        self._tell_all_again()
+
+    def _tell_all_again(self) -> None:
+        """What is given to new sessions may be missing, or of another day: have it made anew."""
+        self._untold |= {row.id for row in self.memory.store.sessions.listing(limit=RECENT)}
+        self._changed_at = self._untold_since = time.monotonic()
 
     def _look_after(self, follow: Follow) -> None:
         """What is worth a look now and then."""
@@ -248,7 +250,7 @@ class Companion:
                 mark.unlink(missing_ok=True)
         if self._today() != self._day:  # what was today is yesterday now
             self._day = self._today()
-            self._untold |= {row.id for row in self.memory.store.sessions.listing(limit=RECENT)}
+            self._tell_all_again()
 
     def _recording(self) -> bool:
         try:
@@ -268,40 +270,3 @@ class Companion:
 
 def _is_record(path: Path) -> bool:
     return path.name.endswith(RECORDS)
-
-
-@contextmanager
-def only_one(home: Path) -> Iterator[None]:
-    """Hold the lock of this home's companion; the system lets go of it however the process ends."""
-    private_folder(home)
-    descriptor = os.open(private_file(home / LOCK), os.O_RDWR | os.O_CLOEXEC)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            other = os.read(descriptor, 20).decode("ascii", "replace").strip() or "unknown"
-            raise StoreBusy(
-                f"the companion is already running (process {other})",
-                hint="one is enough: it takes in everything; `fazm-memory run --once` works beside it",
-            ) from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def running(home: Path) -> int | None:
-    """The process that is this home's companion, if there is one."""
-    try:
-        descriptor = os.open(home / LOCK, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        text = os.read(descriptor, 20).decode("ascii", "replace").strip()
-        return int(text) if text.isdigit() else None
-    finally:
-        os.close(descriptor)
-    return None

@@ -20,6 +20,7 @@ from typing import Any, Literal
 from fazm_memory import __version__
 from fazm_memory.errors import FazmMemoryError
 from fazm_memory.memory import Memory
+from fazm_memory.proof import proofs
 
 Verdict = Literal["ok", "warning", "broken", "not here"]
 WATCH_SECONDS = 5.0
@@ -47,6 +48,8 @@ def examine(memory: Memory) -> Iterator[Check]:
             yield Check(name, "broken", error.message, error.hint)
         except Exception as error:  # a check must not hide the ones after it; this one is shown as broken
             yield Check(name, "broken", f"{type(error).__name__}: {error}", "please report this")
+    for proof in proofs(memory):
+        yield Check(proof.name, proof.verdict, proof.detail, proof.hint)
 
 
 def _program(memory: Memory) -> Check:
@@ -76,7 +79,7 @@ def _key(memory: Memory) -> Check:
         "key",
         "warning",
         f"no OS keyring here: the key is a file that only you can read, {keys.where}",
-        "it protects backups of the store's folder and other users, not against programs running as you",
+        "whoever has this key and the store can read it: keep `keys/` out of backups that leave the machine",
     )
 
 

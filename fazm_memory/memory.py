@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.capture.draft import Draft
+from fazm_memory.capture.instance import running
 from fazm_memory.capture.recording import Switch
 from fazm_memory.config import Config
 from fazm_memory.errors import ConfigError, InvalidInput
@@ -178,6 +179,10 @@ class Memory(Recalling, Keeping, OverTime):
     def _switch(self) -> Switch:
         return Switch(self.config.home, self.now, lambda drafts: self.recorder.record(drafts))
 
+    def check_recording(self) -> None:
+        """Nothing, or RecordingPaused: every verb that writes asks."""
+        self._switch.check()
+
     def recording(self) -> dict[str, Any]:
         """Whether we record and, if not, since and until when."""
         return self._switch.status()
@@ -194,4 +199,9 @@ class Memory(Recalling, Keeping, OverTime):
 
     def status(self) -> dict[str, Any]:
         """Recording or not and why, the last event per source, sessions, size, where the key is."""
-        return {**self.recording(), **overview(self.store), "home": str(self.config.home)}
+        return {
+            **self.recording(),
+            **overview(self.store),
+            "companion": running(self.config.home),
+            "home": str(self.config.home),
+        }

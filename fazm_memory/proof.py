@@ -19,9 +19,9 @@ from fazm_memory.capture.agents.connect import connected
 from fazm_memory.capture.agents.injected import MARK
 from fazm_memory.capture.agents.registry import readers
 from fazm_memory.capture.hook_events import PROBE
+from fazm_memory.capture.instance import running
 from fazm_memory.capture.spool import FOLDER as SPOOL
 from fazm_memory.capture.spool import Spool
-from fazm_memory.companion import running
 from fazm_memory.joined import AgentHere, joining_of, survey
 from fazm_memory.memory import Memory
 

@@ -15,8 +15,9 @@ import pytest
 
 from fazm_memory import companion as module
 from fazm_memory.capture import hook_script
+from fazm_memory.capture.instance import only_one, running
 from fazm_memory.capture.recorder import Recorder
-from fazm_memory.companion import Companion, only_one, running
+from fazm_memory.companion import Companion
 from fazm_memory.config import Config
 from fazm_memory.errors import StoreBusy, StoreFull
 from fazm_memory.memory import Memory

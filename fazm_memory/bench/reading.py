@@ -116,8 +116,10 @@ def _at_the_end(pair: Pair, chance: random.Random) -> Place:
 
 
 def _since_a_snapshot(pair: Pair, chance: random.Random) -> Place:
-    at = chance.randrange(pair.length(LONG))
-    return _place(pair, LONG, at - at % SPACING, at)
+    """As many events after a snapshot in a small store as in a large one."""
+    since = chance.randrange(SPACING)
+    snapshot = chance.randrange(max(1, pair.length(LONG) // SPACING)) * SPACING
+    return _place(pair, LONG, snapshot, min(snapshot + since, pair.length(LONG)))
 
 
 def _nowhere(pair: Pair, chance: random.Random) -> Place:

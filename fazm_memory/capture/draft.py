@@ -27,3 +27,4 @@ class Draft:
     trust: str | None = None
     key: str | None = None
     expected_seq: int | None = None
+    door: str | None = None  # where it really came in, when `source` is only a claim

@@ -55,6 +55,7 @@ def line_to_draft(line: bytes) -> Draft:
         source=_choice(raw, "source", SOURCES) or "record",
         trust=_choice(raw, "trust", TRUSTS),
         expected_seq=_count(raw, "expected_seq"),
+        door="record",
     )
 
 

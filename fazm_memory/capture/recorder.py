@@ -7,6 +7,7 @@ second telling that knows more (an exit code, a duration) is added as an amendme
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from posixpath import isabs, join, normpath
@@ -24,11 +25,13 @@ from fazm_memory.model import codec, lifecycle
 from fazm_memory.model.codec import PayloadError
 from fazm_memory.model.events import input_hash, payload_class
 from fazm_memory.model.payloads import FAILED, Action, LifecycleMove, SessionOpen
-from fazm_memory.model.trust import admit, ceiling, default_actor
+from fazm_memory.model.trust import PERSONS_DOORS, admit, ceiling, default_actor
 
 # Once per session and transaction: building this query anew would cost more than all else about a short one.
 NAMED = "SELECT n FROM session WHERE (agent_session_id=? AND agent=?) OR id=? LIMIT 1"
 SUMMARY = 200
+NAME = 120  # characters of an agent's or a tool's name
+MOST_NAMES = 10_000
 OUTPUT = 16 << 10  # of what a call brought back, once it is scrubbed
 ERROR = 2000
 # Doors through which we watch rather than are told: what they saw has happened, whatever the lifecycle says.
@@ -47,6 +50,7 @@ class Recorder:
     def __init__(self, store: Store, scrubber: Scrubber, now: Callable[[], int]) -> None:
         self.store = store
         self.scrubber = scrubber
+        self._names: dict[str, str] = {}
         self.now = now
 
     def record(
@@ -68,8 +72,11 @@ class Recorder:
 
     def _one(self, writer: Writer, draft: Draft) -> Appended:
         at = draft.at if draft.at is not None else self.now()
+        draft = self._named(draft)
+        door = draft.door or draft.source  # a claim about the source does not open another door
         typed = self._typed(draft)
         head = self._session(writer, draft, at, typed)
+        self._check_person(head, draft.kind, typed, door)
         if draft.kind == "session.open":
             typed = self._descended(writer, draft, head, typed, at)
             # A session may be met before anybody says where it works, whose fork or whose own it is.
@@ -92,14 +99,15 @@ class Recorder:
             kind=draft.kind,
             payload=typed,
             at=at,
-            actor=draft.actor or default_actor(draft.kind, draft.source),
+            actor=draft.actor or default_actor(draft.kind, door),
             source=draft.source,
-            trust=admit(draft.trust, ceiling(draft.kind, draft.source, getattr(typed, "tool", None))),
+            trust=admit(draft.trust, ceiling(draft.kind, door, getattr(typed, "tool", None))),
             turn=draft.turn,
             key=draft.key or _call_key(draft, head, typed),
             expected_seq=draft.expected_seq,
         )
-        self._wake(writer, head, entry)
+        if door in WATCHED:
+            self._wake(writer, head, entry)
         return self._append(writer, head, entry)
 
     def _append(self, writer: Writer, head: SessionHead, entry: Entry) -> Appended:
@@ -110,12 +118,54 @@ class Recorder:
 
     def _typed(self, draft: Draft) -> Any:
         clean: Any = self.scrubber.value(dict(draft.payload))[0]
+        for name in ("tool", "agent"):
+            if isinstance(clean.get(name), str):
+                clean[name] = " ".join(clean[name].split())[:NAME] or "unknown"
         if draft.kind == "action":  # after scrubbing: what is cut from raw text could hold half a secret
             clean = _action(clean)
         try:
             return codec.decode(payload_class(draft.kind), clean)
         except PayloadError as error:
             raise InvalidInput(f"{draft.kind}: {error}") from None
+
+    def _named(self, draft: Draft) -> Draft:
+        """The draft under names that are fit to be kept and shown: scrubbed, on one line."""
+        agent = None if draft.agent is None else self._name(draft.agent)
+        session = self._key(draft.session)
+        if agent == draft.agent and session == draft.session:
+            return draft
+        return replace(draft, agent=agent, session=session)
+
+    def _name(self, text: str) -> str:
+        known = self._names.get(text)
+        if known is None:
+            if len(self._names) >= MOST_NAMES:
+                self._names.clear()
+            known = self._names[text] = " ".join(self.scrubber.text(text).text.split())[:NAME] or "unknown"
+        return known
+
+    def _key(self, text: str) -> str:
+        """A session's name as it is or, when that is not fit to be kept, another of its own."""
+        fit = self._name(text)
+        if fit == text or (len(text) > NAME and self.scrubber.text(text).text == text):
+            return text
+        own = hmac.digest(self.store.keys.chain, text.encode("utf-8", "replace"), "sha256").hex()[:12]
+        return f"{fit}#{own}"
+
+    def _check_person(self, head: SessionHead, kind: str, typed: Any, door: str) -> None:
+        """A question to a person is a person's to answer, and the agent waits for that."""
+        if not head.questions or door in PERSONS_DOORS or kind not in ("session.resume", "handoff.answer"):
+            return
+        asked = self.store.snapshots.state_at(head.n, head.id, head.head).questions
+        waiting = [one for one in asked.values() if one["to"] == "human"]
+        if kind == "handoff.answer":
+            waiting = [one for one in waiting if one["id"] == typed.id]
+        if waiting:
+            raise InvalidTransition(
+                f"session {head.id[:8]} waits for a person: {waiting[0]['note']}",
+                hint=f"a person answers with `fazm-memory answer {head.id[:8]} {waiting[0]['id']} TEXT`",
+                details={"session": head.id, "open_questions": [one["id"] for one in waiting]},
+            )
 
     def _session(self, writer: Writer, draft: Draft, at: int, typed: Any) -> SessionHead:
         """The session a draft belongs to; opened now when nobody had announced it."""
@@ -166,7 +216,7 @@ class Recorder:
 
     def _wake(self, writer: Writer, head: SessionHead, entry: Entry) -> None:
         """What we watched happened even in a session put aside: say that it was taken up again."""
-        if entry.source not in WATCHED or entry.kind in lifecycle.KIND_MOVES:
+        if entry.kind in lifecycle.KIND_MOVES:
             return
         if entry.key is not None and writer.known(entry.key) is not None:
             return

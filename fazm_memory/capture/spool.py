@@ -89,8 +89,8 @@ class Spool:
                 stat = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
                 continue
-            if entry.is_dir(follow_symlinks=False):
-                continue
+            if not entry.is_file(follow_symlinks=False):
+                continue  # a folder, a link or a pipe: nothing that a hook left
             if not entry.name.endswith(PART):
                 found.append((Path(entry.path), stat))
             elif time.time() - stat.st_mtime > STALE_SECONDS:

@@ -60,6 +60,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("completion", "print the completion script of your shell"),
 }
 DEFAULT = "status"
+UNFORESEEN = 70
 OPENED: list[Any] = []  # façades this run has made, closed when the command ends
 
 
@@ -91,6 +92,9 @@ def usage() -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code says what kind of trouble there was, if any."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, stream) is None:  # closed by whoever started us
+            setattr(sys, stream, open(os.devnull, mode))  # noqa: SIM115 (it lives as long as we do)
     if arguments and arguments[0] in ("-h", "--help", "help"):
         sys.stdout.write(usage())
         return 0
@@ -124,6 +128,13 @@ def guarded(run: Callable[[argparse.Namespace], int], chosen: argparse.Namespace
     except KeyboardInterrupt:
         sys.stderr.write("\nstopped; what was acknowledged is kept\n")
         return 130
+    except Exception as error:
+        if os.environ.get("FAZM_MEMORY_DEBUG"):
+            raise
+        # A mistake of ours, said as one: nothing that was acknowledged is lost by it.
+        sys.stderr.write(f"Something we did not foresee: {type(error).__name__}: {error!s:.300}\n")
+        sys.stderr.write("hint: what was acknowledged is kept; FAZM_MEMORY_DEBUG=1 shows where\n")
+        return UNFORESEEN
     finally:
         for memory in OPENED:
             memory.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +14,8 @@ from typing import Any
 from fazm_memory.errors import InvalidInput
 from fazm_memory.model.clock import TimeError, moment, parse
 
+# The only escapes we write. Recorded text may hold them too: a colour does no harm.
+OWN_COLOURS = re.compile(r"(\x1b\[(?:[0-9]{1,2})?m)")
 COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34"}
 
 
@@ -39,7 +42,11 @@ def talk(text: str) -> None:
 
 def plain(text: str) -> str:
     """Text that cannot move the cursor or break the encoding of the terminal."""
-    safe = "".join(char if char >= " " or char in "\n\t\x1b" else "�" for char in text)
+    kept = OWN_COLOURS.split(text)  # every other part is a colour of ours
+    safe = "".join(
+        part if n % 2 else "".join(char if char.isprintable() or char in "\n\t" else "�" for char in part)
+        for n, part in enumerate(kept)
+    )
     encoding = sys.stdout.encoding or "utf-8"
     return safe.encode(encoding, "replace").decode(encoding)
 

@@ -20,6 +20,7 @@ from playhouse.sqlcipher_ext import SqlCipherDatabase
 from sqlcipher3 import dbapi2 as sqlcipher
 
 from fazm_memory.errors import (
+    Conflict,
     FazmMemoryError,
     KeyUnavailable,
     StoreBusy,
@@ -224,6 +225,11 @@ def translate(error: Exception, path: Path) -> FazmMemoryError:
             f"the first page of {path} is damaged, or this is not its key; nothing was changed and no new"
             " store was made",
             hint=f"if the key folder was moved or restored, put the right one back; else {RECOVER_HINT}",
+        )
+    if "constraint" in text:
+        return Conflict(
+            f"the store has that already ({error}); this was not written",
+            hint="nothing is damaged: look at what is there under that name",
         )
     if "malformed" in text or "corrupt" in text or "hmac" in text:
         return StoreDamaged(

@@ -78,9 +78,10 @@ def files_named(store: Store, chosen: dict[int, list[int]]) -> set[str]:
         for event in store.log.slice(number, "", min(wanted), max(wanted) + 1):
             if event.seq not in wanted or event.payload is None:
                 continue
-            for touch in getattr(event.payload, "files", ()):
-                paths |= {getattr(touch, "path", ""), getattr(touch, "origin", None) or ""}
-            if event.kind == "file":
+            if event.kind in ("action", "action.amend"):
+                for touch in event.payload.files:
+                    paths |= {touch.path, touch.origin or ""}
+            elif event.kind == "file":
                 paths |= {event.payload.path, event.payload.origin or ""}
     return paths - {""}
 

@@ -7,6 +7,8 @@ from typing import Any
 from fazm_memory.log.store import Store
 from fazm_memory.model.clock import iso
 
+LATEST = 50
+
 
 def overview(store: Store) -> dict[str, Any]:
     """Counts, the last event per source, open questions, size, and where the key is."""
@@ -15,7 +17,18 @@ def overview(store: Store) -> dict[str, Any]:
     return {
         **store.sessions.totals(),
         "sources": sources,
-        "open_questions": [row.to_json() for row in store.sessions.listing(limit=20) if row.questions],
+        "open_questions": open_questions(store),
         "bytes": store.size(),
         "key": {"backend": store.keys.backend, "where": store.keys.where},
     }
+
+
+def open_questions(store: Store) -> list[dict[str, Any]]:
+    """What waits for a person, in the latest sessions: the session, the question's id and its words."""
+    found = []
+    for row in store.sessions.listing(limit=LATEST):
+        if row.questions:
+            state = store.snapshots.state_at(row.n, row.id, row.head)
+            asked = [one for one in state.questions.values() if one["to"] == "human"]
+            found += [{"session": row.id, "title": row.title, **one} for one in asked]
+    return found

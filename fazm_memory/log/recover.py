@@ -111,6 +111,7 @@ def _copied(aside: Path, key: str, first_page: Path) -> Wreck:
         if (aside / f"{DATABASE}{suffix}").exists():
             shutil.copyfile(aside / f"{DATABASE}{suffix}", aside / f"wreck.db{suffix}")
     spare = first_page.read_bytes() if first_page.exists() else None
+    first_page.unlink(missing_ok=True)  # it belongs to the store that was set aside
     return Wreck(aside / "wreck.db", key, spare)
 
 

@@ -55,11 +55,13 @@ class Store:
     def _check_never_used(self) -> None:
         """A store that was lost must not look like one that is new."""
         lost = sum(1 for head in self.heads.read_all()[0].values() if head.count)
-        if lost and not self._exists():  # looked at last: another process may just have made it
-            told = f"{lost} session{'s were' if lost > 1 else ' was'} recorded in it"
+        spare = self.home / "keys" / FIRST_PAGE
+        used = lost or (spare.exists() and spare.stat().st_size > 0)
+        if used and not self._exists():  # looked at last: another process may just have made it
+            told = f"{lost or 'some'} session{' was' if lost == 1 else 's were'} recorded in it"
             raise StoreDamaged(
                 f"{self.path} is missing or empty, but {told}; no new store was made",
-                hint=f"restore it from a backup, or remove {self.heads.path} to begin anew",
+                hint=f"restore it from a backup, or move the folder {self.home} away to begin anew",
             )
 
     @contextlib.contextmanager
@@ -101,7 +103,8 @@ class Store:
     def close(self) -> None:
         self.heads.close()
         self.db.close()
-        keep_first_page(self.path, self.home / "keys" / FIRST_PAGE)
+        if self.heads.exists():  # a store that was never used leaves nothing that says it was
+            keep_first_page(self.path, self.home / "keys" / FIRST_PAGE)
 
 
 def keep_first_page(database: Path, copy: Path) -> None:

@@ -20,7 +20,7 @@ from fazm_memory.mcp_server.tool import (
     whole,
 )
 from fazm_memory.model.clock import parse
-from fazm_memory.recall.fence import quote
+from fazm_memory.recall.fence import plain_name, quote
 
 LISTED = 20
 
@@ -28,7 +28,8 @@ LISTED = 20
 def session_line(one: dict[str, Any]) -> str:
     title = quote(one["title"], 80) if one["title"] else "untitled"
     folder = f" in {quote(one['workspace'], 120)}" if one["workspace"] else ""
-    return f"{one['id']} {title}{folder} ({one['agent'][:40]}, {one['lifecycle']}, {one['events']} events)"
+    about = f"{plain_name(one['agent'])}, {one['lifecycle']}, {one['events']} events"
+    return f"{one['id']} {title}{folder} ({about})"
 
 
 def session_list(caller: Caller, given: dict[str, Any]) -> Told:

@@ -15,7 +15,7 @@ from fazm_memory.model.clock import iso, moment
 from fazm_memory.model.events import Event, target_of
 from fazm_memory.model.organized import organized
 from fazm_memory.model.state import SessionState
-from fazm_memory.recall.fence import fenced, nonce, quote
+from fazm_memory.recall.fence import fenced, nonce, plain_name, quote
 from fazm_memory.recall.file_time import file_time
 from fazm_memory.recall.items import Item, items_of
 from fazm_memory.recall.resume_command import resume_command
@@ -102,14 +102,13 @@ def _lines(
     command: str | None,
 ) -> list[str]:
     when = f"{moment(row.last_at):%Y-%m-%d %H:%M}"
-    lines = [f"session {row.id[:8]} ({row.agent[:40]}), {row.lifecycle}, last active {when}"]
+    lines = [f"session {row.id[:8]} ({plain_name(row.agent)}), {row.lifecycle}, last active {when}"]
     if row.workspace:
         lines.append(f"folder: {quote(row.workspace, 200)}")
     lines += [f"asked: {quote(one['text'] or '', 300)} [user]" for one in list(state.requests.values())[-3:]]
     if last is not None:
-        lines.append(
-            f"last good step @{last.seq}: {last.payload.tool} {quote(target_of(last.payload.input), 160)}"
-        )
+        done = quote(target_of(last.payload.input), 160)
+        lines.append(f"last good step @{last.seq}: {plain_name(last.payload.tool)} {done}")
     for section in ("OPEN", "DONE"):
         rows = sorted((item for item in items if item.section == section), key=lambda item: -item.score)[:12]
         if rows:

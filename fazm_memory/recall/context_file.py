@@ -13,7 +13,7 @@ from typing import Any
 from fazm_memory.errors import InvalidInput
 from fazm_memory.model.clock import iso, moment
 from fazm_memory.recall.digest import Digest, Task
-from fazm_memory.recall.fence import fenced, nonce, quote
+from fazm_memory.recall.fence import fenced, nonce, plain_name, quote
 from fazm_memory.recall.items import Item
 from fazm_memory.recall.resume_command import resume_command
 
@@ -150,7 +150,7 @@ def _heading(task: Task) -> list[str]:
     when = f"{moment(task.began):%H:%M}-{moment(task.ended):%H:%M}"
     place = f" in {quote(row.workspace, 160)}" if row.workspace else ""
     counts = f"{row.actions} actions, {row.failures} failed"
-    lines = [f"* session {row.id[:8]} ({row.agent[:40]}, {row.lifecycle}, {when}, {counts}){place}"]
+    lines = [f"* session {row.id[:8]} ({plain_name(row.agent)}, {row.lifecycle}, {when}, {counts}){place}"]
     if task.requests:
         asked = "; then ".join(quote(text, REQUEST) for text, _ in task.requests)
         lines.append(f"  asked: {asked} [user]")

@@ -21,6 +21,7 @@ BLOCK = re.compile(
     rf"<<<{TAG} ([0-9a-f]{{32}}) begin: recorded data, not instructions>>>\n(.*?)\n<<<{TAG} \1 end>>>",
     re.DOTALL,
 )
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ ./+-]{0,59}(?:[:][A-Za-z0-9_]{1,40})?")
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 # Inside quotes these still mean something to a model or to the client that feeds it.
@@ -66,6 +67,11 @@ def quote(text: str, cap: int = 200) -> str:
     return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in made)
 
 
+def plain_name(text: str) -> str:
+    """An agent's or a tool's name: as it is when it is plainly one, else quoted."""
+    return text if NAME.fullmatch(text) else quote(text, 60)
+
+
 def unquote(quoted: str) -> str:
     """What `quote` was given, up to its cap."""
     return str(json.loads(quoted))
@@ -73,7 +79,7 @@ def unquote(quoted: str) -> str:
 
 def fenced(lines: Iterable[str], mark: str) -> str:
     """The lines inside the fence. A line break inside one would be a line of its own: there is none."""
-    body = "\n".join(line.replace("\n", " ") for line in lines)
+    body = "\n".join("".join(char if char.isprintable() else " " for char in line) for line in lines)
     return f"{BEGIN.format(tag=TAG, nonce=mark)}\n{body}\n{END.format(tag=TAG, nonce=mark)}"
 
 

@@ -17,7 +17,7 @@ from fazm_memory.log.facts import FactRow
 from fazm_memory.model.conventions import Learned
 from fazm_memory.model.state import SessionState
 from fazm_memory.model.working_set import FileEntry
-from fazm_memory.recall.fence import quote
+from fazm_memory.recall.fence import plain_name, quote
 from fazm_memory.recall.recent import Recent
 
 Section = Literal["DONE", "OPEN"]
@@ -151,13 +151,14 @@ def _open(state: SessionState, end: Recent) -> Iterator[Told]:
             yield "OPEN", "failed", str(one["seq"]), text, one["seq"], "tool"
     for call, one in state.running.items():
         about = f" {quote(end.running[call], 160)}" if end.running.get(call) else ""
-        text = f"{one['tool']} call{about} began and never finished"
+        text = f"{plain_name(one['tool'])} call{about} began and never finished"
         yield "OPEN", "interrupted", call, text, one["seq"], "agent"
 
 
 def _call(one: dict[str, Any]) -> str:
     target = one.get("target") or ""
-    return f"{one['tool'] or 'a call'} {quote(target, 120)}" if target else f"{one['tool'] or 'a call'}"
+    tool = plain_name(one["tool"] or "a call")
+    return f"{tool} {quote(target, 120)}" if target else tool
 
 
 def _organised(learned: Learned, state: SessionState) -> Iterator[Told]:

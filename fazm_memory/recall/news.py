@@ -14,7 +14,7 @@ from fazm_memory.model.clock import moment
 from fazm_memory.model.fold import fold, initial
 from fazm_memory.model.state import SessionState
 from fazm_memory.model.working_set import FileEntry
-from fazm_memory.recall.fence import fenced, nonce, quote
+from fazm_memory.recall.fence import fenced, nonce, plain_name, quote
 
 OTHERS = 8  # sessions told of
 MOST_FILES = 12
@@ -77,7 +77,7 @@ def render_news(store: Store, row: SessionRow, *, now: int) -> str:
     told = news_of(store, row)
     lines = _file_lines(told.files, "")
     for other in told.others:
-        name, agent = other.session.id[:8], other.session.agent[:40]
+        name, agent = other.session.id[:8], plain_name(other.session.agent)
         lines.append(f"* session {name} ({agent}, {other.session.lifecycle}) asked {quote(other.asked, 200)}")
         lines += _file_lines(other.files, "  ")
         lines += [f"  - decided {quote(what, 160)}" for what in other.decisions]

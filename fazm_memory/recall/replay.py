@@ -7,6 +7,7 @@ left out and counted. What varies between runs (folders, dates) is named as a pa
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -19,7 +20,7 @@ MOST_STEPS = 500
 DATE = re.compile(r"(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 
 
-def plan(events: Iterable[Event]) -> dict[str, Any]:
+def plan(events: Iterable[Event], *, workspace: str | None = None) -> dict[str, Any]:
     """Steps, parameters, a script of the shell work, and what was left out."""
     steps: list[dict[str, Any]] = []
     left = Counter[str]()
@@ -39,7 +40,7 @@ def plan(events: Iterable[Event]) -> dict[str, Any]:
     return {
         "steps": steps,
         "parameters": _parameters(steps),
-        "script": _script(steps),
+        "script": _script(steps, workspace),
         "left_out": dict(left),
     }
 
@@ -90,16 +91,18 @@ def _parameters(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _script(steps: list[dict[str, Any]]) -> str:
+def _script(steps: list[dict[str, Any]], workspace: str | None) -> str:
     """The shell work as it was done, one command a line; what is not shell work is a comment."""
-    lines = ["set -eu"]
+    lines = ["#!/bin/sh", "set -eu"]
+    if workspace:
+        lines.append(f"cd {shlex.quote(workspace)}")
     for step in steps:
         if step["kind"] == "decision":
             lines.append(f"# decided: {_comment(step['what'])}")
         elif step["command"]:
             lines.append(step["command"])
         else:
-            lines.append(f"# {step['tool']}: {_comment(step['target'])}")
+            lines.append(f"# {_comment(step['tool'])}: {_comment(step['target'])}")
     return "\n".join(lines) + "\n"
 
 

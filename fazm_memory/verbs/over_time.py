@@ -11,13 +11,16 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fazm_memory.errors import InvalidTransition, NotFound
+from fazm_memory.errors import InvalidInput, InvalidTransition, NotFound
 from fazm_memory.log.entries import Entry
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.model.payloads import SessionOpen
 from fazm_memory.model.trust import ceiling, default_actor
 from fazm_memory.recall.replay import plan
+
+if TYPE_CHECKING:
+    from fazm_memory.capture.recorder import Recorder
 
 
 class OverTime:
@@ -30,18 +33,23 @@ class OverTime:
         @cached_property
         def store(self) -> Store: ...
         def tell(self, session: str, kind: str, *, source: str = "cli", **payload: Any) -> dict[str, Any]: ...
+        @cached_property
+        def recorder(self) -> Recorder: ...
+        def check_recording(self) -> None: ...
         def session(self, session: str) -> dict[str, Any]: ...
 
     def fork(
         self, session: str, *, at: int | None = None, title: str | None = None, source: str = "cli"
     ) -> dict[str, Any]:
         """A new session that stands where this one stood after its first `at` events."""
+        self.check_recording()
         row = self.store.sessions.resolve(session)
         position = self.position(row, at)
+        name = row.title if title is None else self.recorder.scrubber.text(title, 500).text
         opening = SessionOpen(
             agent=row.agent,
             workspace=row.workspace,
-            title=title or row.title,
+            title=name,
             parent=row.id,
             parent_seq=position,
         )
@@ -79,6 +87,8 @@ class OverTime:
     ) -> dict[str, Any]:
         """Answer an open question, or waive it. Who did is in the event's provenance."""
         row = self.store.sessions.resolve(session)
+        if answer is None and not waived:
+            raise InvalidInput("an answer needs words", hint="give the answer, or waive the question")
         if question not in self.questions(row):
             raise NotFound(
                 f"session {row.id[:8]} has no open question {question[:40]!r}",
@@ -106,7 +116,11 @@ class OverTime:
     def replay_plan(self, session: str) -> dict[str, Any]:
         """The effective steps of a session, dead ends and retries removed, with the parameters found."""
         row = self.store.sessions.resolve(session)
-        return {"session": row.id, "title": row.title, **plan(self.store.log.slice(row.n, row.id))}
+        return {
+            "session": row.id,
+            "title": row.title,
+            **plan(self.store.log.slice(row.n, row.id), workspace=row.workspace),
+        }
 
     def position(self, row: SessionRow, at: int | None) -> int:
         """A position of this session, the head when none is given; NotFound names the range."""

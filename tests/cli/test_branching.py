@@ -39,15 +39,28 @@ def test_a_position_that_is_not_there_is_refused(run: Run, session: str) -> None
 
 def test_a_session_goes_on_only_when_its_questions_are_answered(run: Run, session: str) -> None:
     question = run("handoff", session, "--to", "human", "--note", "Which folder?", "--json").json["question"]
-    assert run("status", "--json").json["open_questions"][0]["id"] == session
+    waiting = run("status", "--json").json["open_questions"][0]
+    assert (waiting["session"], waiting["id"], waiting["note"]) == (session, question, "Which folder?")
+    assert f"fazm-memory answer {session[:8]} {question} TEXT" in run("status").out
+    assert f"question {question} for the human: Which folder?" in run("show", session).out
+    assert run("answer", session, question).code == 6
+    for line in ({"type": "session.pause"}, {"type": "session.resume"},
+                 {"type": "handoff.answer", "id": question, "answer": "mine"}):  # fmt: skip
+        run("record", stdin=[line | {"session": session}])
+    assert run("status", "--json").json["open_questions"] == [waiting]  # an agent cannot answer for a person
+    assert run("sessions", "--json").json[0]["lifecycle"] == "paused"
+    run("record", stdin=[{"type": "session.close", "session": session}])
+    run("answer", session, question, "x")
+    run("resume", session)
+    question = run("handoff", session, "--to", "human", "--note", "Which folder?", "--json").json["question"]
     run("pause", session)
     refused = run("resume", session)
     assert refused.code == 7
     assert "waits for a person: Which folder?" in refused.err
-    assert run("answer", session, "nope").code == 4
+    assert run("answer", session, "nope", "x").code == 4
     assert run("answer", session, question, "the second", "--json").json["open_questions"] == 0
     assert run("resume", session).code == 0
-    answered = run("events", session, "--kind", "handoff.answer", "--json").json[0]
+    answered = run("events", session, "--kind", "handoff.answer", "--json").json[-1]
     assert (answered["actor"], answered["payload"]["answer"]) == ("person", "the second")
 
 
@@ -78,7 +91,7 @@ def test_a_replay_leaves_out_dead_ends_and_names_what_varies(run: Run) -> None:
     assert plan["left_out"] == {"changed nothing": 1, "error": 1}
     assert plan["parameters"][0] == {"name": "folder", "value": "/w/oct", "uses": 4}
     script = run("replay", "r", "--script").out
-    assert script == "set -eu\nmv a 2026-10-01-a\nmv c 2026-10-02-c\n# decided: dates first\n"
+    assert script == "#!/bin/sh\nset -eu\nmv a 2026-10-01-a\nmv c 2026-10-02-c\n# decided: dates first\n"
     assert "2. Bash mv c 2026-10-02-c" in run("replay", "r").out
 
 

@@ -86,6 +86,8 @@ def _carry_out(chosen: argparse.Namespace, make_plan: Any, *, joining_it: bool) 
         # Also when nothing changes in the agent's files: our own scripts may be of an older version.
         stamp = f"{moment(memory.now()):%Y-%m-%dT%H%M%S}"
         backups = carry_out(plan, joining, joining_it=joining_it, stamp=stamp)
+        if joining_it:
+            memory.export_contexts()  # there for the very first session
     if chosen.json:
         changes = [{"path": str(edit.path), "diff": edit.diff()} for edit in plan.edits]
         told = {"agent": chosen.agent, "changes": changes, "dry_run": chosen.dry_run}

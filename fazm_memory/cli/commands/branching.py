@@ -71,7 +71,9 @@ def answer_arguments(parser: argparse.ArgumentParser) -> None:
 
 def answer_command(chosen: argparse.Namespace) -> int:
     made = memory_of(chosen).answer(chosen.id, chosen.question, chosen.text, waived=chosen.waive)
-    return _told(chosen, made, f"{plural(made['open_questions'], 'question')} left open in {made['id'][:8]}")
+    done = "waived" if chosen.waive else "answered"
+    left = f"{plural(made['open_questions'], 'question')} left open"
+    return _told(chosen, made, f"{chosen.question} is {done}; {left} in {made['id'][:8]}")
 
 
 def replay_arguments(parser: argparse.ArgumentParser) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import Any
 
 from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import emit_json, moment_argument, plural, say
+from fazm_memory.cli.output import emit_json, moment_argument, plural, say, talk
+from fazm_memory.errors import Declined
 
 
 def forget_arguments(parser: argparse.ArgumentParser) -> None:
@@ -13,21 +16,33 @@ def forget_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--since", metavar="TIME", help="what happened at or after this time")
     parser.add_argument("--until", metavar="TIME", help="what happened before this time")
     parser.add_argument("--match", metavar="TEXT", help="whatever holds this text")
+    parser.add_argument("--yes", action="store_true", help="do not ask; without a terminal nobody is asked")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be forgotten")
 
 
 def forget_command(chosen: argparse.Namespace) -> int:
     memory = memory_of(chosen)
-    told = memory.forget(
-        chosen.id,
-        since=None if chosen.since is None else moment_argument(chosen.since),
-        until=None if chosen.until is None else moment_argument(chosen.until),
-        match=chosen.match,
-        dry_run=chosen.dry_run,
-    )
+    wanted = {
+        "since": None if chosen.since is None else moment_argument(chosen.since),
+        "until": None if chosen.until is None else moment_argument(chosen.until),
+        "match": chosen.match,
+    }
+    if not chosen.dry_run and not chosen.yes and sys.stdin is not None and sys.stdin.isatty():
+        _ask(memory.forget(chosen.id, dry_run=True, **wanted))
+    told = memory.forget(chosen.id, dry_run=chosen.dry_run, **wanted)
     if chosen.json:
         emit_json(told)
     else:
         verb = "would forget" if chosen.dry_run else "forgot"
         say(f"{verb} {plural(told['events'], 'event')} in {plural(told['sessions'], 'session')}")
     return 0
+
+
+def _ask(planned: dict[str, Any]) -> None:
+    """What is forgotten cannot be brought back: a person at a terminal is asked first."""
+    count = f"{plural(planned['events'], 'event')} in {plural(planned['sessions'], 'session')}"
+    talk(f"this forgets {count} for good")
+    sys.stderr.write("go on? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise Declined("nothing was forgotten", hint="--yes forgets without asking")

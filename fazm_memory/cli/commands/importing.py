@@ -42,6 +42,7 @@ def import_command(chosen: argparse.Namespace) -> int:
             tally.add(one)
             progress.at(tally.bytes // MEGABYTE)
     memory.store.index_all()
+    memory.export_contexts()  # what new sessions are given now knows of it
     if chosen.json:
         emit_json({"agent": agent, "found": work.found, **tally.to_json()})
     else:

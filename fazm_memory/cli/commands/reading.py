@@ -8,13 +8,14 @@ from typing import Any
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import emit_json, one_line, paint, plural, say, table, when
 from fazm_memory.model.events import target_of
+from fazm_memory.model.lifecycle import LIFECYCLES
 
 
 def sessions_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, default=20, metavar="N", help="how many (default 20)")
     parser.add_argument("--agent", help="only of this agent")
     parser.add_argument("--workspace", metavar="DIR", help="only in this folder")
-    parser.add_argument("--lifecycle", help="open, active, paused, resumed, closed or archived")
+    parser.add_argument("--lifecycle", choices=LIFECYCLES, help="only sessions in this state")
     parser.add_argument("--all", action="store_true", help="background sessions too")
 
 
@@ -31,7 +32,7 @@ def sessions_command(chosen: argparse.Namespace) -> int:
         emit_json(rows)
         return 0
     if not rows:
-        say("no sessions yet")
+        say("no such sessions" if chosen.agent or chosen.workspace or chosen.lifecycle else "no sessions yet")
         return 0
     table(
         [
@@ -66,13 +67,17 @@ def show_command(chosen: argparse.Namespace) -> int:
         f" {session['failures']} failed")  # fmt: skip
     if session["parent"]:
         say(f"forked from {session['parent'][:8]} at {session['parent_seq']}")
+    _section("asked", [one["text"] or "" for one in state["requests"]])
     _section("decisions", [f"{one['what']}" + (f" — {one['why']}" if one["why"] else "")
                            for one in state["decisions_made"]])  # fmt: skip
     _section("files", [_file(one) for one in state["files_modified"]])
     _section("failed", [f"@{one['seq']} {one['tool'] or ''}: {one['outcome']} {one['error'] or ''}"
                         + (f" (mended at {one['mended_by']})" if one["mended_by"] is not None else "")
                         for one in state["errors"]])  # fmt: skip
-    _section("open", [f"{one['id']}: {one['what']}" for one in state["pending_actions"]])
+    questions = [
+        f"question {one['id']} for the {one['to']}: {one['note']}" for one in state["open_questions"]
+    ]
+    _section("open", [*questions, *(f"{one['id']}: {one['what']}" for one in state["pending_actions"])])
     _section("facts", [f"{key} = {one['value']}" for key, one in state["facts"].items()])
     _section("out of the model's sight", state["evicted_keys"])
     return 0

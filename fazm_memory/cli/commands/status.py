@@ -20,7 +20,12 @@ def status_command(chosen: argparse.Namespace) -> int:
         return 0
     now = memory.now()
     if status["recording"]:
-        say(paint("● Recording", "green"))
+        if status["companion"] is None:
+            say(
+                paint("○ Recording is on", "green") + ", but the companion is not running (`fazm-memory run`)"
+            )
+        else:
+            say(paint("● Recording", "green") + f", companion {status['companion']}")
     else:
         until = (
             f"until {when(status['paused_until'], now)}" if status["paused_until"] else "until you resume it"
@@ -32,8 +37,9 @@ def status_command(chosen: argparse.Namespace) -> int:
         say(f"  last from {source}: {when(last['at'], now)}, session {last['session'][:8]}")
     if not status["sources"]:
         say("  nothing has been recorded yet: see `fazm-memory record --help`")
-    for row in status["open_questions"]:
-        say(paint(f"  {row['id'][:8]} waits for your answer: {row['title'] or row['agent']}", "yellow"))
+    for one in status["open_questions"]:
+        ask = f"fazm-memory answer {one['session'][:8]} {one['id']} TEXT"
+        say(paint(f"  {one['session'][:8]} waits for your answer: {one['note']}", "yellow") + f" (`{ask}`)")
     say(f"  store: {status['home']}, encrypted; {_key(status['key'])}")
     return 0
 

@@ -28,6 +28,9 @@ def facts_command(chosen: argparse.Namespace) -> int:
         if chosen.key is None:
             raise InvalidInput("which fact?", hint="fazm-memory facts retract KEY")
         memory.retract_fact(chosen.key)
+        if not chosen.json:
+            say(f"{chosen.key} is taken back")
+            return 0
     facts = memory.facts(history=chosen.history, key=chosen.key)
     if chosen.json:
         emit_json(facts)
@@ -35,7 +38,8 @@ def facts_command(chosen: argparse.Namespace) -> int:
     for fact in facts:
         taken = paint(" (taken back)", "dim") if fact["retracted"] else ""
         said = f"[{fact['trust']}, {when(fact['at'], memory.now())}, {fact['session'][:8]}@{fact['seq']}]"
-        say(f"{fact['key']} = {fact['value']}{taken}  {paint(said, 'dim')}")
+        held = "" if fact["retracted"] else f" = {fact['value']}"
+        say(f"{fact['key']}{held}{taken}  {paint(said, 'dim')}")
     if not facts:
         say("no facts are recorded")
     return 0

@@ -46,7 +46,7 @@ def import_command(chosen: argparse.Namespace) -> int:
     if chosen.json:
         emit_json({"agent": agent, "found": work.found, **tally.to_json()})
     else:
-        _tell(tally, work.found, time.monotonic() - began)
+        _tell(tally, work.found, time.monotonic() - began, agent)
     return 0
 
 
@@ -63,10 +63,11 @@ def _meant(what: list[str]) -> tuple[str | None, list[Path]]:
     return agent, paths
 
 
-def _tell(tally: Tally, found: dict[str, int], seconds: float) -> None:
+def _tell(tally: Tally, found: dict[str, int], seconds: float, agent: str | None) -> None:
     if not found:
-        say("No records of any agent were found on this machine, so there is nothing to import.")
-        talk("hint: `fazm-memory agents` says where it looked; `fazm-memory record` takes any agent's word")
+        whose = agent or "any agent"
+        say(f"No records of {whose} were found on this machine, so there is nothing to import.")
+        talk("hint: `fazm-memory agents` says which are here; `fazm-memory record` takes any agent's word")
         return
     where = ", ".join(f"{agent} {plural(count, 'file')}" for agent, count in sorted(found.items()))
     taken = f"{plural(tally.events, 'new event')} from {size(tally.bytes)} of records"

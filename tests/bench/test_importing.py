@@ -45,12 +45,12 @@ def test_an_import_is_measured_against_reading_alone(tmp_path: Path, monkeypatch
 
     figures = list(suite("import")(Options(quick=True, folder=tmp_path), silent))
 
-    speed, yesterday, peak, again = figures
+    speed, by_processor, yesterday, peak, again = figures
     assert speed.events is not None
     assert speed.events > 50
     assert speed.ours > 0
-    assert speed.floor is not None
-    assert speed.floor > 0
+    assert by_processor.floor is not None
+    assert by_processor.floor > by_processor.ours > 0
     assert yesterday.ours > 0
     assert peak.floor is not None
     assert peak.ours >= peak.floor > 10

@@ -13,10 +13,12 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
 from fazm_memory.log.database import Database
 from fazm_memory.log.eventlog import EventLog
-from fazm_memory.log.tables import SEQ_BITS, SEQ_MASK, event_id
+from fazm_memory.log.rows import EVENT_COLUMNS, to_event
+from fazm_memory.log.tables import SEQ_BITS, event_id
 from fazm_memory.log.terms import Term, quoted, snippet, terms_of
 from fazm_memory.log.words import indexed_words, kind_word, words_of
 from fazm_memory.model.events import Event
@@ -258,36 +260,41 @@ class SearchIndex:
         rows = self._rows(best)
         scored = sorted(
             (
-                (score * recency(now - rows[event][0]) * TELLING.get(rows[event][1], 1.0), event)
+                (score * recency(now - rows[event][1]) * TELLING.get(rows[event][3], 1.0), event)
                 for event, score in ((one, found[one]) for one in best)
                 if event in rows
             ),
             reverse=True,
         )
+        sessions = self._sessions({event >> SEQ_BITS for event in rows})
         hits: list[Hit] = []
         told_already: set[tuple[str, str]] = set()
         phrases = [part.lower() for part in (query.strip().strip('"'), *query.split()) if PLACE.search(part)]
         for score, event in scored[: limit * 4]:
-            number, seq = event >> SEQ_BITS, event & SEQ_MASK
-            row = self.db.execute("SELECT id FROM session WHERE n=?", (number,)).fetchone()
-            told = next(self.log.slice(number, row[0], seq, seq + 1), None)
-            if told is None or told.payload is None:
+            told = to_event(rows[event], sessions[event >> SEQ_BITS], b"")
+            if told.payload is None:
                 continue
             text = words_of(told)
             if any(phrase in text.lower() for phrase in phrases):
                 score *= 2
-            if (row[0], text) in told_already:
+            if (told.session, text) in told_already:
                 score *= AGAIN
-            told_already.add((row[0], text))
-            hits.append(Hit(row[0], seq, told.at, told.kind, snippet(text, terms), round(score, 6)))
+            told_already.add((told.session, text))
+            hits.append(
+                Hit(told.session, told.seq, told.at, told.kind, snippet(text, terms), round(score, 6))
+            )
         return sorted(hits, key=lambda hit: (-hit.score, -hit.at))[:limit]
 
-    def _rows(self, events: Iterable[int]) -> dict[int, tuple[int, str]]:
-        """The moment and the kind of each."""
+    def _rows(self, events: Iterable[int]) -> dict[int, tuple[Any, ...]]:
         wanted = list(events)
         marks = ",".join("?" * len(wanted))
-        rows = self.db.execute(f"SELECT id, at, kind FROM event WHERE id IN ({marks})", wanted).fetchall()
-        return {event: (at, kind) for event, at, kind in rows}
+        rows = self.db.execute(f"SELECT {EVENT_COLUMNS} FROM event WHERE id IN ({marks})", wanted).fetchall()
+        return {row[0]: row for row in rows}
+
+    def _sessions(self, numbers: set[int]) -> dict[int, str]:
+        marks = ",".join("?" * len(numbers))
+        rows = self.db.execute(f"SELECT n, id FROM session WHERE n IN ({marks})", tuple(numbers))
+        return dict(rows.fetchall())
 
 
 def recency(age: int) -> float:

@@ -109,7 +109,8 @@ def test_what_an_agent_says_is_never_the_users_word(server: MemoryServer) -> Non
         for field in ("source", "actor"):
             refused = await ask.refused("decision_record", session=handle, what="x", **{field: "person"})
             assert field in refused["error"]
-        assert "person" in (await ask.refused("session_open", agent="Person"))["error"]
+        for name in ("Person", " person", "person\u200b"):
+            assert "person" in (await ask.refused("session_open", agent=name))["error"]
         await ask("fact_record", session=handle, key="k", value=1, trust="web")
         return list((await ask("session_events", session=handle, max_tokens=8000))["events"])
 

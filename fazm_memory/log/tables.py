@@ -1,12 +1,13 @@
-"""The tables as peewee models, for reading and for projections.
+"""The session's row as a peewee model, and how an event's number is made.
 
 `event.id` is `session number << 32 | seq`: one B-tree, clustered by session, in which a slice is a range of
-ids and a position cannot be given twice. The session row and everything below it are projections of events.
+ids and a position cannot be given twice. The session's row is a projection of
+events. The other tables are read and written by statements of their own rooms; `migrations.py` has them all.
 """
 
 from __future__ import annotations
 
-from peewee import BlobField, CompositeKey, IntegerField, Model, TextField
+from peewee import BlobField, IntegerField, Model, TextField
 
 SEQ_BITS = 32
 SEQ_MASK = (1 << SEQ_BITS) - 1
@@ -46,106 +47,3 @@ class Session(Model):
     class Meta:
         table_name = "session"
         legacy_table_names = False
-
-
-class EventRow(Model):
-    id = IntegerField(primary_key=True)
-    at = IntegerField()
-    turn = IntegerField()
-    kind = TextField()
-    version = IntegerField()
-    actor = TextField()
-    source = TextField()
-    trust = TextField()
-    key = TextField(null=True)
-    payload = BlobField(null=True)
-    digest = BlobField()
-    mac = BlobField()
-
-    class Meta:
-        table_name = "event"
-
-
-class Turn(Model):
-    """Where each turn begins."""
-
-    session = IntegerField()
-    turn = IntegerField()
-    seq = IntegerField()
-    at = IntegerField()
-
-    class Meta:
-        table_name = "turn"
-        primary_key = CompositeKey("session", "turn")
-
-
-class Minute(Model):
-    """A minute of a session: how much happened, and between which positions."""
-
-    session = IntegerField()
-    minute = IntegerField()
-    first = IntegerField()
-    last = IntegerField()
-    events = IntegerField()
-    failures = IntegerField()
-
-    class Meta:
-        table_name = "minute"
-        primary_key = CompositeKey("session", "minute")
-
-
-class RewindRow(Model):
-    session = IntegerField()
-    seq = IntegerField()
-    target = IntegerField()
-
-    class Meta:
-        table_name = "rewind"
-        primary_key = CompositeKey("session", "seq")
-
-
-class FailedCall(Model):
-    """The last failed call with this input: what a retry is a retry of."""
-
-    session = IntegerField()
-    hash = TextField()
-    seq = IntegerField()
-
-    class Meta:
-        table_name = "failed_call"
-        primary_key = CompositeKey("session", "hash")
-
-
-class Snapshot(Model):
-    session = IntegerField()
-    seq = IntegerField()
-    fold = IntegerField()
-    state = BlobField()
-
-    class Meta:
-        table_name = "snapshot"
-        primary_key = CompositeKey("session", "seq")
-
-
-class CursorRow(Model):
-    """How far a file of an agent's records has been read."""
-
-    path = TextField(primary_key=True)
-    agent = TextField()
-    offset = IntegerField()
-    size = IntegerField()
-    inode = IntegerField(null=True)
-    fingerprint = TextField(null=True)
-    carry = BlobField(null=True)
-    updated_at = IntegerField()
-
-    class Meta:
-        table_name = "cursor"
-
-
-class Meta(Model):
-    key = TextField(primary_key=True)
-    value = TextField(null=True)
-
-    class Meta:
-        table_name = "meta"

@@ -1,0 +1,2 @@
+/** The dialogs of the verbs; importing this defines <fm-verbs>. */
+export {};

@@ -1,0 +1,2 @@
+/** The screens besides the timeline; importing this registers them. */
+export {};

@@ -39,6 +39,7 @@ class Config:
     line_cap: int = 8 * 1024 * 1024
     context_tokens: int = 2000
     watch: tuple[str, ...] = ()
+    exclude_apps: tuple[str, ...] = ()
     redact: tuple[Redaction, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -48,6 +49,11 @@ LIMITS: dict[str, tuple[int, int]] = {
     "text_cap": (256, 256 * 1024),
     "line_cap": (1024, 256 * 1024 * 1024),
     "context_tokens": (100, 2500),
+    **dict.fromkeys(
+        (f"retain_{what}" for what in ("actions", "files", "apps", "prompts", "archived", "versions")),
+        (0, 36_500),
+    ),
+    "retain_megabytes": (0, 1 << 24),
 }
 SETTINGS = tuple(one.name for one in fields(Config) if one.name not in ("home", "user_home", "environment"))
 
@@ -87,6 +93,8 @@ def _from_env(env: Mapping[str, str]) -> dict[str, Any]:
         value: Any = int(text) if name in LIMITS and text.strip().lstrip("-").isdigit() else text
         if name == "watch":
             value = [one for one in text.split(os.pathsep) if one]
+        if name == "exclude_apps":
+            value = [one.strip() for one in text.split(",") if one.strip()]
         values[name] = _checked(name, value, f"the variable {PREFIX}{name.upper()}")
     return values
 
@@ -104,7 +112,15 @@ def _checked(name: str, value: Any, where: str) -> Any:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise ConfigError(f"{name} in {where} must be a whole number from {low} to {high}, not {value!r}")
         return value
+    if name == "exclude_apps":
+        return _apps(value, where)
     return _folders(value, where) if name == "watch" else _redactions(value, where)
+
+
+def _apps(value: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
+        raise ConfigError(f"exclude_apps in {where} must be a list of names of apps, not {value!r:.80}")
+    return tuple(value)
 
 
 def _folders(value: Any, where: str) -> tuple[str, ...]:

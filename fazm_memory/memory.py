@@ -28,6 +28,7 @@ from fazm_memory.model.state import SessionState
 from fazm_memory.model.state import to_json as state_json
 from fazm_memory.recall.file_time import file_time
 from fazm_memory.recall.searching import search
+from fazm_memory.verbs.excluding import Excluding
 from fazm_memory.verbs.keeping import Keeping
 from fazm_memory.verbs.over_time import OverTime
 from fazm_memory.verbs.recalling import Recalling
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from fazm_memory.capture.recorder import Recorded, Recorder
 
 
-class Memory(Recalling, Keeping, OverTime):
+class Memory(Recalling, Keeping, OverTime, Excluding):
     """What Fazm Memory can do, for one user on one machine."""
 
     def __init__(self, config: Config, now: Callable[[], int]) -> None:

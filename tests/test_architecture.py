@@ -23,8 +23,8 @@ FLOORS = (
     {"capture", "recall"},
     {"verbs"},
     {"memory"},
-    {"backfill", "joined", "companion", "doctor", "demo", "proof", "bench"},
-    {"cli", "mcp_server", "web", "menubar", "macos"},
+    {"backfill", "joined", "companion", "doctor", "demo", "proof", "bench", "menubar"},
+    {"cli", "mcp_server", "web", "macos"},
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 SURFACES = FLOORS[-1]

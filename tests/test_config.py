@@ -51,6 +51,8 @@ def test_patterns_of_the_user(tmp_path: Path) -> None:
         ("[[redact]]\nname = 'x'\nregex = 5", "must be text"),
         ("watch = '~/x'", "must be a list of folders"),
         ("watch = ['x']", "must name whole paths"),
+        ("exclude_apps = 'Signal'", "must be a list of names of apps"),
+        ("exclude_apps = ['']", "must be a list of names of apps"),
     ],
 )
 def test_a_wrong_setting_is_named(tmp_path: Path, text: str, said: str) -> None:
@@ -65,6 +67,15 @@ def test_folders_to_watch_from_the_file_and_from_the_environment(tmp_path: Path)
     assert load(env(tmp_path, FAZM_MEMORY_WATCH="/a:/b")).watch == ("/a", "/b")
 
 
+def test_apps_to_leave_alone_from_the_file_and_from_the_environment(tmp_path: Path) -> None:
+    write(tmp_path, 'exclude_apps = ["Signal"]\n')
+    assert load(env(tmp_path)).exclude_apps == ("Signal",)
+    assert load(env(tmp_path, FAZM_MEMORY_EXCLUDE_APPS="Signal, com.x.*")).exclude_apps == (
+        "Signal",
+        "com.x.*",
+    )
+
+
 def test_a_wrong_variable_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="FAZM_MEMORY_TEXT_CAP"):
         load(env(tmp_path, FAZM_MEMORY_TEXT_CAP="lots"))
@@ -76,7 +87,8 @@ def test_the_shipped_file_shows_every_setting_with_its_default() -> None:
                                     or line.startswith("# [[")))  # fmt: skip
     made = Config(home=Path(), user_home=Path())
     assert set(shown) == set(SETTINGS)
-    shown["watch"] = tuple(shown["watch"])
+    for name in ("watch", "exclude_apps"):
+        shown[name] = tuple(shown[name])
     assert {name: value for name, value in shown.items() if name != "redact"} == {
         name: getattr(made, name) for name in SETTINGS if name != "redact"
     }

@@ -15,7 +15,7 @@ from fazm_memory.log.store import Store
 from fazm_memory.recall import choices, exports
 from fazm_memory.recall.briefing import Briefing, briefing
 from fazm_memory.recall.context_file import Context, render
-from fazm_memory.recall.digest import digest, looked_at
+from fazm_memory.recall.digest import Digest, digest, looked_at
 from fazm_memory.recall.habits import Habits, habits
 from fazm_memory.recall.news import render_news
 
@@ -74,16 +74,19 @@ class Recalling:
         self, workspace: str | None = None, *, budget: int | None = None, besides: str | None = None
     ) -> Context:
         """Exactly what a new session in a folder would be given; without a folder, across all of them."""
-        self.store.index_all()  # the minutes of a day follow the log with the index
-        self.store.keep_heads(looked_at(self.store, workspace))
-        with self.store.db.reading():
-            told = digest(self.store, now=self.now(), workspace=workspace, besides=besides)
         return render(
-            told,
+            self.digest(workspace, besides=besides),
             budget=budget or self.config.context_tokens,
             secret=self.store.keys.chain,
             choices=choices.read(self.store),
         )
+
+    def digest(self, workspace: str | None = None, *, besides: str | None = None) -> Digest:
+        """What was done and left open, today and on the last day before, as values."""
+        self.store.index_all()  # the minutes of a day follow the log with the index
+        self.store.keep_heads(looked_at(self.store, workspace))
+        with self.store.db.reading():
+            return digest(self.store, now=self.now(), workspace=workspace, besides=besides)
 
     def briefing(self, session: str) -> Briefing:
         """What whoever takes up a session again should know first."""

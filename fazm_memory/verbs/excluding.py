@@ -1,0 +1,36 @@
+"""The verbs of leaving alone: which apps are never looked at, and what the desktop watcher says of itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fazm_memory.capture import excluded
+from fazm_memory.capture.exclusions import Exclusions
+from fazm_memory.config import Config
+from fazm_memory.private import private_folder
+
+
+class Excluding:
+    """What `Memory` leaves alone. Mixed into it; not for use alone."""
+
+    config: Config
+
+    def exclusions(self) -> Exclusions:
+        """What is never looked at, now: seeded, in the settings, and asked for since."""
+        return excluded.exclusions(self.config.exclude_apps, self.config.home)
+
+    def excluded_apps(self) -> dict[str, Any]:
+        """The user's own: of the settings, and of the list that can be added to."""
+        return {"settings": list(self.config.exclude_apps), "apps": list(excluded.read(self.config.home))}
+
+    def exclude_app(self, name: str, bundle: str | None = None) -> dict[str, Any]:
+        """Do not look at an app from now on: by its bundle identifier, which a new name does not change."""
+        home: Path = private_folder(self.config.home)
+        excluded.add(home, [excluded.literally(bundle or name)])
+        return self.excluded_apps()
+
+    def include_app(self, app: str) -> dict[str, Any]:
+        """Take an app off the list again, as it stands there."""
+        excluded.remove(self.config.home, app)
+        return self.excluded_apps()

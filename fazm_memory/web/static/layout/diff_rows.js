@@ -1,0 +1,154 @@
+/**
+ * The difference of two states as rows to draw: grouped by part of the state, each row with what stood before and what
+ * stands after, as text.
+ */
+
+/** @typedef {{op: "added"|"removed"|"changed", name: string, before: string, after: string}} DiffRow */
+/** @typedef {{key: string, title: string, rows: DiffRow[]}} DiffPart */
+
+/** In the order people ask for them; the rest follows. @type {Record<string, string>} */
+const TITLES = {
+  lifecycle: "Lifecycle",
+  requests: "Asked for",
+  decisions_made: "Decisions",
+  files_modified: "Files changed",
+  folders: "Folders",
+  pending_actions: "Still to do",
+  open_questions: "Open questions",
+  errors: "Failures",
+  facts: "Facts",
+  tools_used: "Tools used",
+  files_read: "Files read",
+  apps: "Apps",
+  evicted_keys: "No longer in the model's view",
+  running: "Still running",
+  counts: "Counts",
+};
+
+/** What names a row of a table, the first that it has. */
+const NAMES = ["path", "what", "text", "note", "app", "key", "call_id", "id", "seq"];
+/** What says nothing about the thing itself. */
+const QUIET = new Set(["seq", "at", "turn", "last_seq", "session", "first_seq"]);
+
+/**
+ * @param {{added?: Record<string, any>, removed?: Record<string, any>, changed?: Record<string, any>}} diff
+ * @returns {DiffPart[]}
+ */
+export function diffParts(diff) {
+  const { added = {}, removed = {}, changed = {} } = diff;
+  const keys = new Set([...Object.keys(added), ...Object.keys(removed), ...Object.keys(changed)]);
+  const known = Object.keys(TITLES).filter((key) => keys.has(key));
+  const others = [...keys].filter((key) => !(key in TITLES)).sort();
+  return [...known, ...others].map((key) => ({
+    key,
+    title: TITLES[key] || key.replaceAll("_", " "),
+    rows: [
+      ...rowsOf(removed[key]).map(([name, text]) => row("removed", name, text, "")),
+      ...changes(changed[key]),
+      ...rowsOf(added[key]).map(([name, text]) => row("added", name, "", text)),
+    ],
+  }));
+}
+
+/**
+ * @param {DiffRow["op"]} op
+ * @param {string} name
+ * @param {string} before
+ * @param {string} after
+ * @returns {DiffRow}
+ */
+const row = (op, name, before, after) => ({ op, name, before, after });
+
+/**
+ * @param {any} table
+ * @returns {[string, string][]}
+ */
+function rowsOf(table) {
+  if (table === undefined || table === null) return [];
+  if (Array.isArray(table)) return table.map((one) => (isRow(one) ? named(one) : [String(one), ""]));
+  return Object.entries(table).map(([name, value]) => [name, said(value)]);
+}
+
+/**
+ * @param {any} table
+ * @returns {DiffRow[]}
+ */
+function changes(table) {
+  if (table === undefined || table === null) return [];
+  if (Array.isArray(table)) {
+    return table.map((one) => row("changed", String(one.key), ...bothSides(one.from, one.to)));
+  }
+  if ("from" in table && "to" in table && Object.keys(table).length === 2) {
+    return [row("changed", "", said(table.from), said(table.to))];
+  }
+  return Object.entries(table).map(([name, one]) => row("changed", name, ...bothSides(one?.from, one?.to)));
+}
+
+/**
+ * Of two versions of a thing only what differs.
+ * @param {any} before
+ * @param {any} after
+ * @returns {[string, string]}
+ */
+function bothSides(before, after) {
+  if (!isRow(before) || !isRow(after)) return [said(before), said(after)];
+  const differing = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (name) => !QUIET.has(name) && said(before[name]) !== said(after[name]),
+  );
+  const side = (/** @type {any} */ one) =>
+    differing
+      .filter((name) => one[name] !== null && one[name] !== undefined)
+      .map((name) => `${name.replaceAll("_", " ")} ${said(one[name])}`)
+      .join(", ");
+  return [side(before) || "–", side(after) || "–"];
+}
+
+/** @param {any} value */
+const isRow = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/**
+ * @param {Record<string, any>} one
+ * @returns {[string, string]}
+ */
+function named(one) {
+  const name = NAMES.find((field) => one[field] !== undefined && one[field] !== null && one[field] !== "");
+  return [name ? String(one[name]) : said(one), said(omit(one, name))];
+}
+
+/**
+ * @param {Record<string, any>} one
+ * @param {string|undefined} name
+ */
+function omit(one, name) {
+  return Object.fromEntries(Object.entries(one).filter(([field]) => field !== name && !QUIET.has(field)));
+}
+
+/**
+ * A value in as few words as tell it.
+ * @param {any} value
+ * @returns {string}
+ */
+export function said(value) {
+  if (value === null || value === undefined || value === "") return "";
+  if (Array.isArray(value)) return value.map(said).join(", ");
+  if (typeof value !== "object") return String(value);
+  if ("value" in value && "trust" in value) return said(value.value);
+  return Object.entries(value)
+    .filter(([name, part]) => !QUIET.has(name) && part !== null && part !== "" && !(Array.isArray(part) && !part.length))
+    .map(([name, part]) => (name === "change" || name === "why" ? said(part) : `${name.replaceAll("_", " ")} ${said(part)}`))
+    .join(", ");
+}
+
+/**
+ * A place in the log as the address of a comparison writes it.
+ * @param {string|undefined} text "ID@SEQ" or "ID"
+ * @returns {{session: string, at: number|null}}
+ */
+export function place(text) {
+  const [session, at] = String(text || "").split("@", 2);
+  const number = at === undefined || at === "" ? NaN : Number(at);
+  return { session, at: Number.isSafeInteger(number) && number >= 0 ? number : null };
+}
+
+/** @param {{session: string, at: number|null}} one */
+export const placeText = (one) => (one.at === null ? one.session : `${one.session}@${one.at}`);

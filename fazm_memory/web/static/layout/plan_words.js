@@ -1,0 +1,45 @@
+/**
+ * A plan of what a rewind would do to files, in words: grouped by what happens, the refused first, since a person
+ * has to decide about those.
+ */
+
+import { counted } from "./words.js";
+
+/** @typedef {{path: string, action: string, why?: string|null, by?: string|null, from?: string|null, bytes?: number|null}} PlanFile */
+/** @typedef {{action: string, title: string, tone: "bad"|"warn"|"", files: PlanFile[]}} PlanGroup */
+
+/** @type {[string, string, "bad"|"warn"|""][]} */
+const ACTIONS = [
+  ["refuse", "Left alone, because somebody else changed it since", "bad"],
+  ["cannot", "Cannot be brought back", "warn"],
+  ["restore", "Gets back what it held", ""],
+  ["recreate", "Comes back", ""],
+  ["rename_back", "Gets its old name back", ""],
+  ["delete", "Goes away, since it was not there yet", "warn"],
+  ["keep", "Is already as it was", ""],
+];
+
+/**
+ * @param {PlanFile[]} files
+ * @returns {PlanGroup[]} only groups that hold something; an action we do not know comes last, under its own name
+ */
+export function planGroups(files) {
+  const known = new Set(ACTIONS.map(([action]) => action));
+  const others = [...new Set(files.map((file) => file.action).filter((action) => !known.has(action)))];
+  /** @type {[string, string, "bad"|"warn"|""][]} */
+  const all = [...ACTIONS, ...others.map((action) => /** @type {[string, string, ""]} */ ([action, action, ""]))];
+  return all
+    .map(([action, title, tone]) => ({ action, title, tone, files: files.filter((file) => file.action === action) }))
+    .filter((group) => group.files.length > 0);
+}
+
+/**
+ * One sentence for the top of the plan.
+ * @param {{files: PlanFile[], to: number, head: number, unseen?: number}} plan
+ */
+export function planSentence(plan) {
+  const touched = plan.files.filter((file) => !["keep", "refuse", "cannot"].includes(file.action)).length;
+  const steps = counted(plan.head - plan.to, "event");
+  const files = touched ? `${counted(touched, "file")} would change on disk` : "no file would change on disk";
+  return `Position ${plan.to} is ${steps} back; ${files}.`;
+}

@@ -16,6 +16,7 @@ from fazm_memory.capture.instance import running
 from fazm_memory.capture.recording import Switch
 from fazm_memory.config import Config
 from fazm_memory.errors import ConfigError, InvalidInput
+from fazm_memory.log.drawer import Drawer
 from fazm_memory.log.overview import overview
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
@@ -63,7 +64,14 @@ class Memory(Recalling, Keeping, OverTime, Excluding):
             raise ConfigError(str(error), hint="mend the [[redact]] pattern in config.toml") from error
         return Recorder(self.store, scrubber, self.now)
 
+    @cached_property
+    def drawer(self) -> Drawer:
+        """What programs leave here to get back exactly as it was."""
+        return Drawer(self.config.home, self.store.keys.database, self.now)
+
     def close(self) -> None:
+        if "drawer" in self.__dict__:
+            self.__dict__.pop("drawer").close()
         if "store" in self.__dict__:
             self.store.close()
             del self.__dict__["store"]

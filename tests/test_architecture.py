@@ -24,7 +24,7 @@ FLOORS = (
     {"verbs"},
     {"memory"},
     {"backfill", "joined", "companion", "doctor", "demo", "proof", "bench", "menubar"},
-    {"cli", "mcp_server", "web", "macos"},
+    {"adapters", "cli", "mcp_server", "web", "macos"},
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 SURFACES = FLOORS[-1]

@@ -217,7 +217,7 @@ def _agent(one: AgentLine, now: int) -> Entry:
         health = f"⚠ {label(one.trouble, 60)}"
         command: Command | None = Command("why", f"{one.name}: {one.trouble}")
     elif one.joined:
-        health, command = f"connected by {one.joined}{heard}", None
+        health, command = f"connected by {label(one.joined, 30)}{heard}", None
     elif one.connectable:
         health, command = "not connected: connect…", Command("connect", one.name)
     else:

@@ -24,10 +24,14 @@ LOOK_AFTER = 32  # others append too
 RUN = 500  # events taken in at a time
 MINUTE = 60_000_000
 UPSERT_MINUTE = (
-    "INSERT INTO minute (session, minute, first, last, events, failures) VALUES (?,?,?,?,?,?)"
+    "INSERT INTO minute (session, minute, first, last, events, failures, actions, decisions, files, apps)"
+    " VALUES (?,?,?,?,?,?,?,?,?,?)"
     " ON CONFLICT (session, minute) DO UPDATE SET first=min(first, excluded.first),"
-    " last=max(last, excluded.last), events=events+excluded.events, failures=failures+excluded.failures"
+    " last=max(last, excluded.last), events=events+excluded.events, failures=failures+excluded.failures,"
+    " actions=actions+excluded.actions, decisions=decisions+excluded.decisions,"
+    " files=files+excluded.files, apps=apps+excluded.apps"
 )
+COLUMN = {"action": 4, "decision": 5, "file": 6, "app": 7}  # where a kind is counted, after first and last
 UPSERT_SOURCE = (
     "INSERT INTO meta VALUES (?,?) ON CONFLICT (key) DO UPDATE SET value=excluded.value"
     " WHERE json_extract(excluded.value, '$.at') >= json_extract(value, '$.at')"
@@ -138,12 +142,7 @@ class Follower:
         return list(self.log.slice(number, session, start, stop))
 
     def _count(self, number: int, events: list[Event]) -> None:
-        minutes: dict[int, list[int]] = {}
-        for event in events:
-            row = minutes.setdefault(event.at // MINUTE, [event.seq, event.seq, 0, 0])
-            row[1] = event.seq
-            row[2] += 1
-            row[3] += event.kind == "action" and event.payload is not None and event.payload.outcome in FAILED
+        minutes = minutes_of(events)
         self.db.executemany(UPSERT_MINUTE, [(number, minute, *row) for minute, row in minutes.items()])
 
     def sources(self) -> dict[str, tuple[int, str]]:
@@ -159,6 +158,19 @@ class Follower:
             for name, at in tail.fetchall():
                 found[name] = max(found.get(name, (at, session)), (at, session))
         return dict(sorted(found.items()))
+
+
+def minutes_of(events: Iterable[Event]) -> dict[int, list[int]]:
+    """By minute: first and last position, events, failures, actions, decisions, files, apps."""
+    minutes: dict[int, list[int]] = {}
+    for event in events:
+        row = minutes.setdefault(event.at // MINUTE, [event.seq, event.seq, 0, 0, 0, 0, 0, 0])
+        row[1] = event.seq
+        row[2] += 1
+        row[3] += event.kind == "action" and event.payload is not None and event.payload.outcome in FAILED
+        if (column := COLUMN.get(event.kind)) is not None:
+            row[column] += 1
+    return minutes
 
 
 def note_sources(sources: dict[str, Event], events: list[Event]) -> None:

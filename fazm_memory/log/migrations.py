@@ -74,7 +74,21 @@ STEP_3 = """
 CREATE TABLE tree (root TEXT PRIMARY KEY, at INTEGER NOT NULL, state BLOB NOT NULL) WITHOUT ROWID
 """
 
-STEPS: tuple[str, ...] = (STEP_1, STEP_2, STEP_3)
+# What each minute was made of, and the times nobody recorded: what the timeline draws.
+STEP_4 = """
+ALTER TABLE minute ADD COLUMN actions INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE minute ADD COLUMN decisions INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE minute ADD COLUMN files INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE minute ADD COLUMN apps INTEGER NOT NULL DEFAULT 0;
+UPDATE minute SET actions=t.actions, decisions=t.decisions, files=t.files, apps=t.apps FROM (
+    SELECT e.id >> 32 AS session, e.at / 60000000 AS minute, sum(e.kind = 'action') AS actions,
+        sum(e.kind = 'decision') AS decisions, sum(e.kind = 'file') AS files, sum(e.kind = 'app') AS apps
+    FROM event e JOIN session s ON s.n = e.id >> 32 WHERE (e.id & 4294967295) < s.indexed GROUP BY 1, 2
+) AS t WHERE t.session = minute.session AND t.minute = minute.minute;
+CREATE INDEX event_gap ON event (at) WHERE kind = 'gap'
+"""
+
+STEPS: tuple[str, ...] = (STEP_1, STEP_2, STEP_3, STEP_4)
 SCHEMA_VERSION = len(STEPS)
 
 

@@ -111,3 +111,25 @@ def test_the_sample_key_is_what_the_samples_are_locked_with(home: Path) -> None:
     store = Store(home, key="file")
     assert store.keys == load(home / "keys", store_exists=True)
     store.close()
+
+
+def test_minutes_of_an_older_store_learn_what_they_were_made_of(tmp_path: Path) -> None:
+    """What was taken in is counted by kind; what still waits is not, since it will be counted then."""
+    path = tmp_path / "store" / "memory.db"
+    old = Database(path, KEY, steps=STEPS[:3])
+    old.execute(
+        "INSERT INTO session (n, id, agent, lifecycle, opened_at, last_at, head, mac, indexed)"
+        " VALUES (1, 'a', 'fazm', 'open', 0, 0, 4, x'00', 3)"
+    )
+    for seq, kind in enumerate(("action", "decision", "file", "app")):
+        old.execute(
+            "INSERT INTO event (id, at, turn, kind, version, actor, source, trust, digest, mac)"
+            " VALUES (?, 60000000, 1, ?, 1, 'agent', 'cli', 'agent', x'00', x'00')",
+            (1 << 32 | seq, kind),
+        )
+    old.execute("INSERT INTO minute VALUES (1, 1, 0, 2, 3, 0)")
+    old.close()
+    new = Database(path, KEY)
+    counts = new.execute("SELECT events, actions, decisions, files, apps FROM minute").fetchall()
+    new.close()
+    assert counts == [(3, 1, 1, 1, 0)]

@@ -21,6 +21,8 @@ from fazm_memory.log.store import STORE_FOLDER
 DATABASE = "versions.db"
 FILE_CAP = 4 << 20
 TOTAL_CAP = 1 << 30
+AGED = "let go: it was older than the retention policy keeps"
+NEWEST = 1 << 62
 ABSENT = "absent"  # the reason of a version that says: there was no file
 
 STEP_1 = """
@@ -34,7 +36,16 @@ CREATE INDEX version_at ON version (at);
 CREATE TABLE total (only INTEGER PRIMARY KEY CHECK (only = 1), bytes INTEGER NOT NULL);
 INSERT INTO total VALUES (1, 0)
 """
-STEPS = (STEP_1,)
+# Whose hand a version is of and at which position of its session, and what rewinds of files have done.
+STEP_2 = """
+ALTER TABLE version ADD COLUMN seq INTEGER;
+ALTER TABLE version ADD COLUMN hand TEXT;
+CREATE TABLE restore (
+    id INTEGER PRIMARY KEY, session TEXT NOT NULL, root TEXT NOT NULL, stage TEXT NOT NULL,
+    began INTEGER NOT NULL, ended INTEGER, told TEXT NOT NULL);
+CREATE INDEX restore_session ON restore (session, id)
+"""
+STEPS = (STEP_1, STEP_2)
 
 _compressor = zstandard.ZstdCompressor(level=3)
 _decompressor = zstandard.ZstdDecompressor()
@@ -55,18 +66,22 @@ class Version:
     mark: str = ""
     session: str | None = None
     told: bool = False
+    seq: int | None = None  # the call of that session which made it, once it is known
+    hand: str | None = None  # agent, person, unknown or rewind, once it is told
+    id: int = 0
 
     @property
     def absent(self) -> bool:
         return self.reason == ABSENT
 
 
-COLUMNS = "root, path, at, digest, reason, mark, session, told"
+WRITTEN = "root, path, at, digest, reason, mark, session, told"
+COLUMNS = f"{WRITTEN}, seq, hand, id"
 
 
 def _version(row: tuple[Any, ...]) -> Version:
-    root, path, at, digest, reason, mark, session, told = row
-    return Version(root, path, at, digest, reason, mark, session, bool(told))
+    root, path, at, digest, reason, mark, session, told, seq, hand, id_ = row
+    return Version(root, path, at, digest, reason, mark, session, bool(told), seq, hand, id_)
 
 
 def digest_of(data: bytes) -> str:
@@ -111,7 +126,7 @@ class Versions:
         if last is not None and at < last.at:
             version = Version(root, path, last.at, version.digest, version.reason, mark)
         self.db.execute(
-            f"INSERT INTO version ({COLUMNS}) VALUES (?,?,?,?,?,?,?,?)",
+            f"INSERT INTO version ({WRITTEN}) VALUES (?,?,?,?,?,?,?,?)",
             (root, path, version.at, version.digest, version.reason, mark, None, 0),
         )
         return version
@@ -129,13 +144,47 @@ class Versions:
         with self.db.transaction():
             self.mark_told(root, path, session)
 
-    def mark_told(self, root: str, path: str, session: str | None) -> None:
-        """The same, within a transaction for many."""
+    def mark_told(
+        self,
+        root: str,
+        path: str,
+        session: str | None,
+        *,
+        seq: int | None = None,
+        hand: str | None = None,
+        upto: int = NEWEST,
+    ) -> None:
+        """The same, within a transaction for many, with the call and the hand that made the last version, or
+        the last one `upto` a number. What a rewind made is known already."""
         self.db.execute(
-            "UPDATE version SET told=1, session=? WHERE id=(SELECT max(id) FROM version"
-            " WHERE root=? AND path=?)",
-            (session, root, path),
+            "UPDATE version SET told=1, session=?, seq=?, hand=? WHERE hand IS NOT 'rewind' AND id="
+            "(SELECT max(id) FROM version WHERE root=? AND path=? AND id<=?)",
+            (session, seq, hand, root, path, upto),
         )
+
+    def made_by_rewind(self, version: int) -> bool:
+        row = self.db.execute("SELECT hand FROM version WHERE id=?", (version,)).fetchone()
+        return row is not None and row[0] == "rewind"
+
+    def roots_around(self, folder: str) -> list[str]:
+        """Roots that this folder is, lies in or holds."""
+        inside = f"{folder.rstrip('/')}/"
+        rows = self.db.execute("SELECT DISTINCT root FROM version").fetchall()
+        return [
+            root for (root,) in rows if root == folder or root.startswith(inside)
+            or folder.startswith(f"{root.rstrip('/')}/")
+        ]  # fmt: skip
+
+    def changed_since(self, root: str, moment: int) -> list[str]:
+        """Files of a root with a version since a moment."""
+        rows = self.db.execute("SELECT DISTINCT path FROM version WHERE at>=? AND root=?", (moment, root))
+        return [row[0] for row in rows.fetchall()]
+
+    def history(self, root: str, path: str | None = None) -> list[Version]:
+        """Every version of a file, or of all files of a root, oldest first."""
+        where, values = ("root=?", (root,)) if path is None else ("root=? AND path=?", (root, path))
+        rows = self.db.execute(f"SELECT {COLUMNS} FROM version WHERE {where} ORDER BY id", values)
+        return [_version(row) for row in rows.fetchall()]
 
     def last(self, root: str, path: str) -> Version | None:
         return self._one("root=? AND path=? ORDER BY id DESC LIMIT 1", (root, path))
@@ -198,6 +247,20 @@ class Versions:
             self.db.execute("VACUUM")
             self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return gone
+
+    def let_go_before(self, moment: int, *, dry_run: bool = False) -> int:
+        """Content older than a moment goes, never that of a file's last version; how many versions lose it."""
+        old = (
+            "digest IS NOT NULL AND at < ? AND id <"
+            " (SELECT max(id) FROM version w WHERE w.root=version.root AND w.path=version.path)"
+        )
+        count = int(self.db.execute(f"SELECT count(*) FROM version WHERE {old}", (moment,)).fetchone()[0])
+        if count and not dry_run:
+            with self.db.transaction():
+                self.db.execute(f"UPDATE version SET digest=NULL, reason=? WHERE {old}", (AGED, moment))
+                self._sweep()
+            self.db.execute("VACUUM")
+        return count
 
     def size(self) -> int:
         """Bytes of content kept, compressed."""

@@ -1,0 +1,217 @@
+"""The plan of bringing files back: what each held at a position, what it holds now, and whose hands were on it.
+
+Pure: whoever calls has looked at the disk and at the kept versions. The plan touches only what this session's
+agent changed since; what anybody else changed as well is refused until somebody insists, and what cannot be
+kept first is never taken away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+Action = Literal["restore", "delete", "recreate", "rename_back", "keep", "refuse", "cannot"]
+WRITES: frozenset[str] = frozenset({"restore", "delete", "recreate", "rename_back"})
+REWIND = "rewind"  # the hand of a rewind, beside agent, person and unknown
+OURS: frozenset[str] = frozenset({"agent", REWIND})
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a path holds at one moment: a content, nothing, or something of which no copy is kept and why.
+
+    `identity` tells the very same file (device, inode, size, time of change) where the content is not known.
+    """
+
+    digest: str | None = None
+    absent: bool = False
+    reason: str | None = None
+    identity: str | None = None
+    mode: int | None = None
+    mtime_ns: int | None = None
+    size: int | None = None
+
+    def same(self, other: Held) -> bool:
+        if self.absent or other.absent:
+            return self.absent and other.absent
+        if self.digest is not None and other.digest is not None:
+            return self.digest == other.digest
+        return self.identity is not None and self.identity == other.identity
+
+
+ABSENT = Held(absent=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """Who changed a file once: the agent of a session, a rewind, a person, or nobody can tell."""
+
+    by: str
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """One file: what it held at the position (None: never known), what it holds now, whose hands since."""
+
+    path: str
+    was: Held | None
+    now: Held
+    hands: tuple[Hand, ...] = ()
+    barred: str | None = None  # why this path may not be written to at all
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is to be done with one file. A refused step says in `would` what insisting would do."""
+
+    path: str
+    action: Action
+    why: str
+    by: str
+    origin: str | None = None  # for a rename: the name it has now
+    was: Held | None = None
+    now: Held | None = None
+    would: Action | None = None
+
+    @property
+    def does(self) -> str:
+        """What it does once it is allowed to."""
+        return self.would or self.action
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    steps: tuple[Step, ...]
+
+    @property
+    def refused(self) -> tuple[Step, ...]:
+        return tuple(step for step in self.steps if step.action == "refuse")
+
+    def writes(self) -> tuple[Step, ...]:
+        """What insisting would write, in an order in which each step finds its place free."""
+        chosen = [step for step in self.steps if step.does in WRITES]
+        order = {"delete": 0, "rename_back": 1, "restore": 2, "recreate": 3}
+        chosen.sort(key=lambda step: order[step.does])
+        renames = _replayable([step for step in chosen if step.does == "rename_back"])
+        rest = [step for step in chosen if step.does != "rename_back"]
+        first = [step for step in rest if step.does == "delete"]
+        return (*first, *renames, *(step for step in rest if step.does != "delete"))
+
+    def counts(self) -> dict[str, int]:
+        made: dict[str, int] = {}
+        for step in self.steps:
+            made[step.action] = made.get(step.action, 0) + 1
+        return made
+
+    def digest(self) -> str:
+        """Two plans with one digest do the same to the same files."""
+        told = [
+            [step.path, step.action, step.would, step.origin, _mark(step.was), _mark(step.now)]
+            for step in self.steps
+        ]
+        return hashlib.sha256(json.dumps(told).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _mark(held: Held | None) -> list[Any] | None:
+    return None if held is None else [held.digest, held.absent, held.reason, held.identity]
+
+
+def plan(files: Iterable[Past], session: str) -> Plan:
+    """What brings these files back to where they were, as far as that can be done and may be done."""
+    known = sorted(files, key=lambda one: one.path)
+    changed = [one for one in known if one.was is None or not one.was.same(one.now)]
+    pairs = _moved([one for one in changed if _touched(one, session)])
+    steps = []
+    taken = {origin.path for origin in pairs.values()}
+    for one in changed:
+        if one.path in taken:
+            continue
+        origin = pairs.get(one.path)
+        steps.append(_decide(one, session) if origin is None else _rename(one, origin, session))
+    return Plan(tuple(steps))
+
+
+def _touched(one: Past, session: str) -> bool:
+    return any(hand.by in OURS and hand.session == session for hand in one.hands)
+
+
+def _moved(changed: Sequence[Past]) -> dict[str, Past]:
+    """Files that are gone and lie elsewhere now, as they were: by the path they had."""
+    came = [one for one in changed if one.was is not None and one.was.absent and not one.now.absent]
+    pairs: dict[str, Past] = {}
+    for gone in changed:
+        if gone.was is None or gone.was.absent or not gone.now.absent or gone.barred:
+            continue
+        alike = [one for one in came if gone.was.same(one.now) and not one.barred]
+        if alike:
+            name = gone.path.rpartition("/")[2]
+            best = next((one for one in alike if one.path.rpartition("/")[2] == name), alike[0])
+            pairs[gone.path] = best
+            came.remove(best)
+    return pairs
+
+
+def _rename(gone: Past, there: Past, session: str) -> Step:
+    made = Step(
+        gone.path, "rename_back", "the agent moved it", "agent", there.path, gone.was, there.now
+    )
+    return _unless_others(made, (*gone.hands, *there.hands), session)
+
+
+def _decide(one: Past, session: str) -> Step:
+    if not _touched(one, session):
+        return _left(one)
+    if one.barred is not None:
+        return Step(one.path, "cannot", one.barred, "agent", None, one.was, one.now)
+    if one.was is None:
+        why = "what it held then was never read, so no copy of it is kept"
+        return Step(one.path, "cannot", why, "agent", None, None, one.now)
+    if not one.now.absent and one.now.digest is None:
+        why = f"no copy of what it holds now can be kept first: {one.now.reason or 'it is unknown'}"
+        return Step(one.path, "cannot", why, "agent", None, one.was, one.now)
+    if one.was.absent:
+        made = Step(one.path, "delete", "the agent created it", "agent", None, one.was, one.now)
+    elif one.was.digest is None:
+        why = f"no copy of what it held then is kept: {one.was.reason or 'it was not read'}"
+        return Step(one.path, "cannot", why, "agent", None, one.was, one.now)
+    elif one.now.absent:
+        made = Step(one.path, "recreate", "the agent deleted it", "agent", None, one.was, one.now)
+    else:
+        made = Step(one.path, "restore", "the agent changed it", "agent", None, one.was, one.now)
+    return _unless_others(made, one.hands, session)
+
+
+def _left(one: Past) -> Step:
+    """Changed since, but not by this agent: none of this rewind's business."""
+    last = one.hands[-1] if one.hands else Hand("unknown")
+    who = {"person": "a person", "agent": f"session {(last.session or '')[:8]}", REWIND: "another rewind"}
+    why = f"changed since by {who.get(last.by, 'somebody unknown')}, not by this session's agent"
+    return Step(one.path, "keep", why, last.by, None, one.was, one.now)
+
+
+def _unless_others(made: Step, hands: Sequence[Hand], session: str) -> Step:
+    """Refused when anybody else had a hand in it since."""
+    others = [hand for hand in hands if hand.by not in OURS or hand.session != session]
+    if not others:
+        return made
+    last = others[-1]
+    who = f"session {(last.session or '')[:8]}" if last.by in OURS else f"a {last.by}"
+    who = "somebody unknown" if last.by == "unknown" else who
+    why = f"{who} changed it since; a copy of it is kept if you insist"
+    return replace(made, action="refuse", would=made.action, why=why, by=last.by)
+
+
+def _replayable(renames: list[Step]) -> list[Step]:
+    """Renames in an order in which each finds its name free: a name that another still has comes after it."""
+    waiting = {step.origin: step for step in renames}
+    ordered: list[Step] = []
+    while waiting:
+        free = [origin for origin, step in waiting.items() if step.path not in waiting]
+        if not free:
+            break  # a circle; the pairing never makes one, since a name in it is neither gone nor new
+        ordered += [waiting.pop(origin) for origin in free]
+    return [*ordered, *waiting.values()]

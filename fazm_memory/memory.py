@@ -212,5 +212,6 @@ class Memory(Recalling, Keeping, OverTime, Excluding):
             **self.recording(),
             **overview(self.store),
             "companion": running(self.config.home),
+            "desktop": self.desktop(),
             "home": str(self.config.home),
         }

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 from urllib.parse import unquote, urlsplit
 
+from fazm_memory.capture.exclusions import Exclusions
+
 Why = Literal["asleep", "locked", "permission missing"]
 
 # Without permission the app is still known, only its windows are not; asleep or locked, nothing is.
@@ -66,6 +68,9 @@ class DesktopSource(Protocol):
 
     def stop(self) -> None:
         """Let go of everything. Nothing is told after."""
+
+    def leave_alone(self, exclusions: Exclusions) -> None:
+        """From now on look at none of these; what is in front and among them is let go of at once."""
 
     def permitted(self) -> bool:
         """Whether titles and documents can be read; apps can be told in any case."""

@@ -23,6 +23,12 @@ COMPANION = "companion"
 COMPANION_AGENT = "fazm-memory"
 
 
+def companion_opening() -> Draft:
+    """The opening of that session. Told again it changes nothing: whoever writes there tells it first."""
+    payload = {"agent": COMPANION_AGENT, "title": "The companion's own log", "background": True}
+    return Draft(COMPANION, "session.open", payload, agent=COMPANION_AGENT, source="companion")
+
+
 @dataclass(frozen=True)
 class Pause:
     """A pause from `since`, until a moment or until somebody resumes."""
@@ -88,10 +94,9 @@ class Switch:
         """Record the gap, then lift the pause: in this order a crash between leaves us paused, not lying."""
         payload = {"what": "paused", "since": iso(pause.since), "until": iso(until)}
         key = f"gap:paused:{pause.since}"
-        opening = {"agent": COMPANION_AGENT, "title": "The companion's own log", "background": True}
         self.record(
             [
-                Draft(COMPANION, "session.open", opening, agent=COMPANION_AGENT, source="companion"),
+                companion_opening(),
                 Draft(COMPANION, "gap", payload, agent=COMPANION_AGENT, source="companion", key=key),
             ]
         )

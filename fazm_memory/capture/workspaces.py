@@ -24,7 +24,7 @@ from fazm_memory.capture.keeper import Keeper, Noted
 from fazm_memory.capture.looking import Flush, Looker
 from fazm_memory.capture.observers import system_observer
 from fazm_memory.capture.recorder import Recorded
-from fazm_memory.capture.recording import COMPANION, COMPANION_AGENT
+from fazm_memory.capture.recording import COMPANION, companion_opening
 from fazm_memory.capture.telling import draft, gap, happening, summaries, worth_telling
 from fazm_memory.capture.watched import Watched, watched_roots
 from fazm_memory.log.database import Database
@@ -196,8 +196,7 @@ class Workspaces:
             gap(blind, flush) for flush, _ in due for blind in flush.blind if worth_telling(blind, flush)
         ]
         if any(draft.session == COMPANION for draft in drafts):
-            opening = {"agent": COMPANION_AGENT, "title": "The companion's own log", "background": True}
-            drafts.insert(0, Draft(COMPANION, "session.open", opening, COMPANION_AGENT, source="companion"))
+            drafts.insert(0, companion_opening())
         if drafts:
             for result in self.record(drafts):
                 if result.error is not None:

@@ -76,6 +76,12 @@ class AccessibilitySource:
         self._away.clear()
         self._listener = self._told = None
 
+    @_safely
+    def leave_alone(self, exclusions: Exclusions) -> None:
+        self.exclusions = exclusions
+        if self._told is not None:
+            self.front(NSWorkspace.sharedWorkspace().frontmostApplication())
+
     def permitted(self) -> bool:
         return bool(AXIsProcessTrusted())
 

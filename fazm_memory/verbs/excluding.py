@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fazm_memory.capture import excluded
+from fazm_memory.capture import desk_state, excluded
 from fazm_memory.capture.exclusions import Exclusions
+from fazm_memory.capture.instance import running
 from fazm_memory.config import Config
 from fazm_memory.private import private_folder
 
@@ -23,6 +25,11 @@ class Excluding:
     def excluded_apps(self) -> dict[str, Any]:
         """The user's own: of the settings, and of the list that can be added to."""
         return {"settings": list(self.config.exclude_apps), "apps": list(excluded.read(self.config.home))}
+
+    def desktop(self) -> dict[str, Any] | None:
+        """Whether the desktop is watched and its windows may be read; None where nobody watches it."""
+        state = desk_state.read(self.config.home)
+        return None if state is None or running(self.config.home) is None else asdict(state)
 
     def exclude_app(self, name: str, bundle: str | None = None) -> dict[str, Any]:
         """Do not look at an app from now on: by its bundle identifier, which a new name does not change."""

@@ -34,8 +34,9 @@ export function counted(count, one, many = `${one}s`) {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
 
-/** @param {number} bytes */
+/** @param {number|null|undefined} bytes */
 export function size(bytes) {
+  if (bytes === null || bytes === undefined) return "";
   if (bytes < 1000) return counted(bytes, "byte");
   if (bytes < 1e6) return `${(bytes / 1e3).toFixed(bytes < 1e4 ? 1 : 0)} KB`;
   if (bytes < 1e9) return `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
@@ -115,4 +116,18 @@ const MARKS = {
 export function markWord(mark) {
   const known = MARKS[mark];
   return known ? { word: known[0], look: known[1] } : null;
+}
+
+/** @type {[number, string][]} */
+const AGO = [
+  [86400, "day"],
+  [3600, "hour"],
+  [60, "minute"],
+];
+
+/** How long ago a moment was, in the largest fitting unit. @param {number} ms @param {number} now */
+export function ago(ms, now) {
+  const seconds = Math.max(0, Math.round((now - ms) / 1000));
+  const fitting = AGO.find(([length]) => seconds >= length);
+  return fitting ? `${counted(Math.floor(seconds / fitting[0]), fitting[1])} ago` : "just now";
 }

@@ -1,0 +1,103 @@
+/**
+ * What the screens have in common: a heading, content that is read from the back end, and reading it again when
+ * something changed. What a person has open or focused is kept across a reading.
+ */
+
+import { announce, fill, h, trouble } from "../dom.js";
+
+export class Screen extends HTMLElement {
+  /** @type {Record<string, string>} */
+  params = {};
+
+  connectedCallback() {
+    this.classList.add("screen");
+    this.body = h("div", { class: "screen-body" });
+    this.tools = h("div", { class: "screen-tools" });
+    fill(
+      this,
+      h("header", { class: "screen-head" }, h("div", null, h("h1", null, this.heading()), h("p", { class: "note" }, this.about())), this.tools),
+      this.body,
+    );
+    /** @param {Event} event */
+    this.hear = (event) => {
+      if (this.concerns(/** @type {CustomEvent} */ (event).detail)) this.read();
+    };
+    document.addEventListener("fm:changes", this.hear);
+    fill(this.body, h("p", { class: "note", "aria-busy": "true" }, "Reading…"));
+    this.read();
+  }
+
+  disconnectedCallback() {
+    if (this.hear) document.removeEventListener("fm:changes", this.hear);
+  }
+
+  heading() {
+    return "";
+  }
+
+  about() {
+    return "";
+  }
+
+  /** Whether a change of the log is one to read again for. @param {{kinds: string[]}} _change */
+  concerns(_change) {
+    return true;
+  }
+
+  /** @returns {Promise<import("../dom.js").Child[]>} */
+  async draw() {
+    return [];
+  }
+
+  /** Read again. Of readings that overtake each other only the last is shown. */
+  async read() {
+    const turn = (this.turn = (this.turn || 0) + 1);
+    if (!this.body) return;
+    try {
+      const drawn = await this.draw();
+      if (turn !== this.turn) return;
+      const focused = this.focusName();
+      const top = this.scrollTop;
+      fill(this.body, ...drawn);
+      this.scrollTop = top;
+      this.focusAgain(focused);
+    } catch (error) {
+      if (turn === this.turn) fill(this.body, trouble(error, () => this.read()));
+    }
+  }
+
+  focusName() {
+    const active = document.activeElement;
+    return active && this.contains(active) ? active.getAttribute("data-focus") : null;
+  }
+
+  /** @param {string|null} name */
+  focusAgain(name) {
+    if (!name) return;
+    for (const one of this.querySelectorAll("[data-focus]")) {
+      if (one.getAttribute("data-focus") === name) /** @type {HTMLElement} */ (one).focus();
+    }
+  }
+
+  /**
+   * Do something that changes what is shown, then read again; a refusal is told where it happened.
+   * @param {Promise<unknown>} done
+   * @param {string} [words]
+   */
+  async doing(done, words) {
+    try {
+      await done;
+      if (words) announce(words);
+      await this.read();
+    } catch (error) {
+      this.refuse(error);
+    }
+  }
+
+  /** @param {any} error */
+  refuse(error) {
+    this.querySelector(".refusal")?.remove();
+    const words = [error?.message || String(error), error?.hint].filter(Boolean).join(" ");
+    this.body?.prepend(h("p", { class: "note bad refusal", role: "alert" }, words));
+  }
+}

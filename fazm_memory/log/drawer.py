@@ -1,7 +1,7 @@
 """The drawer: what a program leaves here to get back exactly as it was, such as a framework's checkpoints.
 
-In a database of its own, encrypted with the same key. Nothing in it is scrubbed, since a checkpoint that comes
-back changed is none; so nothing in it is indexed, exported or shown to a model either. Forgetting reaches it.
+In a database of its own, encrypted with the same key. Nothing in it is scrubbed, since a checkpoint that
+comes back changed is none; so nothing in it is indexed, exported or shown to a model. Forgetting reaches it.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ class Drawer:
             yield
 
     def add(self, shelf: str, owner: str, items: Iterable[tuple[str | None, bytes]]) -> int:
-        """Lay items behind those there are; a name that is there already is passed over. How many were new."""
+        """Lay items behind those there are, passing over names that are there already. How many were new."""
         at = self.now()
         with self.writing():
             return sum(
                 self.db.execute(
-                    "INSERT INTO item (shelf, owner, name, at, data) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING",
+                    "INSERT OR IGNORE INTO item (shelf, owner, name, at, data) VALUES (?,?,?,?,?)",
                     (shelf, owner, name, at, _compressor.compress(data)),
                 ).rowcount
                 for name, data in items
@@ -147,7 +147,7 @@ class Drawer:
         if gone:
             self.db.execute("VACUUM")
             self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        return gone
+        return int(gone)
 
     def _items(self, where: str, values: tuple[Any, ...]) -> list[Item]:
         rows = self.db.execute(f"SELECT n, owner, name, at, data FROM item WHERE {where}", values).fetchall()

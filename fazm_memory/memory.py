@@ -7,7 +7,7 @@ plain JSON-ready mappings as `docs/contract` promises them, and raises only `Faz
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,27 +18,23 @@ from fazm_memory.config import Config
 from fazm_memory.errors import ConfigError, InvalidInput
 from fazm_memory.log.drawer import Drawer
 from fazm_memory.log.overview import overview
-from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
-from fazm_memory.model import diff
 from fazm_memory.model.clock import iso
-from fazm_memory.model.commit_log import event_json
 from fazm_memory.model.conventions import propose_all
 from fazm_memory.model.organized import organized, organized_json, taken_names
-from fazm_memory.model.state import SessionState
-from fazm_memory.model.state import to_json as state_json
 from fazm_memory.recall.file_time import file_time
 from fazm_memory.recall.searching import search
 from fazm_memory.verbs.excluding import Excluding
 from fazm_memory.verbs.keeping import Keeping
 from fazm_memory.verbs.over_time import OverTime
+from fazm_memory.verbs.reading import Reading
 from fazm_memory.verbs.recalling import Recalling
 
 if TYPE_CHECKING:
     from fazm_memory.capture.recorder import Recorded, Recorder
 
 
-class Memory(Recalling, Keeping, OverTime, Excluding):
+class Memory(Recalling, Keeping, OverTime, Excluding, Reading):
     """What Fazm Memory can do, for one user on one machine."""
 
     def __init__(self, config: Config, now: Callable[[], int]) -> None:
@@ -127,23 +123,9 @@ class Memory(Recalling, Keeping, OverTime, Excluding):
     def session(self, session: str) -> dict[str, Any]:
         return self.store.sessions.resolve(session).to_json()
 
-    def events(
-        self, session: str, *, start: int = 0, stop: int | None = None, kind: str | None = None
-    ) -> Iterator[dict[str, Any]]:
-        """A slice of the commit log, half-open, as the contract's events."""
-        row = self.store.sessions.resolve(session)
-        for event in self.store.log.slice(row.n, row.id, start, stop):
-            if kind is None or event.kind == kind:
-                yield event_json(event)
-
-    def state(self, session: str, *, at: int | None = None) -> dict[str, Any]:
-        """The typed state after the first `at` events, or now, with what its file operations show."""
-        state = self._state(self.store.sessions.resolve(session), at)
-        return state_json(state) | organized_json(organized(state, file_time))
-
     def conventions(self, session: str, *, names: Sequence[str] = ()) -> dict[str, Any]:
         """How a session named files and which it skipped; what `names` would become, or why nobody knows."""
-        state = self._state(self.store.sessions.resolve(session), None)
+        state = self._state(self.store.sessions.resolve(session), None, False)
         learned = organized(state, file_time)
         times = {name: time for name in names if (time := file_time(name)) is not None}
         proposals = propose_all(learned.conventions, names, mtimes=times, taken=taken_names(state))
@@ -152,20 +134,6 @@ class Memory(Recalling, Keeping, OverTime, Excluding):
             **organized_json(learned),
             "proposals": [{**one.__dict__, "alternatives": list(one.alternatives)} for one in proposals],
         }
-
-    def diff(self, session: str, first: int, second: int, *, turns: bool = False) -> dict[str, Any]:
-        """What changed between two positions, or between the ends of two turns, and why."""
-        row = self.store.sessions.resolve(session)
-        if turns:
-            position = self.store.sessions.turn_position
-            first, second = position(row.n, first, row.head), position(row.n, second, row.head)
-        between = self.store.log.slice(row.n, row.id, min(first, second), max(first, second))
-        return diff.compare(self._state(row, first), self._state(row, second), between)
-
-    def _state(self, row: SessionRow, at: int | None) -> SessionState:
-        position = self.position(row, at)
-        with self.store.db.reading():
-            return self.store.snapshots.state_at(row.n, row.id, position)
 
     def search(self, query: str, *, limit: int = 10) -> list[dict[str, Any]]:
         """What was done, said or decided, by any words and filters; best first."""

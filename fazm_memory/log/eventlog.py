@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fazm_memory.errors import Conflict, FazmMemoryError, InvalidInput, InvalidTransition
-from fazm_memory.log import chain
+from fazm_memory.log import chain, quarantine
 from fazm_memory.log.chain import Heads
 from fazm_memory.log.database import Database, told
 from fazm_memory.log.entries import Appended, Entry, SessionHead
@@ -33,6 +33,10 @@ SELECT_HEAD = (
 UPDATE_HEAD = (
     "UPDATE session SET lifecycle=?, last_at=?, head=?, turn=?, actions=?, failures=?, files_modified=?,"
     " questions=?, mac=? WHERE n=?"
+)
+# Written about a session, not by it: these wake nothing.
+HOUSEKEEPING = frozenset(
+    {"forgotten", "checkpoint", "recovered", "quarantine", "session.title", "handoff.answer", "file"}
 )
 UPDATE_FACE = "UPDATE session SET agent=?, title=?, workspace=?, background=?, hour=? WHERE n=?"
 
@@ -167,8 +171,7 @@ class Writer:
         move = lifecycle.move_of(kind)
         moved = lifecycle.after(head.lifecycle, move)
         if moved is None:
-            # Housekeeping is written about a session, not by it: it wakes nothing.
-            if kind in ("forgotten", "recovered", "quarantine", "session.title", "handoff.answer", "file"):
+            if kind in HOUSEKEEPING:
                 return head.lifecycle
             raise InvalidTransition(
                 f"session {head.id[:8]} cannot be {lifecycle.PAST[move]}:"
@@ -225,6 +228,8 @@ class Writer:
             head.questions += 1
         elif kind == "handoff.answer":
             head.questions = max(0, head.questions - 1)
+        elif kind == "quarantine":
+            quarantine.note(self.db, head.n, payload)
         elif kind == "rewind":
             self.db.execute("INSERT INTO rewind VALUES (?,?,?)", (head.n, seq, payload.to))
 

@@ -21,6 +21,7 @@ from fazm_memory.log.keys import Keys
 from fazm_memory.log.search import SearchIndex
 from fazm_memory.log.sessions import SessionRow, Sessions
 from fazm_memory.log.snapshots import Snapshots
+from fazm_memory.log.ward import Ward
 from fazm_memory.private import private_folder, write_private
 
 STORE_FOLDER = "store.noindex"  # the suffix keeps Spotlight out
@@ -44,6 +45,7 @@ class Store:
         self.db = Database(self.path, self.keys.database, create=create)
         self.log = EventLog(self.db, self.keys.chain, self.heads)
         self.snapshots = Snapshots(self.log)
+        self.ward = Ward(self.db, self.snapshots)
         self.search = SearchIndex(self.log)
         self.follower = Follower(self.log, self.search, self.snapshots)
         self.sessions = Sessions(self.db)

@@ -1,7 +1,8 @@
 """What changed between two states, key by key, and the events that caused it.
 
-The causes are read from the events between the two positions: decisions and failures are always causes,
-retries name what they retried, and every other event that touched a changed key is counted under its kind.
+The causes are read from the events between the two positions, each with its role: decisions, errors, retries
+and requests are named before mere steps, and what is past the cap is counted under its kind. Two sessions are
+compared the same way, each with the causes on its own side.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from fazm_memory.model.events import Event
+from fazm_memory.model.events import Event, target_of
 from fazm_memory.model.payloads import FAILED
 from fazm_memory.model.state import SessionState, to_json
 
@@ -27,6 +28,7 @@ KEYED_LISTS: dict[str, str] = {
     "open_questions": "id",
 }
 CAUSES = 200  # named one by one; more are counted
+TELLING = frozenset({"decision", "error", "retry", "request"})
 
 
 def compare(before: SessionState, after: SessionState, events: Iterable[Event] = ()) -> dict[str, Any]:
@@ -39,7 +41,8 @@ def compare(before: SessionState, after: SessionState, events: Iterable[Event] =
         if key in NOT_COMPARED or old[key] == new[key]:
             continue
         if key in KEYED_LISTS:
-            _tables(key, _by(old[key], KEYED_LISTS[key]), _by(new[key], KEYED_LISTS[key]),
+            name = KEYED_LISTS[key]
+            _tables(key, _by(old[key], name, before.session), _by(new[key], name, after.session),
                     added, removed, changed, values=True)  # fmt: skip
         elif isinstance(old[key], list):
             _sets(key, old[key], new[key], added, removed)
@@ -57,9 +60,17 @@ def compare(before: SessionState, after: SessionState, events: Iterable[Event] =
     }
 
 
-def _by(rows: list[dict[str, Any]], name: str) -> dict[Any, dict[str, Any]]:
-    # What a fork has from its parent stands at the parent's positions: those are not its own.
-    return {f"{row['session']}:{row[name]}" if "session" in row else row[name]: row for row in rows}
+def _by(rows: list[dict[str, Any]], name: str, session: str) -> dict[Any, dict[str, Any]]:
+    # A position means something only in its session; what a fork has from its parent says whose it is.
+    if name != "seq":
+        return {row[name]: row for row in rows}
+    return {(row.get("session", session), row["seq"]): row for row in rows}
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return {**one, "session": None} == {**other, "session": None}
+    return bool(one == other)
 
 
 def _sets(key: str, old: list[Any], new: list[Any], added: dict[str, Any], removed: dict[str, Any]) -> None:
@@ -84,28 +95,58 @@ def _tables(
     came = {name: new[name] for name in new if name not in old}
     went = {name: old[name] for name in old if name not in new}
     moved = {
-        name: {"from": old[name], "to": new[name]} for name in new if name in old and old[name] != new[name]
+        name: {"from": old[name], "to": new[name]}
+        for name in new
+        if name in old and not _same(old[name], new[name])
     }
     for target, rows in ((added, came), (removed, went)):
         if rows:
             target[key] = list(rows.values()) if values else rows
     if moved:
-        changed[key] = [{"key": name, **row} for name, row in moved.items()] if values else moved
+        changed[key] = [{"key": _shown(name), **row} for name, row in moved.items()] if values else moved
+
+
+def _shown(key: Any) -> Any:
+    return key[1] if isinstance(key, tuple) else key
 
 
 def causes(events: Iterable[Event]) -> list[dict[str, Any]]:
     """The events that made the difference, in order; past the cap, how many more of each kind."""
-    named: list[dict[str, Any]] = []
+    telling: list[tuple[int, dict[str, Any]]] = []
+    steps: list[tuple[int, dict[str, Any]]] = []
     more: dict[str, int] = {}
-    for event in events:
+    for place, event in enumerate(events):
         told = _cause(event)
         if told is None:
             continue
-        if len(named) < CAUSES:
-            named.append({"seq": event.seq, "turn": event.turn, "kind": event.kind, **told})
+        role = _role(event)
+        chosen = telling if role in TELLING else steps
+        if len(chosen) < CAUSES:
+            cause = {"seq": event.seq, "turn": event.turn, "kind": event.kind, "role": role, **told}
+            chosen.append((place, cause))
         else:
             more[event.kind] = more.get(event.kind, 0) + 1
-    return named if not more else [*named, {"kind": "more", "counts": more}]
+    room = CAUSES - len(telling)
+    for _, cause in steps[room:]:
+        more[cause["kind"]] = more.get(cause["kind"], 0) + 1
+    named = [cause for _, cause in sorted([*telling, *steps[:room]], key=lambda one: one[0])]
+    return named if not more else [*named, {"kind": "more", "role": "more", "counts": more}]
+
+
+def _role(event: Event) -> str:
+    """What part an event plays in a difference."""
+    p = event.payload
+    if event.kind == "decision":
+        return "decision"
+    if event.kind == "prompt":
+        return "request"
+    if event.kind in ("action", "action.amend") and p is not None:
+        if p.outcome in FAILED:
+            return "error"
+        if getattr(p, "retry_of", None) is not None:
+            return "retry"
+        return "change" if any(touch.change != "read" for touch in p.files) else "step"
+    return "change" if event.kind == "file" else "step"
 
 
 def _cause(event: Event) -> dict[str, Any] | None:
@@ -120,6 +161,8 @@ def _cause(event: Event) -> dict[str, Any] | None:
             told["why"] = p.error
         if p.retry_of is not None:
             told["retry_of"] = p.retry_of
+        if target := target_of(p.input):
+            told["target"] = target
         if p.files:
             told["files"] = [touch.path for touch in p.files[:20]]
         return told

@@ -233,11 +233,12 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Quarantine:
-    """These events are of doubtful origin and leave every export until released."""
+    """These events, or the whole session, are of doubtful origin and leave every export until released."""
 
     seqs: tuple[int, ...]
     reason: str | None = None
     released: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +251,13 @@ class Forgotten:
     count: int
     reason: str
     ranges: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Where the session stood here. What led there may be let go after; the fold goes on from this."""
+
+    state: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

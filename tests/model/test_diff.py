@@ -101,14 +101,36 @@ def test_decisions_and_failures_are_causes_with_their_reasons() -> None:
 
 def test_a_forgotten_cause_is_still_a_cause() -> None:
     assert causes([event(("action", None), 4)]) == [
-        {"seq": 4, "turn": 0, "kind": "action", "what": "forgotten"}
+        {"seq": 4, "turn": 0, "kind": "action", "role": "step", "what": "forgotten"}
     ]
 
 
 def test_past_the_cap_causes_are_counted_by_kind() -> None:
     told = causes(events(*(Action("t") for _ in range(CAUSES + 5)), Decision("d")))
     assert len(told) == CAUSES + 1
-    assert told[-1] == {"kind": "more", "counts": {"action": 5, "decision": 1}}
+    assert told[-2]["what"] == "d"  # a decision is named before mere steps are
+    assert told[-1] == {"kind": "more", "role": "more", "counts": {"action": 6}}
+
+
+def test_every_cause_says_what_part_it_played() -> None:
+    told = causes(
+        events(
+            Prompt("tidy"),
+            Decision("by date"),
+            Action("mv", outcome="error", error="exists"),
+            Action("mv", retry_of=2),
+            Action("mv", files=(FileTouch("/b", "renamed", "/a"),)),
+            Action("ls", files=(FileTouch("/b", "read"),)),
+        )
+    )
+    assert [one["role"] for one in told] == ["request", "decision", "error", "retry", "change", "step"]
+
+
+def test_a_forks_own_past_is_not_a_difference_from_its_parent() -> None:
+    parent = fold(initial("s"), events(Prompt("x"), Decision("shared"), Action("mv", outcome="error")))
+    branch = inherited(parent, "child")
+    told = compare(parent, branch)
+    assert not {"decisions_made", "errors", "requests"} & {*told["added"], *told["removed"], *told["changed"]}
 
 
 def test_a_forks_decision_at_its_parents_position_is_an_addition() -> None:

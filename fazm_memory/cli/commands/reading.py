@@ -1,4 +1,4 @@
-"""Reading: sessions, show, events, state, diff, search."""
+"""Reading: sessions, show, events, state, search."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ import argparse
 from typing import Any
 
 from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import emit_json, one_line, paint, plural, say, table, when
+from fazm_memory.cli.output import (
+    emit_json,
+    moment_argument,
+    one_line,
+    paint,
+    plural,
+    say,
+    table,
+    when,
+)
+from fazm_memory.errors import InvalidInput
 from fazm_memory.model.events import target_of
 from fazm_memory.model.lifecycle import LIFECYCLES
 
@@ -105,11 +115,34 @@ def events_arguments(parser: argparse.ArgumentParser) -> None:
         "--to", dest="stop", type=int, metavar="M", help="up to, not including, this position"
     )
     parser.add_argument("--kind", metavar="K", help="only this kind, such as action or decision")
+    parser.add_argument("--tool", metavar="NAME", help="only calls of this tool")
+    parser.add_argument(
+        "--file", metavar="PATH", help="only what touched this file or folder"
+    )
+    parser.add_argument("--outcome", metavar="O", help="ok, error, denied, timeout or interrupted")
+    parser.add_argument("--trust", metavar="T", help="only of this trust, such as web or user")
+    parser.add_argument("--turns", metavar="A[-B]", help="only these turns")
+    parser.add_argument("--since", metavar="TIME", help="from this time on")
+    parser.add_argument("--until", metavar="TIME", help="before this time")
+    parser.add_argument("--limit", type=int, metavar="N", help="the first N of them")
 
 
 def events_command(chosen: argparse.Namespace) -> int:
     memory = memory_of(chosen)
-    events = memory.events(chosen.id, start=chosen.start, stop=chosen.stop, kind=chosen.kind)
+    events = memory.events(
+        chosen.id,
+        start=chosen.start,
+        stop=chosen.stop,
+        kind=chosen.kind,
+        tool=chosen.tool,
+        file=chosen.file,
+        outcome=chosen.outcome,
+        trust=chosen.trust,
+        turns=None if chosen.turns is None else _turns(chosen.turns),
+        since=None if chosen.since is None else moment_argument(chosen.since),
+        until=None if chosen.until is None else moment_argument(chosen.until),
+        limit=chosen.limit,
+    )
     if chosen.json:
         emit_json(list(events))
         return 0
@@ -118,9 +151,18 @@ def events_command(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _turns(text: str) -> tuple[int, int]:
+    first, _, last = text.partition("-")
+    if not first.isdecimal() or not (last or first).isdecimal():
+        raise InvalidInput(f"{text[:40]!r} names no turns", hint="give one as 3, or several as 3-7")
+    return int(first), int(last or first)
+
+
 def told(event: dict[str, Any]) -> str:
     """An event on one line."""
     payload = event["payload"]
+    if event.get("quarantined"):
+        return f"{event['kind']} (quarantined)"
     if payload is None:
         return f"{event['kind']} (forgotten)"
     if event["kind"] == "action":
@@ -163,36 +205,6 @@ def _entry(one: Any) -> str:
     if not isinstance(one, dict):
         return str(one)
     return "  ".join(f"{key}={value}" for key, value in one.items() if value not in (None, [], {}))
-
-
-def diff_arguments(parser: argparse.ArgumentParser) -> None:
-    _id(parser)
-    parser.add_argument("first", type=int, metavar="A", help="a position, or a turn with --turns")
-    parser.add_argument("second", type=int, metavar="B")
-    parser.add_argument("--turns", action="store_true", help="A and B are turns")
-
-
-def diff_command(chosen: argparse.Namespace) -> int:
-    made = memory_of(chosen).diff(chosen.id, chosen.first, chosen.second, turns=chosen.turns)
-    if chosen.json:
-        emit_json(made)
-        return 0
-    say(f"from position {made['from']} to {made['to']}")
-    for sign, name, colour in (("+", "added", "green"), ("-", "removed", "red"), ("~", "changed", "yellow")):
-        for key, value in made[name].items():
-            say(paint(f"{sign} {key}", colour))
-            rows = value if isinstance(value, list) else [
-                f"{one}: {_entry(row)}" for one, row in value.items()
-            ] if isinstance(value, dict) else [value]  # fmt: skip
-            for one in rows[:20]:
-                say(f"    {one_line(_entry(one))[:200]}")
-    if made["because"]:
-        say(paint("because", "dim"))
-    for cause in made["because"]:
-        what = one_line(cause.get("what", cause.get("counts")))[:120]
-        why = f" — {one_line(cause['why'])[:120]}" if cause.get("why") else ""
-        say(f"  @{cause.get('seq', '')} {cause['kind']}: {what}{why}")
-    return 0
 
 
 def search_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,53 @@
+"""Quarantine: which events, or whole sessions, leave every export until somebody lifts it.
+
+The log still has them and `verify` still checks them. What is held is a projection of `quarantine` events,
+small enough to be one value; a rewind does not lift it, only a later word does.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from fazm_memory.log.database import Database
+from fazm_memory.model.payloads import Quarantine
+
+KEY = "quarantine"
+
+
+@dataclass(frozen=True)
+class Held:
+    """What of a session is held back."""
+
+    whole: bool = False
+    seqs: frozenset[int] = frozenset()
+
+    def has(self, seq: int) -> bool:
+        return self.whole or seq in self.seqs
+
+
+NOTHING = Held()
+
+
+def read(db: Database) -> dict[int, Held]:
+    """What is held, by session number."""
+    row = db.execute("SELECT value FROM meta WHERE key=?", (KEY,)).fetchone()
+    if row is None:
+        return {}
+    return {
+        int(number): Held(one["whole"], frozenset(one["seqs"])) for number, one in json.loads(row[0]).items()
+    }
+
+
+def note(db: Database, number: int, told: Quarantine) -> None:
+    """Take in one `quarantine` event. In its transaction."""
+    book = read(db)
+    held = book.get(number, NOTHING)
+    if told.released:
+        seqs = frozenset() if told.whole else held.seqs - set(told.seqs)
+        held = Held(held.whole and not told.whole, seqs)
+    else:
+        held = Held(held.whole or told.whole, held.seqs | set(told.seqs))
+    book[number] = held
+    raw = {n: {"whole": one.whole, "seqs": sorted(one.seqs)} for n, one in book.items() if one != NOTHING}
+    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (KEY, json.dumps(raw)))

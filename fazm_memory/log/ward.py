@@ -1,0 +1,83 @@
+"""The ward: the log as exports may see it, without what is quarantined and without what was folded from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from fazm_memory.log.database import Database
+from fazm_memory.log.paths import effective
+from fazm_memory.log.quarantine import NOTHING, Held, read
+from fazm_memory.log.sessions import SessionRow
+from fazm_memory.log.snapshots import Snapshots
+from fazm_memory.log.tables import SEQ_BITS, SEQ_MASK
+from fazm_memory.model.events import Event
+from fazm_memory.model.fold import fold, initial
+from fazm_memory.model.inheritance import inherited
+from fazm_memory.model.state import SessionState
+
+
+class Ward:
+    """The same log as exports may see it."""
+
+    def __init__(self, db: Database, snapshots: Snapshots) -> None:
+        self.db = db
+        self.snapshots = snapshots
+
+    def held(self, number: int) -> Held:
+        return read(self.db).get(number, NOTHING)
+
+    def ids(self, event: int) -> bool:
+        """Whether an event, by its id, is held back."""
+        return self.held(event >> SEQ_BITS).has(event & SEQ_MASK)
+
+    def rows(self, rows: Iterable[SessionRow]) -> list[SessionRow]:
+        """These sessions but for those that are held back as a whole."""
+        book = read(self.db)
+        return [row for row in rows if not book.get(row.n, NOTHING).whole]
+
+    def events(self, number: int, events: Iterable[Event]) -> list[Event]:
+        """These events of a session but for those that are held back."""
+        held = self.held(number)
+        return [event for event in events if not held.has(event.seq)]
+
+    def state_at(self, number: int, session: str, at: int) -> SessionState:
+        """The state as if what is held back had never been said; without any of it, the state itself."""
+        book = read(self.db)
+        if not book or not any(one in book for one in self._family(number)):
+            return self.snapshots.state_at(number, session, at)
+        held = book.get(number, NOTHING)
+        if held.whole:
+            stood = self.snapshots.state_at(number, session, at)
+            return replace(initial(session), at=at, lifecycle=stood.lifecycle)
+        state = self._beginning(number, session)
+        for low, high in effective(self.db, number, at):
+            events = self.snapshots.log.slice(number, session, low, high)
+            state = fold(state, (event for event in events if not _withheld(event, held)))
+        return replace(state, at=at)
+
+    def _beginning(self, number: int, session: str) -> SessionState:
+        parent = self._parent(number)
+        if parent is None:
+            return initial(session)
+        above, name, position = parent
+        return inherited(self.state_at(above, name, position), session)
+
+    def _family(self, number: int) -> list[int]:
+        found = [number]
+        while (parent := self._parent(found[-1])) is not None and parent[0] not in found:
+            found.append(parent[0])
+        return found
+
+    def _parent(self, number: int) -> tuple[int, str, int] | None:
+        row = self.db.execute(
+            "SELECT above.n, above.id, child.parent_seq FROM session AS child"
+            " JOIN session AS above ON above.id = child.parent WHERE child.n=?",
+            (number,),
+        ).fetchone()
+        return None if row is None or row[2] is None else (int(row[0]), str(row[1]), int(row[2]))
+
+
+def _withheld(event: Event, held: Held) -> bool:
+    """Held back, or a checkpoint that was folded from what is."""
+    return held.has(event.seq) or (event.kind == "checkpoint" and any(seq < event.seq for seq in held.seqs))

@@ -1,0 +1,146 @@
+"""Slices by anything, files of the last turns, differences and retries with their causes."""
+
+from __future__ import annotations
+
+import pytest
+
+from fazm_memory.errors import InvalidInput
+from fazm_memory.recall.difference import page, sections
+from fazm_memory.verbs import reading
+
+from .desk import SECOND, START, Desk
+
+
+@pytest.fixture
+def session(desk: Desk) -> str:
+    """Three turns: a failure and its retry, a page of the web, a rename in each."""
+    made = desk.begin()
+    desk.say(made, "prompt", text="tidy October")  # 1
+    desk.act(made, "Bash", {"command": "make"}, error="exit 2", output="no rule")  # 2
+    desk.act(made, "Bash", {"command": "make"}, output="done")  # 3
+    desk.renamed(made, "/w/a.pdf", "/w/2026-a.pdf")  # 4
+    desk.say(made, "prompt", text="look it up")  # 5
+    desk.act(made, "WebFetch", {"url": "https://example.org"}, output="x" * 5000)  # 6
+    desk.say(made, "prompt", text="now the rest")  # 7
+    desk.say(made, "decision", what="dates first", why="they sort")  # 8
+    desk.renamed(made, "/w/b.pdf", "/w/2026-b.pdf")  # 9
+    return made
+
+
+def seqs(desk: Desk, session: str, **wanted: object) -> list[int]:
+    return [event["seq"] for event in desk.events(session, **wanted)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({}, list(range(10))),
+        ({"start": 2, "stop": 4}, [2, 3]),
+        ({"kind": "decision"}, [8]),
+        ({"tool": "WebFetch"}, [6]),
+        ({"outcome": "error"}, [2]),
+        ({"outcome": "ok", "tool": "Bash"}, [3, 4, 9]),
+        ({"trust": "web"}, [6]),
+        ({"file": "/w/2026-a.pdf"}, [4]),
+        ({"file": "b.pdf"}, [9]),
+        ({"file": "/w"}, [4, 9]),
+        ({"turns": (2, 2)}, [5, 6]),
+        ({"turns": (2, 9)}, [5, 6, 7, 8, 9]),
+        ({"turns": (8, 9)}, []),
+        ({"kind": "prompt", "limit": 2}, [1, 5]),
+        ({"tool": "Bash", "turns": (3, 3)}, [9]),
+    ],
+)
+def test_a_slice_is_by_position_turn_kind_tool_file_outcome_or_trust(
+    desk: Desk, session: str, wanted: dict[str, object], found: list[int]
+) -> None:
+    assert seqs(desk, session, **wanted) == found
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_slice_by_time_holds_before_and_after_the_minutes_are_counted(desk: Desk, indexed: bool) -> None:
+    made = desk.begin()
+    for hour in range(5):
+        desk.say(made, "decision", what=f"at {hour}", at=START + hour * 3600 * SECOND)
+    if indexed:
+        desk.store.index_all()
+    since, until = START + 3600 * SECOND, START + 3 * 3600 * SECOND
+    told = [one["payload"]["what"] for one in desk.events(made, since=since, until=until)]
+    assert told == ["at 1", "at 2"]
+
+
+def test_a_filtered_slice_keeps_the_chain_of_each_event(desk: Desk, session: str) -> None:
+    whole = list(desk.events(session))
+    assert list(desk.events(session, kind="decision")) == [whole[8]]
+    assert list(desk.events(session, kind="session.open")) == [whole[0]]
+
+
+def test_a_filter_that_names_nothing_we_know_is_refused(desk: Desk, session: str) -> None:
+    with pytest.raises(InvalidInput, match="there is no outcome 'fine'"):
+        list(desk.events(session, outcome="fine"))
+
+
+def test_the_files_of_the_last_turns_are_their_net_change(desk: Desk, session: str) -> None:
+    told = desk.files_modified(session, turns=1)
+    assert (told["turns"], [one["path"] for one in told["files"]]) == ([3, 3], ["/w/2026-b.pdf"])
+    assert len(desk.files_modified(session, turns=5)["files"]) == 2
+    assert desk.files_modified(session)["files"] == desk.state(session)["files_modified"]
+
+
+def test_what_was_rewound_is_not_among_the_files_of_the_last_turns(desk: Desk, session: str) -> None:
+    desk.rewind(session, 8)
+    desk.renamed(session, "/w/c.pdf", "/w/2026-c.pdf")
+    told = desk.files_modified(session, turns=1)
+    assert [one["path"] for one in told["files"]] == ["/w/2026-c.pdf"]
+
+
+def test_a_branch_is_compared_with_its_parent_from_where_they_parted(desk: Desk, session: str) -> None:
+    branch = desk.fork(session, at=7)["id"]
+    desk.say(branch, "prompt", text="by vendor instead")
+    desk.say(branch, "decision", what="vendor first")
+    told = desk.compare(session, None, branch, None)
+    assert told["common"] == {"session": session, "at": 7}
+    assert [one["what"] for one in told["added"]["decisions_made"]] == ["vendor first"]
+    assert [one["what"] for one in told["removed"]["decisions_made"]] == ["dates first"]
+    assert "errors" not in {*told["added"], *told["removed"]}  # both have the failure of before
+    causes = {(one["session"], one["what"]) for one in told["because"] if one["role"] == "decision"}
+    assert causes == {(session, "dates first"), (branch, "vendor first")}
+
+
+def test_strangers_have_nothing_in_common_and_are_compared_all_the_same(desk: Desk, session: str) -> None:
+    other = desk.begin(workspace="/v")
+    desk.say(other, "decision", what="alone")
+    told = desk.compare(session, 4, other, None)
+    assert told["common"] is None
+    assert told["changed"]["workspace"] == {"from": "/w", "to": "/v"}
+
+
+def test_a_page_of_a_difference_names_what_led_to_each_change(desk: Desk, session: str) -> None:
+    told = desk.diff(session, 7, 10)
+    files = next(one for one in sections(told) if one.title == "Files")
+    assert [(line.text, line.why) for line in files.lines] == [
+        ("renamed /w/2026-b.pdf (from /w/b.pdf) by agent", "after decision @8: dates first")
+    ]
+    desk.say(session, "decision", what="<script>alert(1)</script>")
+    made = page(desk.diff(session, 7, 11), "October & more")
+    assert "<script>" not in made
+    assert "&lt;script&gt;" in made
+    assert "October &amp; more" in made
+
+
+def test_the_causes_of_a_long_span_are_those_the_states_remember_and_the_last_stretch(
+    desk: Desk, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "SPAN", 2)
+    told = desk.diff(session, 0, 10)["because"]
+    assert [one["seq"] for one in told if "seq" in one] == [1, 2, 5, 7, 8, 9]
+    assert told[-1] == {"kind": "more", "role": "more", "counts": {"earlier events": 4}}
+
+
+def test_a_retry_stands_beside_what_it_retried(desk: Desk, session: str) -> None:
+    (told,) = desk.retries(session)
+    assert (told["retry_of"], told["seq"], told["tool"], told["target"]) == (2, 3, "Bash", "make")
+    assert told["before"]["outcome"] == "error"
+    assert told["after"] == {"outcome": "ok", "error": None, "output": "done"}
+    assert told["diff"].splitlines() == ["@@ -1 +1 @@", "-no rule", "+done"]
+    assert told["same_input"]

@@ -25,6 +25,7 @@ from fazm_memory.model.organized import organized, organized_json, taken_names
 from fazm_memory.recall.file_time import file_time
 from fazm_memory.recall.searching import search
 from fazm_memory.verbs.excluding import Excluding
+from fazm_memory.verbs.files_back import FilesBack
 from fazm_memory.verbs.keeping import Keeping
 from fazm_memory.verbs.over_time import OverTime
 from fazm_memory.verbs.reading import Reading
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from fazm_memory.capture.recorder import Recorded, Recorder
 
 
-class Memory(Recalling, Keeping, OverTime, Excluding, Reading):
+class Memory(Recalling, Keeping, OverTime, Excluding, Reading, FilesBack):
     """What Fazm Memory can do, for one user on one machine."""
 
     def __init__(self, config: Config, now: Callable[[], int]) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fazm_memory.capture.baseline import Baseline, mark_of, read
 from fazm_memory.capture.looking import Flush, Root, Sighting
 from fazm_memory.log.versions import ABSENT, Version, Versions
+from fazm_memory.model.rewinding import REWIND
 
 BUDGET = 2.0  # seconds for the versions of one flush
 MOST_BYTES = 64 << 20  # and how much of them is in memory at once
@@ -28,6 +29,7 @@ class Noted:
     before: str | None = None
     after: str | None = None
     missing: str | None = None
+    version: int | None = None  # the number of the version that it led to
 
 
 class Keeper:
@@ -70,6 +72,8 @@ class Keeper:
             if time.monotonic() > end:
                 unfinished.add(one.root)
                 continue
+            if changed.change in ("created", "renamed"):
+                self._never_before(one, here)
             reading = read(changed.path)
             since = min(max(reading.since, one.earliest), one.at)
             here.append((_below(one.root, changed.path), since, reading.content, reading.mark))
@@ -79,6 +83,12 @@ class Keeper:
                 size = 0
         self._flush(kept)
         return unfinished
+
+    def _never_before(self, one: Sighting, here: list[Kept]) -> None:
+        """The last look found nothing by this name: that, too, is something to go back to."""
+        below = _below(one.root, one.changed.path)
+        if self.versions.last(one.root, below) is None:
+            here.append((below, 0, ABSENT, ""))
 
     def _flush(self, kept: dict[str, list[Kept]]) -> None:
         for root, given in kept.items():
@@ -96,6 +106,8 @@ class Keeper:
         after = self.versions.last(one.root, _below(one.root, changed.path))
         unread = after is None or (after.absent and changed.change != "deleted")
         now = None if unread or after is None else after
+        if now is not None and now.hand == REWIND:
+            return None  # a rewind made it what it is, and has told so
         if changed.change == "renamed":
             if one.away and now is not None and now.told and now.mark == _mark(one):
                 return None
@@ -113,6 +125,7 @@ class Keeper:
             None if before is None or changed.change == "created" else before.digest,
             None if now is None else now.digest,
             missing,
+            None if after is None else after.id,
         )
 
 

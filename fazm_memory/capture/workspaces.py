@@ -29,7 +29,7 @@ from fazm_memory.capture.telling import draft, gap, happening, summaries, worth_
 from fazm_memory.capture.watched import Watched, watched_roots
 from fazm_memory.log.database import Database
 from fazm_memory.log.store import Store
-from fazm_memory.log.versions import Versions
+from fazm_memory.log.versions import NEWEST, Versions
 
 HOLD = 2_000_000  # microseconds that a change waits for the call it belongs to
 FOLLOW_EVERY = 2.0  # seconds between two looks at which sessions are at work
@@ -187,7 +187,8 @@ class Workspaces:
         noted = [one for _, some in due for one in some]
         since = min((one.sighting.earliest for one in noted), default=0) - MINUTE
         calls = recent_calls(self.store, rows, since, user_home=self.user_home) if noted else []
-        judged = [(one, attribute(happening(one), calls, places)) for one in noted]
+        others = [one for one in noted if one.version is None or not self._rewound(one.version)]
+        judged = [(one, attribute(happening(one), calls, places)) for one in others]
         news = [(one, verdict) for one, verdict in judged if not verdict.told]
         chosen, rest = self._share(news)
         drafts = [draft(one, verdict) for one, verdict in chosen]
@@ -201,10 +202,28 @@ class Workspaces:
             for result in self.record(drafts):
                 if result.error is not None:
                     raise result.error
+        over = {(call.session, call.seq) for call in calls if call.ended is not None}
         with self._versions.db.transaction():
             for one, verdict in judged:
-                path = os.path.relpath(one.sighting.changed.path, one.sighting.root)
-                self._versions.mark_told(one.sighting.root, path, verdict.session)
+                # What a call did that still runs stands at its time: its own position is only its beginning.
+                seq = verdict.seq if (verdict.session, verdict.seq) in over else None
+                self._mark(one, verdict, seq)
+
+    def _rewound(self, version: int) -> bool:
+        return self._versions.made_by_rewind(version)
+
+    def _mark(self, one: Noted, verdict: Verdict, seq: int | None) -> None:
+        """The versions that a change led to say whose hand it was."""
+        changed, root = one.sighting.changed, one.sighting.root
+        newest = NEWEST if one.version is None else one.version
+        below = os.path.relpath(changed.path, root)
+        self._versions.mark_told(root, below, verdict.session, seq=seq, hand=verdict.by, upto=newest)
+        if changed.origin is None:
+            return
+        for other in self._watcher.roots():
+            if changed.origin.startswith(other.rstrip("/") + "/"):
+                left = os.path.relpath(changed.origin, other)
+                self._versions.mark_told(other, left, verdict.session, seq=seq, hand=verdict.by)
 
     def _share(
         self, news: Sequence[tuple[Noted, Verdict]]

@@ -108,6 +108,10 @@ class Versions:
             self._make_room()
         return kept
 
+    def keep_within(self, root: str, path: str, at: int, given: bytes | str, mark: str) -> Version:
+        """The same for one, within a transaction of whoever calls."""
+        return self._keep(root, path, at, given, mark)
+
     def _keep(self, root: str, path: str, at: int, given: bytes | str, mark: str) -> Version:
         if isinstance(given, str):
             version = Version(root, path, at, None, given, mark)
@@ -186,6 +190,14 @@ class Versions:
         rows = self.db.execute(f"SELECT {COLUMNS} FROM version WHERE {where} ORDER BY id", values)
         return [_version(row) for row in rows.fetchall()]
 
+    def history_below(self, root: str, folder: str) -> list[Version]:
+        """Every version of the files below a folder of a root, oldest first."""
+        rows = self.db.execute(
+            f"SELECT {COLUMNS} FROM version WHERE root=? AND path>=? AND path<? ORDER BY id",
+            (root, f"{folder}/", f"{folder}0"),
+        )
+        return [_version(row) for row in rows.fetchall()]
+
     def last(self, root: str, path: str) -> Version | None:
         return self._one("root=? AND path=? ORDER BY id DESC LIMIT 1", (root, path))
 
@@ -249,7 +261,7 @@ class Versions:
         return gone
 
     def let_go_before(self, moment: int, *, dry_run: bool = False) -> int:
-        """Content older than a moment goes, never that of a file's last version; how many versions lose it."""
+        """Content older than a moment goes, never that of a file's last version; how many lose it."""
         old = (
             "digest IS NOT NULL AND at < ? AND id <"
             " (SELECT max(id) FROM version w WHERE w.root=version.root AND w.path=version.path)"

@@ -194,11 +194,17 @@ class HandoffAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Rewind:
-    """The head moves back to a position; nothing is erased, what follows goes on from there."""
+    """The head moves back to a position; nothing is erased, what follows goes on from there.
+
+    With `files` those the agent had changed go back as well: `touched` says how. `undoes` is the rewind, by its
+    position, that this one takes back.
+    """
 
     to: int
     files: bool = False
     reason: str | None = None
+    touched: tuple[FileTouch, ...] = ()
+    undoes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""The plan of bringing files back: what each held at a position, what it holds now, and whose hands were on it.
+"""The plan of bringing files back: what each held at a position, what it holds now, whose hands were on it.
 
 Pure: whoever calls has looked at the disk and at the kept versions. The plan touches only what this session's
-agent changed since; what anybody else changed as well is refused until somebody insists, and what cannot be
+agent changed since. What anybody else changed as well is refused until somebody insists, and what cannot be
 kept first is never taken away.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 Action = Literal["restore", "delete", "recreate", "rename_back", "keep", "refuse", "cannot"]
@@ -156,9 +156,7 @@ def _moved(changed: Sequence[Past]) -> dict[str, Past]:
 
 
 def _rename(gone: Past, there: Past, session: str) -> Step:
-    made = Step(
-        gone.path, "rename_back", "the agent moved it", "agent", there.path, gone.was, there.now
-    )
+    made = Step(gone.path, "rename_back", "the agent moved it", "agent", there.path, gone.was, there.now)
     return _unless_others(made, (*gone.hands, *there.hands), session)
 
 
@@ -215,3 +213,13 @@ def _replayable(renames: list[Step]) -> list[Step]:
             break  # a circle; the pairing never makes one, since a name in it is neither gone nor new
         ordered += [waiting.pop(origin) for origin in free]
     return [*ordered, *waiting.values()]
+
+
+def step_json(step: Step) -> dict[str, Any]:
+    """The step as the journal keeps it."""
+    return asdict(step)
+
+
+def step_from(raw: Mapping[str, Any]) -> Step:
+    held = {name: None if raw[name] is None else Held(**raw[name]) for name in ("was", "now")}
+    return Step(**{**raw, **held})

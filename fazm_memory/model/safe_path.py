@@ -1,7 +1,7 @@
 """Which names below a workspace may ever be written to when files are brought back.
 
-Judged as text, before any file system is asked: a path that climbs out, or that any file system might take for
-Git's own folder (in another case, with invisible letters, by its short name), is refused.
+Judged as text, before any file system is asked: a path that climbs out, or that any file system might take
+for Git's own folder (in another case, with invisible letters, by its short name), is refused.
 """
 
 from __future__ import annotations

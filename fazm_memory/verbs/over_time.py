@@ -60,13 +60,6 @@ class OverTime:
             made = head.id
         return self.session(made)
 
-    def rewind(
-        self, session: str, to: int, *, reason: str | None = None, source: str = "cli"
-    ) -> dict[str, Any]:
-        """Move the head back to a position and go on from there; what came after stays in the log."""
-        row = self.store.sessions.resolve(session)
-        return self.tell(row.id, "rewind", source=source, to=self.position(row, to), reason=reason)
-
     def handoff(
         self,
         session: str,

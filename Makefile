@@ -49,8 +49,10 @@ $(READY): $(VENV)/bin/python pyproject.toml requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@
 
-$(DEV): $(READY) requirements-dev.lock
+$(DEV): $(READY) requirements-dev.lock tests/appkit/rumps.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
+		--no-build-isolation -r tests/appkit/rumps.lock
 	@touch $@
 
 tests/e2e/clients/node_modules: tests/e2e/clients/package-lock.json

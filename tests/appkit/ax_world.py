@@ -16,7 +16,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.appkit.standin.mac import Mac
 
 SUCCESS, CANNOT_COMPLETE, API_DISABLED, NO_VALUE = 0, -25204, -25211, -25212
 UNSUPPORTED, NOT_REGISTERED = -25207, -25210
@@ -168,6 +171,19 @@ class Center:
                 send(target, selector, Note(info))
 
 
+class Told(Center):
+    """A center of the stand-in's, in whose place the world posts there."""
+
+    def __init__(self, mac: Mac, posting: Callable[..., None]) -> None:
+        super().__init__()
+        self._mac, self._posting = mac, posting
+
+    def post(self, name: str, **info: Any) -> None:
+        if name == "NSWorkspaceDidActivateApplicationNotification":
+            self._mac.frontmost = info["NSWorkspaceApplicationKey"]
+        self._posting(name, **info)
+
+
 def send(target: Any, selector: str, argument: Any) -> None:
     getattr(target, selector.replace(":", "_"))(argument)
 
@@ -284,6 +300,11 @@ class World:
         return made
 
     # -- pyobjc ------------------------------------------------------------------------------------------
+
+    def join(self, mac: Mac) -> None:
+        """Be the desktop of a whole stand-in, whose notification centers and timers then serve both."""
+        mac.functions |= {name: self._function(name) for name in ARITY}
+        self.workspace, self.distributed = Told(mac, mac.workspace), Told(mac, mac.distributed)
 
     def modules(self) -> dict[str, ModuleType]:
         made = {

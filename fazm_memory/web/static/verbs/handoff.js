@@ -64,7 +64,7 @@ export function answer({ session, question }) {
     if (!asked) throw new Error("This session has no open question any more.");
     const rows = fieldsOf(asked.answer_schema).map((field) => ({ field, ...control(field) }));
     inputs = rows;
-    const waiving = h("button", { class: "btn quiet", type: "button" }, "Waive it instead");
+    const waiving = h("button", { class: "btn quiet start", type: "button" }, "Waive it instead");
     waiving.addEventListener("click", () => {
       sheet.close();
       waive({ session, question: asked.id });

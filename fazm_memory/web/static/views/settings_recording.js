@@ -32,7 +32,7 @@ export function recordingCard(status, after) {
           "Resume recording",
         ),
       ];
-  return h("section", { class: "card", "aria-label": "Recording" }, h("h3", null, "Recording"), state, h("div", { class: "buttons" }, buttons));
+  return h("section", { class: "card wide", "aria-label": "Recording" }, h("h3", null, "Recording"), state, h("div", { class: "buttons" }, buttons));
 }
 
 /**

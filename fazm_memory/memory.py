@@ -24,8 +24,10 @@ from fazm_memory.model.conventions import propose_all
 from fazm_memory.model.organized import organized, organized_json, taken_names
 from fazm_memory.recall.file_time import file_time
 from fazm_memory.recall.searching import search
+from fazm_memory.verbs.browsing import Browsing
 from fazm_memory.verbs.excluding import Excluding
 from fazm_memory.verbs.files_back import FilesBack
+from fazm_memory.verbs.inspecting import Inspecting
 from fazm_memory.verbs.keeping import Keeping
 from fazm_memory.verbs.over_time import OverTime
 from fazm_memory.verbs.reading import Reading
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from fazm_memory.capture.recorder import Recorded, Recorder
 
 
-class Memory(Recalling, Keeping, OverTime, Excluding, Reading, FilesBack):
+class Memory(Recalling, Keeping, OverTime, Excluding, Reading, FilesBack, Browsing, Inspecting):
     """What Fazm Memory can do, for one user on one machine."""
 
     def __init__(self, config: Config, now: Callable[[], int]) -> None:
@@ -67,6 +69,7 @@ class Memory(Recalling, Keeping, OverTime, Excluding, Reading, FilesBack):
         return Drawer(self.config.home, self.store.keys.database, self.now)
 
     def close(self) -> None:
+        self.close_versions()
         if "drawer" in self.__dict__:
             self.__dict__.pop("drawer").close()
         if "store" in self.__dict__:

@@ -5,6 +5,7 @@ Listing reads the session rows alone, newest first, a page at a time: it costs t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from posixpath import dirname
@@ -85,7 +86,7 @@ class Sessions:
     def __init__(self, database: Database) -> None:
         self.db = database
 
-    def _fetch(self, query: Any) -> list[SessionRow]:
+    def fetch(self, query: Any) -> list[SessionRow]:
         with told(self.db.path):
             return [_row(values) for values in query.tuples().execute(self.db.peewee)]
 
@@ -101,11 +102,11 @@ class Sessions:
             exact = self._equal(id=wanted)
             if exact:
                 return exact[0]
-            found = self._fetch(
+            found = self.fetch(
                 Session.select(*COLUMNS)
                 .where((Session.id >= wanted) & (Session.id < wanted + "\U0010ffff"))
                 .limit(6)
-            ) or self._fetch(Session.select(*COLUMNS).where(Session.agent_session_id == wanted).limit(6))
+            ) or self.fetch(Session.select(*COLUMNS).where(Session.agent_session_id == wanted).limit(6))
             if len(found) == 1:
                 return found[0]
             if found:
@@ -149,7 +150,7 @@ class Sessions:
         if before is not None:
             query = query.where((Session.last_at < before) & (Session.hour <= before // HOUR))
         query = query.order_by(Session.hour.desc(), Session.last_at.desc(), Session.n.desc())
-        return self._fetch(query.limit(limit) if limit is not None else query)
+        return self.fetch(query.limit(limit) if limit is not None else query)
 
     def in_workspace(self, workspace: str | None, *, limit: int) -> list[SessionRow]:
         """The latest sessions that worked in a folder, in one inside it, or in one around it."""
@@ -160,10 +161,15 @@ class Sessions:
             while (above := dirname(around[-1].rstrip("/"))) not in ("", "/", around[-1]):
                 around.append(above)
             query = query.where(Session.workspace.in_(around) | inside)
-        return self._fetch(query.order_by(Session.last_at.desc(), Session.n.desc()).limit(limit))
+        return self.fetch(query.order_by(Session.last_at.desc(), Session.n.desc()).limit(limit))
+
+    def numbered(self, numbers: Sequence[int]) -> list[SessionRow]:
+        """These sessions, in this order."""
+        found = {row.n: row for row in self.fetch(Session.select(*COLUMNS).where(Session.n.in_(numbers)))}
+        return [found[number] for number in numbers if number in found]
 
     def children(self, session: str) -> list[SessionRow]:
-        return self._fetch(Session.select(*COLUMNS).where(Session.parent == session).order_by(Session.n))
+        return self.fetch(Session.select(*COLUMNS).where(Session.parent == session).order_by(Session.n))
 
     def totals(self) -> dict[str, int]:
         row = self.db.execute(

@@ -1,0 +1,186 @@
+"""Lists a page at a time, by keyset: a cursor names a place in the log, so that appending moves nothing.
+
+What a page costs does not grow with the store. A filter that little matches is looked for in steps of bounded
+length; then a page may be short, or empty, and still have a next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from fazm_memory.errors import InvalidInput
+from fazm_memory.log.rows import EVENT_COLUMNS, to_event
+from fazm_memory.log.sessions import COLUMNS, SessionRow
+from fazm_memory.log.slices import names, paths_of
+from fazm_memory.log.store import Store
+from fazm_memory.log.tables import HOUR, Session, event_id
+from fazm_memory.model.events import Event
+from fazm_memory.model.payloads import FAILED
+
+LOOKED_AT = 3000  # events of one page that are looked at, and sessions
+STEP = 500  # of them at a time
+# A minute counts these, so that minutes without them need not be read.
+COUNTED = {"action": "actions", "decision": "decisions", "file": "files", "app": "apps"}
+
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class EventFilter:
+    """Which events of a session. Empty sets and None ask for nothing; `without` are kinds left out."""
+
+    start: int = 0
+    stop: int | None = None
+    kinds: frozenset[str] = frozenset()
+    without: frozenset[str] = frozenset()
+    tools: frozenset[str] = frozenset()
+    outcomes: frozenset[str] = frozenset()
+    trusts: frozenset[str] = frozenset()
+    file: str | None = None
+
+    def matches(self, event: Event) -> bool:
+        kind, p = event.kind, event.payload
+        family = kind.split(".", 1)[0]
+        if self.kinds and not {kind, family} & self.kinds:
+            return False
+        if {kind, family} & self.without or (self.trusts and event.trust not in self.trusts):
+            return False
+        if self.tools and getattr(p, "tool", None) not in self.tools:
+            return False
+        if self.outcomes and getattr(p, "outcome", None) not in self.outcomes:
+            return False
+        return self.file is None or (p is not None and any(names(one, self.file) or self.file in one
+                                                           for one in paths_of(event)))  # fmt: skip
+
+
+def outcomes_of(given: frozenset[str]) -> frozenset[str]:
+    """`failed` means every way in which a call can fail."""
+    return given - {"failed"} | (FAILED if "failed" in given else frozenset())
+
+
+@dataclass(frozen=True)
+class Page:
+    """Items and the cursor to the next page; None when this is the last."""
+
+    items: list[Any]
+    next: str | None
+
+
+def event_page(
+    store: Store, row: SessionRow, wanted: EventFilter, *, cursor: str | None, limit: int, backwards: bool
+) -> Page:
+    """Events of a session from its beginning, or backwards from its end."""
+    low = max(0, wanted.start)
+    high = row.head if wanted.stop is None else max(0, min(row.head, wanted.stop))
+    if cursor is not None:
+        at = read_cursor(cursor, "e", 1)[0]
+        low, high = (low, min(high, at)) if backwards else (max(low, at), high)
+    plain = wanted == EventFilter(start=wanted.start, stop=wanted.stop)
+    items: list[Event] = []
+    looked = 0
+    for begin, end in _steps(_ranges(store, row, wanted, low, high), limit if plain else STEP, backwards):
+        if looked >= LOOKED_AT:
+            return Page(items, f"e.{end if backwards else begin}")
+        for event in _read(store, row, begin, end, backwards):
+            looked += 1
+            if not wanted.matches(event):
+                continue
+            if len(items) == limit:
+                return Page(items, f"e.{items[-1].seq if backwards else items[-1].seq + 1}")
+            items.append(event)
+    return Page(items, None)
+
+
+def _steps(ranges: list[Range], most: int, backwards: bool) -> Iterator[Range]:
+    """Ranges of positions cut into steps, in the order they are walked."""
+    for low, high in reversed(ranges) if backwards else ranges:
+        while low < high:
+            step = min(most, high - low)
+            begin = high - step if backwards else low
+            yield begin, begin + step
+            low, high = (low, begin) if backwards else (begin + step, high)
+
+
+def _ranges(store: Store, row: SessionRow, wanted: EventFilter, low: int, high: int) -> list[Range]:
+    """Where anything wanted can be, as far as the minutes tell; what they have not taken in is looked at."""
+    if wanted.outcomes and wanted.outcomes <= FAILED:
+        column = "failures"
+    elif len(wanted.kinds) == 1 and (kind := next(iter(wanted.kinds))) in COUNTED:
+        column = COUNTED[kind]
+    else:
+        return [(low, high)] if low < high else []
+    (indexed,) = store.db.execute("SELECT indexed FROM session WHERE n=?", (row.n,)).fetchone()
+    found = store.db.execute(
+        f"SELECT first, last + 1 FROM minute WHERE session=? AND {column} > 0 AND last >= ? AND first < ?",
+        (row.n, low, high),
+    ).fetchall()
+    merged: list[Range] = []
+    for first, stop in sorted([*found, (indexed, row.head)]):
+        first, stop = max(first, low), min(stop, high)
+        if merged and first <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
+        elif first < stop:
+            merged.append((first, stop))
+    return merged
+
+
+def _read(store: Store, row: SessionRow, begin: int, end: int, backwards: bool) -> list[Event]:
+    rows = store.db.execute(
+        f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ?"
+        f" ORDER BY id {'DESC' if backwards else 'ASC'}",
+        (event_id(row.n, begin), event_id(row.n, end)),
+    ).fetchall()
+    return [to_event(one, row.id, b"") for one in rows]
+
+
+def session_page(
+    store: Store,
+    *,
+    cursor: str | None,
+    limit: int,
+    only: set[int] | None = None,
+    matches: Callable[[SessionRow], bool] | None = None,
+    background: bool = False,
+    **equal: str | None,
+) -> Page:
+    """The latest sessions first. `only` are numbers; `equal` fields of the row; `matches` looks at the rest."""
+    query = Session.select(*COLUMNS).where((Session.forgotten == 0) & (Session.hour > -HOUR))
+    if not background:
+        query = query.where(Session.background == 0)
+    for name, value in equal.items():
+        if value is not None:
+            query = query.where(getattr(Session, name) == value)
+    if only is not None:
+        query = query.where(Session.n.in_(sorted(only)))
+    if cursor is not None:
+        at, number = read_cursor(cursor, "s", 2)
+        query = query.where(
+            (Session.hour <= at // HOUR)
+            & ((Session.last_at < at) | ((Session.last_at == at) & (Session.n < number)))
+        )
+    query = query.order_by(Session.hour.desc(), Session.last_at.desc(), Session.n.desc())
+    most = limit + 1 if matches is None else LOOKED_AT
+    rows = store.sessions.fetch(query.limit(most))
+    items = [row for row in rows if matches is None or matches(row)]
+    if len(items) > limit:
+        last = items[limit - 1]
+    elif len(rows) == most:
+        last = rows[-1]
+    else:
+        return Page(items, None)
+    return Page(items[:limit], f"s.{last.last_at}.{last.n}")
+
+
+def read_cursor(cursor: str, kind: str, numbers: int) -> list[int]:
+    """The numbers of a cursor that we gave out; anything else is refused."""
+    parts = cursor.split(".")
+    digits = [part.removeprefix("-") for part in parts[1:]]
+    if (
+        parts[0] != kind
+        or len(digits) != numbers
+        or not all(one.isascii() and one.isdigit() for one in digits)
+    ):
+        raise InvalidInput(f"{cursor[:40]!r} is not a cursor of this list", hint="leave it out to begin anew")
+    return [int(part[:20]) for part in parts[1:]]

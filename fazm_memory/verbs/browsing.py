@@ -1,0 +1,309 @@
+"""The verbs of looking: days, lists, a drawing of time. What the timeline shows, a page or a stretch at a time.
+
+Nothing here writes, and nothing waits for what follows the log in batches: what that has not taken in yet is
+read from the log itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, time, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from fazm_memory.capture.recording import COMPANION_AGENT
+from fazm_memory.errors import InvalidInput
+from fazm_memory.log import calendar, pages
+from fazm_memory.log.pages import EventFilter
+from fazm_memory.log.rows import EVENT_COLUMNS, to_event
+from fazm_memory.log.sessions import SessionRow
+from fazm_memory.log.store import Store
+from fazm_memory.log.tables import event_id
+from fazm_memory.model.clock import iso, micros, moment
+from fazm_memory.model.events import Event
+from fazm_memory.model.slim import lane_marks, slim_row
+
+BUCKETS = {"minute": 60_000_000, "hour": 3_600_000_000, "day": 86_400_000_000}
+MOST_BUCKETS = 3000
+LANES = ("actions", "decisions", "files", "apps", "marks")
+MOST_SESSIONS = 24
+MOST_DRAWN = 1500  # of all sessions together
+LEAST_DRAWN = 40  # of one, if it has as many
+RECENT = 200  # sessions whose agents and folders are offered as filters
+
+
+def day_bounds(day: date) -> tuple[int, int]:
+    """A day of the user's calendar, half-open; not every one has 24 hours."""
+    begin, end = (datetime.combine(one, time()).astimezone() for one in (day, day + timedelta(days=1)))
+    return micros(begin), micros(end)
+
+
+def with_times(row: SessionRow) -> dict[str, Any]:
+    """The contract's session, and when it was as a drawing needs it."""
+    return {
+        **row.to_json(),
+        "opened_ms": row.opened_at // 1000,
+        "last_ms": row.last_at // 1000,
+        "day": f"{moment(row.last_at):%Y-%m-%d}",
+    }
+
+
+class Browsing:
+    """What `Memory` can show. Mixed into it; not for use alone."""
+
+    now: Callable[[], int]
+
+    if TYPE_CHECKING:  # the façade has these
+
+        @cached_property
+        def store(self) -> Store: ...
+        def recording(self) -> dict[str, Any]: ...
+
+    def days(self, *, cursor: str | None = None, limit: int = 30) -> dict[str, Any]:
+        """Days on which anything happened, newest first."""
+        before = self.now() + BUCKETS["day"] if cursor is None else pages.read_cursor(cursor, "d", 1)[0]
+        items: list[dict[str, Any]] = []
+        with self.store.db.reading():
+            last = calendar.latest_minute(self.store, before)
+            while last is not None and len(items) < limit:
+                day = moment(last).date()
+                begin, end = day_bounds(day)
+                count = calendar.counted(self.store, begin, end, end - begin).get(0) or calendar.Count()
+                items.append(
+                    {"day": f"{day:%Y-%m-%d}", "from_ms": begin // 1000, "to_ms": end // 1000,
+                     "sessions": len(count.sessions), "events": count.events, "failures": count.failures}
+                )  # fmt: skip
+                before = begin
+                last = calendar.latest_minute(self.store, before)
+        return {"items": items, "next": None if last is None else f"d.{before}"}
+
+    def session_page(
+        self,
+        *,
+        day: date | None = None,
+        outcome: str | None = None,
+        words: str | None = None,
+        background: bool = False,
+        cursor: str | None = None,
+        limit: int = 50,
+        **equal: str | None,
+    ) -> dict[str, Any]:
+        """Sessions, latest first; the first page says also what agents and folders there are to choose from."""
+        wanted = (words or "").casefold().split()
+        if outcome not in (None, "ok", "failed", "waiting"):
+            raise InvalidInput(
+                f"there is no outcome {outcome[:40]!r} of a session", hint="ok, failed or waiting"
+            )
+
+        def matches(row: SessionRow) -> bool:
+            text = f"{row.title}\n{row.workspace}\n{row.agent}\n{row.id}".casefold()
+            ended = "waiting" if row.questions else "failed" if row.failures else "ok"
+            if outcome is not None and ended != outcome and not (outcome == "failed" and row.failures):
+                return False
+            return all(word in text for word in wanted)
+
+        with self.store.db.reading():
+            only = None
+            if day is not None:
+                begin, end = day_bounds(day)
+                counts = calendar.counted(self.store, begin, end, end - begin).get(0)
+                only = counts.sessions if counts is not None else set()
+            page = pages.session_page(
+                self.store, cursor=cursor, limit=limit, only=only, background=background,
+                matches=matches if wanted or outcome else None, **equal,
+            )  # fmt: skip
+            told: dict[str, Any] = {"items": [with_times(row) for row in page.items], "next": page.next}
+            if cursor is None:
+                told |= self.choices_of_filters()
+        return told
+
+    def choices_of_filters(self) -> dict[str, list[str]]:
+        """The agents and folders of the latest sessions."""
+        rows = self.store.sessions.listing(limit=RECENT)
+        return {
+            "agents": sorted({row.agent for row in rows}),
+            "workspaces": list(dict.fromkeys(row.workspace for row in rows if row.workspace)),
+        }
+
+    def event_page(
+        self,
+        session: str,
+        wanted: EventFilter = EventFilter(),
+        *,
+        turns: tuple[int, int] | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        cursor: str | None = None,
+        limit: int = 100,
+        backwards: bool = False,
+    ) -> dict[str, Any]:
+        """Events of a session as slim rows, with the marks that other events give them."""
+        with self.store.db.reading():
+            row = self.store.sessions.resolve(session)
+            narrowed = self._narrowed(row, wanted, turns, since, until)
+            page = pages.event_page(
+                self.store, row, narrowed, cursor=cursor, limit=limit, backwards=backwards
+            )
+            items = self.marked(row, page.items)
+        return {"items": items, "next": page.next, "head": row.head}
+
+    def _narrowed(
+        self,
+        row: SessionRow,
+        wanted: EventFilter,
+        turns: tuple[int, int] | None,
+        since: int | None,
+        until: int | None,
+    ) -> EventFilter:
+        """Turns and times as positions."""
+        low, high = wanted.start, row.head if wanted.stop is None else wanted.stop
+        if turns is not None:
+            position = self.store.sessions.turn_position
+            low = max(low, position(row.n, turns[0] - 1, row.head) if turns[0] > 0 else 0)
+            high = min(high, position(row.n, turns[1], row.head))
+        if since is not None:
+            low = max(low, calendar.position_at(self.store, row.n, since - 1))
+        if until is not None:
+            high = min(high, calendar.position_at(self.store, row.n, until - 1))
+        return EventFilter(**(wanted.__dict__ | {"start": low, "stop": high}))
+
+    def marked(self, row: SessionRow, events: Sequence[Event]) -> list[dict[str, Any]]:
+        """Slim rows with what later events, branches and the quarantine say of them."""
+        rewinds = self.store.db.execute("SELECT seq, target FROM rewind WHERE session=?", (row.n,)).fetchall()
+        branches: dict[int, list[str]] = {}
+        for child in self.store.sessions.children(row.id):
+            branches.setdefault((child.parent_seq or 0) - 1, []).append(child.id)
+        held = self.store.ward.held(row.n)
+        rows = []
+        for event in events:
+            told = slim_row(event)
+            if any(target <= event.seq < seq for seq, target in rewinds):
+                told["marks"].append("rewound")
+            if held.has(event.seq):
+                told["marks"].append("quarantined")
+            if event.seq in branches:
+                told["marks"].append("fork")
+                told["branches"] = branches[event.seq]
+            rows.append(told)
+        return rows
+
+    def position_at(self, session: str, at: int) -> dict[str, Any]:
+        """Where a session stood at a moment."""
+        row = self.store.sessions.resolve(session)
+        with self.store.db.reading():
+            return {
+                "session": row.id,
+                "at": calendar.position_at(self.store, row.n, at),
+                "ms": at // 1000,
+                "head": row.head,
+            }
+
+    # -- a drawing of time -------------------------------------------------------------------------------
+
+    def rollup(
+        self, begin: int, end: int, *, bucket: str = "minute", sessions: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """What each stretch of time held, and the gaps in which nobody looked."""
+        names = list(BUCKETS)
+        if bucket not in BUCKETS:
+            raise InvalidInput(f"there is no bucket {bucket[:40]!r}", hint=", ".join(names))
+        while (end - begin) / BUCKETS[bucket] > MOST_BUCKETS and bucket != names[-1]:
+            bucket = names[names.index(bucket) + 1]
+        size = BUCKETS[bucket]
+        size *= max(1, -(-(end - begin) // (size * MOST_BUCKETS)))
+        with self.store.db.reading():
+            only = {self.store.sessions.resolve(one).n for one in sessions} or None
+            counts = calendar.counted(self.store, begin, end, size, only)
+            gaps = calendar.gaps(self.store, begin, end)
+        first = begin // calendar.MINUTE * calendar.MINUTE
+        buckets = [
+            {"ms": (first + nth * size) // 1000, **{name: getattr(one, name) for name in calendar.COUNTS}}
+            for nth, one in sorted(counts.items())
+        ]
+        return {
+            "from_ms": begin // 1000,
+            "to_ms": end // 1000,
+            "bucket": bucket,
+            "bucket_ms": size // 1000,
+            "buckets": buckets,
+            "gaps": [_gap(one.since, one.until, one.what, one.note) for one in gaps]
+            + self._paused(begin, end),
+        }
+
+    def _paused(self, begin: int, end: int) -> list[dict[str, Any]]:
+        """The pause that still holds: it is in the log only when it is over."""
+        status = self.recording()
+        if status["recording"]:
+            return []
+        since = micros(datetime.fromisoformat(status["paused_since"]))
+        until = min(end, self.now())
+        if until <= begin or since >= until:
+            return []
+        return [_gap(since, until, "paused", None) | {"open": True}]
+
+    def lanes(self, begin: int, end: int, *, sessions: Sequence[str] = (), most: int = 400) -> dict[str, Any]:
+        """What each session did in a stretch of time, by lane; evenly chosen where there is too much of it."""
+        with self.store.db.reading():
+            if sessions:
+                rows, left = [self.store.sessions.resolve(one) for one in sessions][:MOST_SESSIONS], 0
+            else:
+                rows, left = self._active(begin, end)
+            spans = [(row, *calendar.positions_between(self.store, row.n, begin, end)) for row in rows]
+            spans = [one for one in spans if one[2] > one[1]]
+            share = min(most, max(LEAST_DRAWN, MOST_DRAWN // max(1, len(spans))))
+            items = [self._lanes_of(row, low, high, share) for row, low, high in spans]
+        return {"from_ms": begin // 1000, "to_ms": end // 1000, "items": items, "more_sessions": left}
+
+    def _active(self, begin: int, end: int) -> tuple[list[SessionRow], int]:
+        """The latest sessions that were open in this time, and how many more there may be.
+
+        The companion's own is among them: apps and files that no agent can be named for are in it."""
+        numbers = self.store.db.execute(
+            "SELECT n FROM session WHERE hour >= ? AND last_at >= ? AND opened_at < ?"
+            " AND (background=0 OR agent=?) AND forgotten=0 ORDER BY hour DESC, last_at DESC, n DESC",
+            (begin // BUCKETS["hour"], begin, end, COMPANION_AGENT),
+        ).fetchall()
+        active = [
+            one[0]
+            for one in numbers[: 4 * MOST_SESSIONS]
+            if len(set(calendar.positions_between(self.store, one[0], begin, end))) == 2
+        ]
+        rows = self.store.sessions.numbered(active[:MOST_SESSIONS])
+        return rows, len(numbers) - len(rows) if len(active) > MOST_SESSIONS else 0
+
+    def _lanes_of(self, row: SessionRow, low: int, high: int, most: int) -> dict[str, Any]:
+        total = high - low
+        seqs = range(low, high) if total <= most else [low + nth * total // most for nth in range(most)]
+        events = self._at(row, seqs)
+        lanes: dict[str, list[dict[str, Any]]] = {name: [] for name in LANES}
+        for event in events:
+            for lane, drawn in lane_marks(event):
+                lanes[lane].append(drawn)
+        times = [event.at // 1000 for event in events]
+        shown = ("id", "title", "agent", "lifecycle", "background")
+        return {
+            "session": {name: getattr(row, name) for name in shown},
+            "from_ms": min(times, default=0),
+            "to_ms": max(times, default=0),
+            "events": total,
+            "lanes": lanes,
+            "more": total - len(events),
+        }
+
+    def _at(self, row: SessionRow, seqs: Sequence[int]) -> list[Event]:
+        """The events at these positions; a range is read as one."""
+        if isinstance(seqs, range):
+            where = "id >= ? AND id < ?"
+            values = [event_id(row.n, seqs.start), event_id(row.n, seqs.stop)]
+        else:
+            where = f"id IN ({','.join('?' * len(seqs))})"
+            values = [event_id(row.n, seq) for seq in seqs]
+        rows = self.store.db.execute(f"SELECT {EVENT_COLUMNS} FROM event WHERE {where} ORDER BY id", values)
+        return [to_event(one, row.id, b"") for one in rows.fetchall()]
+
+
+def _gap(since: int, until: int, why: str, note: str | None) -> dict[str, Any]:
+    return {
+        "from_ms": since // 1000, "to_ms": until // 1000, "from": iso(since), "to": iso(until), "why": why,
+        "note": note,
+    }  # fmt: skip

@@ -1,0 +1,156 @@
+/**
+ * Lanes on a canvas: where each session's lanes lie, what is drawn in them, and what lies under a point.
+ */
+
+import { FACE, colour, hatch } from "./canvas.js";
+import { markAt, packLane } from "./layout/pack.js";
+import { ticks } from "./layout/ticks.js";
+
+export const AXIS = 18;
+const LANE = 16;
+const THIN = 5;
+const GAP = 8;
+const LANES = ["actions", "decisions", "files", "apps"];
+
+/** @typedef {{name: string, y: number, height: number, marks: import("./layout/pack.js").Mark[]}} Lane */
+/** @typedef {{session: any, y: number, height: number, open: boolean, lanes: Lane[], flags: any[], more: number}} Group */
+/** @typedef {import("./layout/time_scale.js").Scale} Scale */
+
+/**
+ * @param {any[]} items of the lanes route
+ * @param {Scale} scale
+ * @param {string|null} chosen the session whose lanes are drawn open
+ * @returns {{groups: Group[], height: number}}
+ */
+export function layLanes(items, scale, chosen) {
+  let y = AXIS + 4;
+  const order = [...items].sort((one, other) => Number(other.session.id === chosen) - Number(one.session.id === chosen));
+  const groups = order.map((item) => {
+    const open = item.session.id === chosen;
+    const top = y;
+    y += open ? 12 : 3;
+    const lanes = LANES.filter((name) => open || item.lanes[name].length).map((name) => {
+      const rows = open ? 2 : 1;
+      const lane = { name, y, height: open ? LANE : THIN, marks: packLane(item.lanes[name], scale.x, { rows, width: scale.width }) };
+      y += lane.height + (open ? 3 : 2);
+      return lane;
+    });
+    y = Math.max(y, top + (open ? 0 : 26)) + GAP;
+    return { session: item.session, y: top, height: y - top - GAP, open, lanes, flags: item.lanes.marks || [], more: item.more };
+  });
+  return { groups, height: Math.max(y, AXIS + 60) };
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Scale} scale
+ * @param {Group[]} groups
+ * @param {{height: number, ms: number|null, seq: number|null, chosen: string|null, gaps: any[]}} look
+ */
+export function drawLanes(context, scale, groups, look) {
+  context.font = FACE;
+  for (const gap of look.gaps) {
+    const x = Math.max(0, scale.x(gap.from_ms));
+    const end = Math.min(scale.width, scale.x(gap.to_ms));
+    if (end > 0 && x < scale.width) hatch(context, x, AXIS, Math.max(2, end - x), look.height - AXIS);
+  }
+  axis(context, scale, look.height);
+  for (const group of groups) {
+    context.fillStyle = colour("line");
+    if (group !== groups[0]) context.fillRect(0, group.y - GAP / 2, scale.width, 0.5);
+    if (group.open) flags(context, scale, group);
+    for (const lane of group.lanes) drawLane(context, lane, group.open, look.chosen === group.session.id ? look.seq : null);
+  }
+  if (look.ms === null) return;
+  const x = scale.x(look.ms);
+  context.fillStyle = colour("accent");
+  context.fillRect(x - 0.75, AXIS - 4, 1.5, look.height - AXIS + 4);
+  context.beginPath();
+  context.arc(x, AXIS - 5, 4, 0, Math.PI * 2);
+  context.fill();
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Scale} scale
+ * @param {number} height
+ */
+function axis(context, scale, height) {
+  for (const piece of scale.pieces) {
+    if (piece.folded) {
+      context.fillStyle = colour("sunken");
+      context.fillRect(piece.x, AXIS, piece.width, height - AXIS);
+      context.fillStyle = colour("text-3");
+      for (const away of [-4, 0, 4]) context.fillRect(piece.x + piece.width / 2 + away - 0.75, AXIS - 8, 1.5, 1.5);
+      continue;
+    }
+    for (const tick of ticks(piece.from, piece.to, piece.width)) {
+      const x = scale.x(tick.ms);
+      context.fillStyle = colour("line");
+      context.fillRect(x, AXIS, 0.5, height - AXIS);
+      context.fillStyle = colour("text-3");
+      if (x + 32 < scale.width && x + 30 < piece.x + piece.width) context.fillText(tick.label, x + 3, AXIS - 6);
+    }
+  }
+}
+
+/** Prompts and the like: little flags over the open session's lanes. @param {CanvasRenderingContext2D} context @param {Scale} scale @param {Group} group */
+function flags(context, scale, group) {
+  let last = -Infinity;
+  for (const flag of group.flags) {
+    const x = scale.x(flag.ms);
+    if (x < -4 || x > scale.width + 4 || x - last < 5) continue;
+    last = x;
+    context.fillStyle = colour(flag.kind === "prompt" ? "accent" : "warn");
+    context.beginPath();
+    context.moveTo(x - 3, group.y + 1);
+    context.lineTo(x + 3, group.y + 1);
+    context.lineTo(x, group.y + 7);
+    context.fill();
+  }
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Lane} lane
+ * @param {boolean} open
+ * @param {number|null} seq
+ */
+function drawLane(context, lane, open, seq) {
+  context.fillStyle = colour("hover");
+  if (open) context.fillRect(0, lane.y, context.canvas.clientWidth, lane.height);
+  const tall = open ? lane.height / 2 - 1 : lane.height;
+  for (const mark of lane.marks) {
+    context.fillStyle = colour(mark.bad ? "bad" : `lane-${lane.name}`);
+    const y = lane.y + (open ? 0.5 + mark.row * (tall + 1) : 0);
+    round(context, mark.x, y, mark.width, tall);
+    if (seq !== null && mark.item.seq === seq) {
+      context.strokeStyle = colour("text");
+      context.lineWidth = 1.5;
+      context.strokeRect(mark.x - 1.5, y - 1.5, mark.width + 3, tall + 3);
+    }
+  }
+}
+
+/** @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {number} width @param {number} height */
+function round(context, x, y, width, height) {
+  if (width < 5) return context.fillRect(x, y, width, height);
+  context.beginPath();
+  context.roundRect(x, y, width, height, 2);
+  context.fill();
+}
+
+/**
+ * @param {Group[]} groups
+ * @param {number} x
+ * @param {number} y
+ * @returns {{group: Group, mark: import("./layout/pack.js").Mark|null}|null}
+ */
+export function underPoint(groups, x, y) {
+  const group = groups.find((one) => y >= one.y - GAP / 2 && y <= one.y + one.height + GAP / 2);
+  if (!group) return null;
+  const lane = group.lanes.find((one) => y >= one.y - 1 && y <= one.y + one.height + 1);
+  if (!lane) return { group, mark: null };
+  const row = group.open && y > lane.y + lane.height / 2 ? 1 : 0;
+  return { group, mark: markAt(lane.marks, x, row) || (group.open ? markAt(lane.marks, x, 1 - row) : null) };
+}

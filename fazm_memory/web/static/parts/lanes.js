@@ -1,0 +1,284 @@
+/**
+ * <fm-lanes>: what happened side by side: actions, decisions, files and apps of every session that was at work, on
+ * one axis that can be zoomed, moved and fitted. The playhead is a slider that steps from event to event.
+ */
+
+import { api } from "../api.js";
+import { prepare } from "../canvas.js";
+import { fill, framed, h } from "../dom.js";
+import { icon } from "../icons.js";
+import { AXIS, drawLanes, layLanes, underPoint } from "../lane_drawing.js";
+import { dayBounds } from "../layout/days.js";
+import { foldIdle } from "../layout/idle.js";
+import { sessionHash } from "../layout/route.js";
+import { holds, padded, pan, reach, within, zoom } from "../layout/span.js";
+import { timeScale } from "../layout/time_scale.js";
+import { clock, clockSeconds, counted } from "../layout/words.js";
+import { go } from "../router.js";
+import { store } from "../store.js";
+
+const WAIT = 120;
+const MOST = 400;
+const NAMES = [["actions", "Actions"], ["decisions", "Decisions"], ["files", "Files"], ["apps", "Apps"]]; // prettier-ignore
+
+class Lanes extends HTMLElement {
+  /** @type {any} */
+  data = null;
+  /** @type {import("../lane_drawing.js").Group[]} */
+  groups = [];
+  /** @type {import("../layout/time_scale.js").Scale|null} */
+  scale = null;
+  /** @type {any[]} */
+  gaps = [];
+  timer = 0;
+  generation = 0;
+  dragged = false;
+
+  connectedCallback() {
+    this.canvas = h("canvas", { class: "lanes-canvas", role: "slider", tabindex: 0, "aria-label": "Playhead", "aria-valuemin": 0, "aria-valuenow": 0 });
+    this.names = h("div", { class: "lanes-names" });
+    this.tip = h("div", { class: "lanes-tip", role: "tooltip", hidden: true });
+    this.stage = h("div", { class: "lanes-stage" }, this.canvas, this.tip);
+    const tool = (/** @type {string} */ glyph, /** @type {string} */ label, /** @type {() => void} */ onclick) =>
+      h("button", { class: "btn quiet icon", type: "button", "aria-label": label, title: label, onclick }, icon(glyph));
+    this.note = h("span", { class: "lanes-note" });
+    this.tools = h(
+      "div",
+      { class: "lanes-tools", role: "toolbar", "aria-label": "Lanes" },
+      this.note,
+      tool("left", "Earlier", () => this.shift(-0.3)),
+      tool("right", "Later", () => this.shift(0.3)),
+      tool("minus", "Zoom out", () => this.zoomBy(1.6)),
+      tool("plus", "Zoom in", () => this.zoomBy(0.6)),
+      tool("fit", "Fit session", () => this.fit()),
+    );
+    fill(this, this.tools, h("div", { class: "lanes-scroll" }, this.names, this.stage));
+    this.drawSoon = framed(() => this.draw());
+    const { canvas } = this;
+    canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    canvas.addEventListener("pointerdown", (event) => this.grab(event));
+    canvas.addEventListener("pointermove", (event) => this.hover(event));
+    canvas.addEventListener("pointerleave", () => this.hideTip());
+    canvas.addEventListener("click", (event) => void this.click(event));
+    canvas.addEventListener("keydown", (event) => this.keys(event));
+    new ResizeObserver(() => this.drawSoon?.()).observe(this.stage);
+    document.addEventListener("fm:colours", () => this.drawSoon?.());
+    document.addEventListener("fm:changes", () => this.later());
+    store.watch(["span"], () => this.later());
+    store.watch(["span", "ms", "seq", "info"], () => this.drawSoon?.());
+    store.watch(["session"], () => this.later());
+    store.watch(["ms"], ({ ms, span }) => ms !== null && span && !holds(span, ms) && this.look(reach(span, ms)));
+    this.later();
+  }
+
+  bounds() {
+    return dayBounds(/** @type {string} */ (store.state.day));
+  }
+
+  /** @param {import("../layout/span.js").Span} span */
+  look(span) {
+    if (store.state.day) store.set({ span: within(span, this.bounds()) });
+  }
+
+  later() {
+    window.clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.load(), WAIT);
+  }
+
+  async load() {
+    const { span, day } = store.state;
+    if (!span || !day) return;
+    const generation = (this.generation += 1);
+    const air = (span.to - span.from) / 2; // what is just outside is there when the hand moves on
+    const asked = within({ from: span.from - air, to: span.to + air }, this.bounds());
+    try {
+      const [lanes, rollup] = await Promise.all([
+        api.get("lanes", { ...asked, max: MOST }),
+        api.get("rollup", { ...asked, bucket: "day" }),
+      ]);
+      if (generation !== this.generation) return;
+      this.data = lanes;
+      this.gaps = rollup.gaps || [];
+      this.trouble = "";
+    } catch (error) {
+      if (generation !== this.generation) return;
+      this.trouble = /** @type {any} */ (error).message;
+    }
+    this.drawSoon?.();
+  }
+
+  draw() {
+    const { span, session, ms, seq } = store.state;
+    const width = this.stage?.clientWidth || 0;
+    if (!span || !width) return;
+    const items = this.data?.items || [];
+    const spans = items.map((/** @type {any} */ one) => ({ from: one.from_ms, to: one.to_ms }));
+    this.scale = timeScale(foldIdle(spans, span.from, span.to), width);
+    const { groups, height } = layLanes(items, this.scale, session);
+    this.groups = groups;
+    const context = prepare(/** @type {HTMLCanvasElement} */ (this.canvas), width, height);
+    if (context) drawLanes(context, this.scale, groups, { height, ms, seq, chosen: session, gaps: this.gaps });
+    this.drawNames();
+    this.describe();
+  }
+
+  drawNames() {
+    const key = JSON.stringify(this.groups.map((one) => [one.session.id, one.session.title, one.y, one.lanes.map((lane) => lane.y)]));
+    if (key === this.key) return;
+    this.key = key;
+    fill(
+      /** @type {HTMLElement} */ (this.names),
+      this.groups.map((group) => {
+        if (!group.open) {
+          const title = group.session.title || "Untitled session";
+          const name = h("a", { class: "lanes-session", href: sessionHash(group.session.id), title: `${title} (${group.session.agent})` }, title);
+          name.style.setProperty("top", `${group.y}px`);
+          return name;
+        }
+        return group.lanes.map((lane) => {
+          const label = h("span", { class: `lanes-name is-${lane.name}` }, NAMES.find(([id]) => id === lane.name)?.[1]);
+          label.style.setProperty("top", `${lane.y}px`);
+          return label;
+        });
+      }).flat(),
+    );
+  }
+
+  describe() {
+    const { span, ms, seq, info } = store.state;
+    const canvas = /** @type {HTMLElement} */ (this.canvas);
+    const failures = this.groups.flatMap((group) => group.lanes.flatMap((lane) => lane.marks)).filter((mark) => mark.bad).length;
+    const more = this.groups.reduce((sum, group) => sum + group.more, 0);
+    canvas.setAttribute("aria-valuemax", String(Math.max(0, (info?.events || 1) - 1)));
+    canvas.setAttribute("aria-valuenow", String(seq ?? Math.max(0, (info?.events || 1) - 1)));
+    canvas.setAttribute("aria-valuetext", ms === null ? "Now" : `${clockSeconds(ms)}, position ${seq}`);
+    const words = [
+      this.trouble || `${clock(span?.from || 0)} – ${clock(span?.to || 0)}`,
+      this.groups.length > 1 ? counted(this.groups.length, "session") : "",
+      failures ? `${failures} failed` : "",
+      more ? `${more.toLocaleString("en")} more when you zoom in` : "",
+      this.data?.more_sessions ? `${counted(this.data.more_sessions, "more session")}` : "",
+    ];
+    /** @type {HTMLElement} */ (this.note).textContent = words.filter(Boolean).join(" · ");
+  }
+
+  /** @param {number} part of the window */
+  shift(part) {
+    const { span } = store.state;
+    if (span) this.look(pan(span, (span.to - span.from) * part, this.bounds()));
+  }
+
+  /** @param {number} factor @param {number} [about] */
+  zoomBy(factor, about) {
+    const { span, ms } = store.state;
+    if (!span) return;
+    const middle = ms !== null && holds(span, ms) ? ms : (span.from + span.to) / 2;
+    this.look(zoom(span, factor, about ?? middle, this.bounds()));
+  }
+
+  fit() {
+    const { info, day } = store.state;
+    if (!info || !day) return;
+    const bounds = this.bounds();
+    const own = { from: Math.max(bounds.from, info.opened_ms), to: Math.min(bounds.to, info.last_ms) };
+    this.look(own.to > own.from ? padded(own) : padded({ from: own.from, to: own.from }));
+  }
+
+  /** @param {MouseEvent} event */
+  point(event) {
+    const box = /** @type {HTMLElement} */ (this.canvas).getBoundingClientRect();
+    return { x: event.clientX - box.left, y: event.clientY - box.top };
+  }
+
+  /** @param {WheelEvent} event */
+  wheel(event) {
+    const { span } = store.state;
+    if (!span || !this.scale) return;
+    const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
+    if (!sideways && !event.ctrlKey && !event.metaKey && !event.altKey) return; // the page's own scrolling
+    event.preventDefault();
+    if (sideways) this.look(pan(span, (event.deltaX / this.scale.width) * (span.to - span.from), this.bounds()));
+    else this.zoomBy(Math.exp(event.deltaY * 0.004), this.scale.ms(this.point(event).x));
+  }
+
+  /** @param {PointerEvent} event */
+  grab(event) {
+    const { span } = store.state;
+    const canvas = /** @type {HTMLElement} */ (this.canvas);
+    if (event.button !== 0 || !span || !this.scale) return;
+    const perPixel = (span.to - span.from) / this.scale.width;
+    this.dragged = false;
+    const move = (/** @type {PointerEvent} */ one) => {
+      const by = one.clientX - event.clientX;
+      if (!this.dragged && Math.abs(by) < 4) return;
+      if (!this.dragged) canvas.setPointerCapture(event.pointerId);
+      this.dragged = true;
+      this.hideTip();
+      this.look(pan(span, -by * perPixel, this.bounds()));
+    };
+    const done = () => {
+      canvas.removeEventListener("pointermove", move);
+      canvas.removeEventListener("pointerup", done);
+      canvas.removeEventListener("pointercancel", done);
+    };
+    canvas.addEventListener("pointermove", move);
+    canvas.addEventListener("pointerup", done);
+    canvas.addEventListener("pointercancel", done);
+  }
+
+  /** @param {PointerEvent} event */
+  hover(event) {
+    const { x, y } = this.point(event);
+    const under = event.buttons ? null : underPoint(this.groups, x, y);
+    const tip = /** @type {HTMLElement} */ (this.tip);
+    const item = under?.mark?.item;
+    tip.hidden = !item;
+    if (!item) return;
+    const extra = under?.mark && under.mark.count > 1 ? ` and ${under.mark.count - 1} more here` : "";
+    fill(tip, h("strong", null, clockSeconds(item.ms)), ` ${item.title}${extra}`);
+    tip.style.setProperty("top", `${y + 14}px`);
+    tip.style.setProperty("left", `${Math.min(x + 10, (this.stage?.clientWidth || 0) - tip.offsetWidth - 4)}px`);
+  }
+
+  hideTip() {
+    /** @type {HTMLElement} */ (this.tip).hidden = true;
+  }
+
+  /** A mark is an event to go to; anywhere else is a moment to stand at. @param {MouseEvent} event */
+  async click(event) {
+    if (this.dragged || !this.scale) return;
+    const { x, y } = this.point(event);
+    const under = underPoint(this.groups, x, y);
+    if (under?.mark) {
+      store.set({ ms: under.mark.item.ms });
+      return go(sessionHash(under.group.session.id, under.mark.item.seq));
+    }
+    const id = y > AXIS && under ? under.group.session.id : store.state.session;
+    if (id) await standAt(id, this.scale.ms(x));
+  }
+
+  /** @param {KeyboardEvent} event */
+  keys(event) {
+    const { info, seq, session } = store.state;
+    if (!info || !session || event.metaKey || event.ctrlKey) return;
+    const head = info.events - 1;
+    const at = seq ?? head;
+    /** @type {Record<string, number>} */
+    const to = { ArrowLeft: at - 1, ArrowDown: at - 1, ArrowRight: at + 1, ArrowUp: at + 1, PageUp: at + 20, PageDown: at - 20, Home: 0, End: head };
+    if (event.key === "+" || event.key === "=") this.zoomBy(0.6);
+    else if (event.key === "-") this.zoomBy(1.6);
+    else if (event.key === "0") this.fit();
+    else if (event.key in to) go(sessionHash(session, Math.min(head, Math.max(0, to[event.key]))), { replace: true });
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}
+
+/** @param {string} session @param {number} ms */
+async function standAt(session, ms) {
+  const { at } = await api.get(`sessions/${encodeURIComponent(session)}/position`, { ms: Math.round(ms) });
+  go(sessionHash(session, Math.max(0, at - 1)));
+}
+
+customElements.define("fm-lanes", Lanes);

@@ -1,0 +1,166 @@
+/**
+ * <fm-timeline>: the screen that shows what happened: header, day, lanes, list and drawer, all standing at the same
+ * moment.
+ */
+
+import { api } from "../api.js";
+import { fill, h, trouble } from "../dom.js";
+import { dayBounds, dayOf } from "../layout/days.js";
+import { sessionHash } from "../layout/route.js";
+import { holds, padded, within } from "../layout/span.js";
+import { go } from "../router.js";
+import { store } from "../store.js";
+import "./drawer.js";
+import "./filters.js";
+import "./header.js";
+import "./lanes.js";
+import "./list.js";
+import "./strip.js";
+
+class Timeline extends HTMLElement {
+  generation = 0;
+  timer = 0;
+
+  connectedCallback() {
+    if (this.panels) return;
+    const part = (/** @type {string} */ name) => document.createElement(name);
+    this.panels = h("div", { class: "timeline" }, h("div", { class: "timeline-main" }, part("fm-header"), part("fm-strip"), part("fm-lanes"), part("fm-filters"), part("fm-list")), part("fm-drawer"));
+    this.instead = h("div", { class: "timeline-instead", hidden: true });
+    fill(this, this.panels, this.instead);
+    store.watch(["ms"], ({ ms }) => ms !== null && this.toDayOf(ms));
+    document.addEventListener("fm:changes", (event) => this.changed(/** @type {CustomEvent} */ (event).detail));
+  }
+
+  /** @param {import("../layout/route.js").Route} route */
+  async follow(route) {
+    const generation = (this.generation += 1);
+    try {
+      if (route.session) await this.session(route.session, route.seq, generation);
+      else if (route.day) await this.day(route.day, generation);
+      else await this.latest(generation);
+    } catch (error) {
+      if (generation === this.generation) this.show(trouble(error, () => void this.follow(route)));
+    }
+  }
+
+  /** @param {HTMLElement|null} instead */
+  show(instead) {
+    /** @type {HTMLElement} */ (this.panels).hidden = instead !== null;
+    /** @type {HTMLElement} */ (this.instead).hidden = instead === null;
+    fill(/** @type {HTMLElement} */ (this.instead), instead);
+  }
+
+  /** @param {string} id @param {number|null} seq @param {number} generation */
+  async session(id, seq, generation) {
+    const known = store.state.info?.id === id;
+    if (known) {
+      this.show(null);
+      return store.set(seq === null ? { seq, ms: null, live: true } : { seq, live: false });
+    }
+    const info = await api.get(`sessions/${encodeURIComponent(id)}`);
+    if (generation !== this.generation) return;
+    this.show(null);
+    const other = store.state.session !== info.id;
+    const ms = seq === null ? null : await this.moment(info.id, seq);
+    if (generation !== this.generation) return;
+    const day = dayOf(ms ?? info.last_ms);
+    store.set({ session: info.id, seq, ms, day, span: spanOf(info, day, ms), live: seq === null, ...(other ? { filters: {} } : {}) });
+    store.set({ info });
+  }
+
+  /** When an event happened; a position beyond the end is left to the drawer to explain. @param {string} id @param {number} seq */
+  async moment(id, seq) {
+    const answer = await api.get(`sessions/${encodeURIComponent(id)}/events`, { from: seq, to: seq + 1, limit: 1 });
+    return answer.items[0]?.ms ?? null;
+  }
+
+  /** @param {string} day @param {number} generation */
+  async day(day, generation) {
+    const { items } = await api.get("sessions", { day, limit: 1 });
+    if (generation !== this.generation) return;
+    if (!items.length) {
+      const bounds = dayBounds(day);
+      store.set({ session: null, info: null, seq: null, ms: null, day, span: { ...bounds } });
+      return this.show(null);
+    }
+    const info = await api.get(`sessions/${encodeURIComponent(items[0].id)}`);
+    if (generation !== this.generation) return;
+    this.show(null);
+    const seq = info.last_ms >= dayBounds(day).to ? await this.endOf(info, day) : null;
+    const ms = seq === null ? null : await this.moment(info.id, seq);
+    if (generation !== this.generation) return;
+    store.set({ session: info.id, seq, ms, day, span: spanOf(info, day, null), live: seq === null, filters: {} });
+    store.set({ info });
+    history.replaceState(null, "", sessionHash(info.id, seq));
+  }
+
+  /** Where a session that went on for days stood at the end of one. @param {any} info @param {string} day */
+  async endOf(info, day) {
+    const { at } = await api.get(`sessions/${encodeURIComponent(info.id)}/position`, { ms: dayBounds(day).to - 1 });
+    return Math.max(0, at - 1);
+  }
+
+  /** @param {number} generation */
+  async latest(generation) {
+    const { items } = await api.get("sessions", { limit: 1 });
+    if (generation !== this.generation) return;
+    if (items.length) return go(sessionHash(items[0].id), { replace: true });
+    this.show(
+      h(
+        "div",
+        { class: "empty" },
+        h("h2", null, "Nothing recorded yet"),
+        h("p", null, "Fazm Memory has not seen an agent at work. Connect one with `fazm-memory connect`, or take in what agents kept themselves with `fazm-memory import`."),
+        h("a", { class: "btn", href: "#/settings" }, "See which agents are connected"),
+      ),
+    );
+  }
+
+  /** The strip and the lanes follow the playhead to its day. @param {number} ms */
+  toDayOf(ms) {
+    const { day, info, span } = store.state;
+    const there = dayOf(ms);
+    if (there !== day && info) store.set({ day: there, span: spanOf(info, there, ms) });
+    else if (!span && info) store.set({ span: spanOf(info, there, ms) });
+  }
+
+  /** @param {any} change */
+  changed(change) {
+    const { session } = store.state;
+    if (!session) {
+      if (!/** @type {HTMLElement} */ (this.instead).hidden) void this.latest(this.generation);
+      return;
+    }
+    if (!(change.all || change.sessions?.includes(session)) || this.timer) return;
+    this.timer = window.setTimeout(() => void this.refresh(session), 400);
+  }
+
+  /** @param {string} session */
+  async refresh(session) {
+    this.timer = 0;
+    try {
+      const info = await api.get(`sessions/${encodeURIComponent(session)}`);
+      if (store.state.session !== session) return;
+      const { span, day, live } = store.state;
+      const follows = live && span && day && holds(span, store.state.info?.last_ms ?? 0) && !holds(span, info.last_ms);
+      store.set({ info, ...(follows ? { span: spanOf(info, dayOf(info.last_ms), null), day: dayOf(info.last_ms) } : {}) });
+    } catch {
+      // The shell says that the line is down; the next change reads again.
+    }
+  }
+}
+
+/**
+ * The stretch of a day in which a session was at work.
+ * @param {any} info
+ * @param {string} day
+ * @param {number|null} ms a moment it must hold
+ */
+function spanOf(info, day, ms) {
+  const bounds = dayBounds(day);
+  const from = Math.max(bounds.from, Math.min(info.opened_ms, ms ?? Infinity));
+  const to = Math.min(bounds.to, Math.max(info.last_ms, ms ?? 0));
+  return from < to ? within(padded({ from, to }), bounds) : within(padded({ from: Math.min(from, to), to: Math.min(from, to) + 60_000 }), bounds);
+}
+
+customElements.define("fm-timeline", Timeline);

@@ -6,6 +6,7 @@ length; then a page may be short, or empty, and still have a next one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -145,7 +146,7 @@ def session_page(
     background: bool = False,
     **equal: str | None,
 ) -> Page:
-    """The latest sessions first. `only` are numbers; `equal` fields of the row; `matches` looks at the rest."""
+    """The latest sessions first. `only` are numbers, `equal` fields, `matches` looks at the rest."""
     query = Session.select(*COLUMNS).where((Session.forgotten == 0) & (Session.hour > -HOUR))
     if not background:
         query = query.where(Session.background == 0)
@@ -176,11 +177,11 @@ def session_page(
 def read_cursor(cursor: str, kind: str, numbers: int) -> list[int]:
     """The numbers of a cursor that we gave out; anything else is refused."""
     parts = cursor.split(".")
-    digits = [part.removeprefix("-") for part in parts[1:]]
+    read = [re.fullmatch(r"-?[0-9]{1,18}", part) for part in parts[1:]]
     if (
         parts[0] != kind
         or len(digits) != numbers
         or not all(one.isascii() and one.isdigit() for one in digits)
     ):
         raise InvalidInput(f"{cursor[:40]!r} is not a cursor of this list", hint="leave it out to begin anew")
-    return [int(part[:20]) for part in parts[1:]]
+    return [int(part) for part in parts[1:]]

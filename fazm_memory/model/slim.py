@@ -153,7 +153,7 @@ def lane_marks(event: Event) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _span(event: Event) -> tuple[int, int]:
-    """From when to when it is drawn. An action is told when it ends; an app says until when it was in front."""
+    """From when to when it is drawn. An action is told when it ends, an app says until when."""
     at, p = event.at // 1000, event.payload
     if event.kind == "action" and p is not None and p.duration_ms:
         return at - p.duration_ms, at

@@ -1,4 +1,4 @@
-"""The verbs of looking: days, lists, a drawing of time. What the timeline shows, a page or a stretch at a time.
+"""The verbs of looking: days, lists, a drawing of time. What the timeline shows, a page at a time.
 
 Nothing here writes, and nothing waits for what follows the log in batches: what that has not taken in yet is
 read from the log itself.
@@ -29,6 +29,7 @@ LANES = ("actions", "decisions", "files", "apps", "marks")
 MOST_SESSIONS = 24
 MOST_DRAWN = 1500  # of all sessions together
 LEAST_DRAWN = 40  # of one, if it has as many
+EVERY = EventFilter()
 RECENT = 200  # sessions whose agents and folders are offered as filters
 
 
@@ -88,7 +89,7 @@ class Browsing:
         limit: int = 50,
         **equal: str | None,
     ) -> dict[str, Any]:
-        """Sessions, latest first; the first page says also what agents and folders there are to choose from."""
+        """Sessions, latest first; with the first page the agents and folders there are to choose from."""
         wanted = (words or "").casefold().split()
         if outcome not in (None, "ok", "failed", "waiting"):
             raise InvalidInput(
@@ -128,7 +129,7 @@ class Browsing:
     def event_page(
         self,
         session: str,
-        wanted: EventFilter = EventFilter(),
+        wanted: EventFilter = EVERY,
         *,
         turns: tuple[int, int] | None = None,
         since: int | None = None,
@@ -215,7 +216,7 @@ class Browsing:
             only = {self.store.sessions.resolve(one).n for one in sessions} or None
             counts = calendar.counted(self.store, begin, end, size, only)
             gaps = calendar.gaps(self.store, begin, end)
-        first = begin // calendar.MINUTE * calendar.MINUTE
+        first = begin // BUCKETS["minute"] * BUCKETS["minute"]
         buckets = [
             {"ms": (first + nth * size) // 1000, **{name: getattr(one, name) for name in calendar.COUNTS}}
             for nth, one in sorted(counts.items())
@@ -242,7 +243,7 @@ class Browsing:
         return [_gap(since, until, "paused", None) | {"open": True}]
 
     def lanes(self, begin: int, end: int, *, sessions: Sequence[str] = (), most: int = 400) -> dict[str, Any]:
-        """What each session did in a stretch of time, by lane; evenly chosen where there is too much of it."""
+        """What each session did in a stretch of time, by lane; evenly chosen where that is too much."""
         with self.store.db.reading():
             if sessions:
                 rows, left = [self.store.sessions.resolve(one) for one in sessions][:MOST_SESSIONS], 0

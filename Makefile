@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.dev
 
-.PHONY: run test check e2e campaign bench lock clean
+.PHONY: run test check stubs e2e campaign bench lock clean
 
 run: $(READY)
 	@$(BIN)/fazm-memory run
@@ -17,10 +17,15 @@ check: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform darwin --enable-error-code deprecated -p fazm_memory.macos
 
-# Real agent clients, offline against a scripted model.
-e2e: $(DEV) tests/e2e/clients/node_modules
-	$(BIN)/python -m pytest -m e2e tests/e2e
+# What the macOS room uses of pyobjc, as types.
+stubs: $(DEV)
+	$(BIN)/python -m tests.appkit.sdk.stubs
+
+# Real agent clients, offline against a scripted model; and the page in real browsers.
+e2e: $(DEV) tests/e2e/clients/node_modules tests/page/node_modules
+	$(BIN)/python -m pytest -m e2e tests/e2e tests/page
 
 # The crash, tamper and fuzz runs at full length.
 campaign: $(DEV)
@@ -36,7 +41,7 @@ lock: $(DEV)
 		--no-emit-index-url --python-version 3.11 -q -o requirements.lock
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info tests/e2e/clients/node_modules
+	rm -rf $(VENV) build dist *.egg-info tests/e2e/clients/node_modules tests/page/node_modules
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -57,4 +62,8 @@ $(DEV): $(READY) requirements-dev.lock tests/appkit/rumps.lock
 
 tests/e2e/clients/node_modules: tests/e2e/clients/package-lock.json
 	tests/e2e/clients/install
+	@touch $@
+
+tests/page/node_modules: tests/page/package-lock.json
+	tests/page/install
 	@touch $@

@@ -1,30 +1,23 @@
-# What we use of ApplicationServices (HIServices) in pyobjc 12.2.2. Out-arguments are given as None and
-# returned beside the error. Elements and observers are opaque.
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+# Made by tests/appkit/sdk/stubs.py from pyobjc 12.2.2: run "make stubs", do not edit.
+# mypy: disable-error-code="override,misc"
 
-kAXDocumentAttribute: str
-kAXErrorAPIDisabled: int
-kAXErrorCannotComplete: int
-kAXErrorSuccess: int
-kAXFocusedWindowAttribute: str
-kAXFocusedWindowChangedNotification: str
-kAXTitleAttribute: str
-kAXTitleChangedNotification: str
-kAXTrustedCheckOptionPrompt: str
-kAXURLAttribute: str
-
-def AXIsProcessTrusted() -> bool: ...
-def AXIsProcessTrustedWithOptions(options: Mapping[str, Any], /) -> bool: ...
-def AXObserverAddNotification(observer: Any, element: Any, notification: str, refcon: None, /) -> int: ...
-def AXObserverCreate(
-    pid: int, callback: Callable[[Any, Any, Any, Any], None], observer: None, /
-) -> tuple[int, Any]: ...
-def AXObserverGetRunLoopSource(observer: Any, /) -> Any: ...
-def AXObserverRemoveNotification(observer: Any, element: Any, notification: str, /) -> int: ...
-def AXUIElementCopyAttributeValue(element: Any, attribute: str, value: None, /) -> tuple[int, Any]: ...
-def AXUIElementCopyMultipleAttributeValues(
-    element: Any, attributes: Sequence[str], options: int, values: None, /
-) -> tuple[int, Sequence[Any] | None]: ...
-def AXUIElementCreateApplication(pid: int, /) -> Any: ...
-def AXUIElementSetMessagingTimeout(element: Any, seconds: float, /) -> int: ...
+from HIServices import AXIsProcessTrusted as AXIsProcessTrusted
+from HIServices import AXIsProcessTrustedWithOptions as AXIsProcessTrustedWithOptions
+from HIServices import AXObserverAddNotification as AXObserverAddNotification
+from HIServices import AXObserverCreate as AXObserverCreate
+from HIServices import AXObserverGetRunLoopSource as AXObserverGetRunLoopSource
+from HIServices import AXObserverRemoveNotification as AXObserverRemoveNotification
+from HIServices import AXUIElementCopyAttributeValue as AXUIElementCopyAttributeValue
+from HIServices import AXUIElementCopyMultipleAttributeValues as AXUIElementCopyMultipleAttributeValues
+from HIServices import AXUIElementCreateApplication as AXUIElementCreateApplication
+from HIServices import AXUIElementSetMessagingTimeout as AXUIElementSetMessagingTimeout
+from HIServices import kAXDocumentAttribute as kAXDocumentAttribute
+from HIServices import kAXErrorAPIDisabled as kAXErrorAPIDisabled
+from HIServices import kAXErrorCannotComplete as kAXErrorCannotComplete
+from HIServices import kAXErrorSuccess as kAXErrorSuccess
+from HIServices import kAXFocusedWindowAttribute as kAXFocusedWindowAttribute
+from HIServices import kAXFocusedWindowChangedNotification as kAXFocusedWindowChangedNotification
+from HIServices import kAXTitleAttribute as kAXTitleAttribute
+from HIServices import kAXTitleChangedNotification as kAXTitleChangedNotification
+from HIServices import kAXTrustedCheckOptionPrompt as kAXTrustedCheckOptionPrompt
+from HIServices import kAXURLAttribute as kAXURLAttribute

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from fazm_memory.private import full_sync
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+CHUNK = 1 << 20
 OPENED = 0o666  # less the umask: how a new file is made when nobody knows what rights it had
 SPARE = ".fazm-rewind"  # how the names for the way begin
 Identity = tuple[int, int]
@@ -130,6 +132,23 @@ class Enclosure:
                 raise Refused("it changed at this very moment")
             full_sync(there)
             full_sync(here)
+
+    def copy_out(self, path: str, target: Enclosure, spare: str) -> None:
+        """Copy a plain file, of any size, to the same path of another enclosure where nothing is yet."""
+        folders, name = _split(path)
+        with self._folder(folders) as here, target._folder(folders, make=True) as there:
+            with open(os.open(name, FILE, dir_fd=here), "rb") as file:
+                found = os.fstat(file.fileno())
+                if not stat.S_ISREG(found.st_mode):
+                    raise Refused("it is not a plain file")
+                descriptor = os.open(spare, NEW, OPENED, dir_fd=there)
+                with open(descriptor, "wb") as copy:
+                    shutil.copyfileobj(file, copy, CHUNK)
+                    copy.flush()
+                    os.fchmod(descriptor, found.st_mode & 0o777)
+                    os.utime(descriptor, ns=(found.st_mtime_ns, found.st_mtime_ns))
+                    full_sync(descriptor)
+            place(there, spare, there, name)
 
     def settle(self, path: str, spare: str, known: Callable[[bytes], bool]) -> None:
         """What an interrupted write left under the spare name: dropped when it is ours, else put in sight."""

@@ -220,7 +220,7 @@ class Workspaces:
         self._versions.mark_told(root, below, verdict.session, seq=seq, hand=verdict.by, upto=newest)
         if changed.origin is None:
             return
-        for other in self._watcher.roots():
+        for other in {root, *self._watcher.roots()}:
             if changed.origin.startswith(other.rstrip("/") + "/"):
                 left = os.path.relpath(changed.origin, other)
                 self._versions.mark_told(other, left, verdict.session, seq=seq, hand=verdict.by)

@@ -228,6 +228,10 @@ class Versions:
         ).fetchall()
         return dict(rows)
 
+    def has(self, digest: str) -> bool:
+        """Whether the content is still kept."""
+        return self.db.execute("SELECT 1 FROM blob WHERE digest=?", (digest,)).fetchone() is not None
+
     def read(self, digest: str) -> bytes | None:
         """The content, or None when it had to make room."""
         row = self.db.execute("SELECT data FROM blob WHERE digest=?", (digest,)).fetchone()

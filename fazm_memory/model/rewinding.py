@@ -139,6 +139,11 @@ def _touched(one: Past, session: str) -> bool:
     return any(hand.by in OURS and hand.session == session for hand in one.hands)
 
 
+def _mover(one: Past, session: str) -> str:
+    """Whose change is taken back: the agent's or, when a rewind is undone, the rewind's."""
+    return [hand.by for hand in one.hands if hand.by in OURS and hand.session == session][-1]
+
+
 def _moved(changed: Sequence[Past]) -> dict[str, Past]:
     """Files that are gone and lie elsewhere now, as they were: by the path they had."""
     came = [one for one in changed if one.was is not None and one.was.absent and not one.now.absent]
@@ -156,30 +161,32 @@ def _moved(changed: Sequence[Past]) -> dict[str, Past]:
 
 
 def _rename(gone: Past, there: Past, session: str) -> Step:
-    made = Step(gone.path, "rename_back", "the agent moved it", "agent", there.path, gone.was, there.now)
+    who = _mover(there, session)
+    made = Step(gone.path, "rename_back", f"the {who} moved it", who, there.path, gone.was, there.now)
     return _unless_others(made, (*gone.hands, *there.hands), session)
 
 
 def _decide(one: Past, session: str) -> Step:
     if not _touched(one, session):
         return _left(one)
+    who = _mover(one, session)
     if one.barred is not None:
-        return Step(one.path, "cannot", one.barred, "agent", None, one.was, one.now)
+        return Step(one.path, "cannot", one.barred, who, None, one.was, one.now)
     if one.was is None:
         why = "what it held then was never read, so no copy of it is kept"
-        return Step(one.path, "cannot", why, "agent", None, None, one.now)
+        return Step(one.path, "cannot", why, who, None, None, one.now)
     if not one.now.absent and one.now.digest is None:
         why = f"no copy of what it holds now can be kept first: {one.now.reason or 'it is unknown'}"
-        return Step(one.path, "cannot", why, "agent", None, one.was, one.now)
+        return Step(one.path, "cannot", why, who, None, one.was, one.now)
     if one.was.absent:
-        made = Step(one.path, "delete", "the agent created it", "agent", None, one.was, one.now)
+        made = Step(one.path, "delete", f"the {who} created it", who, None, one.was, one.now)
     elif one.was.digest is None:
         why = f"no copy of what it held then is kept: {one.was.reason or 'it was not read'}"
-        return Step(one.path, "cannot", why, "agent", None, one.was, one.now)
+        return Step(one.path, "cannot", why, who, None, one.was, one.now)
     elif one.now.absent:
-        made = Step(one.path, "recreate", "the agent deleted it", "agent", None, one.was, one.now)
+        made = Step(one.path, "recreate", f"the {who} deleted it", who, None, one.was, one.now)
     else:
-        made = Step(one.path, "restore", "the agent changed it", "agent", None, one.was, one.now)
+        made = Step(one.path, "restore", f"the {who} changed it", who, None, one.was, one.now)
     return _unless_others(made, one.hands, session)
 
 

@@ -12,11 +12,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.errors import InvalidInput, InvalidTransition, NotFound
-from fazm_memory.log.entries import Entry
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
-from fazm_memory.model.payloads import SessionOpen
-from fazm_memory.model.trust import ceiling, default_actor
 from fazm_memory.recall.replay import plan
 
 if TYPE_CHECKING:
@@ -37,28 +34,6 @@ class OverTime:
         def recorder(self) -> Recorder: ...
         def check_recording(self) -> None: ...
         def session(self, session: str) -> dict[str, Any]: ...
-
-    def fork(
-        self, session: str, *, at: int | None = None, title: str | None = None, source: str = "cli"
-    ) -> dict[str, Any]:
-        """A new session that stands where this one stood after its first `at` events."""
-        self.check_recording()
-        row = self.store.sessions.resolve(session)
-        position = self.position(row, at)
-        name = row.title if title is None else self.recorder.scrubber.text(title, 500).text
-        opening = SessionOpen(
-            agent=row.agent,
-            workspace=row.workspace,
-            title=name,
-            parent=row.id,
-            parent_seq=position,
-        )
-        with self.store.writing() as writer:
-            head = writer.create(row.agent, self.now())
-            actor, trust = default_actor("session.open", source), ceiling("session.open", source)
-            writer.append(head, Entry("session.open", opening, self.now(), actor, source, trust))
-            made = head.id
-        return self.session(made)
 
     def handoff(
         self,

@@ -1,4 +1,4 @@
-"""The verbs over time: fork, rewind, handoff, answer, replay."""
+"""Handing over and doing again: handoff, answer, replay."""
 
 from __future__ import annotations
 
@@ -11,44 +11,6 @@ from fazm_memory.cli.output import emit_json, one_line, paint, plural, say
 
 def _id(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="a session's id, or the beginning of it")
-
-
-def fork_arguments(parser: argparse.ArgumentParser) -> None:
-    _id(parser)
-    parser.add_argument("--at", type=int, metavar="N", help="after its first N events (default: now)")
-    parser.add_argument("--title", help="what the branch is about")
-
-
-def fork_command(chosen: argparse.Namespace) -> int:
-    made = memory_of(chosen).fork(chosen.id, at=chosen.at, title=chosen.title)
-    return _told(
-        chosen, made, f"{made['id']} stands where {made['parent'][:8]} stood at {made['parent_seq']}"
-    )
-
-
-def rewind_arguments(parser: argparse.ArgumentParser) -> None:
-    _id(parser)
-    parser.add_argument("--to", type=int, required=True, metavar="N", help="the position to stand at again")
-    parser.add_argument("--reason", help="why, for whoever reads the log")
-    parser.add_argument(
-        "--dry-run", action="store_true", help="only show what the state would lose and regain"
-    )
-
-
-def rewind_command(chosen: argparse.Namespace) -> int:
-    memory = memory_of(chosen)
-    row = memory.session(chosen.id)
-    change = memory.diff(chosen.id, row["events"], chosen.to)
-    if chosen.dry_run:
-        told = {"session": row["id"], "to": chosen.to, "dry_run": True, "diff": change}
-        return _told(chosen, told, _effect(change))
-    made = memory.rewind(chosen.id, chosen.to, reason=chosen.reason)
-    return _told(chosen, made, f"{made['id']} stands at {chosen.to} again; {_effect(change)}")
-
-
-def _effect(change: dict[str, Any]) -> str:
-    keys = sorted({*change["added"], *change["removed"], *change["changed"]} - {"counts"})
-    return f"its state changes in {', '.join(keys)}" if keys else "its state does not change"
 
 
 def handoff_arguments(parser: argparse.ArgumentParser) -> None:

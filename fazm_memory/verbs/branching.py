@@ -1,0 +1,198 @@
+"""Branches: a fork stands at a position of its parent, shares its past, and may have a folder of its own.
+
+In the log a fork is a reference and costs nothing. Its files are the workspace's own unless it is given a
+folder: then they are written there as they were at that position, and the two go on side by side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from fazm_memory.capture.copying import Entry as Copied
+from fazm_memory.capture.copying import manifest, write_out
+from fazm_memory.capture.enclosure import Enclosure
+from fazm_memory.config import Config
+from fazm_memory.errors import InvalidInput
+from fazm_memory.log.entries import Entry
+from fazm_memory.log.sessions import SessionRow
+from fazm_memory.log.store import Store
+from fazm_memory.model.clock import iso
+from fazm_memory.model.payloads import SessionOpen
+from fazm_memory.model.trust import ceiling, default_actor
+from fazm_memory.verbs.files_back import Desk
+
+if TYPE_CHECKING:
+    from fazm_memory.capture.files_then import Spot
+    from fazm_memory.capture.recorder import Recorder
+
+MISSING_SHOWN = 100
+
+
+class Branching:
+    """What `Memory` can do with branches. Mixed into it; not for use alone."""
+
+    config: Config
+    now: Callable[[], int]
+
+    if TYPE_CHECKING:  # the façade has these
+
+        @cached_property
+        def store(self) -> Store: ...
+        @cached_property
+        def recorder(self) -> Recorder: ...
+        def check_recording(self) -> None: ...
+        def session(self, session: str) -> dict[str, Any]: ...
+        def position(self, row: SessionRow, at: int | None) -> int: ...
+        def finish_rewinds(self) -> list[str]: ...
+        def _desk(self, row: SessionRow) -> AbstractContextManager[Desk]: ...
+        def _spot(self, row: SessionRow, to: int) -> Spot: ...
+
+    def fork(
+        self,
+        session: str,
+        *,
+        at: int | None = None,
+        title: str | None = None,
+        into: str | None = None,
+        source: str = "cli",
+    ) -> dict[str, Any]:
+        """A new session that stands where this one stood after its first `at` events.
+
+        With `into` its files are written into that folder, which must be new or empty, and it works there.
+        """
+        self.check_recording()
+        row = self.store.sessions.resolve(session)
+        position = self.position(row, at)
+        name = row.title if title is None else self.recorder.scrubber.text(title, 500).text
+        told: dict[str, Any] = {"folder": row.workspace, "manifest": None}
+        if into is not None:
+            told = self._into(row, position, into)
+        opening = SessionOpen(
+            agent=row.agent, workspace=told["folder"], title=name, parent=row.id, parent_seq=position
+        )
+        with self.store.db.reading():
+            turn = self.store.snapshots.state_at(row.n, row.id, position).turn
+        with self.store.writing() as writer:
+            head = writer.create(row.agent, self.now())
+            actor, trust = default_actor("session.open", source), ceiling("session.open", source)
+            writer.append(head, Entry("session.open", opening, self.now(), actor, source, trust, turn))
+            made = head.id
+        return self.session(made) | told
+
+    def manifest(self, session: str, *, at: int | None = None) -> dict[str, Any]:
+        """The files of a session's workspace as they were at a position, and where their content is."""
+        row = self.store.sessions.resolve(session)
+        position = self.position(row, at)
+        with self._desk(row) as desk:
+            entries = self._manifest(desk, position)
+        return {
+            "session": row.id,
+            "at": position,
+            "workspace": row.workspace,
+            "files": [_entry_json(one) for one in entries],
+            "counts": _counts(entries),
+        }
+
+    def branches(self, session: str) -> list[dict[str, Any]]:
+        """The family of a session: its first ancestor and all forked from it, each under its parent."""
+        row = self.store.sessions.resolve(session)
+        seen = {row.id}
+        while row.parent is not None and row.parent not in seen:
+            seen.add(row.parent)
+            above = self.store.sessions.by_key(row.parent, None)
+            if above is None:  # the parent is not in this store
+                break
+            row = above
+        return [_branch_json(one, depth) for one, depth in self._below(row, 0, set())]
+
+    def _below(self, row: SessionRow, depth: int, seen: set[str]) -> Iterator[tuple[SessionRow, int]]:
+        if row.id in seen:
+            return
+        seen.add(row.id)
+        yield row, depth
+        for child in self.store.sessions.children(row.id):
+            if not child.forgotten:
+                yield from self._below(child, depth + 1, seen)
+
+    # -- a folder of its own -----------------------------------------------------------------------------
+
+    def _manifest(self, desk: Desk, position: int) -> list[Copied]:
+        where = self._spot(desk.row, position)
+        never = os.path.realpath(self.config.home)
+        return list(manifest(desk.place, desk.versions, desk.names, where, never))
+
+    def _into(self, row: SessionRow, position: int, into: str) -> dict[str, Any]:
+        self.finish_rewinds()
+        folder = os.path.abspath(os.path.expanduser(into))
+        with self._desk(row) as desk:
+            self._check_folder(folder, desk.place.root)
+            entries = self._manifest(desk, position)
+            os.makedirs(folder, exist_ok=True)
+            folder = os.path.realpath(folder)
+            with Enclosure(folder) as target:
+                done = write_out(entries, desk.place, target, desk.versions, folder, self.now())
+        missing = [{"path": one.path, "why": one.missing} for one in done if one.missing is not None]
+        return {
+            "folder": folder,
+            "manifest": _counts(done) | {"digest": _digest(done), "left_out": missing[:MISSING_SHOWN]},
+        }
+
+    def _check_folder(self, folder: str, workspace: str) -> None:
+        real, home = os.path.realpath(folder), os.path.realpath(self.config.home)
+        if os.path.lexists(folder) and not os.path.isdir(folder):
+            raise InvalidInput(f"{folder} is not a folder", hint="name a new folder, or an empty one")
+        if os.path.isdir(folder) and os.listdir(folder):
+            raise InvalidInput(f"{folder} is not empty", hint="name a new folder, or an empty one")
+        for other, what in ((workspace, "the session's own workspace"), (home, "the memory itself")):
+            if _within(real, other) or _within(other, real):
+                raise InvalidInput(
+                    f"{folder} and {what} would lie in one another", hint="name a folder beside it"
+                )
+
+
+def _within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _counts(entries: Sequence[Copied]) -> dict[str, int]:
+    return {
+        "files": len(entries),
+        "from_versions": sum(one.kept for one in entries),
+        "from_workspace": sum(one.here for one in entries),
+        "missing": sum(one.missing is not None for one in entries),
+    }
+
+
+def _digest(entries: Sequence[Copied]) -> str:
+    """Of the whole manifest: two folders with one digest began alike."""
+    made = hashlib.sha256()
+    for one in sorted(entries, key=lambda one: one.path):
+        made.update(f"{one.path}\0{one.held.digest or one.held.size}\0".encode("utf-8", "surrogateescape"))
+    return made.hexdigest()
+
+
+def _entry_json(one: Copied) -> dict[str, Any]:
+    told: dict[str, Any] = {"path": one.path, "digest": one.held.digest, "bytes": one.held.size}
+    if one.missing is not None:
+        return told | {"where": None, "why": one.missing}
+    return told | {"where": "versions" if one.kept else "workspace"}
+
+
+def _branch_json(row: SessionRow, depth: int) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "title": row.title,
+        "parent": row.parent,
+        "parent_seq": row.parent_seq,
+        "lifecycle": row.lifecycle,
+        "head": row.head,
+        "workspace": row.workspace,
+        "opened_at": iso(row.opened_at),
+        "last_at": iso(row.last_at),
+        "depth": depth,
+    }

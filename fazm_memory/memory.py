@@ -24,6 +24,7 @@ from fazm_memory.model.conventions import propose_all
 from fazm_memory.model.organized import organized, organized_json, taken_names
 from fazm_memory.recall.file_time import file_time
 from fazm_memory.recall.searching import search
+from fazm_memory.verbs.branching import Branching
 from fazm_memory.verbs.browsing import Browsing
 from fazm_memory.verbs.excluding import Excluding
 from fazm_memory.verbs.files_back import FilesBack
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from fazm_memory.capture.recorder import Recorded, Recorder
 
 
-class Memory(Recalling, Keeping, OverTime, Excluding, Reading, FilesBack, Browsing, Inspecting):
+class Memory(Recalling, Keeping, OverTime, Excluding, Reading, FilesBack, Branching, Browsing, Inspecting):
     """What Fazm Memory can do, for one user on one machine."""
 
     def __init__(self, config: Config, now: Callable[[], int]) -> None:

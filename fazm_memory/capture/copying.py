@@ -1,7 +1,7 @@
 """A workspace as it was at a position, written into a new folder of its own.
 
 What was kept comes from the versions; what nobody has touched since is copied from the workspace itself,
-however large. Git's own folder, ignored files and links are left out: two branches must not share anything by them.
+however large. Git's own folder, ignored files and links are left out: by them two branches would share.
 """
 
 from __future__ import annotations

@@ -26,6 +26,9 @@ KEYED_LISTS: dict[str, str] = {
     "requests": "seq",
     "running": "call_id",
     "open_questions": "id",
+    "answered_questions": "id",
+    "untrusted": "seq",
+    "evicted": "key",
 }
 CAUSES = 200  # named one by one; more are counted
 TELLING = frozenset({"decision", "error", "retry", "request"})

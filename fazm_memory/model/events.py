@@ -62,6 +62,7 @@ KINDS: dict[str, Kind] = _kinds(
     Kind("usage", payloads.Usage, durable=True),
     Kind("quarantine", payloads.Quarantine, durable=True),
     Kind("forgotten", payloads.Forgotten, durable=True),
+    Kind("checkpoint", payloads.Checkpoint, durable=True),
     Kind("recovered", payloads.Recovered, durable=True),
     Kind("unknown", payloads.Unknown),
 )

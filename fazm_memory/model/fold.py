@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from fazm_memory.model import lifecycle, payloads
+from fazm_memory.model import fold_calls, lifecycle, payloads
 from fazm_memory.model.builder import Builder, short, small
 from fazm_memory.model.events import Event, target_of
-from fazm_memory.model.fold_files import file_changed, files_seen, touch_all
-from fazm_memory.model.payloads import FAILED
-from fazm_memory.model.state import SessionState
-from fazm_memory.model.trust import lowest
+from fazm_memory.model.eviction import evicted, in_sight
+from fazm_memory.model.fold_files import file_changed, files_seen
+from fazm_memory.model.state import SessionState, from_plain
+from fazm_memory.model.trust import DOUBTED, lowest
+
+# What an untrusted text can plant in a session: the text itself, and what an agent makes of it.
+CAN_BE_POISONED = frozenset({"action", "decision", "fact", "pending", "handoff"})
 
 
 def initial(session: str) -> SessionState:
@@ -45,6 +48,15 @@ def _step(b: Builder, event: Event) -> None:
     apply = APPLY.get(event.kind)
     if apply is not None:
         apply(b, event, event.payload)
+    if event.trust in DOUBTED and event.kind in CAN_BE_POISONED:
+        _doubted(b, event)
+
+
+def _doubted(b: Builder, event: Event) -> None:
+    p = event.payload
+    about = next((text for name in ("what", "key", "id") if (text := getattr(p, name, None))), None)
+    told = {"seq": event.seq, "kind": event.kind, "trust": event.trust, "tool": getattr(p, "tool", None)}
+    b.put("untrusted", event.seq, told | {"what": short(about or target_of(getattr(p, "input", None)))})
 
 
 def _opened(b: Builder, event: Event, p: payloads.SessionOpen) -> None:
@@ -63,54 +75,13 @@ def _titled(b: Builder, event: Event, p: payloads.SessionTitle) -> None:
 
 def _prompted(b: Builder, event: Event, p: payloads.Prompt) -> None:
     b.count("prompts")
+    fold_calls.asked_for_the_next(b, event)
     b.put(
         "requests",
         event.seq,
         {"seq": event.seq, "at": event.at, "turn": event.turn, "text": short(p.text), "trust": event.trust},
     )
     b.title = b.title or short(p.text.strip().split("\n", 1)[0][:80] or None)
-
-
-def _started(b: Builder, event: Event, p: payloads.ActionStart) -> None:
-    b.put("running", p.call_id or f"#{event.seq}", {"tool": p.tool, "seq": event.seq, "at": event.at})
-
-
-def _acted(b: Builder, event: Event, p: payloads.Action) -> None:
-    b.count("actions")
-    b.running.pop(p.call_id, None)
-    b.put("tools_used", p.tool, b.tools_used.get(p.tool, 0) + 1)
-    if p.outcome in FAILED:
-        b.count("failures")
-        entry = {
-            "seq": event.seq,
-            "tool": p.tool,
-            "outcome": p.outcome,
-            "error": short(p.error),
-            "target": target_of(p.input),
-        }
-        if p.retry_of is not None:
-            entry["retry_of"] = p.retry_of
-        b.put("errors", event.seq, entry | {"mended_by": None})
-    elif p.retry_of in b.errors:
-        b.errors[p.retry_of] = b.errors[p.retry_of] | {"mended_by": event.seq}
-    touch_all(b, event, p.files, evidence=f"{p.tool} call", certain=p.outcome == "ok")
-
-
-def _amended(b: Builder, event: Event, p: payloads.ActionAmend) -> None:
-    if p.outcome is not None and p.outcome in FAILED:
-        b.count("failures")
-        b.put(
-            "errors",
-            event.seq,
-            {
-                "seq": event.seq,
-                "tool": None,
-                "outcome": p.outcome,
-                "error": short(p.error),
-                "mended_by": None,
-            },
-        )
-    touch_all(b, event, p.files, evidence="amended call", certain=p.outcome in (None, "ok"))
 
 
 def _decided(b: Builder, event: Event, p: payloads.Decision) -> None:
@@ -124,6 +95,7 @@ def _decided(b: Builder, event: Event, p: payloads.Decision) -> None:
 def _fact(b: Builder, event: Event, p: payloads.Fact) -> None:
     told = {"value": small(p.value), "seq": event.seq, "trust": event.trust, "actor": event.actor}
     b.put("facts", p.key, told)
+    in_sight(b, f"fact:{p.key}")
 
 
 def _retracted(b: Builder, event: Event, p: payloads.FactRetract) -> None:
@@ -131,17 +103,14 @@ def _retracted(b: Builder, event: Event, p: payloads.FactRetract) -> None:
 
 
 def _pending(b: Builder, event: Event, p: payloads.Pending) -> None:
-    b.put("pending_actions", p.id, {"id": p.id, "what": short(p.what), "seq": event.seq})
+    told = {"id": p.id, "what": short(p.what), "seq": event.seq, "trust": event.trust}
+    b.put("pending_actions", p.id, told)
+    in_sight(b, f"pending:{p.id}")
 
 
 def _done(b: Builder, event: Event, p: payloads.PendingDone) -> None:
     b.pending_actions.pop(p.id, None)
-
-
-def _evicted(b: Builder, event: Event, p: payloads.Evicted) -> None:
-    b.count("compactions")
-    for key in p.keys:
-        b.put("evicted_keys", key, event.seq)
+    in_sight(b, f"pending:{p.id}")
 
 
 def _handed(b: Builder, event: Event, p: payloads.Handoff) -> None:
@@ -153,7 +122,13 @@ def _handed(b: Builder, event: Event, p: payloads.Handoff) -> None:
 
 
 def _answered(b: Builder, event: Event, p: payloads.HandoffAnswer) -> None:
-    b.questions.pop(p.id, None)
+    asked = b.questions.pop(p.id, None)
+    if asked is None:
+        return
+    b.put("answered", p.id, {
+        "id": p.id, "note": asked["note"], "answer": small(p.answer), "waived": p.waived, "by": event.actor,
+        "source": event.source, "at": event.at, "seq": event.seq, "asked": asked["seq"],
+    })  # fmt: skip
 
 
 def _app(b: Builder, event: Event, p: payloads.AppSpan) -> None:
@@ -168,6 +143,13 @@ def _app(b: Builder, event: Event, p: payloads.AppSpan) -> None:
             "last_seq": event.seq,
         },
     )
+
+
+def _stood(b: Builder, event: Event, p: payloads.Checkpoint) -> None:
+    # When it was written the fold stood here already; once what led here is let go, only this says so.
+    kept = from_plain(p.state)
+    here = {"session": b.session, "at": b.at, "last_at": b.last_at, "turn": b.turn}
+    b.__dict__.update(Builder(kept).__dict__ | here)
 
 
 def _used(b: Builder, event: Event, p: payloads.Usage) -> None:
@@ -194,9 +176,11 @@ APPLY: dict[str, Callable[[Builder, Event, Any], None]] = {
     "session.open": _opened,
     "session.title": _titled,
     "prompt": _prompted,
-    "action.start": _started,
-    "action": _acted,
-    "action.amend": _amended,
+    "action.start": fold_calls.started,
+    "action": fold_calls.acted,
+    "action.amend": fold_calls.amended,
+    "session.close": fold_calls.session_over,
+    "session.archive": fold_calls.session_over,
     "file": file_changed,
     "seen": files_seen,
     "decision": _decided,
@@ -204,11 +188,12 @@ APPLY: dict[str, Callable[[Builder, Event, Any], None]] = {
     "fact.retract": _retracted,
     "pending": _pending,
     "pending.done": _done,
-    "evicted": _evicted,
+    "evicted": evicted,
     "handoff": _handed,
     "handoff.answer": _answered,
     "app": _app,
     "usage": _used,
+    "checkpoint": _stood,
     "gap": _marked("gap"),
     "rewind": _rewound,
     "recovered": _marked("recovered"),
@@ -218,6 +203,8 @@ APPLY: dict[str, Callable[[Builder, Event, Any], None]] = {
 
 def delta(event: Event) -> dict[str, Any]:
     """What this one event adds to a state: the `delta` of the commit log."""
+    if event.kind == "checkpoint":  # it repeats what others added
+        return {}
     made = fold(initial(event.session), [event])
     told: dict[str, Any] = {}
     if made.files_modified:

@@ -7,6 +7,7 @@ from typing import Any
 from fazm_memory.model import payloads
 from fazm_memory.model.builder import Builder, short
 from fazm_memory.model.events import Event
+from fazm_memory.model.eviction import in_sight
 from fazm_memory.model.payloads import By
 from fazm_memory.model.state import SEEN_FILES
 from fazm_memory.model.working_set import apply_change, parent_folder
@@ -38,6 +39,7 @@ def _changed(
 
 
 def _visit(b: Builder, path: str, change: str, event: Event) -> None:
+    in_sight(b, f"file:{path}")
     folder = parent_folder(path)
     entry = b.folders.get(folder, {})
     b.put("folders", folder, entry | {change: entry.get(change, 0) + 1, "last_seq": event.seq})

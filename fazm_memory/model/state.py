@@ -7,6 +7,7 @@ that would grow keep their newest entries and count the rest in `omitted`; the l
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -14,7 +15,7 @@ from fazm_memory.model.clock import iso
 from fazm_memory.model.lifecycle import Lifecycle
 from fazm_memory.model.working_set import FileEntry
 
-FOLD_VERSION = 1  # a snapshot made by another version of the fold is not used
+FOLD_VERSION = 2  # a snapshot made by another version of the fold is not used
 
 BOUNDS: dict[str, int] = {
     "tools_used": 200,
@@ -30,6 +31,8 @@ BOUNDS: dict[str, int] = {
     "seen": 50,
     "running": 100,
     "questions": 50,
+    "answered": 50,
+    "untrusted": 50,
     "marks": 100,
     "requests": 20,
 }
@@ -63,6 +66,8 @@ class SessionState:
     seen: dict[str, dict[str, Any]] = field(default_factory=dict)
     running: dict[str, dict[str, Any]] = field(default_factory=dict)
     questions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    answered: dict[str, dict[str, Any]] = field(default_factory=dict)
+    untrusted: dict[int, dict[str, Any]] = field(default_factory=dict)
     marks: dict[int, dict[str, Any]] = field(default_factory=dict)
     requests: dict[int, dict[str, Any]] = field(default_factory=dict)
     trust: str = "user"
@@ -71,22 +76,35 @@ class SessionState:
     omitted: dict[str, int] = field(default_factory=dict)
 
 
-INT_KEYED = ("decisions_made", "errors", "marks", "requests")
+INT_KEYED = ("decisions_made", "errors", "marks", "requests", "untrusted")
 
 
 def to_snapshot(state: SessionState) -> bytes:
     """The state as bytes, for the cache of folds."""
-    raw = dict(state.__dict__)
-    raw["files_modified"] = [entry.to_json() for entry in state.files_modified.values()]
+    raw = to_plain(state)
     return json.dumps(raw, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 def from_snapshot(data: bytes) -> SessionState:
-    raw = json.loads(data)
+    return from_plain(json.loads(data))
+
+
+def to_plain(state: SessionState) -> dict[str, Any]:
+    """All of the state as plain values that JSON can hold."""
+    raw = dict(state.__dict__)
+    raw["files_modified"] = [entry.to_json() for entry in state.files_modified.values()]
+    for name in INT_KEYED:
+        raw[name] = {str(key): value for key, value in raw[name].items()}
+    return raw
+
+
+def from_plain(given: Mapping[str, Any]) -> SessionState:
+    """The state again. A field that an older program did not know yet takes its default."""
+    raw = {one.name: given[one.name] for one in fields(SessionState) if one.name in given}
     raw["files_modified"] = {one["path"]: FileEntry.from_json(one) for one in raw["files_modified"]}
     for name in INT_KEYED:
-        raw[name] = {int(key): value for key, value in raw[name].items()}
-    return SessionState(**{one.name: raw[one.name] for one in fields(SessionState)})
+        raw[name] = {int(key): value for key, value in raw.get(name, {}).items()}
+    return SessionState(**raw)
 
 
 def to_json(state: SessionState) -> dict[str, Any]:
@@ -111,10 +129,13 @@ def to_json(state: SessionState) -> dict[str, Any]:
         "facts": dict(state.facts),
         "errors": list(state.errors.values()),
         "evicted_keys": list(state.evicted_keys),
+        "evicted": [{"key": key, "seq": seq} for key, seq in state.evicted_keys.items()],
         "running": [
             {"call_id": call, **entry, "at": iso(entry["at"])} for call, entry in state.running.items()
         ],
         "open_questions": list(state.questions.values()),
+        "answered_questions": [one | {"at": iso(one["at"])} for one in state.answered.values()],
+        "untrusted": list(state.untrusted.values()),
         "trust": state.trust,
         "budget": dict(state.budget),
         "counts": dict(state.counts),

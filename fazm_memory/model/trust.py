@@ -19,6 +19,7 @@ TRUSTS: tuple[Trust, ...] = get_args(Trust)
 ACTORS: tuple[Actor, ...] = get_args(Actor)
 SOURCES: tuple[Source, ...] = get_args(Source)
 
+DOUBTED: frozenset[str] = frozenset({"web", "unverified"})  # of an origin that nobody answers for
 RANK: dict[str, int] = {trust: rank for rank, trust in enumerate(TRUSTS)}
 
 WEB_TOOLS = frozenset(

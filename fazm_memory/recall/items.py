@@ -16,6 +16,7 @@ from typing import Any, Literal
 from fazm_memory.log.facts import FactRow
 from fazm_memory.model.conventions import Learned
 from fazm_memory.model.state import SessionState
+from fazm_memory.model.trust import DOUBTED
 from fazm_memory.model.working_set import FileEntry
 from fazm_memory.recall.fence import plain_name, quote
 from fazm_memory.recall.recent import Recent
@@ -45,7 +46,6 @@ WEIGHTS: dict[str, float] = {
     "apps": 15,
 }
 NOTHING = Recent()
-DOUBTED = frozenset({"web", "unverified"})
 CHANGES = ("created", "modified", "renamed", "deleted")
 NAMED_FILES = 4
 LATEST_FILES = 8
@@ -141,9 +141,9 @@ def _open(state: SessionState, end: Recent) -> Iterator[Told]:
             "OPEN",
             "pending",
             one["id"],
-            f"still to do: {quote(one['what'] or '', 240)} [agent]",
+            f"still to do: {quote(one['what'] or '', 240)} [{one['trust']}]",
             one["seq"],
-            "agent",
+            one["trust"],
         )
     for one in state.errors.values():
         if one["mended_by"] is None:

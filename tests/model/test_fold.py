@@ -128,7 +128,8 @@ def test_what_a_person_did_through_a_tool_is_theirs() -> None:
 
 def test_a_call_that_began_runs_until_it_is_told_to_have_ended() -> None:
     started = ActionStart("Bash", call_id="c")
-    assert after(started).running == {"c": {"tool": "Bash", "seq": 0, "at": T0}}
+    begun = {"tool": "Bash", "seq": 0, "at": T0, "turn": 0, "target": ""}
+    assert after(started).running == {"c": begun}
     assert after(started, Action("Bash", call_id="c")).running == {}
 
 
@@ -314,3 +315,68 @@ def test_the_delta_of_an_event_is_what_it_alone_adds() -> None:
     assert told["files_read"] == ["/c"]
     assert told["tools_used"] == ["mv"]
     assert delta(event(payloads.Message("hello"))) == {}
+
+
+def test_a_call_is_interrupted_when_its_session_ends() -> None:
+    state = after(ActionStart("Bash", {"command": "make"}, call_id="c"), move("close"))
+    assert state.running == {}
+    error = state.errors[0]
+    assert (error["outcome"], error["target"], error["found_at"]) == ("interrupted", "make", 1)
+
+
+def test_a_call_is_interrupted_when_the_user_asks_for_the_next_thing_and_a_subagents_goes_on() -> None:
+    told = [
+        event(ActionStart("Bash", call_id="c"), 0, turn=1),
+        event(ActionStart("Task", call_id="t", agent_id="sub"), 1, turn=1),
+        event(Prompt("stop, do this"), 2, turn=2),
+    ]
+    state = fold(initial("s"), told)
+    assert list(state.running) == ["t"]
+    assert state.errors[0]["error"] == "the user asked for the next thing before it ended"
+
+
+def test_a_call_that_finishes_after_all_was_not_interrupted() -> None:
+    told = [
+        event(ActionStart("Bash", call_id="c"), 0, turn=1),
+        event(Prompt("meanwhile"), 1, turn=2),
+        event(Action("Bash", call_id="c"), 2, turn=2),
+    ]
+    state = fold(initial("s"), told)
+    assert (state.errors, state.counts["failures"]) == ({}, 0)
+
+
+def test_a_call_is_interrupted_when_somebody_says_its_agent_is_gone() -> None:
+    gone = payloads.ActionAmend("c", outcome="interrupted", error="the machine restarted")
+    state = after(ActionStart("Bash", {"command": "make"}, call_id="c"), gone)
+    assert state.running == {}
+    assert (state.errors[0]["tool"], state.errors[0]["error"]) == ("Bash", "the machine restarted")
+
+
+def test_a_retry_that_works_mends_all_it_went_back_to() -> None:
+    state = after(
+        Action("make", outcome="error"),
+        Action("make", outcome="error", retry_of=0),
+        Action("make", retry_of=1),
+    )
+    assert [one["mended_by"] for one in state.errors.values()] == [2, 2]
+
+
+def test_an_answer_says_who_decided_what() -> None:
+    asked = event(Handoff("q", "human", "Delete them?"), 0)
+    answered = event(HandoffAnswer("q", "no"), 1, actor="person", source="cli")
+    told = fold(initial("s"), [asked, answered]).answered["q"]
+    assert (told["note"], told["answer"], told["by"], told["source"]) == (
+        "Delete them?",
+        "no",
+        "person",
+        "cli",
+    )
+    assert (told["asked"], told["seq"]) == (0, 1)
+
+
+def test_what_came_from_the_web_is_named_in_the_state() -> None:
+    page = event(Action("WebFetch", {"url": "https://x"}), 0, trust="web")
+    state = fold(initial("s"), [page, event(Decision("as the page says"), 1, trust="web")])
+    told = [(one["seq"], one["kind"], one["what"]) for one in state.untrusted.values()]
+    assert told == [(0, "action", "https://x"), (1, "decision", "as the page says")]
+    assert state.trust == "web"

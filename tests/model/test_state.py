@@ -9,7 +9,7 @@ from fazm_memory.model import payloads
 from fazm_memory.model.fold import fold, initial
 from fazm_memory.model.inheritance import inherited
 from fazm_memory.model.state import BOUNDS, SessionState, from_snapshot, to_json, to_snapshot
-from tests.scribe import events
+from tests.scribe import event, events
 
 LIVED = events(
     payloads.SessionOpen("fazm", workspace="/w", title="Sort"),
@@ -21,6 +21,8 @@ LIVED = events(
     payloads.Fact("k", {"deep": [1, None]}),
     payloads.Pending("p", "pay"),
     payloads.Handoff("q", "human", "which?"),
+    payloads.Handoff("r", "agent", "what?"),
+    payloads.HandoffAnswer("r", {"it": "is"}),
     payloads.Seen("/w", ("a",)),
     payloads.AppSpan("Mail"),
     payloads.Evicted(("plan",)),
@@ -35,7 +37,8 @@ PROMISED = {
 
 
 def test_a_state_comes_back_from_its_snapshot_with_every_field() -> None:
-    state = fold(initial("s"), LIVED)
+    page = event(payloads.Action("WebFetch"), len(LIVED), trust="web")
+    state = fold(initial("s"), [*LIVED, page])
     assert from_snapshot(to_snapshot(state)) == state
     forked = inherited(state, "child")
     assert from_snapshot(to_snapshot(forked)) == forked

@@ -1,0 +1,53 @@
+"""What a compacted context no longer mentions is named, and leads back to its event."""
+
+from __future__ import annotations
+
+from fazm_memory.model.fold import fold, initial
+from fazm_memory.model.payloads import Action, Decision, Evicted, Fact, FileTouch, Pending
+from fazm_memory.model.state import SessionState
+from tests.scribe import events
+
+KNOWN = (
+    Action("mv", files=(FileTouch("/w/2026-a.pdf", "renamed", "/w/a.pdf"),)),
+    Action("mv", files=(FileTouch("/w/2026-b.pdf", "renamed", "/w/b.pdf"),)),
+    Decision("dates come first in every name", "they sort"),
+    Decision("skip the drafts"),
+    Fact("invoices.folder", "/w/Invoices"),
+    Pending("p1", "rename the November scans"),
+)
+
+
+def after(*told: object) -> SessionState:
+    return fold(initial("s"), events(*KNOWN, *told))
+
+
+def test_without_a_summary_everything_is_out_of_sight() -> None:
+    assert after(Evicted(())).evicted_keys == {
+        "file:/w/2026-a.pdf": 0,
+        "file:/w/2026-b.pdf": 1,
+        "fact:invoices.folder": 4,
+        "decision:2": 2,
+        "decision:3": 3,
+        "pending:p1": 5,
+    }
+
+
+def test_what_the_summary_mentions_is_still_in_sight() -> None:
+    said = "Renamed 2026-a.pdf. Dates come first. invoices.folder is /w/Invoices; next: the November scans."
+    assert after(Evicted((), said)).evicted_keys == {"file:/w/2026-b.pdf": 1, "decision:3": 3}
+
+
+def test_keys_an_agent_names_itself_lead_to_the_compaction() -> None:
+    assert after(Evicted(("the plan",), "2026-a.pdf")).evicted_keys["the plan"] == 6
+
+
+def test_what_is_touched_again_is_in_sight_again() -> None:
+    read = Action("Read", files=(FileTouch("/w/2026-b.pdf", "read"),))
+    state = after(Evicted(()), read, Fact("invoices.folder", "/v"))
+    assert not {"file:/w/2026-b.pdf", "fact:invoices.folder"} & set(state.evicted_keys)
+
+
+def test_a_second_compaction_that_mentions_it_brings_it_back() -> None:
+    state = after(Evicted(()), Evicted((), "skip the drafts"))
+    assert "decision:3" not in state.evicted_keys
+    assert "decision:2" in state.evicted_keys

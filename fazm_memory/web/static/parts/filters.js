@@ -62,7 +62,7 @@ class Filters extends HTMLElement {
     const select = h(
       "select",
       { class: `pill-select${chosen ? " is-on" : ""}`, "aria-label": "Tool", "data-filter": "tool", onchange: () => store.set({ filters: { ...store.state.filters, tool: select.value } }) },
-      h("option", { value: "" }, "Any tool"),
+      h("option", { value: "" }, "Tool"),
       tools.map((tool) => h("option", { value: tool, selected: tool === chosen }, tool)),
     );
     return select;

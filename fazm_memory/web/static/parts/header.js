@@ -37,7 +37,7 @@ class Header extends HTMLElement {
       h(
         "div",
         { class: "session-name" },
-        h("h1", null, info.title || "Untitled session"),
+        h("div", { class: "session-called" }, h("h1", null, info.title || "Untitled session"), h("span", { class: `pill ${LOOK[info.lifecycle] || ""}` }, info.lifecycle)),
         h("p", { class: "session-line" }, this.facts(info)),
       ),
       h("div", { class: "session-verbs", role: "toolbar", "aria-label": "Session" }, this.verbs(info)),
@@ -62,7 +62,6 @@ class Header extends HTMLElement {
   facts(info) {
     const from = info.parent_session;
     return [
-      h("span", { class: `pill ${LOOK[info.lifecycle] || ""}` }, info.lifecycle),
       h("span", null, info.agent),
       info.workspace ? h("span", { title: info.workspace }, shortPath(info.workspace, 2)) : null,
       h("span", null, counted(info.turns, "turn")),
@@ -117,7 +116,7 @@ class Header extends HTMLElement {
     fill(
       moment,
       icon("clock"),
-      h("span", null, "You are looking at ", h("strong", null, when), h("span", { class: "moment-more" }, ` · position ${seq + 1} of ${info.events.toLocaleString("en")}`)),
+      h("span", null, "You are looking at ", h("strong", null, when), h("span", { class: "moment-more" }, ` · ${(seq + 1).toLocaleString("en")} of ${counted(info.events, "event")}`)),
       h("button", { class: "btn quiet", type: "button", onclick: () => compare(info) }, "Compare with now"),
       h("button", { class: "btn primary", type: "button", onclick: () => returnToNow() }, "Return to now"),
     );

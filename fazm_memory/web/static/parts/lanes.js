@@ -13,7 +13,7 @@ import { foldIdle } from "../layout/idle.js";
 import { sessionHash } from "../layout/route.js";
 import { holds, padded, pan, reach, within, zoom } from "../layout/span.js";
 import { timeScale } from "../layout/time_scale.js";
-import { clock, clockSeconds, counted } from "../layout/words.js";
+import { clock, clockSeconds, counted, duration } from "../layout/words.js";
 import { go } from "../router.js";
 import { store } from "../store.js";
 
@@ -33,6 +33,8 @@ class Lanes extends HTMLElement {
   timer = 0;
   generation = 0;
   dragged = false;
+  key = "";
+  trouble = "";
 
   connectedCallback() {
     this.canvas = h("canvas", { class: "lanes-canvas", role: "slider", tabindex: 0, "aria-label": "Playhead", "aria-valuemin": 0, "aria-valuenow": 0 });
@@ -59,7 +61,7 @@ class Lanes extends HTMLElement {
     canvas.addEventListener("pointerdown", (event) => this.grab(event));
     canvas.addEventListener("pointermove", (event) => this.hover(event));
     canvas.addEventListener("pointerleave", () => this.hideTip());
-    canvas.addEventListener("click", (event) => void this.click(event));
+    canvas.addEventListener("click", (event) => void this.press(event));
     canvas.addEventListener("keydown", (event) => this.keys(event));
     new ResizeObserver(() => this.drawSoon?.()).observe(this.stage);
     document.addEventListener("fm:colours", () => this.drawSoon?.());
@@ -232,10 +234,12 @@ class Lanes extends HTMLElement {
     const under = event.buttons ? null : underPoint(this.groups, x, y);
     const tip = /** @type {HTMLElement} */ (this.tip);
     const item = under?.mark?.item;
-    tip.hidden = !item;
-    if (!item) return;
+    const fold = event.buttons ? null : this.scale?.pieces.find((piece) => piece.folded && x >= piece.x && x < piece.x + piece.width);
+    tip.hidden = !item && !fold;
+    if (tip.hidden) return;
     const extra = under?.mark && under.mark.count > 1 ? ` and ${under.mark.count - 1} more here` : "";
-    fill(tip, h("strong", null, clockSeconds(item.ms)), ` ${item.title}${extra}`);
+    if (item) fill(tip, h("strong", null, clockSeconds(item.ms)), ` ${item.title}${extra}`);
+    else if (fold) fill(tip, `No session at work from ${clock(fold.from)} to ${clock(fold.to)} (${duration(fold.to - fold.from)})`);
     tip.style.setProperty("top", `${y + 14}px`);
     tip.style.setProperty("left", `${Math.min(x + 10, (this.stage?.clientWidth || 0) - tip.offsetWidth - 4)}px`);
   }
@@ -245,7 +249,7 @@ class Lanes extends HTMLElement {
   }
 
   /** A mark is an event to go to; anywhere else is a moment to stand at. @param {MouseEvent} event */
-  async click(event) {
+  async press(event) {
     if (this.dragged || !this.scale) return;
     const { x, y } = this.point(event);
     const under = underPoint(this.groups, x, y);

@@ -6,7 +6,7 @@
 import { api } from "../api.js";
 import { announce, fill, framed, h, trouble } from "../dom.js";
 import { sessionHash } from "../layout/route.js";
-import { atEdge, scrollTo, segmentFor, visible } from "../layout/rows.js";
+import { SEGMENT, atEdge, scrollTo, segmentFor, visible } from "../layout/rows.js";
 import { counted } from "../layout/words.js";
 import { go } from "../router.js";
 import { DenseRows, FoundRows } from "../sources.js";
@@ -35,7 +35,7 @@ class List extends HTMLElement {
     this.notice = h("div", { class: "list-notice" });
     fill(this, this.scroller, this.notice, this.newer);
     this.drawSoon = framed(() => this.draw());
-    this.sheet.addEventListener("click", (event) => this.click(event));
+    this.sheet.addEventListener("click", (event) => this.press(event));
     new ResizeObserver(() => this.resized()).observe(this.scroller);
     store.watch(["info"], (state) => this.info(state.info));
     store.watch(["filters"], () => this.begin());
@@ -46,8 +46,10 @@ class List extends HTMLElement {
 
   /** @param {any} info */
   info(info) {
-    if (info && info.id === this.source?.session && !(this.source instanceof FoundRows)) return this.source.grow(info.events);
-    if (info) this.begin();
+    const { source } = this;
+    if (!info) return;
+    if (!source || info.id !== source.session) this.begin();
+    else source.grow(info.events);
   }
 
   begin() {
@@ -59,6 +61,7 @@ class List extends HTMLElement {
     this.clear();
     this.source = narrowed ? new FoundRows(info.id, filters, seq, changed, failed) : new DenseRows(info.id, info.events, changed, failed);
     this.unseen = 0;
+    this.segment = { base: 0, count: 0 };
     this.resized();
     if (this.source instanceof FoundRows) this.source.ensure(0, 0);
     this.follow();
@@ -73,10 +76,12 @@ class List extends HTMLElement {
     this.drawSoon?.();
   }
 
-  /** @param {number} [near] */
+  /** Lay out the sheet; the segment moves only for a reader who goes somewhere else. @param {number} [near] */
   relay(near) {
     if (!this.source) return;
-    this.segment = segmentFor(this.source.count, near ?? this.segment.base + this.first());
+    const { count } = this.source;
+    if (near !== undefined || this.segment.base >= count) this.segment = segmentFor(count, near ?? count);
+    else this.segment.count = Math.min(SEGMENT, count - this.segment.base);
     this.sheet?.style.setProperty("height", `${this.segment.count * this.height}px`);
   }
 
@@ -190,7 +195,7 @@ class List extends HTMLElement {
   }
 
   /** @param {MouseEvent} event */
-  click(event) {
+  press(event) {
     const element = /** @type {HTMLElement} */ (event.target).closest(".row");
     const row = /** @type {any} */ (element)?.row;
     if (row) this.choose(row, false);

@@ -35,6 +35,7 @@ export function wording(row) {
 export function drawRow(element, row) {
   const { lead, rest } = wording(row);
   const failed = isFailed(row);
+  /** @type {{word: string, look: string}[]} */
   const marks = (row.marks || []).map(markWord).filter(Boolean);
   element.className = `row is-${FAMILY[row.kind] || (row.kind.startsWith("action") ? "action" : "other")}`;
   element.classList.toggle("is-failed", failed);
@@ -51,8 +52,8 @@ export function drawRow(element, row) {
       row.retry_of !== null && row.retry_of !== undefined
         ? h("span", { class: "pill" }, `retry of ${row.retry_of}`)
         : null,
-      marks.filter((mark) => mark?.word !== "retry").map((mark) => h("span", { class: `pill ${mark?.look}` }, mark?.word)),
-      failed && !marks.some((mark) => mark?.word === outcomeWord(row.outcome)) ? h("span", { class: "pill bad" }, outcomeWord(row.outcome)) : null,
+      marks.filter((mark) => mark.word !== "retry").map((mark) => h("span", { class: `pill ${mark.look}` }, mark.word)),
+      failed && !marks.some((mark) => mark.word === outcomeWord(row.outcome)) ? h("span", { class: "pill bad" }, outcomeWord(row.outcome)) : null,
     ),
     h("span", { class: "row-long" }, duration(row.duration_ms)),
   );

@@ -7,7 +7,7 @@ import { shortPath } from "../layout/words.js";
 import { store } from "../store.js";
 
 const OUTCOMES = [
-  ["", "Any outcome"],
+  ["", "Outcome"],
   ["failed", "With failures"],
   ["ok", "Without failures"],
   ["waiting", "Waiting for an answer"],
@@ -40,8 +40,8 @@ class Shelf extends HTMLElement {
         : h(
             "div",
             { class: "shelf", role: "group", "aria-label": "Filter sessions" },
-            this.pick("agent", "Agent", [["", "All agents"], ...this.agents.map((one) => [one, one])]),
-            this.pick("workspace", "Workspace", [["", "All folders"], ...this.workspaces.map((one) => [one, shortPath(one, 2)])]),
+            this.pick("agent", "Agent", [["", "Agent"], ...this.agents.map((one) => [one, one])]),
+            this.pick("workspace", "Workspace", [["", "Folder"], ...this.workspaces.map((one) => [one, shortPath(one, 2)])]),
             this.pick("outcome", "Outcome", OUTCOMES),
           ),
     );

@@ -19,6 +19,7 @@ from fazm_memory.log.versions import Version, Versions
 from fazm_memory.model import rewinding, safe_path
 from fazm_memory.model.rewinding import Held
 
+SHARED = "it is a link, which the two folders would share"
 BATCH = 64  # files that are kept in one transaction
 
 
@@ -54,6 +55,8 @@ def manifest(place: Enclosure, versions: Versions, names: Names, where: Spot, ne
 
 def _entry(place: Enclosure, versions: Versions, path: str, row: Version) -> Entry:
     was = held(row) or rewinding.ABSENT
+    if row.digest is None and (row.reason or "").startswith("a link to "):
+        return Entry(path, was, missing=SHARED)
     if row.digest is not None and versions.has(row.digest):
         return Entry(path, was, kept=True)
     if _look(place, path).same(was):
@@ -65,7 +68,7 @@ def _unread(place: Enclosure, path: str, where: Spot) -> Entry:
     """A file nobody has read: as it was, if it is older than the spot."""
     now = _look(place, path)
     if now.reason == "it is a link":
-        return Entry(path, now, missing="it is a link, which the two folders would share")
+        return Entry(path, now, missing=SHARED)
     if now.mtime_ns is not None and now.mtime_ns // 1000 < where.moment:
         return Entry(path, now, here=True)
     return Entry(path, now, missing="what it held then was never read")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fazm_memory.model.builder import Builder, short
 from fazm_memory.model.state import INT_KEYED, SessionState
+
+NAMED = ("pending_actions", "facts", "questions")  # kept by a name, with the position they come from
 
 
 def interrupted(state: SessionState) -> SessionState:
@@ -29,5 +33,12 @@ def inherited(state: SessionState, session: str) -> SessionState:
     for name in INT_KEYED:
         table = b.__dict__[name]
         b.__dict__[name] = {seq - b.at: {"session": b.session} | entry for seq, entry in table.items()}
+    for name in NAMED:
+        table = b.__dict__[name]
+        b.__dict__[name] = {key: {"session": b.session} | entry for key, entry in table.items()}
+    b.files_modified = {
+        path: entry if entry.session is not None else replace(entry, session=b.session)
+        for path, entry in b.files_modified.items()
+    }
     b.session, b.at, b.lifecycle = session, 0, "open"
     return b.freeze()

@@ -17,6 +17,7 @@ class FileEntry:
     """One changed file: the `files_modified` entry of the contract.
 
     `was` is what had happened to a renamed file besides, so that renaming it back does not lose that.
+    `session` is whose position `seq` is, when that is the parent of a fork.
     """
 
     path: str
@@ -26,6 +27,7 @@ class FileEntry:
     evidence: str
     seq: int
     was: Change | None = None
+    session: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -36,13 +38,15 @@ class FileEntry:
             "evidence": self.evidence,
             "seq": self.seq,
             **({} if self.was is None else {"was": self.was}),
+            **({} if self.session is None else {"session": self.session}),
         }
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> FileEntry:
         return cls(
-            raw["path"], raw["change"], raw["from"], raw["by"], raw["evidence"], raw["seq"], raw.get("was")
-        )
+            raw["path"], raw["change"], raw["from"], raw["by"], raw["evidence"], raw["seq"],
+            raw.get("was"), raw.get("session"),
+        )  # fmt: skip
 
 
 def parent_folder(path: str) -> str:

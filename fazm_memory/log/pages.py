@@ -6,18 +6,19 @@ length; then a page may be short, or empty, and still have a next one.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.errors import InvalidInput
-from fazm_memory.log.rows import EVENT_COLUMNS, to_event
+from fazm_memory.log.rows import EVENT_COLUMNS, ZSTD_MAGIC, to_event
 from fazm_memory.log.sessions import COLUMNS, SessionRow
 from fazm_memory.log.slices import names, paths_of
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import HOUR, Session, event_id
-from fazm_memory.model.events import Event
+from fazm_memory.model.events import KINDS, Event
 from fazm_memory.model.payloads import FAILED
 
 LOOKED_AT = 3000  # events of one page that are looked at, and sessions
@@ -41,19 +42,34 @@ class EventFilter:
     trusts: frozenset[str] = frozenset()
     file: str | None = None
 
+    @property
+    def within_payload(self) -> bool:
+        """Whether only the payload can tell."""
+        return bool(self.tools or self.outcomes or self.file)
+
     def matches(self, event: Event) -> bool:
-        kind, p = event.kind, event.payload
-        family = kind.split(".", 1)[0]
-        if self.kinds and not {kind, family} & self.kinds:
-            return False
-        if {kind, family} & self.without or (self.trusts and event.trust not in self.trusts):
-            return False
+        """What the payload tells; kind and trust are columns."""
+        p = event.payload
         if self.tools and getattr(p, "tool", None) not in self.tools:
             return False
         if self.outcomes and getattr(p, "outcome", None) not in self.outcomes:
             return False
-        return self.file is None or (p is not None and any(names(one, self.file) or self.file in one
-                                                           for one in paths_of(event)))  # fmt: skip
+        if self.file is None:
+            return True
+        return p is not None and any(names(one, self.file) or self.file in one for one in paths_of(event))
+
+
+def kinds_of(given: Iterable[str]) -> frozenset[str]:
+    """Kinds by their names, or by the family's: `session` means all that begin with `session.`."""
+    found: set[str] = set()
+    for name in given:
+        family = [kind for kind in KINDS if kind == name] or [
+            kind for kind in KINDS if kind.startswith(f"{name}.")
+        ]
+        if not family:
+            raise InvalidInput(f"there is no kind {name[:40]!r}", hint=f"there are: {', '.join(KINDS)}")
+        found |= set(family)
+    return frozenset(found)
 
 
 def outcomes_of(given: frozenset[str]) -> frozenset[str]:
@@ -78,19 +94,18 @@ def event_page(
     if cursor is not None:
         at = read_cursor(cursor, "e", 1)[0]
         low, high = (low, min(high, at)) if backwards else (max(low, at), high)
-    plain = wanted == EventFilter(start=wanted.start, stop=wanted.stop)
     items: list[Event] = []
     looked = 0
-    for begin, end in _steps(_ranges(store, row, wanted, low, high), limit if plain else STEP, backwards):
+    for begin, end in _steps(_ranges(store, row, wanted, low, high), STEP, backwards):
         if looked >= LOOKED_AT:
             return Page(items, f"e.{end if backwards else begin}")
-        for event in _read(store, row, begin, end, backwards):
-            looked += 1
-            if not wanted.matches(event):
-                continue
-            if len(items) == limit:
-                return Page(items, f"e.{items[-1].seq if backwards else items[-1].seq + 1}")
-            items.append(event)
+        looked += end - begin
+        for event in _read(store, row, wanted, begin, end, backwards, limit - len(items)):
+            if len(items) < limit and wanted.matches(event):
+                items.append(event)
+        if len(items) == limit:
+            at = items[-1].seq if backwards else items[-1].seq + 1
+            return Page(items, f"e.{at}" if low < at < high else None)
     return Page(items, None)
 
 
@@ -127,11 +142,29 @@ def _ranges(store: Store, row: SessionRow, wanted: EventFilter, low: int, high: 
     return merged
 
 
-def _read(store: Store, row: SessionRow, begin: int, end: int, backwards: bool) -> list[Event]:
+def _read(
+    store: Store, row: SessionRow, wanted: EventFilter, begin: int, end: int, backwards: bool, room: int
+) -> list[Event]:
+    """Events of a range that may match; as many as there is room for when it is sure that they do."""
+    clauses = ""
+    values: list[Any] = [event_id(row.n, begin), event_id(row.n, end)]
+    for column, given, sign in (
+        ("kind", wanted.kinds, "IN"), ("kind", wanted.without, "NOT IN"), ("trust", wanted.trusts, "IN"),
+    ):  # fmt: skip
+        if given:
+            clauses += f" AND {column} {sign} ({','.join('?' * len(given))})"
+            values += sorted(given)
+    if wanted.tools:  # a first look at the bytes: what is compressed is decoded
+        told = " OR ".join("instr(payload, ?) > 0" for _ in wanted.tools)
+        clauses += f" AND (substr(payload, 1, 4) = ? OR {told})"
+        values += [
+            ZSTD_MAGIC,
+            *(json.dumps(one, ensure_ascii=False).encode() for one in sorted(wanted.tools)),
+        ]
     rows = store.db.execute(
-        f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ?"
-        f" ORDER BY id {'DESC' if backwards else 'ASC'}",
-        (event_id(row.n, begin), event_id(row.n, end)),
+        f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ?{clauses}"
+        f" ORDER BY id {'DESC' if backwards else 'ASC'} LIMIT ?",
+        (*values, -1 if wanted.within_payload else room),
     ).fetchall()
     return [to_event(one, row.id, b"") for one in rows]
 
@@ -178,10 +211,6 @@ def read_cursor(cursor: str, kind: str, numbers: int) -> list[int]:
     """The numbers of a cursor that we gave out; anything else is refused."""
     parts = cursor.split(".")
     read = [re.fullmatch(r"-?[0-9]{1,18}", part) for part in parts[1:]]
-    if (
-        parts[0] != kind
-        or len(digits) != numbers
-        or not all(one.isascii() and one.isdigit() for one in digits)
-    ):
+    if parts[0] != kind or len(read) != numbers or not all(read):
         raise InvalidInput(f"{cursor[:40]!r} is not a cursor of this list", hint="leave it out to begin anew")
     return [int(part) for part in parts[1:]]

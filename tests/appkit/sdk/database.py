@@ -14,7 +14,7 @@ import keyword
 import lzma
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,6 @@ class Database:
     protocols: dict[str, Protocol]
     functions: dict[str, Function]
     constants: dict[str, Constant]
-    known_to_pyobjc: frozenset[str]  # selectors whose types pyobjc registers for any NSObject
     parents: dict[str, tuple[str, ...]]  # module → the modules whose names it has too
 
     def lineage(self, name: str) -> Iterator[Class]:
@@ -133,29 +132,23 @@ class Database:
 
     def everywhere(self, selector: str) -> list[Method]:
         """Every method with this selector, of whatever class or protocol."""
-        return self._by_selector().get(selector, [])
+        return self._by_selector.get(selector, [])
 
+    @cached_property
     def _by_selector(self) -> dict[str, list[Method]]:
-        return _by_selector(id(self), self)
+        index: dict[str, list[Method]] = {}
+        owners: tuple[dict[str, Class] | dict[str, Protocol], ...] = (self.classes, self.protocols)
+        for owner in owners:
+            for one in owner.values():
+                for method in one.methods.values():
+                    index.setdefault(method.selector, []).append(method)
+        return index
 
     def modules_of(self, module: str) -> Iterator[str]:
         """The frameworks whose names `module` has, its own first."""
         yield module
         for parent in self.parents.get(module, ()):
             yield from self.modules_of(parent)
-
-
-_INDEX: dict[int, dict[str, list[Method]]] = {}
-
-
-def _by_selector(key: int, database: Database) -> dict[str, list[Method]]:
-    if key not in _INDEX:
-        index: dict[str, list[Method]] = {}
-        for owner in (*database.classes.values(), *database.protocols.values()):
-            for method in owner.methods.values():
-                index.setdefault(method.selector, []).append(method)
-        _INDEX[key] = index
-    return _INDEX[key]
 
 
 def version(text: str | None) -> Version | None:
@@ -224,6 +217,5 @@ def read(raw: dict[str, Any]) -> Database:
             name: Constant(name, framework, types[kind], value, version(introduced), version(deprecated))
             for name, (framework, kind, value, introduced, deprecated) in raw["constants"].items()
         },
-        known_to_pyobjc=frozenset(raw["known_to_pyobjc"]),
         parents={name: tuple(parents) for name, parents in raw["parents"].items()},
     )

@@ -69,9 +69,6 @@ class Maker:
             "protocols": protocols,
             "functions": functions,
             "constants": {name: constants[name] for name in constants if name not in classes},
-            "known_to_pyobjc": sorted(
-                selector for owner, selector in self.noted.selectors if owner == "NSObject"
-            ),
             "parents": PARENTS,
         }
 

@@ -10,11 +10,10 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from fazm_memory.errors import StoreDamaged, StoreFull, StoreNewer, StoreReadOnly
+from fazm_memory.errors import StoreDamaged, StoreFull, StoreReadOnly
 from fazm_memory.log import keys as key_store
 from fazm_memory.log.chain import Heads
 from fazm_memory.log.database import Database
-from fazm_memory.log.entries import SessionHead
 from fazm_memory.log.eventlog import EventLog, Writer
 from fazm_memory.log.facts import Facts
 from fazm_memory.log.follow import Follower
@@ -26,7 +25,6 @@ from fazm_memory.log.snapshots import Snapshots
 from fazm_memory.log.ward import Ward
 from fazm_memory.private import private_folder, write_private
 
-ASKING = frozenset({"handoff", "handoff.answer", "rewind"})  # what opens, ends or takes back a question
 STORE_FOLDER = "store.noindex"  # the suffix keeps Spotlight out
 DATABASE = "memory.db"
 HEADS = "heads"
@@ -82,20 +80,6 @@ class Store:
     def _after(self, writer: Writer) -> None:
         self.follower.after(writer)
         recount(writer, self.snapshots)
-
-    def _after(self, writer: Writer) -> None:
-        for number, events in writer.events.items():
-            if any(event.kind in ASKING for event in events):
-                self._count_questions(writer.heads[number])
-        self.follower.after(writer)
-
-    def _count_questions(self, head: SessionHead) -> None:
-        """How many questions are open is what the state says: an answer may name none of them, or one twice."""
-        try:
-            head.questions = len(self.snapshots.state_at(head.n, head.id, head.head).questions)
-        except (StoreDamaged, StoreNewer):
-            return  # `verify` tells which event cannot be read; recording goes on with a count that is near
-        self.db.execute("UPDATE session SET questions=? WHERE n=?", (head.questions, head.n))
 
     def index_all(self) -> int:
         """Bring what follows in batches up to the log; how many events it took in."""

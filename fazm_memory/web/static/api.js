@@ -30,6 +30,13 @@ const AWAY = {
   code: "unreachable",
 };
 
+const LOCKED = {
+  title: "This page was opened for another run",
+  message: "Fazm Memory was started again since. Nothing is lost, but the page needs a new key.",
+  hint: "Run `fazm-memory timeline` and open the address it prints.",
+  code: "locked",
+};
+
 /**
  * @param {string} path
  * @param {Record<string, unknown>} [params] left out when null, undefined or ""
@@ -61,7 +68,7 @@ async function ask(url, options) {
   try {
     body = text ? JSON.parse(text) : null;
   } catch {
-    throw new ApiError({ message: `The answer was not JSON (status ${answer.status}).` }, answer.status);
+    throw new ApiError(answer.status === 401 ? LOCKED : { message: text.slice(0, 300), code: "text" }, answer.status);
   }
   if (!answer.ok) throw new ApiError(body?.error || {}, answer.status);
   return body;

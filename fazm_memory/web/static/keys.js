@@ -30,7 +30,7 @@ export function showKeys() {
     { class: "keys", "aria-labelledby": "fm-keys" },
     h("h2", { id: "fm-keys" }, "Keys"),
     h("dl", null, KEYS.map(([key, what]) => [h("dt", null, key.split("  ").map((one) => h("kbd", null, one))), h("dd", null, what)]).flat()),
-    h("form", { method: "dialog" }, h("button", { class: "btn primary" }, "Done")),
+    h("p", { class: "keys-done" }, h("button", { class: "btn primary", type: "button", autofocus: true, onclick: () => sheet.close() }, "Done")),
   );
   sheet.addEventListener("close", () => sheet.remove());
   document.body.append(sheet);

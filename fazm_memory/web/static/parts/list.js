@@ -47,9 +47,19 @@ class List extends HTMLElement {
   /** @param {any} info */
   info(info) {
     const { source } = this;
-    if (!info) return;
+    if (!info) return this.nothing();
     if (!source || info.id !== source.session) this.begin();
     else source.grow(info.events);
+  }
+
+  /** A day without sessions. */
+  nothing() {
+    this.clear();
+    this.source = null;
+    this.sheet?.style.setProperty("height", "0");
+    if (!store.state.day) return;
+    const words = [h("h2", null, "Nothing was recorded on this day"), h("p", null, "No agent worked, or recording was off: the strip above shows gaps it knows of. Pick another day beside it.")];
+    fill(/** @type {HTMLElement} */ (this.notice), h("div", { class: "empty" }, words));
   }
 
   begin() {
@@ -117,7 +127,7 @@ class List extends HTMLElement {
     store.set({ live: live && store.state.seq === null });
     const { first, last } = visible(scroller.scrollTop, scroller.clientHeight, this.height, this.segment.count, 0);
     if (atEdge(this.segment, source.count, first, last)) {
-      const index = this.segment.base + first;
+      const index = end ? source.count : scroller.scrollTop === 0 ? 0 : this.segment.base + first; // dragged to an end: the list's own
       const part = scroller.scrollTop - first * this.height;
       this.clear();
       this.relay(index);

@@ -7,7 +7,7 @@ import { shortPath } from "../layout/words.js";
 import { store } from "../store.js";
 
 const OUTCOMES = [
-  ["", "Outcome"],
+  ["", "Result"],
   ["failed", "With failures"],
   ["ok", "Without failures"],
   ["waiting", "Waiting for an answer"],

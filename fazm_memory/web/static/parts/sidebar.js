@@ -10,6 +10,7 @@ import { readRoute, sessionHash } from "../layout/route.js";
 import { clock, counted, shortPath } from "../layout/words.js";
 import { allViews } from "../registry.js";
 import { store } from "../store.js";
+import "./recording.js";
 import "./search.js";
 import "./shelf.js";
 
@@ -29,7 +30,7 @@ class Sidebar extends HTMLElement {
     this.list = h("div", { class: "sessions", role: "region", "aria-label": "Sessions" });
     this.end = h("div", { class: "sessions-end" });
     this.scroller = h("div", { class: "sidebar-scroll" }, this.list, this.end);
-    fill(this, document.createElement("fm-search"), this.screens, document.createElement("fm-shelf"), this.scroller);
+    fill(this, document.createElement("fm-search"), this.screens, document.createElement("fm-shelf"), this.scroller, document.createElement("fm-recording"));
     this.drawSoon = framed(() => this.draw());
     document.addEventListener("fm:views", () => this.nav());
     window.addEventListener("hashchange", () => this.nav());

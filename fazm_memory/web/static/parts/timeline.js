@@ -39,7 +39,9 @@ class Timeline extends HTMLElement {
       else if (route.day) await this.day(route.day, generation);
       else await this.latest(generation);
     } catch (error) {
-      if (generation === this.generation) this.show(trouble(error, () => void this.follow(route)));
+      if (generation !== this.generation) return;
+      store.set({ session: null, info: null, seq: null, ms: null });
+      this.show(trouble(error, () => void this.follow(route)));
     }
   }
 

@@ -33,6 +33,10 @@ class SessionLine:
     workspace: str | None
     folder: str | None
     last_at: int
+    lifecycle: str = "active"
+    actions: int = 0
+    failures: int = 0
+    files: int = 0
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,16 @@ def _sessions(memory: Memory) -> tuple[SessionLine, ...]:
     home = str(memory.config.user_home)
     return tuple(
         SessionLine(
-            row.id, row.title, row.agent, row.workspace, folder_label(row.workspace, home), row.last_at
+            row.id,
+            row.title,
+            row.agent,
+            row.workspace,
+            folder_label(row.workspace, home),
+            row.last_at,
+            row.lifecycle,
+            row.actions,
+            row.failures,
+            row.files_modified,
         )
         for row in memory.store.sessions.listing(limit=LATEST)
     )

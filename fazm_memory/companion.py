@@ -16,11 +16,16 @@ from fazm_memory.backfill import intake_of, places_of
 from fazm_memory.capture import hook_script
 from fazm_memory.capture.agents.connect import connected
 from fazm_memory.capture.agents.reader import RecordFile
+from fazm_memory.capture.desk import Desk, OnMain
+from fazm_memory.capture.desktop import DesktopSource
 from fazm_memory.capture.drain import Drain, due
+from fazm_memory.capture.excluded import FILE as EXCLUDED
 from fazm_memory.capture.follow import RECORDS, Folder, Follow, record_folders
 from fazm_memory.capture.hook_events import HookEvent
 from fazm_memory.capture.instance import only_one
 from fazm_memory.capture.intake import WAVE
+from fazm_memory.capture.recording import FILE as PAUSED
+from fazm_memory.capture.recording import read as read_pause
 from fazm_memory.capture.spool import PART, Spool
 from fazm_memory.capture.tally import Tally
 from fazm_memory.capture.workspaces import Workspaces
@@ -40,6 +45,7 @@ TOLD = 200
 MOST_BESIDE = 200
 SECOND = 1_000_000
 EVERYTHING = 1 << 62
+SWITCHES = frozenset({PAUSED, EXCLUDED})  # what a person may turn, in any process: it holds at once
 
 Told = Callable[[Sequence[str]], object]
 
@@ -59,6 +65,7 @@ class Companion:
         self._said: set[str] = set()
         self._wake = threading.Event()
         self._stop = threading.Event()
+        self._desktop: tuple[DesktopSource, OnMain] | None = None
         self._after: list[Told] = []
         self._before: list[Told] = []
         self._untold: set[str] = set()  # sessions of which something is new
@@ -72,6 +79,10 @@ class Companion:
     def before_change(self, callback: Told) -> None:
         """Called at once with files that an agent is about to change: the moment to keep them."""
         self._before.append(callback)
+
+    def watch_desktop(self, source: DesktopSource, on_main: OnMain) -> None:
+        """Record what this source tells, too; it is begun and ended on its own thread, through `on_main`."""
+        self._desktop = (source, on_main)
 
     # -- once --------------------------------------------------------------------------------------------
 
@@ -95,7 +106,8 @@ class Companion:
         with only_one(self.home):
             started()
             self._prepare()
-            folders = [*record_folders(self.places), Folder(self.spool.folder, recursive=False)]
+            ours = [Folder(self.spool.folder, recursive=False), Folder(self.home, recursive=False)]
+            folders = [*record_folders(self.places), *ours]
             follow = Follow(folders, self._wake.set, wanted=self._wanted)
             follow.start()
             config = self.memory.config
@@ -104,19 +116,26 @@ class Companion:
                 user_home=config.user_home, added=config.watch, wake=self._wake.set,
             )  # fmt: skip
             self.before_change(workspaces.keep_before)
+            desk = self._desk()
             try:
-                self._work(follow, workspaces)
+                self._work(follow, workspaces, desk)
                 self._tell()
             finally:
                 follow.stop()
                 workspaces.stop()
+                if desk is not None:
+                    desk.stop(recording=self._recording())
+
+    def wake(self) -> None:
+        """Something may be new, such as a pause: look now, from whatever thread this is said."""
+        self._wake.set()
 
     def stop(self) -> None:
         """Ask it to end, from a signal or another thread: it finishes what it has begun."""
         self._stop.set()
         self._wake.set()
 
-    def _work(self, follow: Follow, workspaces: Workspaces) -> None:
+    def _work(self, follow: Follow, workspaces: Workspaces, desk: Desk | None) -> None:
         backlog: Iterator[Tally] = iter(())
         polled, every = -POLL, POLL
         while not self._stop.is_set():
@@ -139,8 +158,11 @@ class Companion:
                     wait = min(wait, workspaces.tick())
                     if workspaces.trouble is not None:
                         self._once_only(workspaces.trouble)
+                    self._look_at(desk)
                 else:
                     workspaces.rest()
+                    if desk is not None:
+                        desk.rest(self._paused_since())
                 wait = min(wait, self._tell_when_quiet())
             except (StoreBusy, StoreFull, StoreReadOnly) as trouble:
                 # What was not taken in stays where it is; the next try looks at everything again.
@@ -148,6 +170,26 @@ class Companion:
                 wait, polled = AFTER_TROUBLE, -every
             if wait > 0 and self._wake.wait(wait):
                 self._stop.wait(GATHER)
+
+    def _desk(self) -> Desk | None:
+        if self._desktop is None:
+            return None
+        source, on_main = self._desktop
+        memory = self.memory
+        return Desk(
+            source, memory.recorder.scrubber, memory.record, memory.now,
+            home=self.home, exclusions=memory.exclusions, on_main=on_main, wake=self._wake.set,
+        )  # fmt: skip
+
+    def _look_at(self, desk: Desk | None) -> None:
+        """Record what the desktop told; whoever cannot say what to leave alone looks at nothing."""
+        if desk is None:
+            return
+        try:
+            desk.tick()
+        except ConfigError as trouble:
+            self._once_only(f"{trouble.message}: {trouble.hint}")
+            desk.rest()
 
     def _everything(self) -> Iterator[Tally]:
         if not self._recording():
@@ -259,12 +301,21 @@ class Companion:
             self._once_only(f"{trouble.message}: {trouble.hint}")
             return False
 
+    def _paused_since(self) -> int | None:
+        try:
+            pause = read_pause(self.home)
+        except ConfigError:
+            return None  # told already; nothing is recorded from the moment we noticed
+        return None if pause is None else pause.since
+
     def _today(self) -> str:
         return f"{moment(self.memory.now()):%Y-%m-%d}"
 
     def _wanted(self, path: Path) -> bool:
         if path.parent == self.spool.folder:
             return not path.name.endswith(PART)
+        if path.parent == self.home:
+            return path.name in SWITCHES
         return _is_record(path)
 
 

@@ -9,7 +9,10 @@ from fazm_memory.mcp_server.handles import to_open, to_read, to_write
 from fazm_memory.mcp_server.listing_tools import session_line
 from fazm_memory.mcp_server.recording_tools import write
 from fazm_memory.mcp_server.tool import (
+    ANY_OBJECT,
     EXPECTED,
+    MAYBE_STRING,
+    OBJECTS,
     SESSION,
     SESSION_SHAPE,
     SOURCE,
@@ -28,6 +31,8 @@ from fazm_memory.mcp_server.tool import (
 CONTEXT_TOKENS = 1000
 REASON = text("Why, for whoever reads the log.", most=2000)
 MOVED = shape({"session": SESSION_SHAPE, "briefing": STRING}, ("session",))
+MAYBE_OBJECT: dict[str, Any] = {"type": ["object", "null"]}
+SHOWN = 40  # files that a plan names in words; the data has them all
 
 
 def session_open(caller: Caller, given: dict[str, Any]) -> Told:
@@ -76,19 +81,43 @@ def session_close(caller: Caller, given: dict[str, Any]) -> Told:
 
 def session_fork(caller: Caller, given: dict[str, Any]) -> Told:
     found = to_read(caller, given["session"])
-    made = caller.memory.fork(found["id"], at=given.get("at"), source=SOURCE)
-    if "title" in given:
-        made = caller.memory.tell(made["id"], "session.title", source=SOURCE, title=given["title"])
-    return Told({"session": made}, f"a branch of {found['id']} at {made['parent_seq']}: {session_line(made)}")
+    made = caller.memory.fork(
+        found["id"], at=given.get("at"), title=given.get("title"), into=given.get("into"), source=SOURCE
+    )
+    folder, listed = made.pop("folder"), made.pop("manifest")
+    data = {"session": made, "folder": folder, "manifest": listed}
+    told = f"a branch of {found['id']} at {made['parent_seq']}: {session_line(made)}"
+    if listed is not None:
+        told += (
+            f"\n{listed['files'] - listed['missing']} files are in {folder}; {listed['missing']} are missing"
+        )
+    return Told(data, told)
 
 
 def session_rewind(caller: Caller, given: dict[str, Any]) -> Told:
-    reason = {"reason": given["reason"]} if "reason" in given else {}
-    written = write(caller, given, "rewind", {"to": given["to"], **reason})
-    made = caller.memory.session(written["session"])
+    found = to_write(caller, given["session"])
+    if given.get("dry_run"):
+        plan = caller.memory.rewind_plan(found["id"], given["to"])
+        lines = [f"{one['action']} {one['path']}: {one['why']}" for one in plan["files"][:SHOWN]]
+        head = f"a rewind to {given['to']} would touch {len(plan['files'])} files; nothing was done"
+        return Told({"session": found, "plan": plan}, "\n".join([head, *lines]))
+    made = caller.memory.rewind(
+        found["id"],
+        given["to"],
+        files=given.get("files", False),
+        force=given.get("force", False),
+        reason=given.get("reason"),
+        expected_seq=given.get("expected_seq"),
+        plan=given.get("plan"),
+        source=SOURCE,
+    )
+    files, undo = made.pop("files"), made.pop("undo")
+    made.pop("finished", None)
+    done = sum(one["done"] for one in files)
+    told = f"{done} files are as they were, {len(files) - done} were left" if files else "no file was touched"
     return Told(
-        {"session": made},
-        f"session {made['id']} stands at {given['to']} again; nothing was erased, and no file was touched",
+        {"session": made, "files": files, "undo": undo},
+        f"session {made['id']} stands at {given['to']} again; nothing was erased, and {told}",
     )
 
 
@@ -173,35 +202,50 @@ TOOLS = (
         "session_fork",
         "Branch a session",
         "Begin a new session that stands where another one stood, to try a different way without touching it."
+        " With `into` its files are written, as they were then, into that new folder, and it works there."
         ' Costs about 200 tokens. Example: {"session": "…", "at": 42, "title": "by vendor instead"}',
         record(
             {
                 "session": SESSION,
                 "at": whole("After its first this many events; now, when left out."),
                 "title": text("What the branch is about.", most=500),
+                "into": text("A new or empty folder, absolute, for its files.", most=4096),
             },
             ("session",),
         ),
-        MOVED,
+        shape({"session": SESSION_SHAPE, "folder": MAYBE_STRING, "manifest": MAYBE_OBJECT}, ("session",)),
         session_fork,
     ),
     Tool(
         "session_rewind",
         "Rewind a session",
         "Move a session's state back to an earlier position and go on from there. The log keeps what came"
-        " after, and files on disk are not touched. Ask the user first: what was recorded since no longer"
-        " counts."
+        " after. With files=true the files you changed since go back too, shell-made changes included;"
+        " dry_run=true only tells the plan. What a person changed since is refused unless force=true, which"
+        " only the user may ask for. Ask the user first: what was recorded since no longer counts."
         ' Costs about 150 tokens. Example: {"session": "…", "to": 42, "reason": "wrong folder"}',
         record(
             {
                 "session": SESSION,
                 "to": whole("The position to stand at again."),
+                "files": flag("Also bring back the files.", default=False),
+                "dry_run": flag("Only tell what it would do to files.", default=False),
+                "force": flag("Also files that others changed since; copies are kept.", default=False),
+                "plan": text("The digest of the plan that was shown: only that is done.", most=200),
                 "reason": REASON,
                 "expected_seq": EXPECTED,
             },
             ("session", "to"),
         ),
-        MOVED,
+        shape(
+            {
+                "session": SESSION_SHAPE,
+                "files": OBJECTS,
+                "undo": MAYBE_STRING,
+                "plan": ANY_OBJECT,
+            },
+            ("session",),
+        ),
         session_rewind,
         destructive=True,
     ),

@@ -81,7 +81,7 @@ def show_command(chosen: argparse.Namespace) -> int:
     _section("decisions", [f"{one['what']}" + (f" — {one['why']}" if one["why"] else "")
                            for one in state["decisions_made"]])  # fmt: skip
     _section("files", [_file(one) for one in state["files_modified"]])
-    _section("failed", [f"@{one['seq']} {one['tool'] or ''}: {one['outcome']} {one['error'] or ''}"
+    _section("failed", [f"{place_of(one)} {one['tool'] or ''}: {one['outcome']} {one['error'] or ''}"
                         + (f" (mended at {one['mended_by']})" if one["mended_by"] is not None else "")
                         for one in state["errors"]])  # fmt: skip
     questions = [
@@ -103,9 +103,15 @@ def _section(title: str, lines: list[str], most: int = 15) -> None:
         say(paint(f"  and {len(lines) - most} more: --json has them", "dim"))
 
 
+def place_of(entry: dict[str, Any]) -> str:
+    """A position, with whose it is when a fork has it from its parent."""
+    return f"@{entry['seq']}" + (f" of {entry['session'][:8]}" if entry.get("session") else "")
+
+
 def _file(entry: dict[str, Any]) -> str:
     came = f" (from {entry['from']})" if entry["from"] else ""
-    return f"{entry['change']} {entry['path']}{came} by {entry['by']}"
+    of = f", in {entry['session'][:8]}" if entry.get("session") else ""
+    return f"{entry['change']} {entry['path']}{came} by {entry['by']}{of}"
 
 
 def events_arguments(parser: argparse.ArgumentParser) -> None:

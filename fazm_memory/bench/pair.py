@@ -47,16 +47,7 @@ class Pair:
         self.ours_seconds += clocked(self.store.index_all)  # what still waits is part of the price
 
     def append(self, run: Run) -> None:
-        """One durable transaction, as any source of ours would do it."""
-        with self.store.writing() as writer:
-            number = self.numbers.get(run.session)
-            if number is None:
-                head = writer.create("fazm", run.entries[0].at, agent_session_id=f"bench-{run.session}")
-                self.numbers[run.session] = head.n
-            else:
-                head = writer.head(number)
-            for entry in run.entries:
-                writer.append(head, entry)
+        append_run(self.store, self.numbers, run)
 
     def length(self, session: int) -> int:
         """How many events the session of the life has in both stores, at the least."""
@@ -82,3 +73,16 @@ class Pair:
     def close(self) -> None:
         self.store.close()
         self.floor.close()
+
+
+def append_run(store: Store, numbers: dict[int, int], run: Run) -> None:
+    """One durable transaction, as any source of ours would do it. `numbers` learns where a session is."""
+    with store.writing() as writer:
+        number = numbers.get(run.session)
+        if number is None:
+            head = writer.create("fazm", run.entries[0].at, agent_session_id=f"bench-{run.session}")
+            numbers[run.session] = head.n
+        else:
+            head = writer.head(number)
+        for entry in run.entries:
+            writer.append(head, entry)

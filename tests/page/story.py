@@ -1,4 +1,4 @@
-"""The days the page is shown with: three agents, their failures, retries, decisions, questions, forks and gaps.
+"""The days the page is shown with: three agents, their failures, retries, decisions, questions, gaps.
 
 Told in the words of the benchmark's histories, with what those cannot say added as drafts. Nothing in it is
 real but one folder, which verbs that touch files can be tried on.
@@ -15,7 +15,7 @@ from typing import Any
 from fazm_memory.bench.history import histories
 from fazm_memory.capture.draft import Draft
 from fazm_memory.config import Config
-from fazm_memory.log.versions import Versions
+from fazm_memory.log.versions import ABSENT, Versions
 from fazm_memory.memory import Memory
 from fazm_memory.model.clock import iso, parse
 
@@ -167,15 +167,16 @@ def _besides() -> list[Draft]:
     for start, minutes, app, title in apps:
         span = {"app": app, "title": title, "until": iso(_at(start) + minutes * MINUTE)}
         made.append(Draft("desktop", "app", span, agent="desktop", at=_at(start), source="desktop"))
-    companion = {"agent": "fazm-memory", "title": "The companion's own log", "background": True}
+    own = "fazm-memory"
+    companion = {"agent": own, "title": "The companion's own log", "background": True}
     made.append(
-        Draft("companion", "session.open", companion, agent="fazm-memory", at=_at("09:00"), source="companion")
+        Draft(
+            "companion", "session.open", companion, agent="fazm-memory", at=_at("09:00"), source="companion"
+        )
     )
     for what, start, end in (("paused", "11:00", "11:45"), ("asleep", "12:10", "13:30")):
         gap = {"what": what, "since": iso(_at(start)), "until": iso(_at(end))}
-        made.append(
-            Draft("companion", "gap", gap, agent="fazm-memory", at=_at(end), source="companion")
-        )
+        made.append(Draft("companion", "gap", gap, own, _at(end), source="companion"))
     spent = {"input_tokens": 48_200, "output_tokens": 3_100, "cached_tokens": 39_000}
     made.append(Draft("dana-release", "usage", spent, at=_at("15:20"), source="transcript"))
     doubted = {"tool": "WebFetch", "input": {"url": "https://example.com/forum"}, "call_id": "forum-1",
@@ -238,6 +239,7 @@ def _real_files(world: World) -> None:
         notes.write_text(second)
         _wrote(world, "Edit", notes, "modified", begin + 2 * MINUTE)
         versions.keep(str(work), "notes.md", begin + 2 * MINUTE, second.encode())
+        versions.keep(str(work), "plan.md", begin, ABSENT)  # looked at, and there was none
         plan.write_text("1. stamps\n2. Kim\n")
         _wrote(world, "Write", plan, "created", begin + 3 * MINUTE)
         versions.keep(str(work), "plan.md", begin + 3 * MINUTE, plan.read_bytes())
@@ -248,5 +250,5 @@ def _real_files(world: World) -> None:
 
 def _wrote(world: World, tool: str, path: Path, change: str, at: int) -> None:
     payload = {"tool": tool, "input": {"file_path": str(path)}, "duration_ms": 120,
-               "files": [{"path": str(path), "change": change}], "call_id": f"{tool}-{path.name}"}  # fmt: skip
+               "files": [{"path": str(path), "change": change}], "call_id": f"{tool}-{path}"}  # fmt: skip
     tell(world, [Draft("folder", "action", payload, at=at)])

@@ -2,8 +2,8 @@
 
     python3 webkit_view.py URL < steps.json
 
-A step is {"wait": EXPRESSION}, which is asked until it is true, {"do": STATEMENTS} or {"picture": FILE}. The answer on
-stdout is {"errors": […], "failed": null or the step that never came true}. Run it with a display.
+A step is {"wait": EXPRESSION}, which is asked until it is true, {"do": STATEMENTS} or {"picture": FILE}. The
+answer on stdout is {"errors": […], "failed": null or the step that never came true}. It needs a display.
 """
 
 from __future__ import annotations
@@ -108,7 +108,5 @@ class View:
 if __name__ == "__main__":
     view = View(sys.argv[1], json.load(sys.stdin))
     Gtk.main()
-    version = (
-        f"{WebKit2.get_major_version()}.{WebKit2.get_minor_version()}.{WebKit2.get_micro_version()}"
-    )
+    version = f"{WebKit2.get_major_version()}.{WebKit2.get_minor_version()}.{WebKit2.get_micro_version()}"
     print(json.dumps({"errors": view.errors, "failed": view.failed, "webkit": version}))

@@ -10,7 +10,7 @@ import { counted } from "./words.js";
 
 /** @type {[string, string, "bad"|"warn"|""][]} */
 const ACTIONS = [
-  ["refuse", "Left alone, because somebody else changed it since", "bad"],
+  ["refuse", "Changed by somebody else since", "bad"],
   ["cannot", "Cannot be brought back", "warn"],
   ["restore", "Gets back what it held", ""],
   ["recreate", "Comes back", ""],

@@ -1,9 +1,9 @@
 /**
- * Rewind: the plan first. Which files would change and how, which a person changed since and are therefore left alone
- * unless that is overridden on purpose. What is there now is kept, so that a rewind can be undone.
+ * Rewind: the plan first. Which files would change and how, and which somebody else changed since, over which nothing
+ * goes unless that is ticked on purpose. Exactly the plan that was shown is done; what is there now is kept for Undo.
  */
 
-import { api } from "../api.js";
+import { api, ApiError } from "../api.js";
 import { h } from "../dom.js";
 import { planGroups, planSentence } from "../layout/plan_words.js";
 import { counted, size } from "../layout/words.js";
@@ -22,39 +22,64 @@ export function rewind({ session, seq }) {
     wide: true,
   });
   const files = check("Put the files back too", false);
-  const force = check("Also overwrite what somebody else changed since", false);
+  const force = check("Go ahead all the same; a copy of what is overwritten is kept", false);
   const reason = text("Reason", "", { placeholder: "why, for whoever reads this later" });
+  force.row.hidden = true;
+  let plan = /** @type {any} */ (null);
   sheet.open(async () => {
-    const told = await api.post(`sessions/${session}/rewind`, {
-      to: seq,
-      files: files.input.checked,
-      force: files.input.checked && force.input.checked,
-      reason: reason.input.value.trim() || null,
-    });
+    const told = await api
+      .post(`sessions/${session}/rewind`, {
+        to: seq,
+        files: files.input.checked,
+        force: force.input.checked,
+        reason: reason.input.value.trim() || null,
+        ...(files.input.checked && plan ? { plan: plan.digest } : {}),
+      })
+      .catch((/** @type {any} */ error) => {
+        force.row.hidden = false; // whoever was told why may decide otherwise
+        throw error;
+      });
     sheet.close();
     changed(session, "rewind");
-    const done = Array.isArray(told.files) ? told.files.length : 0;
-    const words = files.input.checked ? `Rewound; ${counted(done, "file")} looked after.` : "Rewound.";
+    const words = told.files?.length ? `Rewound, and ${counted(told.files.length, "file")} put back.` : "Rewound.";
     toast(words, told.undo ? () => putBack(session) : null);
   });
-  return sheet.reading(api.get(`sessions/${session}/rewind-plan`, { to: seq }), (plan) => {
-    const list = h("div", { class: "plan" }, planGroups(plan.files).map(group));
-    const refused = plan.files.some((/** @type {any} */ file) => file.action === "refuse");
-    force.row.hidden = true;
-    list.hidden = true;
-    files.input.addEventListener("change", () => {
+  return sheet.reading(planOf(session, seq), (told) => {
+    if (told instanceof Error) {
+      return [h("p", { class: "note warn" }, `The files stay as they are: ${told.message}.`), force.row, reason.row];
+    }
+    plan = told;
+    const list = h("div", { class: "plan", hidden: true }, planGroups(plan.files).map(group));
+    const judge = () => {
       list.hidden = !files.input.checked;
-      force.row.hidden = !files.input.checked || !refused;
-    });
+      force.row.hidden = !plan.unseen && !(files.input.checked && plan.needs_force);
+      sheet.ready(force.row.hidden || force.input.checked);
+    };
+    for (const one of [files, force]) one.input.addEventListener("change", judge);
+    queueMicrotask(judge);
     return [
       h("p", null, planSentence(plan)),
-      plan.unseen ? h("p", { class: "note warn" }, `${counted(plan.unseen, "change")} since then was not seen file by file.`) : null,
+      plan.unseen ? h("p", { class: "note warn" }, `It would pass over what nobody has seen: ${(plan.unseen_what || []).join("; ")}`) : null,
       plan.files.length ? files.row : null,
       list,
       force.row,
       reason.row,
     ];
   });
+}
+
+/**
+ * The plan, or why there is none: a position can be gone back to without files.
+ * @param {string} session
+ * @param {number} to
+ */
+async function planOf(session, to) {
+  try {
+    return await api.get(`sessions/${session}/rewind-plan`, { to });
+  } catch (error) {
+    if (error instanceof ApiError && error.status >= 400 && error.status < 500) return error;
+    throw error;
+  }
 }
 
 /** @param {import("../layout/plan_words.js").PlanGroup} one */

@@ -36,6 +36,7 @@ class Method:
     accesses: str | None = None
     variadic: bool = False
     required: bool = False
+    weak: bool = False  # its property does not keep what it is given alive
 
     @property
     def selector(self) -> str:
@@ -186,6 +187,7 @@ def read(raw: dict[str, Any]) -> Database:
                 property_,
                 "v" in flags,
                 "r" in flags,
+                "w" in flags,
             )
             for key, (returns, arguments, introduced, deprecated, property_, flags) in of.items()
         }

@@ -48,6 +48,7 @@ ROOT = {
     "-respondsToSelector:": ("B", [":"]), "+instancesRespondToSelector:": ("B", [":"]),
     "-performSelector:": ("@", [":"]), "-performSelector:withObject:": ("@", [":", "@"]),
 }  # fmt: skip
+WEAK = {"weak", "assign", "unsafe_unretained"}
 NEVER = "100000"  # Apple's way to say: some day
 
 
@@ -104,22 +105,24 @@ class Maker:
 
     def _methods(self, owner: str, part: Raw) -> dict[str, Any]:
         accessors: dict[str, str] = {}
+        weak: set[str] = set()
         for one in part.get("properties", []):
             name = one["name"]
             named = {each[0]: each[1] for each in one.get("attributes", []) if isinstance(each, list)}
             accessors[named.get("getter", name)] = name
             accessors[named.get("setter", f"set{name[:1].upper()}{name[1:]}:")] = name
+            if one["typestr"] == "@" and WEAK.intersection(map(str, one.get("attributes", []))):
+                weak.add(name)
         made = {}
         for method in sorted(part.get("methods", []), key=lambda one: str(one["selector"])):
             selector = method["selector"]
-            more = self.noted.selectors.get((owner, selector)) or self.noted.selectors.get(
-                ("NSObject", selector), {}
-            )
+            more = self._more(owner, selector)
             arguments = [
                 self._type(self.words.word(one, more.get("arguments", {}).get(number + 2)))
                 for number, one in enumerate(method["args"])
             ]
             flags = ("v" if method.get("variadic") else "") + ("r" if method.get("required") else "")
+            flags += "w" if accessors.get(selector) in weak else ""
             made[("+" if method["class_method"] else "-") + selector] = [
                 self._type(self.words.word(method["retval"], more.get("retval"))),
                 arguments,
@@ -129,6 +132,15 @@ class Maker:
                 flags,
             ]
         return made
+
+    def _more(self, owner: str, selector: str) -> dict[str, Any]:
+        """What pyobjc adds to the scan. What it says of any NSObject is meant for a protocol: a class with a method
+        of that name may have other types."""
+        if (found := self.noted.selectors.get((owner, selector))) is not None:
+            return found
+        said = self.noted.selectors.get(("NSObject", selector), {})
+        arguments = said.get("arguments", {}).items()
+        return {"arguments": {number: {**one, "type": None} for number, one in arguments}}
 
     def _functions(self) -> dict[str, Any]:
         made: dict[str, Any] = {}

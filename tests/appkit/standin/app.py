@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tests.appkit.standin.loop import answers, send
-from tests.appkit.standin.runtime import taught
+from tests.appkit.standin.runtime import held, taught
 
 if TYPE_CHECKING:
     from tests.appkit.standin.mac import Mac
@@ -71,7 +71,7 @@ def _send_action(mac: Mac, app: Any, action: str, target: Any, sender: Any) -> b
 
 @taught("NSApplication", "-terminate:")
 def _terminate(mac: Mac, app: Any, sender: Any) -> None:
-    delegate = app._p.get("delegate")
+    delegate = held(app, "delegate")
     if answers(delegate, "applicationShouldTerminate:"):
         answer = delegate.applicationShouldTerminate_(app)
         if answer == 0:  # NSTerminateCancel
@@ -89,7 +89,7 @@ def _reply(mac: Mac, app: Any, go: bool) -> None:
 
 
 def _leave(mac: Mac, app: Any) -> None:
-    delegate = app._p.get("delegate")
+    delegate = held(app, "delegate")
     if answers(delegate, "applicationWillTerminate:"):
         delegate.applicationWillTerminate_(
             mac.make("NSNotification", name="NSApplicationWillTerminateNotification", object=app)
@@ -265,7 +265,7 @@ def _hide(mac: Mac, window: Any, sender: Any) -> None:
 
 @taught("NSWindow", "-performClose:")
 def _perform_close(mac: Mac, window: Any, sender: Any) -> None:
-    delegate = window._p.get("delegate")
+    delegate = held(window, "delegate")
     if answers(delegate, "windowShouldClose:") and not delegate.windowShouldClose_(window):
         return
     _close(mac, window)
@@ -276,8 +276,8 @@ def _close(mac: Mac, window: Any) -> None:
     _alive(window)
     window._p["visible"] = False
     note = mac.make("NSNotification", name="NSWindowWillCloseNotification", object=window)
-    if answers(window._p.get("delegate"), "windowWillClose:"):
-        window._p["delegate"].windowWillClose_(note)
+    if answers(held(window, "delegate"), "windowWillClose:"):
+        held(window, "delegate").windowWillClose_(note)
     if window._p["releasedWhenClosed"]:
         window._p["released"] = True
 

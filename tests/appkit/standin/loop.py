@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import queue
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -208,18 +209,21 @@ def _distributed(mac: Mac, cls: Any) -> Any:
 @taught("NSNotificationCenter", "-addObserver:selector:name:object:")
 def _add_observer(mac: Mac, center: Any, observer: Any, selector: str, name: Any, sender: Any) -> None:
     _target(observer, selector)
-    center._p.setdefault("observers", []).append((observer, selector, name, sender))
+    # Not kept alive by being registered.
+    center._p.setdefault("observers", []).append((weakref.ref(observer), selector, name, sender))
 
 
 @taught("NSNotificationCenter", "-removeObserver:")
 def _remove_observer(mac: Mac, center: Any, observer: Any) -> None:
-    center._p["observers"] = [one for one in center._p.get("observers", ()) if one[0] is not observer]
+    center._p["observers"] = [one for one in center._p.get("observers", ()) if one[0]() is not observer]
 
 
 @taught("NSNotificationCenter", "-removeObserver:name:object:")
 def _remove_one(mac: Mac, center: Any, observer: Any, name: Any, sender: Any) -> None:
     center._p["observers"] = [
-        one for one in center._p.get("observers", ()) if one[0] is not observer or name not in (None, one[2])
+        one
+        for one in center._p.get("observers", ())
+        if one[0]() is not observer or name not in (None, one[2])
     ]
 
 
@@ -227,8 +231,9 @@ def _remove_one(mac: Mac, center: Any, observer: Any, name: Any, sender: Any) ->
 def _post(mac: Mac, center: Any, name: str, sender: Any, info: Any) -> None:
     note = mac.make("NSNotification", name=name, object=sender, userInfo=info)
     for observer, selector, wanted, whose in list(center._p.get("observers", ())):
-        if wanted in (None, name) and (whose is None or whose is sender):
-            send(observer, selector, note)
+        listening = observer() is not None and wanted in (None, name)
+        if listening and (whose is None or whose is sender):
+            send(observer(), selector, note)
 
 
 @taught("NSNotificationCenter", "-postNotificationName:object:")

@@ -21,7 +21,7 @@ from tests.appkit.sdk.database import MINIMUM, Version, load
 from tests.appkit.standin import modules
 from tests.appkit.standin.app import Alert, Exited, items
 from tests.appkit.standin.loop import Loop, answers, send
-from tests.appkit.standin.runtime import Runtime
+from tests.appkit.standin.runtime import Runtime, held
 from tests.appkit.standin.system import NOT_REGISTERED, Notified, Person
 from tests.appkit.standin.web import Browser
 
@@ -112,8 +112,8 @@ class Mac(Browser, Person):
         app = self.singleton("NSApplication")
         for name in ("WillFinishLaunching", "DidFinishLaunching"):
             note = self.make("NSNotification", name=f"NSApplication{name}Notification", object=app)
-            if answers(app._p.get("delegate"), f"application{name}:"):
-                send(app._p["delegate"], f"application{name}:", note)
+            if answers(held(app, "delegate"), f"application{name}:"):
+                send(held(app, "delegate"), f"application{name}:", note)
             self.post_default(f"NSApplication{name}Notification", app)
         self.loop.settle()
         if self.script is not None:
@@ -163,7 +163,7 @@ class Mac(Browser, Person):
         """Open the menu, click the item at this path, and let the app do what it does."""
         with self.menu_open():
             item = self.item(*path)
-            enabled, action, target = (item._p.get(key) for key in ("enabled", "action", "target"))
+            enabled, action, target = (held(item, key) for key in ("enabled", "action", "target"))
             if enabled is False or action is None:
                 raise AssertionError(f"{path} is grey")
             target = target if target is not None else self.singleton("NSApplication")
@@ -176,7 +176,7 @@ class Mac(Browser, Person):
     def menu_open(self) -> Iterator[Any]:
         """The status item's menu is open: to change it now raises, and timers of the default mode wait."""
         menu = self.menu()
-        delegate = menu._p.get("delegate")
+        delegate = held(menu, "delegate")
         for selector in ("menuNeedsUpdate:", "menuWillOpen:"):
             if answers(delegate, selector):
                 send(delegate, selector, menu)

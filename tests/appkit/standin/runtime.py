@@ -12,6 +12,7 @@ import inspect
 import threading
 import types
 import warnings
+import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -236,11 +237,12 @@ class Runtime:
     def _property(self, receiver: Any, method: Method, arguments: tuple[Any, ...]) -> Any:
         name = str(method.accesses)
         if arguments:
-            receiver._p[name] = arguments[0]
+            weak = method.weak and hasattr(type(arguments[0]), "__weakref__")
+            receiver._p[name] = weakref.ref(arguments[0]) if weak else arguments[0]
             return None
         if name not in receiver._p and (owned := self.mac.owned.get((receiver.native, name))) is not None:
             receiver._p[name] = self.make(owned)
-        return receiver._p.get(name, {"B": False, "i": 0, "f": 0.0}.get(method.returns))
+        return held(receiver, name, {"B": False, "i": 0, "f": 0.0}.get(method.returns))
 
 
 def _fits(name: str, key: str, selector: str, value: Any) -> None:
@@ -260,6 +262,12 @@ def _fits(name: str, key: str, selector: str, value: Any) -> None:
         raise BadPrototypeError(
             f"{selector!r} expects {wanted - 1} arguments, {name}.{key} has {len(given) - 1}"
         )
+
+
+def held(receiver: Any, name: str, otherwise: Any = None) -> Any:
+    """A property as it is now: a delegate or target that nobody else keeps alive is gone."""
+    value = receiver._p.get(name, otherwise)
+    return value() if isinstance(value, weakref.ref) else value
 
 
 class objc_super:

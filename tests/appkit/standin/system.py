@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tests.appkit.standin.loop import answers, send
-from tests.appkit.standin.runtime import taught
+from tests.appkit.standin.runtime import held, taught
 from tests.appkit.standin.web import Once, url
 
 if TYPE_CHECKING:
@@ -304,18 +304,18 @@ class Person:
         """A click on a notification, or on one of its buttons."""
         request = next(one for one in self.delivered if one._p["identifier"] == identifier)
         center = self.singleton("UNUserNotificationCenter")
-        delegate, done = center._p.get("delegate"), Once(0)
+        delegate, done = held(center, "delegate"), Once(0)
         notification = self.make("UNNotification", request=request)
         response = self.make("UNNotificationResponse", notification=notification, actionIdentifier=action)
         selector = "userNotificationCenter:didReceiveNotificationResponse:withCompletionHandler:"
         if not answers(delegate, selector):
             raise AssertionError("nobody listens to clicks on notifications")
-        send(delegate, selector, center, response, done)
+        elsewhere(send, delegate, selector, center, response, done)  # on no thread that Apple promises
         self.loop.wait_for(lambda: done.given is not None)
 
     def open_url(self: Mac, where: str) -> None:  # type: ignore[misc]
         """Somebody clicked a link of our scheme."""
-        delegate = self.singleton("NSApplication")._p.get("delegate")
+        delegate = held(self.singleton("NSApplication"), "delegate")
         if self.url_handler is not None:
             handler, selector = self.url_handler
             inner = self.make("NSAppleEventDescriptor", stringValue=where)
@@ -329,6 +329,6 @@ class Person:
     def reopen(self: Mac) -> Any:  # type: ignore[misc]
         """The app was opened again, from Finder or the Dock."""
         app = self.singleton("NSApplication")
-        delegate = app._p.get("delegate")
+        delegate = held(app, "delegate")
         visible = any(one._p.get("visible") for one in self.windows)
         return delegate.applicationShouldHandleReopen_hasVisibleWindows_(app, visible)

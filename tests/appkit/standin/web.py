@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from tests.appkit.standin.loop import answers
-from tests.appkit.standin.runtime import taught
+from tests.appkit.standin.runtime import held, taught
 
 if TYPE_CHECKING:
     from tests.appkit.standin.mac import Mac
@@ -219,6 +219,27 @@ def _remove(mac: Mac, controller: Any, name: str) -> None:
     controller._p.get("messages", {}).pop(name, None)
 
 
+@taught("WKWebsiteDataStore", "+nonPersistentDataStore")
+def _store(mac: Mac, cls: Any) -> Any:
+    return mac.make("WKWebsiteDataStore", persistent=False)
+
+
+@taught("WKContentWorld", "+pageWorld")
+def _world(mac: Mac, cls: Any) -> Any:
+    return mac.singleton("WKContentWorld")
+
+
+@taught("WKUserScript", "-initWithSource:injectionTime:forMainFrameOnly:")
+def _user_script(mac: Mac, script: Any, source: str, when: int, main_only: bool) -> Any:
+    script._p.update(source=source, injectionTime=when, forMainFrameOnly=main_only)
+    return script
+
+
+@taught("WKUserContentController", "-addUserScript:")
+def _add_script(mac: Mac, controller: Any, script: Any) -> None:
+    controller._p.setdefault("userScripts", []).append(script)
+
+
 @taught("WKWebView", "-initWithFrame:configuration:")
 def _web_view(mac: Mac, view: Any, frame: Any, configuration: Any) -> Any:
     view._p.update(frame=frame, configuration=configuration, scripts=[])
@@ -271,7 +292,7 @@ class Browser:
 
     def navigate(self: Mac, view: Any, where: str) -> Answer | None:  # type: ignore[misc]
         """Go there if the navigation delegate lets; None when it does not."""
-        delegate = view._p.get("navigationDelegate")
+        delegate = held(view, "navigationDelegate")
         if answers(delegate, "webView:decidePolicyForNavigationAction:decisionHandler:"):
             action, decide = self.make("WKNavigationAction", request=request(self, where)), Once(1)
             delegate.webView_decidePolicyForNavigationAction_decisionHandler_(view, action, decide)

@@ -14,6 +14,7 @@ from posixpath import isabs, join, normpath
 from typing import Any
 
 from fazm_memory.capture.agents.tool_call import summary
+from fazm_memory.capture.answer_schema import check_answer, check_schema
 from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.scrub import Scrubber, shortened
 from fazm_memory.errors import FazmMemoryError, InvalidInput, InvalidTransition
@@ -25,7 +26,7 @@ from fazm_memory.model import codec, lifecycle
 from fazm_memory.model.codec import PayloadError
 from fazm_memory.model.events import input_hash, payload_class
 from fazm_memory.model.payloads import FAILED, Action, LifecycleMove, SessionOpen
-from fazm_memory.model.trust import PERSONS_DOORS, admit, ceiling, default_actor
+from fazm_memory.model.trust import DOUBTED, PERSONS_DOORS, Trust, admit, ceiling, default_actor, lowest
 
 # Once per session and transaction: building this query anew would cost more than all else about a short one.
 NAMED = "SELECT n FROM session WHERE (agent_session_id=? AND agent=?) OR id=? LIMIT 1"
@@ -34,6 +35,8 @@ NAME = 120  # characters of an agent's or a tool's name
 MOST_NAMES = 10_000
 OUTPUT = 16 << 10  # of what a call brought back, once it is scrubbed
 ERROR = 2000
+# What an agent makes of what it read: it inherits the trust of that.
+DERIVED = frozenset({"decision", "fact", "pending", "handoff"})
 # Doors through which we watch rather than are told: what they saw has happened, whatever the lifecycle says.
 WATCHED = frozenset({"hook", "transcript", "import", "files", "desktop"})
 
@@ -76,7 +79,7 @@ class Recorder:
         door = draft.door or draft.source  # a claim about the source does not open another door
         typed = self._typed(draft)
         head = self._session(writer, draft, at, typed)
-        self._check_person(head, draft.kind, typed, door)
+        self._check_question(writer, head, draft.kind, typed, door)
         if draft.kind == "session.open":
             typed = self._descended(writer, draft, head, typed, at)
             # A session may be met before anybody says where it works, whose fork or whose own it is.
@@ -101,7 +104,7 @@ class Recorder:
             at=at,
             actor=draft.actor or default_actor(draft.kind, door),
             source=draft.source,
-            trust=admit(draft.trust, ceiling(draft.kind, door, getattr(typed, "tool", None))),
+            trust=lowest((self._origin(writer, head, draft, door), _claimed(draft, typed, door))),
             turn=draft.turn,
             key=draft.key or _call_key(draft, head, typed),
             expected_seq=draft.expected_seq,
@@ -152,20 +155,43 @@ class Recorder:
         own = hmac.digest(self.store.keys.chain, text.encode("utf-8", "replace"), "sha256").hex()[:12]
         return f"{fit}#{own}"
 
-    def _check_person(self, head: SessionHead, kind: str, typed: Any, door: str) -> None:
-        """A question to a person is a person's to answer, and the agent waits for that."""
-        if not head.questions or door in PERSONS_DOORS or kind not in ("session.resume", "handoff.answer"):
+    def _check_question(self, writer: Writer, head: SessionHead, kind: str, typed: Any, door: str) -> None:
+        """A question to a person is a person's to answer, as it was asked, and the agent waits for that."""
+        if kind == "handoff" and typed.answer_schema is not None:
+            check_schema(typed.answer_schema)
+        if not head.questions or kind not in ("session.resume", "handoff.answer"):
             return
+        writer.flush()  # the question may be in this very transaction
         asked = self.store.snapshots.state_at(head.n, head.id, head.head).questions
-        waiting = [one for one in asked.values() if one["to"] == "human"]
         if kind == "handoff.answer":
-            waiting = [one for one in waiting if one["id"] == typed.id]
-        if waiting:
+            question = asked.get(typed.id)
+            asked = {} if question is None else {typed.id: question}
+            if question is not None and not typed.waived:
+                check_answer(question["answer_schema"], typed.answer)
+        waiting = [one for one in asked.values() if one["to"] == "human"]
+        if waiting and door not in PERSONS_DOORS:
             raise InvalidTransition(
                 f"session {head.id[:8]} waits for a person: {waiting[0]['note']}",
                 hint=f"a person answers with `fazm-memory answer {head.id[:8]} {waiting[0]['id']} TEXT`",
                 details={"session": head.id, "open_questions": [one["id"] for one in waiting]},
             )
+
+    def _origin(self, writer: Writer, head: SessionHead, draft: Draft, door: str) -> Trust:
+        """What an agent says after it read something of doubtful origin may come from there.
+
+        That holds until the user speaks again: from then on it is the user's word that it acts on.
+        """
+        if draft.kind not in DERIVED or door in PERSONS_DOORS or (draft.turn or 0) > head.turn:
+            return "user"
+        fresh = [one.trust for one in writer.events.get(head.n, ()) if one.turn == head.turn]
+        begin = writer.db.execute(
+            "SELECT seq FROM turn WHERE session=? AND turn=?", (head.n, head.turn)
+        ).fetchone()
+        rows = writer.db.execute(
+            "SELECT DISTINCT trust FROM event WHERE id >= ? AND id < ? AND kind='action'",
+            (event_id(head.n, 0 if begin is None else begin[0]), event_id(head.n, head.head)),
+        ).fetchall()
+        return lowest(["user", *(one for one in (*fresh, *(row[0] for row in rows)) if one in DOUBTED)])
 
     def _session(self, writer: Writer, draft: Draft, at: int, typed: Any) -> SessionHead:
         """The session a draft belongs to; opened now when nobody had announced it."""
@@ -211,7 +237,7 @@ class Recorder:
             action,
             input_hash=made,
             files=files,
-            retry_of=action.retry_of or writer.failed_before(head.n, made),
+            retry_of=action.retry_of or writer.failed_before(head.n, made, action),
         )
 
     def _wake(self, writer: Writer, head: SessionHead, entry: Entry) -> None:
@@ -252,6 +278,10 @@ class Recorder:
                 writer.append(writer.head(row.n), replace(amended, expected_seq=None))
             except InvalidTransition:
                 return  # the session was put aside since; the action itself is recorded
+
+
+def _claimed(draft: Draft, typed: Any, door: str) -> Trust:
+    return admit(draft.trust, ceiling(draft.kind, door, getattr(typed, "tool", None)))
 
 
 def _woken(kind: str, entry: Entry) -> Entry:

@@ -21,8 +21,8 @@ from fazm_memory.log.entries import Appended, Entry, SessionHead
 from fazm_memory.log.rows import EVENT_COLUMNS, INSERT_EVENT, pack, to_event
 from fazm_memory.log.tables import HOUR, SEQ_BITS, SEQ_MASK, event_id
 from fazm_memory.model import codec, lifecycle
-from fazm_memory.model.events import KINDS, Event
-from fazm_memory.model.payloads import FAILED
+from fazm_memory.model.events import KINDS, Event, input_hash, target_of
+from fazm_memory.model.payloads import FAILED, Action
 
 SELECT_HEAD = (
     "SELECT n, id, agent, agent_session_id, title, workspace, lifecycle, parent, parent_seq, background,"
@@ -199,7 +199,7 @@ class Writer:
             head.failures += failed
             head.files_modified += sum(touch.change != "read" for touch in payload.files)
             if payload.input_hash is not None:
-                self._remember_failure(head.n, payload.input_hash, seq, failed)
+                self._remember_failure(head.n, payload, seq, failed)
         elif kind == "action.amend":
             head.failures += payload.outcome in FAILED
             head.files_modified += sum(touch.change != "read" for touch in payload.files)
@@ -233,18 +233,30 @@ class Writer:
         elif kind == "rewind":
             self.db.execute("INSERT INTO rewind VALUES (?,?,?)", (head.n, seq, payload.to))
 
-    def failed_before(self, number: int, input_hash: str) -> int | None:
-        """The position of the last failed call with this input that nothing has mended yet."""
-        row = self.db.execute(
-            "SELECT seq FROM failed_call WHERE session=? AND hash=?", (number, input_hash)
-        ).fetchone()
-        return None if row is None else int(row[0])
+    def failed_before(self, number: int, input_hash: str, action: Action | None = None) -> int | None:
+        """The position of the last failed call that nothing has mended yet: with this input or, else, of the
+        same tool on the same target."""
+        for key in (input_hash, _target_key(action)):
+            row = self.db.execute(
+                "SELECT seq FROM failed_call WHERE session=? AND hash=?", (number, key)
+            ).fetchone()
+            if row is not None:
+                return int(row[0])
+        return None
 
-    def _remember_failure(self, number: int, input_hash: str, seq: int, failed: bool) -> None:
+    def _remember_failure(self, number: int, action: Action, seq: int, failed: bool) -> None:
         if failed:
-            self.db.execute("INSERT OR REPLACE INTO failed_call VALUES (?,?,?)", (number, input_hash, seq))
-        elif self.failed_before(number, input_hash) is not None:
-            self.db.execute("DELETE FROM failed_call WHERE session=? AND hash=?", (number, input_hash))
+            for key in filter(None, (action.input_hash, _target_key(action))):
+                self.db.execute("INSERT OR REPLACE INTO failed_call VALUES (?,?,?)", (number, key, seq))
+            return
+        mended = action.retry_of
+        if mended is None:
+            mended = self.failed_before(number, action.input_hash or "")
+        if mended is not None:
+            self.db.execute("DELETE FROM failed_call WHERE session=? AND seq=?", (number, mended))
+            self.db.execute(
+                "DELETE FROM failed_call WHERE session=? AND hash=?", (number, _target_key(action))
+            )
 
     def flush(self) -> None:
         """Write what was appended so far; the transaction stays open."""
@@ -261,6 +273,12 @@ class Writer:
             if now[1] != before[1]:
                 self.db.execute(UPDATE_FACE, now[1])
             self.written[number] = now
+
+
+def _target_key(action: Action | None) -> str:
+    """What a call was about, by its tool and target; nothing when it has no target."""
+    target = "" if action is None else target_of(action.input)
+    return f"target:{input_hash(action.tool, target)}" if action is not None and target else ""
 
 
 class EventLog:

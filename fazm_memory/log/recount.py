@@ -1,8 +1,8 @@
 """Counting anew: after a rewind or a fork a session's row says what its state says.
 
 Counts go up with every event, which is right as long as a session only goes on. A rewind leaves some of them
-behind, and a fork begins with its parent's. Open questions are always counted by the state: an answer may name
-none of them, or one that is answered already.
+behind, and a fork begins with its parent's. Open questions are always counted by the state: an answer may
+name none of them, or one that is answered already.
 """
 
 from __future__ import annotations

@@ -34,6 +34,10 @@ campaign: $(DEV)
 bench: $(READY)
 	$(BIN)/fazm-memory bench
 
+# The pictures of the docs, taken anew of the story that the tests of the page tell.
+pictures: $(DEV)
+	$(BIN)/python -m tests.page.pictures docs/pictures
+
 lock: $(DEV)
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --generate-hashes --no-header \
 		--no-emit-index-url --python-version 3.11 -q -o requirements-dev.lock

@@ -28,6 +28,7 @@ SUITES: dict[str, tuple[str, str]] = {
     "import": ("fazm_memory.bench.importing", "importing a gigabyte of an agent's records"),
     "context": ("fazm_memory.bench.context_suite", "rendering a context and starting a session with it"),
     "recall": ("fazm_memory.bench.recall_suite", "whether the context and search hold the answers"),
+    "page": ("fazm_memory.bench.page_suite", "the page in Chromium, over a large store and a small one"),
     "watch": ("fazm_memory.bench.watching", "a storm of files made and renamed, beside bare watchdog"),
 }
 DEFAULT = ("log", "start")

@@ -1,0 +1,81 @@
+"""Worlds, served; browsers, watched. What reads shares one world; what changes it gets its own."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.page.browsing import Watch, chromium, new_context
+from tests.page.serving import Served, serving
+from tests.page.story import NOW, make_world
+
+OpenPage = Callable[..., Page]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything in this folder needs a browser or node."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.e2e)
+
+
+@pytest.fixture(scope="package", autouse=True)
+def in_greenwich() -> Iterator[None]:
+    """The story's times are the same everywhere."""
+    before = os.environ.get("TZ")
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    yield
+    if before is None:
+        del os.environ["TZ"]
+    else:
+        os.environ["TZ"] = before
+    time.tzset()
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="package")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A served story for tests that only look."""
+    with serving(make_world(tmp_path_factory.mktemp("shown"))) as served:
+        yield served
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Served]:
+    """A served story of the test's own, to change."""
+    with serving(make_world(tmp_path / "own")) as served:
+        yield served
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[OpenPage]:
+    """Opens the page at an address; afterwards nothing may have gone wrong in it."""
+    opened: list[tuple[Any, Watch]] = []
+
+    def opener(served: Served, address: str = "", *, lenient: bool = False, **options: Any) -> Page:
+        context = new_context(browser, NOW // 1000, **options)
+        watch = Watch(served.origin)
+        page = context.new_page()
+        watch.over(page)
+        page.goto(served.door())
+        page.goto(f"{served.origin}/{address}")
+        opened.append((context, Watch(served.origin) if lenient else watch))
+        return page
+
+    yield opener
+    for context, watch in opened:
+        context.close()
+        watch.check()

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.dev
 
-.PHONY: run test check stubs e2e campaign bench lock clean
+.PHONY: run test check stubs e2e campaign bench pictures lock clean
 
 run: $(READY)
 	@$(BIN)/fazm-memory run
@@ -24,7 +24,7 @@ stubs: $(DEV)
 	$(BIN)/python -m tests.appkit.sdk.stubs
 
 # Real agent clients, offline against a scripted model; and the page in real browsers.
-e2e: $(DEV) tests/e2e/clients/node_modules tests/page/node_modules
+e2e: $(DEV) tests/e2e/clients/node_modules tests/e2e/mcp_suites/node_modules tests/page/node_modules
 	$(BIN)/python -m pytest -m e2e tests/e2e tests/page
 
 # The crash, tamper and fuzz runs at full length.
@@ -45,7 +45,8 @@ lock: $(DEV)
 		--no-emit-index-url --python-version 3.11 -q -o requirements.lock
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info tests/e2e/clients/node_modules tests/page/node_modules
+	rm -rf $(VENV) build dist *.egg-info tests/e2e/clients/node_modules \
+		tests/e2e/mcp_suites/node_modules tests/page/node_modules
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -62,6 +63,10 @@ $(DEV): $(READY) requirements-dev.lock tests/appkit/rumps.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
 		--no-build-isolation -r tests/appkit/rumps.lock
+	@touch $@
+
+tests/e2e/mcp_suites/node_modules: tests/e2e/mcp_suites/package-lock.json
+	tests/e2e/mcp_suites/install
 	@touch $@
 
 tests/e2e/clients/node_modules: tests/e2e/clients/package-lock.json

@@ -25,7 +25,7 @@ class Drawer extends HTMLElement {
   generation = 0;
 
   connectedCallback() {
-    this.setAttribute("role", "complementary");
+    this.setAttribute("role", "region");
     this.setAttribute("aria-label", "Event");
     this.hidden = true;
     this.body = h("div", { class: "drawer-body", tabindex: -1 });

@@ -48,7 +48,7 @@ def elsewhere() -> Iterator[str]:
 def test_without_the_token_nothing_is_told(shown: Served, browser: Browser) -> None:
     context = browser.new_context()
     page = context.new_page()
-    for path in ("/", "/static/app.js", "/api/v1/status", "/api/v1/sessions", "/api/v1/changes"):
+    for path in ("/", "/app.js", "/api/v1/status", "/api/v1/sessions", "/api/v1/changes"):
         answer = page.goto(shown.origin + path)
         assert answer is not None
         assert answer.status == 401, path

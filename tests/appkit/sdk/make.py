@@ -134,8 +134,8 @@ class Maker:
         return made
 
     def _more(self, owner: str, selector: str) -> dict[str, Any]:
-        """What pyobjc adds to the scan. What it says of any NSObject is meant for a protocol: a class with a method
-        of that name may have other types."""
+        """What pyobjc adds to the scan. What it says of any NSObject is meant for protocols: a class that has
+        such a method too may have other types."""
         if (found := self.noted.selectors.get((owner, selector))) is not None:
             return found
         said = self.noted.selectors.get(("NSObject", selector), {})

@@ -1,4 +1,4 @@
-"""An office for the app: a stand-in Mac with a scripted desktop, a user, and the whole app over a real store."""
+"""An office for the app: a Mac that is played, a user, and the whole app over a real store."""
 
 from __future__ import annotations
 

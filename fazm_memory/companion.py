@@ -293,6 +293,8 @@ class Companion:
         if self._today() != self._day:  # what was today is yesterday now
             self._day = self._today()
             self._tell_all_again()
+        if self._recording():
+            self.memory.retain_daily()
 
     def _recording(self) -> bool:
         try:

@@ -38,6 +38,13 @@ class Config:
     text_cap: int = 64 * 1024
     line_cap: int = 8 * 1024 * 1024
     context_tokens: int = 2000
+    retain_actions: int = 180
+    retain_files: int = 365
+    retain_apps: int = 60
+    retain_prompts: int = 0
+    retain_archived: int = 30
+    retain_versions: int = 90
+    retain_megabytes: int = 4096
     watch: tuple[str, ...] = ()
     exclude_apps: tuple[str, ...] = ()
     redact: tuple[Redaction, ...] = ()

@@ -7,7 +7,7 @@ What remains of a forgotten event is its place, its time, its kind and the diges
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from fazm_memory.errors import StoreBusy
 from fazm_memory.log.entries import Entry
@@ -40,8 +40,11 @@ def choose_events(
     since: int | None = None,
     until: int | None = None,
     match: str | None = None,
+    seqs: Collection[int] | None = None,
 ) -> dict[int, list[int]]:
     """The positions that a session, a time and a text name together, by session number."""
+    wanted = None if seqs is None else frozenset(seqs)
+    low, high = (0, None) if not wanted else (min(wanted), max(wanted) + 1)
     rows = (
         store.sessions.listing(limit=None, background=True)
         if session is None
@@ -51,17 +54,18 @@ def choose_events(
     for row in rows:
         if since is not None and row.last_at < since:
             continue
-        seqs = [
+        found = [
             event.seq
-            for event in store.log.slice(row.n, row.id)
+            for event in store.log.slice(row.n, row.id, low, high)
             if event.payload is not None
+            and (wanted is None or event.seq in wanted)
             and event.kind != "forgotten"
             and (since is None or event.at >= since)
             and (until is None or event.at < until)
             and (match is None or match.lower() in _everything(event).lower())
         ]
-        if seqs:
-            chosen[row.n] = seqs
+        if found:
+            chosen[row.n] = found
     return chosen
 
 
@@ -90,7 +94,7 @@ def forget_events(store: Store, chosen: dict[int, list[int]], *, reason: str, at
     """Forget these positions of these sessions (by number); how many payloads went."""
     gone = 0
     with store.writing() as writer:
-        for number, seqs in chosen.items():
+        for number, seqs in _with_checkpoints(store, chosen).items():
             head = writer.head(number)
             held = _held(store, number, ranges_of(seqs))
             if not held:
@@ -120,6 +124,24 @@ def forget_events(store: Store, chosen: dict[int, list[int]], *, reason: str, at
     if gone:
         give_back(store)
     return gone
+
+
+def _with_checkpoints(store: Store, chosen: dict[int, list[int]]) -> dict[int, list[int]]:
+    """These positions and every checkpoint that was folded from them, also in forks: it holds them still."""
+    wanted = {number: set(seqs) for number, seqs in chosen.items()}
+    for number, seqs in chosen.items():
+        reach = [(number, min(seqs))]
+        while reach:
+            one, first = reach.pop()
+            rows = store.db.execute(
+                "SELECT id FROM event WHERE id > ? AND id < ? AND kind='checkpoint' AND payload IS NOT NULL",
+                (event_id(one, first), event_id(one + 1, 0)),
+            ).fetchall()
+            if rows:
+                wanted.setdefault(one, set()).update(row[0] - event_id(one, 0) for row in rows)
+            id_ = store.db.execute("SELECT id FROM session WHERE n=?", (one,)).fetchone()[0]
+            reach += [(child.n, 0) for child in store.sessions.children(id_)]
+    return {number: sorted(seqs) for number, seqs in wanted.items()}
 
 
 def _held(store: Store, number: int, ranges: list[tuple[int, int]]) -> list[int]:

@@ -148,8 +148,8 @@ def _app(b: Builder, event: Event, p: payloads.AppSpan) -> None:
 def _stood(b: Builder, event: Event, p: payloads.Checkpoint) -> None:
     # When it was written the fold stood here already; once what led here is let go, only this says so.
     kept = from_plain(p.state)
-    here = {"session": b.session, "at": b.at, "last_at": b.last_at, "turn": b.turn}
-    b.__dict__.update(Builder(kept).__dict__ | here)
+    own = ("session", "at", "last_at", "turn", "lifecycle")  # the envelopes that are left tell these
+    b.__dict__.update(Builder(kept).__dict__ | {name: b.__dict__[name] for name in own})
 
 
 def _used(b: Builder, event: Event, p: payloads.Usage) -> None:

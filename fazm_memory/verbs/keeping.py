@@ -1,8 +1,10 @@
-"""The verbs of keeping: verify, recover, forget."""
+"""The verbs of keeping: verify, recover, forget, retain."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,12 +12,16 @@ from typing import TYPE_CHECKING, Any
 from fazm_memory.config import Config
 from fazm_memory.errors import InvalidInput
 from fazm_memory.log import recover as recovery
+from fazm_memory.log import retain as retaining
 from fazm_memory.log import verify as verification
 from fazm_memory.log.forget import choose_events, files_named, forget_events
 from fazm_memory.log.store import Store
 from fazm_memory.log.versions import Versions, versions_exist
 from fazm_memory.model.clock import moment
+from fazm_memory.model.retention import DAY, Policy
 from fazm_memory.recall import exports
+
+RETAINED = "retained"  # when the retention policy was last carried out
 
 
 class Keeping:
@@ -57,15 +63,21 @@ class Keeping:
         since: int | None = None,
         until: int | None = None,
         match: str | None = None,
+        seqs: Sequence[int] | None = None,
         dry_run: bool = False,
         source: str = "cli",
     ) -> dict[str, Any]:
-        """Forget a session, a time, or whatever matches; with `dry_run` only say what that would be."""
+        """Forget a session, a time, or whatever matches; with `dry_run` only say what that would be.
+
+        `seqs` are positions of the session to which all this is narrowed.
+        """
         if session is None and since is None and until is None and match is None:
             raise InvalidInput(
                 "nothing was named to forget", hint="give a session, --since/--until, or --match"
             )
-        chosen = choose_events(self.store, session, since=since, until=until, match=match)
+        if seqs is not None and session is None:
+            raise InvalidInput("positions are those of a session", hint="say which session")
+        chosen = choose_events(self.store, session, since=since, until=until, match=match, seqs=seqs)
         count = sum(len(seqs) for seqs in chosen.values())
         told = {"sessions": len(chosen), "events": count, "dry_run": dry_run}
         if dry_run or not count:
@@ -77,11 +89,36 @@ class Keeping:
             exports.keep_only(self.config.home, ())  # while paused nothing is exported, nor left standing
         return told
 
+    def retain(
+        self, *, dry_run: bool = False, progress: Callable[[int], None] = lambda done: None
+    ) -> dict[str, Any]:
+        """Let go of details that the policy no longer keeps; with `dry_run` only say what that would be."""
+        policy = self.policy()
+        planned = retaining.plan(self.store, policy, self.now(), progress=progress)
+        told = {"policy": policy.__dict__, "dry_run": dry_run, **planned.to_json()}
+        if policy.versions and versions_exist(self.config.home):
+            with contextlib.closing(Versions(self.config.home, self.store.keys.database)) as versions:
+                before = self.now() - policy.versions * DAY
+                told["versions"] = versions.let_go_before(before, dry_run=dry_run)
+        if not dry_run:
+            told |= retaining.carry_out(self.store, planned, self.now(), progress=progress)
+            with self.store.db.transaction():
+                self.store.db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (RETAINED, str(self.now())))
+        return told
+
+    def retain_daily(self) -> None:
+        """The same, when the last time was a day ago or more: for whoever runs all day."""
+        row = self.store.db.execute("SELECT value FROM meta WHERE key=?", (RETAINED,)).fetchone()
+        if row is None or self.now() - int(row[0]) >= DAY:
+            self.retain()
+
+    def policy(self) -> Policy:
+        """How long this user keeps what."""
+        names = (one.name for one in fields(Policy))
+        return Policy(**{name: getattr(self.config, f"retain_{name}") for name in names})
+
     def _forget_versions(self, paths: set[str]) -> None:
         """Kept versions of forgotten files, if any were ever kept here."""
         if paths and versions_exist(self.config.home):
-            versions = Versions(self.config.home, self.store.keys.database)
-            try:
+            with contextlib.closing(Versions(self.config.home, self.store.keys.database)) as versions:
                 versions.forget_files(paths)
-            finally:
-                versions.close()

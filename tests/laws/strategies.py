@@ -62,7 +62,10 @@ def payload(cls: type) -> st.SearchStrategy[Any]:
 PAYLOADS = {name: payload(kind.payload) for name, kind in KINDS.items()}
 payload_classes = sorted({kind.payload for kind in KINDS.values()} | {payloads.FileTouch}, key=str)
 
-told = st.sampled_from(sorted(KINDS)).flatmap(lambda kind: st.tuples(st.just(kind), PAYLOADS[kind]))
+# A checkpoint repeats where the session stands and says nothing new: only retention writes one.
+told = st.sampled_from(sorted(set(KINDS) - {"checkpoint"})).flatmap(
+    lambda kind: st.tuples(st.just(kind), PAYLOADS[kind])
+)
 
 
 @st.composite

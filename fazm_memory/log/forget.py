@@ -130,7 +130,7 @@ def _with_checkpoints(store: Store, chosen: dict[int, list[int]]) -> dict[int, l
     """These positions and every checkpoint that was folded from them, also in forks: it holds them still."""
     wanted = {number: set(seqs) for number, seqs in chosen.items()}
     for number, seqs in chosen.items():
-        reach = [(number, min(seqs))]
+        reach = [(number, min(seqs))] if seqs else []
         while reach:
             one, first = reach.pop()
             rows = store.db.execute(

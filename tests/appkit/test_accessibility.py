@@ -16,7 +16,9 @@ from fazm_memory.capture.desktop import Away, Back, DesktopSource, Hidden, Obser
 from fazm_memory.capture.exclusions import Exclusions
 from fazm_memory.capture.scrub import default_scrubber
 from fazm_memory.capture.spans import SpanMerger
-from tests.appkit.ax_world import API_DISABLED, CANNOT_COMPLETE, NSURL, SUCCESS, App, Ref, Window, World
+from tests.appkit.ax_world import API_DISABLED, CANNOT_COMPLETE, SUCCESS, App, Ref, Window, World
+from tests.appkit.standin.mac import Mac
+from tests.appkit.standin.web import url
 
 ROOM = tuple(f"fazm_memory.macos.{name}" for name in ("accessibility", "attachment", "listener"))
 ALLOWED = {"AXFocusedWindow", "AXTitle", "AXDocument", "AXURL"}
@@ -49,20 +51,14 @@ class Desk:
         """Let go at once, not when garbage is collected: until then the ports would stay open."""
         world = self.world
         held = (world.sources, list(world.observers), list(world.refs), world.running())
-        listening = world.workspace.observers + world.distributed.observers
-        return held == ([], [], [], []) and world.registered == 0 and not listening
+        return held == ([], [], [], []) and world.registered == 0 and not world.listening()
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def world(mac: Mac) -> World:
     made = World()
-    for name, module in made.modules().items():
-        monkeypatch.setitem(sys.modules, name, module)
-    for name in ROOM:
-        sys.modules.pop(name, None)
-    yield made
-    for name in ROOM:
-        sys.modules.pop(name, None)
+    made.join(mac)
+    return made
 
 
 @pytest.fixture
@@ -95,7 +91,9 @@ def test_the_app_in_front_is_told_with_its_window_and_document(desk: Desk, world
 
 def test_another_app_another_window_and_another_title_are_told(desk: Desk, world: World) -> None:
     one = editor(world)
-    browser = world.app("Browser", "org.browser", Window("News", url=NSURL("https://example.com/a?q=1")))
+    browser = world.app(
+        "Browser", "org.browser", Window("News", url=url(world.mac, "https://example.com/a?q=1"))
+    )
     world.front = one
     desk.start()
     world.activate(browser)

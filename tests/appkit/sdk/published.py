@@ -14,6 +14,7 @@ import urllib.request
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 VERSION = "12.2.2"
 SCAN = "arm64-26.5.fwinfo"
@@ -54,7 +55,7 @@ def fetch(folder: Path) -> Published:
     return Published(scans, metadata)
 
 
-def _resolved(folder: Path) -> list[dict[str, object]]:
+def _resolved(folder: Path) -> list[dict[str, Any]]:
     wanted = folder / "requirements.in"
     wanted.write_text("".join(f"{name}=={VERSION}\n" for name in PACKAGES))
     lock = folder / "pylock.toml"
@@ -65,12 +66,12 @@ def _resolved(folder: Path) -> list[dict[str, object]]:
     subprocess.run(
         [uv, "pip", "compile", wanted, "-o", lock, *options.split()], check=True, stdout=subprocess.DEVNULL
     )
-    packages: list[dict[str, object]] = tomllib.loads(lock.read_text())["packages"]
+    packages: list[dict[str, Any]] = tomllib.loads(lock.read_text())["packages"]
     return packages
 
 
-def _file(folder: Path, entry: dict[str, object]) -> bytes:
-    address, wanted = str(entry["url"]), entry["hashes"]["sha256"]  # type: ignore[index]
+def _file(folder: Path, entry: dict[str, Any]) -> bytes:
+    address, wanted = str(entry["url"]), entry["hashes"]["sha256"]
     kept = folder / address.rpartition("/")[2]
     if not kept.exists():
         with urllib.request.urlopen(address) as answer:

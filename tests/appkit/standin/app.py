@@ -238,8 +238,7 @@ def _run_modal(mac: Mac, alert: Any) -> int:
     if not mac.answers:
         raise AssertionError(f"nobody answers the alert: {said}")
     place = titles.index(mac.answers.popleft())
-    values: list[int] = alert._p.get("values") or [1000 + number for number in range(len(titles))]
-    return values[place]
+    return int(alert._p["values"][place]) if "values" in alert._p else 1000 + int(place)
 
 
 # -- windows and images ----------------------------------------------------------------------------------

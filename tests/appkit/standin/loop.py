@@ -97,8 +97,7 @@ def answers(target: Any, selector: str) -> bool:
 # -- timers ----------------------------------------------------------------------------------------------
 
 
-def _timer(cls: Any, due: float, seconds: float, repeats: bool, **more: Any) -> Any:
-    made = cls.alloc() if isinstance(cls, type) else cls
+def _timer(made: Any, due: float, seconds: float, repeats: bool, **more: Any) -> Any:
     made._p.update(due=due, timeInterval=seconds, repeats=bool(repeats), valid=True, **more)
     return made
 
@@ -119,7 +118,8 @@ def _init(
 
 @taught("NSTimer", "+timerWithTimeInterval:target:selector:userInfo:repeats:")
 def _with_target(mac: Mac, cls: Any, seconds: float, target: Any, sel: str, info: Any, repeats: bool) -> Any:
-    return _timer(cls, mac.loop.now + seconds, seconds, repeats, userInfo=info, **_target(target, sel))
+    due = mac.loop.now + seconds
+    return _timer(cls.alloc(), due, seconds, repeats, userInfo=info, **_target(target, sel))
 
 
 @taught("NSTimer", "+scheduledTimerWithTimeInterval:target:selector:userInfo:repeats:")
@@ -131,7 +131,7 @@ def _scheduled(mac: Mac, cls: Any, seconds: float, target: Any, sel: str, info: 
 
 @taught("NSTimer", "+timerWithTimeInterval:repeats:block:")
 def _with_block(mac: Mac, cls: Any, seconds: float, repeats: bool, block: Any) -> Any:
-    return _timer(cls, mac.loop.now + seconds, seconds, repeats, block=block)
+    return _timer(cls.alloc(), mac.loop.now + seconds, seconds, repeats, block=block)
 
 
 @taught("NSTimer", "+scheduledTimerWithTimeInterval:repeats:block:")

@@ -118,6 +118,7 @@ class Runtime:
         self.thread = threading.get_ident()
         self.classes: dict[str, Any] = {}
         self.singletons: dict[tuple[str, str], Any] = {}
+        self._found: dict[tuple[str, str], Method | None] = {}
 
     # -- classes -----------------------------------------------------------------------------------------
 
@@ -180,8 +181,10 @@ class Runtime:
         return method.introduced is None or method.introduced <= self.system
 
     def find(self, native: str, key: str) -> Method | None:
-        found = self.database.method(native, key)
-        return found if found is not None and self.exists(found) else None
+        if (native, key) not in self._found:
+            method = self.database.method(native, key)
+            self._found[native, key] = method if method is not None and self.exists(method) else None
+        return self._found[native, key]
 
     def bound(self, receiver: Any, cls: Any, sign: str, name: str) -> Callable[..., Any]:
         if name.startswith("__") or name == "_p":
@@ -202,9 +205,10 @@ class Runtime:
         return send
 
     def on_its_thread(self, native: str) -> None:
-        for one in self.database.lineage(native):
-            if one.framework in MAIN_THREAD_ONLY and threading.get_ident() != self.thread:
-                raise OffMainThread(f"{native} was used on {threading.current_thread().name}")
+        if threading.get_ident() == self.thread:
+            return
+        if any(one.framework in MAIN_THREAD_ONLY for one in self.database.lineage(native)):
+            raise OffMainThread(f"{native} was used on {threading.current_thread().name}")
 
     def _do(self, receiver: Any, cls: Any, method: Method, arguments: tuple[Any, ...]) -> Any:
         self.mac.sent.append(f"{method.key[0]}[{cls.native} {method.selector}]")

@@ -197,7 +197,7 @@ def _parameter(mac: Mac, event: Any, key: int) -> Any:
 
 
 @taught("NSAppleEventDescriptor", "-stringValue")
-def _string_value(mac: Mac, event: Any) -> str | None:
+def _string_value(mac: Mac, event: Any) -> Any:
     return event._p.get("stringValue")
 
 

@@ -125,7 +125,7 @@ for _selector, _name in {"scheme": "scheme", "host": "hostname", "query": "query
 
 @taught("NSURL", "-path")
 def _path(mac: Mac, one: Any) -> str:
-    return urlsplit(one._p["text"]).path
+    return str(urlsplit(one._p["text"]).path)
 
 
 @taught("NSURLRequest", "+requestWithURL:")

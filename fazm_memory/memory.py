@@ -26,6 +26,7 @@ from fazm_memory.recall.file_time import file_time
 from fazm_memory.recall.searching import search
 from fazm_memory.verbs.branching import Branching
 from fazm_memory.verbs.browsing import Browsing
+from fazm_memory.verbs.doubting import Doubting
 from fazm_memory.verbs.excluding import Excluding
 from fazm_memory.verbs.files_back import FilesBack
 from fazm_memory.verbs.inspecting import Inspecting
@@ -33,12 +34,25 @@ from fazm_memory.verbs.keeping import Keeping
 from fazm_memory.verbs.over_time import OverTime
 from fazm_memory.verbs.reading import Reading
 from fazm_memory.verbs.recalling import Recalling
+from fazm_memory.verbs.replaying import Replaying
 
 if TYPE_CHECKING:
     from fazm_memory.capture.recorder import Recorded, Recorder
 
 
-class Memory(Recalling, Keeping, OverTime, Excluding, Reading, FilesBack, Branching, Browsing, Inspecting):
+class Memory(
+    Recalling,
+    Keeping,
+    OverTime,
+    Excluding,
+    Reading,
+    FilesBack,
+    Branching,
+    Browsing,
+    Inspecting,
+    Replaying,
+    Doubting,
+):
     """What Fazm Memory can do, for one user on one machine."""
 
     def __init__(self, config: Config, now: Callable[[], int]) -> None:
@@ -140,13 +154,17 @@ class Memory(Recalling, Keeping, OverTime, Excluding, Reading, FilesBack, Branch
             "proposals": [{**one.__dict__, "alternatives": list(one.alternatives)} for one in proposals],
         }
 
-    def search(self, query: str, *, limit: int = 10) -> list[dict[str, Any]]:
-        """What was done, said or decided, by any words and filters; best first."""
+    def search(self, query: str, *, limit: int = 10, quarantined: bool = False) -> list[dict[str, Any]]:
+        """What was done, said or decided, by any words and filters; best first. What is quarantined only
+        when it is asked for."""
         self.store.index_all()
         found = []
         home = str(self.config.user_home)
         with self.store.db.reading():
-            for hit in search(self.store, query, limit=limit, now=self.now(), home=home):
+            found_hits = search(
+                self.store, query, limit=limit, now=self.now(), home=home, quarantined=quarantined
+            )
+            for hit in found_hits:
                 row = self.store.sessions.resolve(hit.session)
                 found.append(
                     {"session": hit.session, "title": row.title, "agent": row.agent,

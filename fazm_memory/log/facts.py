@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.log.database import Database
+from fazm_memory.log.quarantine import NOTHING, read
 from fazm_memory.model.clock import iso
 from fazm_memory.model.trust import RANK
 
 COLUMNS = (
-    "fact.key, fact.value, fact.at, fact.retracted, fact.trust, fact.actor, session.id, fact.seq, workspace"
+    "fact.key, fact.value, fact.at, fact.retracted, fact.trust, fact.actor, session.id, fact.seq, workspace,"
+    " fact.session"
 )
 
 
@@ -32,9 +34,12 @@ class FactRow:
     session: str
     seq: int
     workspace: str | None
+    number: int  # of the session; ours alone
 
     def to_json(self) -> dict[str, Any]:
-        return {**self.__dict__, "at": iso(self.at)}
+        told = {**self.__dict__, "at": iso(self.at)}
+        del told["number"]
+        return told
 
 
 class Facts:
@@ -57,7 +62,10 @@ class Facts:
     def current(self) -> list[FactRow]:
         """What holds now: for each key the latest word that the most trusted speaker has not taken back."""
         standing: dict[str, FactRow] = {}
+        book = read(self.db)
         for row in self.history():
+            if book and book.get(row.number, NOTHING).has(row.seq):
+                continue  # quarantined
             held = standing.get(row.key)
             if held is not None and RANK.get(held.trust, 0) > RANK.get(row.trust, 0):
                 continue  # an agent does not overrule the user

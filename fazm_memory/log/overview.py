@@ -7,7 +7,7 @@ from typing import Any
 from fazm_memory.log.store import Store
 from fazm_memory.model.clock import iso
 
-LATEST = 50
+MOST = 200  # sessions with an open question
 
 
 def overview(store: Store) -> dict[str, Any]:
@@ -24,11 +24,13 @@ def overview(store: Store) -> dict[str, Any]:
 
 
 def open_questions(store: Store) -> list[dict[str, Any]]:
-    """What waits for a person, in the latest sessions: the session, the question's id and its words."""
+    """What waits for a person, in any session, latest first: the session, the question's id and its words."""
+    rows = store.db.execute(
+        "SELECT n FROM session WHERE questions > 0 AND forgotten = 0 ORDER BY last_at DESC LIMIT ?", (MOST,)
+    ).fetchall()
     found = []
-    for row in store.sessions.listing(limit=LATEST):
-        if row.questions:
-            state = store.snapshots.state_at(row.n, row.id, row.head)
-            asked = [one for one in state.questions.values() if one["to"] == "human"]
-            found += [{"session": row.id, "title": row.title, **one} for one in asked]
+    for row in store.ward.rows(store.sessions.numbered([number for (number,) in rows])):
+        state = store.ward.state_at(row.n, row.id, row.head)
+        asked = [one for one in state.questions.values() if one["to"] == "human"]
+        found += [{"session": row.id, "title": row.title, **one} for one in asked]
     return found

@@ -1,4 +1,4 @@
-"""The ward: the log as exports may see it, without what is quarantined and without what was folded from it."""
+"""The ward: the log as exports may see it, without what is quarantined or was folded from that."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Briefing:
 
 def briefing(store: Store, row: SessionRow, *, now: int) -> Briefing:
     """What whoever takes up this session should know first."""
-    state = store.snapshots.state_at(row.n, row.id, row.head)
+    state = store.ward.state_at(row.n, row.id, row.head)
     paused_at = _put_aside(store, row)
     items = items_of(state, organized(state, file_time), since=0, worth=1.0)
     last = _last_good_step(store, row)
@@ -81,7 +81,7 @@ def _last_good_step(store: Store, row: SessionRow) -> Event | None:
 
 def _backwards(store: Store, row: SessionRow) -> list[Event]:
     start = max(0, row.head - LOOK_BACK)
-    return list(reversed(list(store.log.slice(row.n, row.id, start, row.head))))
+    return store.ward.events(row.n, store.log.slice(row.n, row.id, start, row.head))[::-1]
 
 
 def _changed_since(state: SessionState, paused_at: int | None) -> list[dict[str, Any]]:

@@ -82,7 +82,7 @@ def digest(store: Store, *, now: int, workspace: str | None = None, besides: str
 
 def looked_at(store: Store, workspace: str | None) -> list[SessionRow]:
     """The sessions a digest may tell of, latest first."""
-    return store.sessions.in_workspace(workspace, limit=LATEST)
+    return store.ward.rows(store.sessions.in_workspace(workspace, limit=LATEST))
 
 
 def _days(rows: list[SessionRow], today: date) -> list[tuple[str, date, float]]:
@@ -115,7 +115,7 @@ def _active(store: Store, row: SessionRow, day: date) -> tuple[int, int, int] | 
 
 
 def _task(store: Store, row: SessionRow, label: str, span: tuple[int, int, int] | None, worth: float) -> Task:
-    state = store.snapshots.state_at(row.n, row.id, row.head)
+    state = store.ward.state_at(row.n, row.id, row.head)
     since, began, ended = span or (0, row.opened_at, row.last_at)
     # Of days long past the end is not read: what is in their state is enough.
     end = recent(store, row, state) if span is not None or state.running else NOTHING

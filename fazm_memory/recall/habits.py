@@ -153,12 +153,12 @@ class _Told:
 
 def habits(store: Store) -> Habits:
     """The habits that the latest sessions show."""
-    rows = sorted(store.sessions.listing(limit=SESSIONS), key=lambda row: row.opened_at)
+    rows = sorted(store.ward.rows(store.sessions.listing(limit=SESSIONS)), key=lambda row: row.opened_at)
     graph = _Graph()
     tasks: list[_Told] = []
     mends: list[Mend] = []
     for row in rows:
-        state = store.snapshots.state_at(row.n, row.id, row.head)
+        state = store.ward.state_at(row.n, row.id, row.head)
         met = _meet(graph, row, state)
         _join(tasks, row, state, met)
         mends += mends_of(store, row, state)

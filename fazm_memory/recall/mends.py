@@ -60,7 +60,7 @@ def mends_of(store: Store, row: SessionRow, state: SessionState) -> Iterator[Men
 
 
 def _mend(store: Store, row: SessionRow, seq: int) -> Mend | None:
-    events = list(store.log.slice(row.n, row.id, seq, min(row.head, seq + AFTER)))
+    events = store.ward.events(row.n, store.log.slice(row.n, row.id, seq, min(row.head, seq + AFTER)))
     failed = events[0] if events else None
     if failed is None or failed.kind != "action" or failed.payload is None:
         return None

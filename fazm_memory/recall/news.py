@@ -61,11 +61,11 @@ def news_of(store: Store, row: SessionRow) -> News:
     seq, since = _last_own(store, row)
     # Folded from nothing, so that it is the net change since, not the net change of the whole session.
     tail = store.log.slice(row.n, row.id, max(seq + 1, row.head - TAIL), row.head)
-    state = fold(initial(row.id), tail)
+    state = fold(initial(row.id), store.ward.events(row.n, tail))
     own = tuple(_change(entry, row.id) for entry in state.files_modified.values())
     rows = [
         other
-        for other in store.sessions.in_workspace(row.workspace, limit=4 * OTHERS)
+        for other in store.ward.rows(store.sessions.in_workspace(row.workspace, limit=4 * OTHERS))
         if other.id != row.id and other.last_at > since
     ]
     found = (_other(store, other, since) for other in rows[:OTHERS] if row.workspace is not None)
@@ -105,7 +105,7 @@ def _other(store: Store, row: SessionRow, since: int) -> Other | None:
     ).fetchone()
     if first is None:
         return None
-    state = store.snapshots.state_at(row.n, row.id, row.head)
+    state = store.ward.state_at(row.n, row.id, row.head)
     files = tuple(_change(entry, row.id) for entry in state.files_modified.values() if entry.seq >= first)
     decisions = tuple(one["what"] for one in state.decisions_made.values() if one["seq"] >= first)
     return Other(row, _asked(state) or row.title or "", files, decisions[-3:])

@@ -53,6 +53,7 @@ class Query:
     since: int | None = None
     until: int | None = None
     said: str | None = None  # the plain words that were taken for a day
+    quarantined: bool = False  # look among what is held back, too
 
     @property
     def filtered(self) -> bool:

@@ -31,7 +31,8 @@ def recent(store: Store, row: SessionRow, state: SessionState) -> Recent:
     """The end of a session."""
     said: tuple[str, int] | None = None
     looked: dict[str, int] = {}
-    for event in store.log.slice(row.n, row.id, max(0, row.head - TAIL), row.head):
+    tail = store.log.slice(row.n, row.id, max(0, row.head - TAIL), row.head)
+    for event in store.ward.events(row.n, tail):
         if event.payload is None:
             continue
         if event.kind == "message":

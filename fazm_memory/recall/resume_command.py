@@ -14,6 +14,13 @@ COMMANDS: dict[str, str] = {
     "gemini": "gemini --resume {id}",
     "opencode": "opencode --session {id}",
 }
+# How each agent begins a new session with a first message.
+ANEW: dict[str, str] = {
+    "claude-code": "claude {text}",
+    "codex": "codex {text}",
+    "gemini": "gemini --prompt-interactive {text}",
+    "opencode": "opencode --prompt {text}",
+}
 
 
 def resume_command(agent: str, agent_session_id: str | None, workspace: str | None) -> str | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from difflib import get_close_matches
 
+from fazm_memory.log.quarantine import NOTHING, read
 from fazm_memory.log.search import Hit, Scope
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
@@ -39,9 +40,11 @@ LEARNED = frozenset(kind for kinds in SHOWN for kind in kinds)
 Keep = Callable[[int], bool]
 
 
-def search(store: Store, text: str, *, limit: int, now: int, home: str = "") -> list[Hit]:
-    """The best hits for any text."""
-    query = parse_query(text, now=now, home=home)
+def search(
+    store: Store, text: str, *, limit: int, now: int, home: str = "", quarantined: bool = False
+) -> list[Hit]:
+    """The best hits for any text; what is quarantined is found only by who asks for it."""
+    query = replace(parse_query(text, now=now, home=home), quarantined=quarantined)
     hits = _search(store, query, limit, now)
     if query.said is None or (query.text and hits and store.search.has_all(query.text, _scope(store, query))):
         return hits
@@ -59,7 +62,19 @@ def _best(hits: Iterable[Hit], limit: int) -> list[Hit]:
 
 def _scope(store: Store, query: Query) -> Scope | None:
     keep = _kept(store, query)
-    return Scope(keep, query.kind, query.tool) if keep or query.kind or query.tool else None
+    asked = keep is not None or query.kind is not None or query.tool is not None
+    book = {} if query.quarantined else read(store.db)
+    if book and (asked or query.text):
+        wanted = keep
+        return Scope(
+            lambda event: (
+                not book.get(event >> SEQ_BITS, NOTHING).has(event & SEQ_MASK)
+                and (wanted is None or wanted(event))
+            ),
+            query.kind,
+            query.tool,
+        )
+    return Scope(keep, query.kind, query.tool) if asked else None
 
 
 def _search(store: Store, query: Query, limit: int, now: int) -> list[Hit]:
@@ -83,7 +98,7 @@ def _leads(store: Store, hits: Iterable[Hit], keep: Keep | None) -> list[Session
     named = [store.sessions.resolve(one) for one in list(dict.fromkeys(hit.session for hit in hits))[:ASKED]]
     latest = [
         row
-        for row in store.sessions.listing(limit=5 * ASKED)
+        for row in store.ward.rows(store.sessions.listing(limit=5 * ASKED))
         if row not in named and (keep is None or keep(row.n << SEQ_BITS | max(0, row.head - 1)))
     ]
     return [*named, *latest][:ASKED]
@@ -96,7 +111,7 @@ def _shown(
     best = hits[0].score if hits else 1.0
     made = []
     for place, row in enumerate(rows):
-        state = store.snapshots.state_at(row.n, row.id, row.head)
+        state = store.ward.state_at(row.n, row.id, row.head)
         end = recent(store, row, state)
         for item in items_of(state, organized(state), since=0, worth=1.0, end=end):
             if item.kind in wanted:

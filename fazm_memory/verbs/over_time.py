@@ -1,39 +1,34 @@
-"""The verbs over time: fork, rewind, hand off, answer, replay.
+"""The verbs of handing over: hand off, answer, take up again; and what a position is.
 
-None of them erases or copies: a fork names a position of its parent, a rewind is an event that moves the
-head, a handoff is a question that stays open until somebody answers it.
+A handoff is a question that stays open until somebody answers it; an agent goes on only when every question
+to a person is answered or waived.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from fazm_memory.capture.answer_schema import as_asked
 from fazm_memory.errors import InvalidInput, InvalidTransition, NotFound
+from fazm_memory.log.overview import open_questions
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
-from fazm_memory.recall.replay import plan
-
-if TYPE_CHECKING:
-    from fazm_memory.capture.recorder import Recorder
+from fazm_memory.recall.briefing import Briefing
+from fazm_memory.recall.resuming import offer
 
 
 class OverTime:
     """What `Memory` can do with positions. Mixed into it; not for use alone."""
-
-    now: Callable[[], int]
 
     if TYPE_CHECKING:  # the façade has these
 
         @cached_property
         def store(self) -> Store: ...
         def tell(self, session: str, kind: str, *, source: str = "cli", **payload: Any) -> dict[str, Any]: ...
-        @cached_property
-        def recorder(self) -> Recorder: ...
-        def check_recording(self) -> None: ...
-        def session(self, session: str) -> dict[str, Any]: ...
+        def briefing(self, session: str) -> Briefing: ...
 
     def handoff(
         self,
@@ -53,16 +48,30 @@ class OverTime:
     def answer(
         self, session: str, question: str, answer: Any = None, *, waived: bool = False, source: str = "cli"
     ) -> dict[str, Any]:
-        """Answer an open question, or waive it. Who did is in the event's provenance."""
+        """Answer an open question as it was asked, or waive it. The event and the state say who did."""
         row = self.store.sessions.resolve(session)
         if answer is None and not waived:
             raise InvalidInput("an answer needs words", hint="give the answer, or waive the question")
-        if question not in self.questions(row):
+        asked = self.questions(row).get(question)
+        if asked is None:
             raise NotFound(
                 f"session {row.id[:8]} has no open question {question[:40]!r}",
-                hint="`fazm-memory state ID` lists the open ones",
+                hint="`fazm-memory questions` lists the open ones",
             )
+        if not waived:
+            answer = as_asked(asked["answer_schema"], answer)
         return self.tell(row.id, "handoff.answer", source=source, id=question, answer=answer, waived=waived)
+
+    def open_questions(self) -> list[dict[str, Any]]:
+        """Every open question over all sessions, latest session first: to whom, what, and how to answer."""
+        with self.store.db.reading():
+            return open_questions(self.store)
+
+    def resume_offer(self, session: str) -> dict[str, Any]:
+        """How a session would be taken up again here: exactly, anew with a briefing, or by the clipboard."""
+        row = self.store.sessions.resolve(session)
+        waiting = [one["id"] for one in self.questions(row).values() if one["to"] == "human"]
+        return {**offer(self.store, row, self.briefing(row.id).text), "waits_for": waiting}
 
     def questions(self, row: SessionRow) -> dict[str, dict[str, Any]]:
         """The open questions of a session by their id."""
@@ -80,15 +89,6 @@ class OverTime:
                 hint=f"`fazm-memory answer {row.id[:8]} {waiting[0]['id']} TEXT`, or --waive",
                 details={"session": row.id, "open_questions": [one["id"] for one in waiting]},
             )
-
-    def replay_plan(self, session: str) -> dict[str, Any]:
-        """The effective steps of a session, dead ends and retries removed, with the parameters found."""
-        row = self.store.sessions.resolve(session)
-        return {
-            "session": row.id,
-            "title": row.title,
-            **plan(self.store.log.slice(row.n, row.id), workspace=row.workspace),
-        }
 
     def position(self, row: SessionRow, at: int | None) -> int:
         """A position of this session, the head when none is given; NotFound names the range."""

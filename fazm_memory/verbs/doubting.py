@@ -1,0 +1,114 @@
+"""The verbs of doubt: quarantine what is of doubtful origin, and say which calls were interrupted.
+
+Quarantined events stay in the log and leave every export: context, digest, briefing, search unless asked for,
+habits, and what agents read over MCP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fazm_memory.capture.draft import Draft
+from fazm_memory.config import Config
+from fazm_memory.errors import InvalidInput
+from fazm_memory.log.sessions import SessionRow
+from fazm_memory.log.store import Store
+from fazm_memory.log.unfinished import unfinished
+from fazm_memory.model.trust import RANK
+from fazm_memory.recall import exports
+
+if TYPE_CHECKING:
+    from fazm_memory.capture.recorder import Recorded
+
+FOLLOWS = frozenset(
+    {"decision", "fact", "pending", "handoff", "message"}
+)  # what an agent makes of what it read
+SILENT = 6 * 3600 * 1_000_000  # microseconds after which an agent that says nothing is taken to be gone
+
+
+class Doubting:
+    """What `Memory` holds back. Mixed into it; not for use alone."""
+
+    config: Config
+    now: Callable[[], int]
+
+    if TYPE_CHECKING:  # the façade has these
+
+        @cached_property
+        def store(self) -> Store: ...
+        def position(self, row: SessionRow, at: int | None) -> int: ...
+        def tell(self, session: str, kind: str, *, source: str = "cli", **payload: Any) -> dict[str, Any]: ...
+        def record(self, drafts: Sequence[Draft]) -> list[Recorded]: ...
+        def export_contexts(self, workspaces: Sequence[str] = ()) -> list[Path]: ...
+
+    def quarantine(
+        self,
+        session: str,
+        *,
+        seq: int | None = None,
+        lift: bool = False,
+        reason: str | None = None,
+        source: str = "cli",
+    ) -> dict[str, Any]:
+        """Hold a session back from every export, or one event and what was made of it; or lift that again."""
+        row = self.store.sessions.resolve(session)
+        seqs = [] if seq is None else self._derived(row, seq)
+        held = self.store.ward.held(row.n)
+        if lift and not (held.seqs & set(seqs) if seqs else held.whole or held.seqs):
+            raise InvalidInput("nothing of that is quarantined", hint="`fazm-memory state ID` shows what is")
+        self.tell(
+            row.id, "quarantine", source=source, seqs=seqs, reason=reason, released=lift, whole=seq is None
+        )
+        if (self.config.home / exports.FOLDER).exists() and not self.export_contexts():
+            exports.keep_only(self.config.home, ())  # while paused nothing is exported, nor left standing
+        held = self.store.ward.held(row.n)
+        return {
+            "session": row.id,
+            "whole": held.whole,
+            "seqs": sorted(held.seqs),
+            "changed": seqs,
+            "lifted": lift,
+        }
+
+    def _derived(self, row: SessionRow, seq: int) -> list[int]:
+        """An event and what the agent made of it: what it said, decided and noted in that turn, after it."""
+        if self.position(row, seq) == row.head:
+            raise InvalidInput(f"session {row.id[:8]} has no event {seq}", hint=f"its last is {row.head - 1}")
+        first = next(self.store.log.slice(row.n, row.id, seq, seq + 1))
+        end = self.store.sessions.turn_position(row.n, first.turn, row.head)
+        least = RANK["agent"]
+        return [seq] + [
+            event.seq
+            for event in self.store.log.slice(row.n, row.id, seq + 1, end)
+            if event.kind in FOLLOWS and RANK.get(event.trust, 0) <= least
+        ]
+
+    def note_interrupted(self, *, booted: int | None = None) -> list[dict[str, Any]]:
+        """Say of calls that began and cannot finish any more that they were interrupted; which they were.
+
+        Their agent is gone when the machine started anew since (`booted`), or when their session has been
+        silent for hours. A call that finishes after all is not held to it.
+        """
+        now = self.now()
+        drafts, told = [], []
+        with self.store.db.reading():
+            for row, call, name, at in unfinished(self.store):
+                if booted is not None and at < booted:
+                    why = "the machine was started anew before it ended"
+                elif row.last_at < now - SILENT:
+                    why = "its agent fell silent before it ended"
+                else:
+                    continue
+                payload = {"call_id": call, "outcome": "interrupted", "error": why}
+                key = f"{name}:interrupted"
+                drafts.append(Draft(row.id, "action.amend", payload, source="companion", key=key))
+                told.append({"session": row.id, "call_id": call, "why": why})
+        done = self.record(drafts) if drafts else []
+        return [
+            one
+            for one, result in zip(told, done, strict=True)
+            if result.appended is not None and not result.appended.duplicate
+        ]

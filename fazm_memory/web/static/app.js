@@ -8,6 +8,7 @@ import { announce, fill, h } from "./dom.js";
 import { icon } from "./icons.js";
 import { showKeys, typing } from "./keys.js";
 import { readRoute, sessionHash } from "./layout/route.js";
+import { fit, zoomBy } from "./looking.js";
 import { returnToNow } from "./parts/header.js";
 import "./parts/sidebar.js";
 import "./parts/timeline.js";
@@ -24,16 +25,42 @@ class App extends HTMLElement {
     if (this.main) return;
     this.timeline = document.createElement("fm-timeline");
     this.screen = h("div", { class: "screen", hidden: true });
-    this.toggle = h("button", { class: "btn quiet icon sidebar-toggle", type: "button", "aria-label": "Sidebar", "aria-expanded": "true", title: "Sidebar", onclick: () => this.fold() }, icon("sidebar"));
-    this.away = h("div", { class: "away", role: "status", hidden: true }, "Fazm Memory does not answer; what was recorded is kept. Trying again…");
+    this.toggle = h(
+      "button",
+      {
+        class: "btn quiet icon sidebar-toggle",
+        type: "button",
+        "aria-label": "Sidebar",
+        "aria-expanded": "true",
+        title: "Sidebar",
+        onclick: () => this.fold(),
+      },
+      icon("sidebar"),
+    );
+    this.away = h(
+      "div",
+      { class: "away", role: "status", hidden: true },
+      "Fazm Memory does not answer; what was recorded is kept. Trying again…",
+    );
     this.said = h("div", { class: "said", "aria-hidden": "true", hidden: true });
-    this.side = h("aside", { class: "sidebar", "aria-label": "Sessions and screens" }, document.createElement("fm-sidebar"));
+    this.side = h(
+      "aside",
+      { class: "sidebar", "aria-label": "Sessions and screens" },
+      document.createElement("fm-sidebar"),
+    );
     this.main = h("main", { id: "main", tabindex: -1 }, this.away, this.timeline, this.screen);
-    fill(this, this.toggle, this.side, h("div", { class: "scrim", onclick: () => this.fold(true) }), this.main, this.said);
+    fill(
+      this,
+      this.toggle,
+      this.side,
+      h("div", { class: "scrim", onclick: () => this.fold(true) }),
+      this.main,
+      this.said,
+    );
     window.addEventListener("hashchange", () => this.follow());
     document.addEventListener("keydown", (event) => this.keys(event));
     document.addEventListener("fm:said", (event) => this.say(/** @type {CustomEvent} */ (event).detail));
-    store.watch(["connected"], ({ connected }) => (/** @type {HTMLElement} */ (this.away).hidden = connected));
+    store.watch(["connected"], ({ connected }) => this.away?.toggleAttribute("hidden", connected));
     store.watch(["info", "seq"], () => this.name());
     if (window.matchMedia(NARROW).matches) this.fold(true);
     this.follow();
@@ -56,6 +83,7 @@ class App extends HTMLElement {
       void (/** @type {any} */ (this.timeline).follow(route));
       return this.name();
     }
+    /** @type {any} */ (this.timeline).leave();
     const element = document.createElement(view.tag);
     /** @type {any} */ (element).params = route.params;
     fill(screen, element);
@@ -89,7 +117,6 @@ class App extends HTMLElement {
   keys(event) {
     if (event.defaultPrevented || typing(event)) return;
     const list = /** @type {any} */ (this.querySelector("fm-list"));
-    const lanes = /** @type {any} */ (this.querySelector("fm-lanes"));
     const days = /** @type {any} */ (this.querySelector("fm-daypicker"));
     const shown = !this.timeline?.hidden;
     /** @type {Record<string, () => void>} */
@@ -106,10 +133,10 @@ class App extends HTMLElement {
       j: () => list.walk(1),
       k: () => list.walk(-1),
       n: returnToNow,
-      "+": () => lanes.zoomBy(0.6),
-      "=": () => lanes.zoomBy(0.6),
-      "-": () => lanes.zoomBy(1.6),
-      0: () => lanes.fit(),
+      "+": () => zoomBy(0.6),
+      "=": () => zoomBy(0.6),
+      "-": () => zoomBy(1.6),
+      0: fit,
       "[": () => days.step(-1),
       "]": () => days.step(1),
       Enter: () => /** @type {HTMLElement|null} */ (this.querySelector(".drawer-body"))?.focus(),

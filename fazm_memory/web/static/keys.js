@@ -21,7 +21,12 @@ export const KEYS = [
 /** Whether a key press belongs to something that is typed into. @param {KeyboardEvent} event */
 export function typing(event) {
   const target = /** @type {HTMLElement} */ (event.target);
-  return Boolean(target.closest?.("input, textarea, select, dialog, [contenteditable]")) || event.metaKey || event.ctrlKey || event.altKey;
+  return (
+    Boolean(target.closest?.("input, textarea, select, dialog, [contenteditable]")) ||
+    event.metaKey ||
+    event.ctrlKey ||
+    event.altKey
+  );
 }
 
 export function showKeys() {
@@ -29,8 +34,23 @@ export function showKeys() {
     "dialog",
     { class: "keys", "aria-labelledby": "fm-keys" },
     h("h2", { id: "fm-keys" }, "Keys"),
-    h("dl", null, KEYS.map(([key, what]) => [h("dt", null, key.split("  ").map((one) => h("kbd", null, one))), h("dd", null, what)]).flat()),
-    h("p", { class: "keys-done" }, h("button", { class: "btn primary", type: "button", autofocus: true, onclick: () => sheet.close() }, "Done")),
+    h(
+      "dl",
+      null,
+      KEYS.map(([key, what]) => [
+        h(
+          "dt",
+          null,
+          key.split("  ").map((one) => h("kbd", null, one)),
+        ),
+        h("dd", null, what),
+      ]).flat(),
+    ),
+    h(
+      "p",
+      { class: "keys-done" },
+      h("button", { class: "btn primary", type: "button", autofocus: true, onclick: () => sheet.close() }, "Done"),
+    ),
   );
   sheet.addEventListener("close", () => sheet.remove());
   document.body.append(sheet);

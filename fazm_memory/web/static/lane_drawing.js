@@ -24,19 +24,34 @@ const LANES = ["actions", "decisions", "files", "apps"];
  */
 export function layLanes(items, scale, chosen) {
   let y = AXIS + 4;
-  const order = [...items].sort((one, other) => Number(other.session.id === chosen) - Number(one.session.id === chosen));
+  const order = [...items].sort(
+    (one, other) => Number(other.session.id === chosen) - Number(one.session.id === chosen),
+  );
   const groups = order.map((item) => {
     const open = item.session.id === chosen;
     const top = y;
     y += open ? 12 : 3;
     const lanes = LANES.filter((name) => open || item.lanes[name].length).map((name) => {
       const rows = open ? 2 : 1;
-      const lane = { name, y, height: open ? LANE : THIN, marks: packLane(item.lanes[name], scale.x, { rows, width: scale.width }) };
+      const lane = {
+        name,
+        y,
+        height: open ? LANE : THIN,
+        marks: packLane(item.lanes[name], scale.x, { rows, width: scale.width }),
+      };
       y += lane.height + (open ? 3 : 2);
       return lane;
     });
     y = Math.max(y, top + (open ? 0 : 26)) + GAP;
-    return { session: item.session, y: top, height: y - top - GAP, open, lanes, flags: item.lanes.marks || [], more: item.more };
+    return {
+      session: item.session,
+      y: top,
+      height: y - top - GAP,
+      open,
+      lanes,
+      flags: item.lanes.marks || [],
+      more: item.more,
+    };
   });
   return { groups, height: Math.max(y, AXIS + 60) };
 }
@@ -59,7 +74,8 @@ export function drawLanes(context, scale, groups, look) {
     context.fillStyle = colour("line");
     if (group !== groups[0]) context.fillRect(0, group.y - GAP / 2, scale.width, 0.5);
     if (group.open) flags(context, scale, group);
-    for (const lane of group.lanes) drawLane(context, lane, group.open, look.chosen === group.session.id ? look.seq : null);
+    for (const lane of group.lanes)
+      drawLane(context, lane, group.open, look.chosen === group.session.id ? look.seq : null);
   }
   if (look.ms === null) return;
   const x = scale.x(look.ms);

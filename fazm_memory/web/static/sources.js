@@ -65,7 +65,11 @@ export class DenseRows {
     this.pages.set(page, null);
     try {
       const from = page * PAGE;
-      const answer = await api.get(`sessions/${encodeURIComponent(this.session)}/events`, { from, to: from + PAGE, limit: PAGE });
+      const answer = await api.get(`sessions/${encodeURIComponent(this.session)}/events`, {
+        from,
+        to: from + PAGE,
+        limit: PAGE,
+      });
       /** @type {Row[]} */
       const rows = [];
       for (const row of answer.items) rows[row.seq - from] = row;
@@ -179,7 +183,8 @@ export class FoundRows {
     const cursor = dir === "desc" ? this.before : this.after;
     /** @type {Record<string, any>} */
     const ask = { ...this.filters, dir, limit: PAGE, cursor };
-    if (!cursor && dir === "asc") ask.from = this.rows.length ? this.rows[this.rows.length - 1].seq + 1 : (this.near || 0);
+    if (!cursor && dir === "asc")
+      ask.from = this.rows.length ? this.rows[this.rows.length - 1].seq + 1 : this.near || 0;
     if (!cursor && dir === "desc" && this.rows.length) ask.to = this.rows[0].seq;
     else if (!cursor && dir === "desc" && this.near !== null) ask.to = this.near + 1;
     return api.get(`sessions/${encodeURIComponent(this.session)}/events`, ask);

@@ -33,7 +33,8 @@ test("the stretches always touch, and cover exactly what is looked at", () => {
   const stretches = foldIdle(spans, HOUR, 24 * HOUR);
   assert.equal(stretches[0].from, HOUR);
   assert.equal(stretches.at(-1).to, 24 * HOUR);
-  for (let index = 1; index < stretches.length; index += 1) assert.equal(stretches[index].from, stretches[index - 1].to);
+  for (let index = 1; index < stretches.length; index += 1)
+    assert.equal(stretches[index].from, stretches[index - 1].to);
 });
 
 test("without any session nothing is folded", () => {

@@ -12,7 +12,10 @@ test("an event that took no time is still wide enough to see", () => {
 
 test("what overlaps goes on the next row", () => {
   const marks = packLane([at(0, 20), at(10, 30), at(40, 50)], same, { width: 100 });
-  assert.deepEqual(marks.map((mark) => mark.row), [0, 1, 0]);
+  assert.deepEqual(
+    marks.map((mark) => mark.row),
+    [0, 1, 0],
+  );
 });
 
 test("when there are no more rows, marks say how many they stand for", () => {
@@ -36,7 +39,10 @@ test("the number of marks is bounded by the pixels, not by the events", () => {
   const items = Array.from({ length: 50_000 }, (_, index) => at(index / 500));
   const marks = packLane(items, same, { rows: 2, width: 100 });
   assert.ok(marks.length <= 2 * 100);
-  assert.equal(marks.reduce((sum, mark) => sum + mark.count, 0), 50_000);
+  assert.equal(
+    marks.reduce((sum, mark) => sum + mark.count, 0),
+    50_000,
+  );
 });
 
 test("a click a little beside a small mark finds it", () => {

@@ -3,7 +3,11 @@ import test from "node:test";
 import { dayHash, readRoute, sessionHash } from "../../../fazm_memory/web/static/layout/route.js";
 
 test("a link to a moment of a session reads back as it was written", () => {
-  for (const [session, seq] of [["9f3a", 0], ["a/b@c ü", 17], ["x", null]]) {
+  for (const [session, seq] of [
+    ["9f3a", 0],
+    ["a/b@c ü", 17],
+    ["x", null],
+  ]) {
     const route = readRoute(sessionHash(session, seq));
     assert.equal(route.at, "timeline");
     assert.equal(route.session, session);

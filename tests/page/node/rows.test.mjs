@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { SEGMENT, atEdge, pagesOf, scrollTo, segmentFor, visible } from "../../../fazm_memory/web/static/layout/rows.js";
+import {
+  SEGMENT,
+  atEdge,
+  pagesOf,
+  scrollTo,
+  segmentFor,
+  visible,
+} from "../../../fazm_memory/web/static/layout/rows.js";
 
 test("as many rows are in the document as fit, whatever the list holds", () => {
   for (const count of [1000, 1_000_000]) {

@@ -12,7 +12,10 @@ test("the step is the finest whose labels do not touch", () => {
 
 test("a day of 900 pixels is marked every two hours, on the hour", () => {
   const marks = ticks(0, 24 * HOUR, 900, { offset: utc, apart: 64 });
-  assert.deepEqual(marks.slice(0, 3).map((mark) => mark.label), ["00:00", "02:00", "04:00"]);
+  assert.deepEqual(
+    marks.slice(0, 3).map((mark) => mark.label),
+    ["00:00", "02:00", "04:00"],
+  );
 });
 
 test("marks are round on the user's own clock, even where it is half an hour off", () => {
@@ -30,6 +33,7 @@ test("days are named when a mark is a day", () => {
 });
 
 test("the number of marks is bounded by the width", () => {
-  for (const length of [1, 1000, 1e6, 1e9, 1e11, 1e13]) assert.ok(ticks(0, length, 1200, { offset: utc }).length <= 400);
+  for (const length of [1, 1000, 1e6, 1e9, 1e11, 1e13])
+    assert.ok(ticks(0, length, 1200, { offset: utc }).length <= 400);
   assert.deepEqual(ticks(5, 5, 100), []);
 });

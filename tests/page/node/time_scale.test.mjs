@@ -34,7 +34,11 @@ test("a folded stretch keeps its width however long it was", () => {
 });
 
 test("folds never take more than half of the width", () => {
-  const stretches = Array.from({ length: 21 }, (_, index) => ({ from: index, to: index + 1, folded: index % 2 === 1 }));
+  const stretches = Array.from({ length: 21 }, (_, index) => ({
+    from: index,
+    to: index + 1,
+    folded: index % 2 === 1,
+  }));
   const scale = timeScale(stretches, 100, 26);
   const folded = scale.pieces.filter((piece) => piece.folded).reduce((sum, piece) => sum + piece.width, 0);
   assert.ok(folded <= 50.001);

@@ -1,9 +1,26 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { counted, duration, kindName, markWord, outcomeWord, shortPath, size } from "../../../fazm_memory/web/static/layout/words.js";
+import {
+  counted,
+  duration,
+  kindName,
+  markWord,
+  outcomeWord,
+  shortPath,
+  size,
+} from "../../../fazm_memory/web/static/layout/words.js";
 
 test("lengths are said in the unit that fits", () => {
-  assert.deepEqual([0, 40, 1500, 42_000, 61_000, 600_000, 5_400_000, 200 * 3_600_000].map(duration), ["0 ms", "40 ms", "1.5 s", "42 s", "1 min 1 s", "10 min", "1 h 30 min", "8 days"]);
+  assert.deepEqual([0, 40, 1500, 42_000, 61_000, 600_000, 5_400_000, 200 * 3_600_000].map(duration), [
+    "0 ms",
+    "40 ms",
+    "1.5 s",
+    "42 s",
+    "1 min 1 s",
+    "10 min",
+    "1 h 30 min",
+    "8 days",
+  ]);
   assert.equal(duration(null), "");
 });
 

@@ -33,7 +33,9 @@ export function fieldsOf(schema) {
  * @returns {Field}
  */
 function field(name, schema, required) {
-  const options = Array.isArray(schema?.enum) ? schema.enum.map((/** @type {unknown} */ one) => JSON.stringify(one)) : [];
+  const options = Array.isArray(schema?.enum)
+    ? schema.enum.map((/** @type {unknown} */ one) => JSON.stringify(one))
+    : [];
   const label = String(schema?.title || name || "Your answer");
   return { name, label, type: typeOf(schema, options), options, required, help: String(schema?.description || "") };
 }

@@ -33,7 +33,13 @@ const QUIET = new Set(["seq", "at", "turn", "last_seq", "session", "first_seq"])
 /** Trust is worth a word where there is little of it. */
 const DOUBTED = new Set(["web", "unverified"]);
 /** Fields that need no name, or a better one. @type {Record<string, string>} */
-const NAMED = { change: "", why: "because", alternatives: "rather than", evidence: "told by", mended_by: "mended at" };
+const NAMED = {
+  change: "",
+  why: "because",
+  alternatives: "rather than",
+  evidence: "told by",
+  mended_by: "mended at",
+};
 
 /**
  * @param {{added?: Record<string, any>, removed?: Record<string, any>, changed?: Record<string, any>}} diff
@@ -139,7 +145,9 @@ export function said(value) {
   if (typeof value !== "object") return String(value);
   if ("value" in value && "trust" in value) return said(value.value);
   return Object.entries(value)
-    .filter(([name, part]) => !QUIET.has(name) && part !== null && part !== "" && !(Array.isArray(part) && !part.length))
+    .filter(
+      ([name, part]) => !QUIET.has(name) && part !== null && part !== "" && !(Array.isArray(part) && !part.length),
+    )
     .filter(([name, part]) => name !== "trust" || DOUBTED.has(part))
     .map(([name, part]) => [NAMED[name] ?? name.replaceAll("_", " "), said(part)].filter(Boolean).join(" "))
     .join(", ");

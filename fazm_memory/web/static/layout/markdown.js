@@ -20,7 +20,10 @@ export function fence(text, language = "") {
  * @param {string} text
  */
 export function inline(text) {
-  return text.replace(/\s+/g, " ").trim().replace(/[\\`*_{}[\]<>()#+\-.!|~]/g, "\\$&");
+  return text
+    .replace(/\s+/g, " ")
+    .trim()
+    .replace(/[\\`*_{}[\]<>()#+\-.!|~]/g, "\\$&");
 }
 
 /**

@@ -9,7 +9,8 @@ export function duration(ms) {
   if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
   if (ms < 60_000) return `${Math.round(ms / 1000)} s`;
   const minutes = Math.floor(ms / 60_000);
-  if (minutes < 60) return `${minutes} min${ms % 60_000 >= 1000 && minutes < 10 ? ` ${Math.floor((ms % 60_000) / 1000)} s` : ""}`;
+  if (minutes < 60)
+    return `${minutes} min${ms % 60_000 >= 1000 && minutes < 10 ? ` ${Math.floor((ms % 60_000) / 1000)} s` : ""}`;
   const hours = Math.floor(minutes / 60);
   if (hours < 48) return `${hours} h${minutes % 60 ? ` ${minutes % 60} min` : ""}`;
   return `${Math.floor(hours / 24)} days`;

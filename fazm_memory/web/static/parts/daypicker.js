@@ -43,9 +43,16 @@ class DayPicker extends HTMLElement {
     const known = this.days.some((one) => one.day === day) ? this.days : [{ day, events: null }, ...this.days];
     const select = h(
       "select",
-      { class: "day-select", "aria-label": "Day", onchange: () => (select.value === OLDER ? void this.load() : go(dayHash(select.value))) },
+      {
+        class: "day-select",
+        "aria-label": "Day",
+        onchange: () => (select.value === OLDER ? void this.load() : go(dayHash(select.value))),
+      },
       known.map((one) => {
-        const counts = one.events === null ? "" : ` — ${counted(one.events, "event")}${one.failures ? `, ${one.failures} failed` : ""}`;
+        const counts =
+          one.events === null
+            ? ""
+            : ` — ${counted(one.events, "event")}${one.failures ? `, ${one.failures} failed` : ""}`;
         return h("option", { value: one.day, selected: one.day === day }, `${dayName(one.day, today)}${counts}`);
       }),
       this.next ? h("option", { value: OLDER }, "Earlier days…") : null,
@@ -53,9 +60,23 @@ class DayPicker extends HTMLElement {
     const name = h("span", { class: "day-shown", "aria-hidden": "true" }, dayName(day, today), icon("down", 10));
     fill(
       this,
-      h("button", { class: "btn quiet icon", type: "button", "aria-label": "Day before", onclick: () => this.step(-1) }, icon("left")),
+      h(
+        "button",
+        { class: "btn quiet icon", type: "button", "aria-label": "Day before", onclick: () => this.step(-1) },
+        icon("left"),
+      ),
       h("span", { class: "day-pick" }, name, select),
-      h("button", { class: "btn quiet icon", type: "button", "aria-label": "Day after", disabled: day >= today, onclick: () => this.step(1) }, icon("right")),
+      h(
+        "button",
+        {
+          class: "btn quiet icon",
+          type: "button",
+          "aria-label": "Day after",
+          disabled: day >= today,
+          onclick: () => this.step(1),
+        },
+        icon("right"),
+      ),
     );
   }
 

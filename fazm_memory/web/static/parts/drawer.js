@@ -4,7 +4,8 @@
  */
 
 import { api } from "../api.js";
-import { announce, fill, h, trouble } from "../dom.js";
+import { copy } from "../clipboard.js";
+import { fill, h, trouble } from "../dom.js";
 import { glyphOf, icon } from "../icons.js";
 import { eventMarkdown } from "../layout/markdown.js";
 import { sessionHash } from "../layout/route.js";
@@ -17,7 +18,19 @@ import { longText, table } from "./longtext.js";
 import { Menu } from "./menu.js";
 import "./statehere.js";
 
-const INSIDE = new Set(["input", "output", "error", "tool", "files", "outcome", "duration_ms", "call_id", "input_hash", "retry_of", "agent_id"]);
+const INSIDE = new Set([
+  "input",
+  "output",
+  "error",
+  "tool",
+  "files",
+  "outcome",
+  "duration_ms",
+  "call_id",
+  "input_hash",
+  "retry_of",
+  "agent_id",
+]);
 
 class Drawer extends HTMLElement {
   /** @type {any} */
@@ -50,24 +63,43 @@ class Drawer extends HTMLElement {
       if (generation !== this.generation) return;
       this.full = null;
       this.drawBar();
-      fill(/** @type {HTMLElement} */ (this.body), trouble(error, () => this.load()));
+      fill(
+        /** @type {HTMLElement} */ (this.body),
+        trouble(error, () => this.load()),
+      );
     }
   }
 
   drawBar() {
     const { session, seq } = store.state;
     const { full } = this;
-    const tool = (/** @type {string} */ glyph, /** @type {string} */ label, /** @type {() => void} */ onclick, off = false) =>
-      h("button", { class: "btn quiet icon", type: "button", "aria-label": label, title: label, disabled: off, onclick }, icon(glyph));
-    const to = (/** @type {number|null|undefined} */ at) => () => session && at !== null && at !== undefined && go(sessionHash(session, at), { replace: true });
-    const more = h("button", { class: "btn quiet icon", type: "button", "aria-label": "Event commands" }, icon("more"));
+    const tool = (
+      /** @type {string} */ glyph,
+      /** @type {string} */ label,
+      /** @type {() => void} */ onclick,
+      off = false,
+    ) =>
+      h(
+        "button",
+        { class: "btn quiet icon", type: "button", "aria-label": label, title: label, disabled: off, onclick },
+        icon(glyph),
+      );
+    const to = (/** @type {number|null|undefined} */ at) => () =>
+      session && at !== null && at !== undefined && go(sessionHash(session, at), { replace: true });
+    const more = h(
+      "button",
+      { class: "btn quiet icon", type: "button", "aria-label": "Event commands" },
+      icon("more"),
+    );
     fill(
       /** @type {HTMLElement} */ (this.bar),
       tool("up", "Previous event", to(full?.previous), full?.previous === null || !full),
       tool("down", "Next event", to(full?.next), full?.next === null || !full),
       h("span", { class: "drawer-space" }),
-      full ? tool("copy", "Copy as Markdown", () => void this.copy(eventMarkdown(full, location.href), "Copied as Markdown")) : null,
-      tool("link", "Copy link", () => void this.copy(location.href, "Link copied")),
+      full
+        ? tool("copy", "Copy as Markdown", () => void copy(eventMarkdown(full, location.href), "Copied as Markdown"))
+        : null,
+      tool("link", "Copy link", () => void copy(location.href, "Link copied")),
       full ? Menu.of(more, "Event commands", () => this.commands(session, seq)) : null,
       tool("close", "Close", () => session && go(sessionHash(session))),
     );
@@ -82,20 +114,13 @@ class Drawer extends HTMLElement {
       { label: "Fork from here…", act: () => askVerb("fork", { session, seq: after }) },
       this.full?.context_item ? { label: "Pin to context", act: () => askVerb("pin", { session, seq }) } : null,
       null,
-      { label: held ? "Lift quarantine…" : "Quarantine event…", act: () => askVerb("quarantine", { session, seq, lift: held }), danger: !held },
+      {
+        label: held ? "Lift quarantine…" : "Quarantine event…",
+        act: () => askVerb("quarantine", { session, seq, lift: held }),
+        danger: !held,
+      },
       { label: "Forget this event…", act: () => askVerb("forget", { session, seq }), danger: true },
     ].filter((one, index, all) => one !== null || all[index - 1] !== null);
-  }
-
-  /** @param {string} text @param {string} said */
-  async copy(text, said) {
-    try {
-      await navigator.clipboard.writeText(text);
-    } catch {
-      copyOldWay(text); // a window without clipboard permission, such as a web view
-    }
-    announce(said);
-    document.dispatchEvent(new CustomEvent("fm:said", { detail: said }));
   }
 
   draw() {
@@ -106,16 +131,41 @@ class Drawer extends HTMLElement {
     const body = /** @type {HTMLElement} */ (this.body);
     fill(
       body,
-      h("div", { class: "drawer-head" }, h("span", { class: "row-glyph" }, icon(glyphOf(row.kind, row.tool), 20)), h("div", null, h("h2", null, heading(row)), h("p", { class: "note" }, seconds.filter(Boolean).join(" · ")))),
+      h(
+        "div",
+        { class: "drawer-head" },
+        h("span", { class: "row-glyph" }, icon(glyphOf(row.kind, row.tool), 20)),
+        h("div", null, h("h2", null, heading(row)), h("p", { class: "note" }, seconds.filter(Boolean).join(" · "))),
+      ),
       this.pills(row),
       full.error ? section("Error", h("div", { class: "is-error" }, longText(full.error))) : null,
       this.content(full, event),
-      full.output !== null && full.output !== undefined && full.output !== "" ? section("Output", longText(full.output)) : null,
-      full.files?.length ? section("Files", full.files.slice(0, 100).map((/** @type {any} */ file, /** @type {number} */ index) => FileDiff.of(event.session, event.seq, file, index === 0))) : null,
+      full.output !== null && full.output !== undefined && full.output !== ""
+        ? section("Output", longText(full.output))
+        : null,
+      full.files?.length
+        ? section(
+            "Files",
+            full.files
+              .slice(0, 100)
+              .map((/** @type {any} */ file, /** @type {number} */ index) =>
+                FileDiff.of(event.session, event.seq, file, index === 0),
+              ),
+          )
+        : null,
       full.retry ? this.retry(full.retry) : null,
-      full.mended_by !== null && full.mended_by !== undefined ? section("Mended", h("p", null, "A later try succeeded: ", this.link(full.mended_by, `position ${full.mended_by}`))) : null,
+      full.mended_by !== null && full.mended_by !== undefined
+        ? section(
+            "Mended",
+            h("p", null, "A later try succeeded: ", this.link(full.mended_by, `position ${full.mended_by}`)),
+          )
+        : null,
       full.causes?.length ? section("Why it happened", this.causes(full.causes)) : null,
-      section("Provenance", h("p", null, full.provenance?.words || ""), table({ actor: event.actor, source: event.source, trust: event.trust, digest: event.digest })),
+      section(
+        "Provenance",
+        h("p", null, full.provenance?.words || ""),
+        table({ actor: event.actor, source: event.source, trust: event.trust, digest: event.digest }),
+      ),
       Object.assign(document.createElement("fm-statehere"), { session: event.session, at: event.seq + 1 }),
       folded("Raw event", () => longText(event)),
     );
@@ -126,23 +176,36 @@ class Drawer extends HTMLElement {
   pills(row) {
     const marks = (row.marks || []).map(markWord).filter(Boolean);
     const shown = [
-      row.outcome ? h("span", { class: `pill ${row.outcome === "ok" ? "good" : "bad"}` }, outcomeWord(row.outcome)) : null,
-      ...marks.filter((/** @type {any} */ mark) => mark.word !== outcomeWord(row.outcome)).map((/** @type {any} */ mark) => h("span", { class: `pill ${mark.look}` }, mark.word)),
-      ...(row.branches || []).map((/** @type {any} */ one) => h("a", { class: "pill accent", href: sessionHash(one.id || one) }, `fork ${one.title || ""}`)),
+      row.outcome
+        ? h("span", { class: `pill ${row.outcome === "ok" ? "good" : "bad"}` }, outcomeWord(row.outcome))
+        : null,
+      ...marks
+        .filter((/** @type {any} */ mark) => mark.word !== outcomeWord(row.outcome))
+        .map((/** @type {any} */ mark) => h("span", { class: `pill ${mark.look}` }, mark.word)),
+      ...(row.branches || []).map((/** @type {any} */ one) =>
+        h("a", { class: "pill accent", href: sessionHash(one.id || one) }, `fork ${one.title || ""}`),
+      ),
     ].filter(Boolean);
     return shown.length ? h("p", { class: "drawer-pills" }, shown) : null;
   }
 
   /** What the event says: an action's input, or the fields of another kind. @param {any} full @param {any} event */
   content(full, event) {
-    if (event.payload === null) return section("Content", h("p", { class: "note" }, "The content was forgotten. That it happened, when, and its digest are kept."));
+    if (event.payload === null)
+      return section(
+        "Content",
+        h("p", { class: "note" }, "The content was forgotten. That it happened, when, and its digest are kept."),
+      );
     if (full.input !== null && full.input !== undefined && event.kind.startsWith("action")) {
-      const plain = typeof full.input === "object" && !Array.isArray(full.input) ? table(full.input) : longText(full.input);
+      const plain =
+        typeof full.input === "object" && !Array.isArray(full.input) ? table(full.input) : longText(full.input);
       return section("Input", plain);
     }
     const { payload } = event;
     if (event.kind === "prompt" || event.kind === "message") return section("Text", longText(payload.text));
-    const rest = Object.fromEntries(Object.entries(payload || {}).filter(([name]) => !event.kind.startsWith("action") || !INSIDE.has(name)));
+    const rest = Object.fromEntries(
+      Object.entries(payload || {}).filter(([name]) => !event.kind.startsWith("action") || !INSIDE.has(name)),
+    );
     return Object.keys(rest).length ? section("Content", table(rest)) : null;
   }
 
@@ -150,8 +213,16 @@ class Drawer extends HTMLElement {
   retry(retry) {
     return section(
       "Retry",
-      h("p", null, "Tried again after ", this.link(retry.of, `position ${retry.of}`), retry.before ? ` (${outcomeWord(retry.before.outcome)})` : ""),
-      retry.diff ? textDiff(retry.diff) : h("p", { class: "note" }, "The call was the same; only what came of it differs."),
+      h(
+        "p",
+        null,
+        "Tried again after ",
+        this.link(retry.of, `position ${retry.of}`),
+        retry.before ? ` (${outcomeWord(retry.before.outcome)})` : "",
+      ),
+      retry.diff
+        ? textDiff(retry.diff)
+        : h("p", { class: "note" }, "The call was the same; only what came of it differs."),
     );
   }
 
@@ -160,7 +231,19 @@ class Drawer extends HTMLElement {
     return h(
       "ul",
       { class: "causes" },
-      causes.map((one) => h("li", null, icon(glyphOf(one.kind)), h("div", null, this.link(one.seq, one.what || kindName(one.kind)), one.why ? h("p", { class: "note" }, one.why) : null))),
+      causes.map((one) =>
+        h(
+          "li",
+          null,
+          icon(glyphOf(one.kind)),
+          h(
+            "div",
+            null,
+            this.link(one.seq, one.what || kindName(one.kind)),
+            one.why ? h("p", { class: "note" }, one.why) : null,
+          ),
+        ),
+      ),
     );
   }
 
@@ -184,18 +267,12 @@ function section(title, ...children) {
 
 /** @param {string} title @param {() => Node} make */
 function folded(title, make) {
-  const fold = h("details", { class: "drawer-part", ontoggle: () => fold.open && fold.children.length === 1 && fold.append(make()) }, h("summary", null, title));
+  const fold = h(
+    "details",
+    { class: "drawer-part", ontoggle: () => fold.open && fold.children.length === 1 && fold.append(make()) },
+    h("summary", null, title),
+  );
   return fold;
-}
-
-/** @param {string} text */
-function copyOldWay(text) {
-  const area = h("textarea", { class: "visually-hidden", "aria-hidden": "true", tabindex: -1 });
-  area.value = text;
-  document.body.append(area);
-  area.select();
-  document.execCommand("copy");
-  area.remove();
 }
 
 customElements.define("fm-drawer", Drawer);

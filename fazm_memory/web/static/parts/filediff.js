@@ -34,13 +34,25 @@ export class FileDiff extends HTMLElement {
         { title: file.path },
         h("span", { class: "diff-path" }, shortPath(file.path, 2)),
         h("span", { class: `pill is-${file.change}` }, file.change),
-        file.by && file.by !== "agent" ? h("span", { class: "pill" }, file.by === "person" ? "by you" : `by ${file.by}`) : null,
+        file.by && file.by !== "agent"
+          ? h("span", { class: "pill" }, file.by === "person" ? "by you" : `by ${file.by}`)
+          : null,
       ),
       h(
         "div",
         { class: "diff-facts" },
         h("span", { class: "diff-full" }, file.from ? `${file.from} → ${file.path}` : file.path),
-        h("button", { class: "btn quiet", type: "button", "aria-label": `Reveal ${shortPath(file.path, 1)}`, onclick: () => void this.reveal() }, icon("folder"), "Reveal"),
+        h(
+          "button",
+          {
+            class: "btn quiet",
+            type: "button",
+            "aria-label": `Reveal ${shortPath(file.path, 1)}`,
+            onclick: () => void this.reveal(),
+          },
+          icon("folder"),
+          "Reveal",
+        ),
         this.status,
       ),
       file.evidence ? h("p", { class: "note" }, file.evidence) : null,
@@ -55,11 +67,20 @@ export class FileDiff extends HTMLElement {
     if (this.loaded) return;
     this.loaded = true;
     try {
-      const answer = await api.get(`sessions/${encodeURIComponent(this.session)}/events/${this.seq}/file`, { path: this.file.path });
+      const answer = await api.get(`sessions/${encodeURIComponent(this.session)}/events/${this.seq}/file`, {
+        path: this.file.path,
+      });
       fill(body, diffTable(answer));
     } catch (error) {
       this.loaded = false;
-      fill(body, h("p", { class: "note bad" }, `${/** @type {any} */ (error).message} ${/** @type {any} */ (error).hint || ""}`));
+      fill(
+        body,
+        h(
+          "p",
+          { class: "note bad" },
+          `${/** @type {any} */ (error).message} ${/** @type {any} */ (error).hint || ""}`,
+        ),
+      );
     }
   }
 
@@ -96,7 +117,13 @@ export function hunkTable(hunks) {
   const rows = [];
   for (const hunk of hunks) {
     let [a, b] = [hunk.a, hunk.b];
-    rows.push(h("tr", { class: "diff-at" }, h("td", { colspan: 4 }, `lines ${hunk.a}–${hunk.a + Math.max(0, hunk.a_lines - 1)}`)));
+    rows.push(
+      h(
+        "tr",
+        { class: "diff-at" },
+        h("td", { colspan: 4 }, `lines ${hunk.a}–${hunk.a + Math.max(0, hunk.a_lines - 1)}`),
+      ),
+    );
     for (const line of hunk.lines) {
       const look = line.op === "+" ? "is-added" : line.op === "-" ? "is-removed" : "";
       rows.push(
@@ -111,7 +138,11 @@ export function hunkTable(hunks) {
       );
     }
   }
-  return h("div", { class: "diff-scroll", tabindex: 0, role: "region", "aria-label": "File difference" }, h("table", { class: "diff-table" }, h("tbody", null, rows)));
+  return h(
+    "div",
+    { class: "diff-scroll", tabindex: 0, role: "region", "aria-label": "File difference" },
+    h("table", { class: "diff-table" }, h("tbody", null, rows)),
+  );
 }
 
 /** A unified diff as text, line by line in its colours. @param {string} text */
@@ -119,10 +150,13 @@ export function textDiff(text) {
   return h(
     "pre",
     { class: "code text-diff" },
-    text.split("\n").slice(0, 2000).map((line) => {
-      const look = /^\+(?!\+\+)/.test(line) ? "is-added" : /^-(?!--)/.test(line) ? "is-removed" : "";
-      return h("span", { class: look }, `${line}\n`);
-    }),
+    text
+      .split("\n")
+      .slice(0, 2000)
+      .map((line) => {
+        const look = /^\+(?!\+\+)/.test(line) ? "is-added" : /^-(?!--)/.test(line) ? "is-removed" : "";
+        return h("span", { class: look }, `${line}\n`);
+      }),
   );
 }
 

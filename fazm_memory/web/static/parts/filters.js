@@ -36,7 +36,17 @@ class Filters extends HTMLElement {
       h(
         "div",
         { class: "filters", role: "group", "aria-label": "Filter events" },
-        h("button", { class: "pill", type: "button", "data-filter": "all", "aria-pressed": String(!Object.values(filters).some(Boolean)), onclick: () => store.set({ filters: {} }) }, "All"),
+        h(
+          "button",
+          {
+            class: "pill",
+            type: "button",
+            "data-filter": "all",
+            "aria-pressed": String(!Object.values(filters).some(Boolean)),
+            onclick: () => store.set({ filters: {} }),
+          },
+          "All",
+        ),
         PILLS.map((pill) => this.pill(pill)),
         h("span", { class: "filters-line" }),
         ALSO.map((pill) => this.pill(pill)),
@@ -44,7 +54,8 @@ class Filters extends HTMLElement {
         this.file(),
       ),
     );
-    if (focused) /** @type {HTMLElement|null} */ (this.querySelector(`[data-filter="${CSS.escape(focused)}"]`))?.focus();
+    if (focused)
+      /** @type {HTMLElement|null} */ (this.querySelector(`[data-filter="${CSS.escape(focused)}"]`))?.focus();
   }
 
   /** @param {{label: string, filter: Record<string, string>}} pill */
@@ -53,7 +64,11 @@ class Filters extends HTMLElement {
     const [[name, value]] = Object.entries(filter);
     const on = filters[name] === value;
     const onclick = () => store.set({ filters: { ...store.state.filters, [name]: on ? "" : value } });
-    return h("button", { class: "pill", type: "button", "data-filter": label, "aria-pressed": String(on), onclick }, label);
+    return h(
+      "button",
+      { class: "pill", type: "button", "data-filter": label, "aria-pressed": String(on), onclick },
+      label,
+    );
   }
 
   /** @param {string[]} tools */
@@ -61,7 +76,12 @@ class Filters extends HTMLElement {
     const chosen = store.state.filters.tool || "";
     const select = h(
       "select",
-      { class: `pill-select${chosen ? " is-on" : ""}`, "aria-label": "Tool", "data-filter": "tool", onchange: () => store.set({ filters: { ...store.state.filters, tool: select.value } }) },
+      {
+        class: `pill-select${chosen ? " is-on" : ""}`,
+        "aria-label": "Tool",
+        "data-filter": "tool",
+        onchange: () => store.set({ filters: { ...store.state.filters, tool: select.value } }),
+      },
       h("option", { value: "" }, "Tool"),
       tools.map((tool) => h("option", { value: tool, selected: tool === chosen }, tool)),
     );

@@ -37,7 +37,12 @@ class Header extends HTMLElement {
       h(
         "div",
         { class: "session-name" },
-        h("div", { class: "session-called" }, h("h1", null, info.title || "Untitled session"), h("span", { class: `pill ${LOOK[info.lifecycle] || ""}` }, info.lifecycle)),
+        h(
+          "div",
+          { class: "session-called" },
+          h("h1", null, info.title || "Untitled session"),
+          h("span", { class: `pill ${LOOK[info.lifecycle] || ""}` }, info.lifecycle),
+        ),
         h("p", { class: "session-line" }, this.facts(info)),
       ),
       h("div", { class: "session-verbs", role: "toolbar", "aria-label": "Session" }, this.verbs(info)),
@@ -51,8 +56,24 @@ class Header extends HTMLElement {
           icon("handoff"),
           h("a", { href: sessionHash(info.id, one.seq), class: "ask-note" }, one.note),
           h("span", { class: "pill accent" }, one.to === "human" ? "waits for you" : "waits for an agent"),
-          h("button", { class: "btn", type: "button", onclick: () => askVerb("answer", { session: info.id, question: one.id }) }, "Answer…"),
-          h("button", { class: "btn quiet", type: "button", onclick: () => askVerb("waive", { session: info.id, question: one.id }) }, "Waive"),
+          h(
+            "button",
+            {
+              class: "btn",
+              type: "button",
+              onclick: () => askVerb("answer", { session: info.id, question: one.id }),
+            },
+            "Answer…",
+          ),
+          h(
+            "button",
+            {
+              class: "btn quiet",
+              type: "button",
+              onclick: () => askVerb("waive", { session: info.id, question: one.id }),
+            },
+            "Waive",
+          ),
         ),
       ),
     );
@@ -68,8 +89,28 @@ class Header extends HTMLElement {
       h("span", null, counted(info.actions, "action")),
       info.failures ? h("span", { class: "is-bad" }, `${info.failures} failed`) : null,
       h("span", null, duration(info.last_ms - info.opened_ms)),
-      from ? h("a", { href: sessionHash(from.id, info.parent_seq ? info.parent_seq - 1 : null) }, `forked from ${from.title || "a session"}`) : null,
-      info.branches?.length ? h("span", null, counted(info.branches.length, "fork"), ": ", info.branches.slice(0, 3).map((/** @type {any} */ one, /** @type {number} */ index) => [index ? ", " : "", h("a", { href: sessionHash(one.id) }, one.title || "untitled")]).flat()) : null,
+      from
+        ? h(
+            "a",
+            { href: sessionHash(from.id, info.parent_seq ? info.parent_seq - 1 : null) },
+            `forked from ${from.title || "a session"}`,
+          )
+        : null,
+      info.branches?.length
+        ? h(
+            "span",
+            null,
+            counted(info.branches.length, "fork"),
+            ": ",
+            info.branches
+              .slice(0, 3)
+              .map((/** @type {any} */ one, /** @type {number} */ index) => [
+                index ? ", " : "",
+                h("a", { href: sessionHash(one.id) }, one.title || "untitled"),
+              ])
+              .flat(),
+          )
+        : null,
     ];
   }
 
@@ -77,8 +118,18 @@ class Header extends HTMLElement {
   verbs(info) {
     const session = info.id;
     const done = ["closed", "archived"].includes(info.lifecycle);
-    const button = (/** @type {string} */ glyph, /** @type {string} */ label, /** @type {() => void} */ onclick, look = "") =>
-      h("button", { class: `btn ${look}`, type: "button", "aria-label": label, onclick }, icon(glyph), h("span", { class: "btn-word" }, label));
+    const button = (
+      /** @type {string} */ glyph,
+      /** @type {string} */ label,
+      /** @type {() => void} */ onclick,
+      look = "",
+    ) =>
+      h(
+        "button",
+        { class: `btn ${look}`, type: "button", "aria-label": label, onclick },
+        icon(glyph),
+        h("span", { class: "btn-word" }, label),
+      );
     const position = () => (store.state.seq === null ? null : store.state.seq + 1);
     const more = h("button", { class: "btn icon", type: "button", "aria-label": "More" }, icon("more"));
     return [
@@ -86,21 +137,32 @@ class Header extends HTMLElement {
         ? button("resume", "Restore", () => askVerb("restore", { session }))
         : button("resume", "Resume", () => askVerb("resume", { session })),
       done || info.lifecycle === "paused" ? null : button("pause", "Pause", () => askVerb("pause", { session })),
-      button("rewind", "Rewind…", () => askVerb("rewind", { session, seq: position() ?? Math.max(1, info.events - 1) })),
+      button("rewind", "Rewind…", () =>
+        askVerb("rewind", { session, seq: position() ?? Math.max(1, info.events - 1) }),
+      ),
       button("fork", "Fork…", () => askVerb("fork", { session, seq: position() })),
       button("handoff", "Hand off…", () => askVerb("handoff", { session })),
-      Menu.of(more, "More", () => [
-        { label: "Compare with now", act: () => compare(info) },
-        { label: "Replay plan…", act: () => askVerb("replay", { session }) },
-        info.can_undo ? { label: "Undo the last rewind…", act: () => askVerb("undo", { session }) } : null,
-        { label: "Export…", act: () => askVerb("export", { session }) },
-        null,
-        done ? null : { label: "Close session", act: () => askVerb("close", { session }) },
-        info.lifecycle === "archived" ? null : { label: "Archive", act: () => askVerb("archive", { session }) },
-        info.workspace ? { label: "Exclude this folder…", act: () => askVerb("exclude", { folder: info.workspace }) } : null,
-        { label: "Quarantine session…", act: () => askVerb("quarantine", { session }), danger: true },
-        { label: "Forget a stretch of time…", act: () => askVerb("forget-range", { session, since: store.state.span?.from, until: store.state.span?.to }), danger: true },
-      ].filter((one, index, all) => one !== null || (index > 0 && all[index - 1] !== null))),
+      Menu.of(more, "More", () =>
+        [
+          { label: "Compare with now", act: () => compare(info) },
+          { label: "Replay plan…", act: () => askVerb("replay", { session }) },
+          info.can_undo ? { label: "Undo the last rewind…", act: () => askVerb("undo", { session }) } : null,
+          { label: "Export…", act: () => askVerb("export", { session }) },
+          null,
+          done ? null : { label: "Close session", act: () => askVerb("close", { session }) },
+          info.lifecycle === "archived" ? null : { label: "Archive", act: () => askVerb("archive", { session }) },
+          info.workspace
+            ? { label: "Exclude this folder…", act: () => askVerb("exclude", { folder: info.workspace }) }
+            : null,
+          { label: "Quarantine session…", act: () => askVerb("quarantine", { session }), danger: true },
+          {
+            label: "Forget a stretch of time…",
+            act: () =>
+              askVerb("forget-range", { session, since: store.state.span?.from, until: store.state.span?.to }),
+            danger: true,
+          },
+        ].filter((one, index, all) => one !== null || (index > 0 && all[index - 1] !== null)),
+      ),
     ];
   }
 
@@ -116,7 +178,17 @@ class Header extends HTMLElement {
     fill(
       moment,
       icon("clock"),
-      h("span", null, "You are looking at ", h("strong", null, when), h("span", { class: "moment-more" }, ` · ${(seq + 1).toLocaleString("en")} of ${counted(info.events, "event")}`)),
+      h(
+        "span",
+        null,
+        "You are looking at ",
+        h("strong", null, when),
+        h(
+          "span",
+          { class: "moment-more" },
+          ` · ${(seq + 1).toLocaleString("en")} of ${counted(info.events, "event")}`,
+        ),
+      ),
       h("button", { class: "btn quiet", type: "button", onclick: () => compare(info) }, "Compare with now"),
       h("button", { class: "btn primary", type: "button", onclick: () => returnToNow() }, "Return to now"),
     );

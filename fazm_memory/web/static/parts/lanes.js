@@ -8,18 +8,18 @@ import { prepare } from "../canvas.js";
 import { fill, framed, h } from "../dom.js";
 import { icon } from "../icons.js";
 import { AXIS, drawLanes, layLanes, underPoint } from "../lane_drawing.js";
-import { dayBounds } from "../layout/days.js";
 import { foldIdle } from "../layout/idle.js";
 import { sessionHash } from "../layout/route.js";
-import { holds, padded, pan, reach, within, zoom } from "../layout/span.js";
+import { holds, pan, reach, within } from "../layout/span.js";
 import { timeScale } from "../layout/time_scale.js";
 import { clock, clockSeconds, counted, duration } from "../layout/words.js";
+import { bounds, fit, look, shift, zoomBy } from "../looking.js";
 import { go } from "../router.js";
 import { store } from "../store.js";
+import { laneNames, namesKey } from "./lane_names.js";
 
 const WAIT = 120;
 const MOST = 400;
-const NAMES = [["actions", "Actions"], ["decisions", "Decisions"], ["files", "Files"], ["apps", "Apps"]]; // prettier-ignore
 
 class Lanes extends HTMLElement {
   /** @type {any} */
@@ -37,22 +37,33 @@ class Lanes extends HTMLElement {
   trouble = "";
 
   connectedCallback() {
-    this.canvas = h("canvas", { class: "lanes-canvas", role: "slider", tabindex: 0, "aria-label": "Playhead", "aria-valuemin": 0, "aria-valuenow": 0 });
+    this.canvas = h("canvas", {
+      class: "lanes-canvas",
+      role: "slider",
+      tabindex: 0,
+      "aria-label": "Playhead",
+      "aria-valuemin": 0,
+      "aria-valuenow": 0,
+    });
     this.names = h("div", { class: "lanes-names" });
     this.tip = h("div", { class: "lanes-tip", role: "tooltip", hidden: true });
     this.stage = h("div", { class: "lanes-stage" }, this.canvas, this.tip);
     const tool = (/** @type {string} */ glyph, /** @type {string} */ label, /** @type {() => void} */ onclick) =>
-      h("button", { class: "btn quiet icon", type: "button", "aria-label": label, title: label, onclick }, icon(glyph));
+      h(
+        "button",
+        { class: "btn quiet icon", type: "button", "aria-label": label, title: label, onclick },
+        icon(glyph),
+      );
     this.note = h("span", { class: "lanes-note" });
     this.tools = h(
       "div",
       { class: "lanes-tools", role: "toolbar", "aria-label": "Lanes" },
       this.note,
-      tool("left", "Earlier", () => this.shift(-0.3)),
-      tool("right", "Later", () => this.shift(0.3)),
-      tool("minus", "Zoom out", () => this.zoomBy(1.6)),
-      tool("plus", "Zoom in", () => this.zoomBy(0.6)),
-      tool("fit", "Fit session", () => this.fit()),
+      tool("left", "Earlier", () => shift(-0.3)),
+      tool("right", "Later", () => shift(0.3)),
+      tool("minus", "Zoom out", () => zoomBy(1.6)),
+      tool("plus", "Zoom in", () => zoomBy(0.6)),
+      tool("fit", "Fit session", fit),
     );
     fill(this, this.tools, h("div", { class: "lanes-scroll" }, this.names, this.stage));
     this.drawSoon = framed(() => this.draw());
@@ -69,17 +80,8 @@ class Lanes extends HTMLElement {
     store.watch(["span"], () => this.later());
     store.watch(["span", "ms", "seq", "info"], () => this.drawSoon?.());
     store.watch(["session"], () => this.later());
-    store.watch(["ms"], ({ ms, span }) => ms !== null && span && !holds(span, ms) && this.look(reach(span, ms)));
+    store.watch(["ms"], ({ ms, span }) => ms !== null && span && !holds(span, ms) && look(reach(span, ms)));
     this.later();
-  }
-
-  bounds() {
-    return dayBounds(/** @type {string} */ (store.state.day));
-  }
-
-  /** @param {import("../layout/span.js").Span} span */
-  look(span) {
-    if (store.state.day) store.set({ span: within(span, this.bounds()) });
   }
 
   later() {
@@ -92,7 +94,7 @@ class Lanes extends HTMLElement {
     if (!span || !day) return;
     const generation = (this.generation += 1);
     const air = (span.to - span.from) / 2; // what is just outside is there when the hand moves on
-    const asked = within({ from: span.from - air, to: span.to + air }, this.bounds());
+    const asked = within({ from: span.from - air, to: span.to + air }, bounds());
     try {
       const [lanes, rollup] = await Promise.all([
         api.get("lanes", { ...asked, max: MOST }),
@@ -125,31 +127,18 @@ class Lanes extends HTMLElement {
   }
 
   drawNames() {
-    const key = JSON.stringify(this.groups.map((one) => [one.session.id, one.session.title, one.y, one.lanes.map((lane) => lane.y)]));
+    const key = namesKey(this.groups);
     if (key === this.key) return;
     this.key = key;
-    fill(
-      /** @type {HTMLElement} */ (this.names),
-      this.groups.map((group) => {
-        if (!group.open) {
-          const title = group.session.title || "Untitled session";
-          const name = h("a", { class: "lanes-session", href: sessionHash(group.session.id), title: `${title} (${group.session.agent})` }, title);
-          name.style.setProperty("top", `${group.y}px`);
-          return name;
-        }
-        return group.lanes.map((lane) => {
-          const label = h("span", { class: `lanes-name is-${lane.name}` }, NAMES.find(([id]) => id === lane.name)?.[1]);
-          label.style.setProperty("top", `${lane.y}px`);
-          return label;
-        });
-      }).flat(),
-    );
+    fill(/** @type {HTMLElement} */ (this.names), laneNames(this.groups));
   }
 
   describe() {
     const { span, ms, seq, info } = store.state;
     const canvas = /** @type {HTMLElement} */ (this.canvas);
-    const failures = this.groups.flatMap((group) => group.lanes.flatMap((lane) => lane.marks)).filter((mark) => mark.bad).length;
+    const failures = this.groups
+      .flatMap((group) => group.lanes.flatMap((lane) => lane.marks))
+      .filter((mark) => mark.bad).length;
     const more = this.groups.reduce((sum, group) => sum + group.more, 0);
     canvas.setAttribute("aria-valuemax", String(Math.max(0, (info?.events || 1) - 1)));
     canvas.setAttribute("aria-valuenow", String(seq ?? Math.max(0, (info?.events || 1) - 1)));
@@ -162,28 +151,6 @@ class Lanes extends HTMLElement {
       this.data?.more_sessions ? `${counted(this.data.more_sessions, "more session")}` : "",
     ];
     /** @type {HTMLElement} */ (this.note).textContent = words.filter(Boolean).join(" · ");
-  }
-
-  /** @param {number} part of the window */
-  shift(part) {
-    const { span } = store.state;
-    if (span) this.look(pan(span, (span.to - span.from) * part, this.bounds()));
-  }
-
-  /** @param {number} factor @param {number} [about] */
-  zoomBy(factor, about) {
-    const { span, ms } = store.state;
-    if (!span) return;
-    const middle = ms !== null && holds(span, ms) ? ms : (span.from + span.to) / 2;
-    this.look(zoom(span, factor, about ?? middle, this.bounds()));
-  }
-
-  fit() {
-    const { info, day } = store.state;
-    if (!info || !day) return;
-    const bounds = this.bounds();
-    const own = { from: Math.max(bounds.from, info.opened_ms), to: Math.min(bounds.to, info.last_ms) };
-    this.look(own.to > own.from ? padded(own) : padded({ from: own.from, to: own.from }));
   }
 
   /** @param {MouseEvent} event */
@@ -199,8 +166,8 @@ class Lanes extends HTMLElement {
     const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
     if (!sideways && !event.ctrlKey && !event.metaKey && !event.altKey) return; // the page's own scrolling
     event.preventDefault();
-    if (sideways) this.look(pan(span, (event.deltaX / this.scale.width) * (span.to - span.from), this.bounds()));
-    else this.zoomBy(Math.exp(event.deltaY * 0.004), this.scale.ms(this.point(event).x));
+    if (sideways) look(pan(span, (event.deltaX / this.scale.width) * (span.to - span.from), bounds()));
+    else zoomBy(Math.exp(event.deltaY * 0.004), this.scale.ms(this.point(event).x));
   }
 
   /** @param {PointerEvent} event */
@@ -216,7 +183,7 @@ class Lanes extends HTMLElement {
       if (!this.dragged) canvas.setPointerCapture(event.pointerId);
       this.dragged = true;
       this.hideTip();
-      this.look(pan(span, -by * perPixel, this.bounds()));
+      look(pan(span, -by * perPixel, bounds()));
     };
     const done = () => {
       canvas.removeEventListener("pointermove", move);
@@ -234,12 +201,18 @@ class Lanes extends HTMLElement {
     const under = event.buttons ? null : underPoint(this.groups, x, y);
     const tip = /** @type {HTMLElement} */ (this.tip);
     const item = under?.mark?.item;
-    const fold = event.buttons ? null : this.scale?.pieces.find((piece) => piece.folded && x >= piece.x && x < piece.x + piece.width);
+    const fold = event.buttons
+      ? null
+      : this.scale?.pieces.find((piece) => piece.folded && x >= piece.x && x < piece.x + piece.width);
     tip.hidden = !item && !fold;
     if (tip.hidden) return;
     const extra = under?.mark && under.mark.count > 1 ? ` and ${under.mark.count - 1} more here` : "";
     if (item) fill(tip, h("strong", null, clockSeconds(item.ms)), ` ${item.title}${extra}`);
-    else if (fold) fill(tip, `No session at work from ${clock(fold.from)} to ${clock(fold.to)} (${duration(fold.to - fold.from)})`);
+    else if (fold)
+      fill(
+        tip,
+        `No session at work from ${clock(fold.from)} to ${clock(fold.to)} (${duration(fold.to - fold.from)})`,
+      );
     tip.style.setProperty("top", `${y + 14}px`);
     tip.style.setProperty("left", `${Math.min(x + 10, (this.stage?.clientWidth || 0) - tip.offsetWidth - 4)}px`);
   }
@@ -268,10 +241,19 @@ class Lanes extends HTMLElement {
     const head = info.events - 1;
     const at = seq ?? head;
     /** @type {Record<string, number>} */
-    const to = { ArrowLeft: at - 1, ArrowDown: at - 1, ArrowRight: at + 1, ArrowUp: at + 1, PageUp: at + 20, PageDown: at - 20, Home: 0, End: head };
-    if (event.key === "+" || event.key === "=") this.zoomBy(0.6);
-    else if (event.key === "-") this.zoomBy(1.6);
-    else if (event.key === "0") this.fit();
+    const to = {
+      ArrowLeft: at - 1,
+      ArrowDown: at - 1,
+      ArrowRight: at + 1,
+      ArrowUp: at + 1,
+      PageUp: at + 20,
+      PageDown: at - 20,
+      Home: 0,
+      End: head,
+    };
+    if (event.key === "+" || event.key === "=") zoomBy(0.6);
+    else if (event.key === "-") zoomBy(1.6);
+    else if (event.key === "0") fit();
     else if (event.key in to) go(sessionHash(session, Math.min(head, Math.max(0, to[event.key]))), { replace: true });
     else return;
     event.preventDefault();

@@ -11,7 +11,8 @@ import { counted } from "../layout/words.js";
 import { go } from "../router.js";
 import { DenseRows, FoundRows } from "../sources.js";
 import { store } from "../store.js";
-import { drawRow, drawWaiting } from "./row.js";
+import { noRows, noSession } from "./list_notice.js";
+import { RowPool, rowOf } from "./row_pool.js";
 
 class List extends HTMLElement {
   /** @type {DenseRows|FoundRows|null} */
@@ -19,19 +20,28 @@ class List extends HTMLElement {
   segment = { base: 0, count: 0 };
   height = 36;
   unseen = 0;
-  /** @type {Map<number, HTMLElement>} index to element */
-  shown = new Map();
-  /** @type {HTMLElement[]} */
-  spare = [];
 
   connectedCallback() {
     this.sheet = h("div", { class: "rows", role: "presentation" });
+    this.pool = new RowPool(this.sheet);
     this.scroller = h(
       "div",
-      { class: "list-scroll", role: "listbox", tabindex: 0, "aria-label": "Events", onscroll: () => this.scrolled(), onkeydown: (/** @type {KeyboardEvent} */ event) => this.keys(event) },
+      {
+        class: "list-scroll",
+        role: "listbox",
+        tabindex: 0,
+        "aria-label": "Events",
+        onscroll: () => this.scrolled(),
+        onkeydown: (/** @type {KeyboardEvent} */ event) => this.keys(event),
+      },
       this.sheet,
     );
-    this.newer = h("button", { class: "btn primary list-newer", type: "button", hidden: true, onclick: () => this.toEnd() });
+    this.newer = h("button", {
+      class: "btn primary list-newer",
+      type: "button",
+      hidden: true,
+      onclick: () => this.toEnd(),
+    });
     this.notice = h("div", { class: "list-notice" });
     fill(this, this.scroller, this.notice, this.newer);
     this.drawSoon = framed(() => this.draw());
@@ -57,19 +67,23 @@ class List extends HTMLElement {
     this.clear();
     this.source = null;
     this.sheet?.style.setProperty("height", "0");
-    if (!store.state.day) return;
-    const words = [h("h2", null, "Nothing was recorded on this day"), h("p", null, "No agent worked, or recording was off: the strip above shows gaps it knows of. Pick another day beside it.")];
-    fill(/** @type {HTMLElement} */ (this.notice), h("div", { class: "empty" }, words));
+    if (store.state.day) fill(/** @type {HTMLElement} */ (this.notice), noSession());
   }
 
   begin() {
     const { info, filters, seq } = store.state;
     if (!info) return;
-    const failed = (/** @type {any} */ error) => fill(/** @type {HTMLElement} */ (this.notice), trouble(error, () => this.begin()));
+    const failed = (/** @type {any} */ error) =>
+      fill(
+        /** @type {HTMLElement} */ (this.notice),
+        trouble(error, () => this.begin()),
+      );
     const changed = (/** @type {{shift: number}} */ { shift }) => this.changed(shift);
     const narrowed = Object.values(filters).some(Boolean);
     this.clear();
-    this.source = narrowed ? new FoundRows(info.id, filters, seq, changed, failed) : new DenseRows(info.id, info.events, changed, failed);
+    this.source = narrowed
+      ? new FoundRows(info.id, filters, seq, changed, failed)
+      : new DenseRows(info.id, info.events, changed, failed);
     this.unseen = 0;
     this.segment = { base: 0, count: 0 };
     this.resized();
@@ -100,8 +114,7 @@ class List extends HTMLElement {
   }
 
   clear() {
-    for (const element of this.shown.values()) element.remove();
-    this.shown.clear();
+    this.pool?.clear();
     fill(/** @type {HTMLElement} */ (this.notice));
   }
 
@@ -141,51 +154,20 @@ class List extends HTMLElement {
   }
 
   draw() {
-    const { source, scroller, sheet } = this;
-    if (!source || !scroller || !sheet) return;
+    const { source, scroller, pool } = this;
+    if (!source || !scroller || !pool) return;
     const { first, last } = visible(scroller.scrollTop, scroller.clientHeight, this.height, this.segment.count);
     source.ensure(this.segment.base + first, this.segment.base + last);
-    for (const [index, element] of this.shown) {
-      const local = index - this.segment.base;
-      if (local >= first && local < last) continue;
-      element.remove();
-      this.shown.delete(index);
-      if (this.spare.length < 80) this.spare.push(element);
-    }
-    for (let local = first; local < last; local += 1) this.place(this.segment.base + local, local);
-    const chosen = store.state.seq;
-    const active = chosen === null ? null : sheet.querySelector(`[data-seq="${chosen}"]`);
+    const { base } = this.segment;
+    const { seq } = store.state;
+    const total = source.found ? null : source.count;
+    pool.keep(base + first, base + last);
+    for (let at = first; at < last; at += 1)
+      pool.place(base + at, at * this.height, source.row(base + at), total, seq);
+    const active = seq === null ? null : document.getElementById(`fm-row-${seq}`);
     if (active) scroller.setAttribute("aria-activedescendant", active.id);
     else scroller.removeAttribute("aria-activedescendant");
     this.tell();
-  }
-
-  /** @param {number} index @param {number} local */
-  place(index, local) {
-    const row = this.source?.row(index) || null;
-    let element = this.shown.get(index);
-    if (!element) {
-      element = this.spare.pop() || h("div", { role: "option" });
-      element.dataset.seq = "";
-      this.shown.set(index, element);
-      this.sheet?.append(element);
-    }
-    element.style.setProperty("transform", `translateY(${local * this.height}px)`);
-    const seq = row ? String(row.seq) : "-";
-    if (element.dataset.seq !== seq || /** @type {any} */ (element).row !== row) {
-      if (row) drawRow(element, row);
-      else drawWaiting(element);
-      /** @type {any} */ (element).row = row;
-      element.dataset.seq = seq;
-      element.id = row ? `fm-row-${row.seq}` : `fm-wait-${index}`;
-    }
-    if (!this.source?.found) {
-      element.setAttribute("aria-setsize", String(this.source?.count));
-      element.setAttribute("aria-posinset", String(index + 1));
-    }
-    const at = store.state.seq;
-    element.setAttribute("aria-selected", String(row !== null && row.seq === at));
-    element.classList.toggle("is-after", row !== null && at !== null && row.seq > at);
   }
 
   /** What stands in the place of rows, or above them. */
@@ -193,12 +175,7 @@ class List extends HTMLElement {
     const { source } = this;
     const notice = /** @type {HTMLElement} */ (this.notice);
     if (!source || notice.querySelector("[role=alert]")) return;
-    if (source.count) fill(notice);
-    else if (source.looking) fill(notice, h("p", { class: "note list-looking" }, "Looking…"));
-    else if (source.found) {
-      const clear = () => store.set({ filters: {} });
-      fill(notice, h("div", { class: "empty" }, h("h2", null, "No event fits the filters"), h("p", null, "The session holds others."), h("button", { class: "btn", type: "button", onclick: clear }, "Show all events")));
-    } else fill(notice, h("div", { class: "empty" }, h("h2", null, "Nothing happened here yet"), h("p", null, "The session is open. Its events appear here as they are recorded.")));
+    fill(notice, source.count ? null : noRows(source));
     const newer = /** @type {HTMLElement} */ (this.newer);
     newer.hidden = !this.unseen;
     newer.textContent = `${counted(this.unseen, "new event")} ↓`;
@@ -206,8 +183,7 @@ class List extends HTMLElement {
 
   /** @param {MouseEvent} event */
   press(event) {
-    const element = /** @type {HTMLElement} */ (event.target).closest(".row");
-    const row = /** @type {any} */ (element)?.row;
+    const row = rowOf(event.target);
     if (row) this.choose(row, false);
   }
 
@@ -235,7 +211,13 @@ class List extends HTMLElement {
       this.relay(index);
     }
     const far = Math.abs(index - this.segment.base - this.first()) > 60;
-    scroller.scrollTop = scrollTo(index - this.segment.base, scroller.scrollTop, scroller.clientHeight, this.height, far);
+    scroller.scrollTop = scrollTo(
+      index - this.segment.base,
+      scroller.scrollTop,
+      scroller.clientHeight,
+      this.height,
+      far,
+    );
     this.drawSoon?.();
   }
 
@@ -255,7 +237,10 @@ class List extends HTMLElement {
     if (source instanceof FoundRows) return source.grow();
     const before = source.count;
     try {
-      const answer = await api.get(`sessions/${encodeURIComponent(source.session)}/events`, { from: before, limit: 1 });
+      const answer = await api.get(`sessions/${encodeURIComponent(source.session)}/events`, {
+        from: before,
+        limit: 1,
+      });
       if (source !== this.source) return;
       if (!store.state.live) this.unseen += Math.max(0, answer.head - before);
       if (answer.head > before) announce(`${counted(answer.head - before, "new event")}`);
@@ -269,7 +254,16 @@ class List extends HTMLElement {
   keys(event) {
     const page = Math.max(1, Math.floor((this.scroller?.clientHeight || 0) / this.height) - 1);
     /** @type {Record<string, number>} */
-    const by = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const by = {
+      ArrowDown: 1,
+      j: 1,
+      ArrowUp: -1,
+      k: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -Infinity,
+      End: Infinity,
+    };
     if (event.metaKey || event.ctrlKey || event.altKey || !(event.key in by)) return;
     event.preventDefault();
     event.stopPropagation();
@@ -281,7 +275,8 @@ class List extends HTMLElement {
     const { source } = this;
     if (!source?.count) return;
     const { seq } = store.state;
-    const at = seq === null ? (by < 0 ? source.count : this.segment.base + this.first() - 1) : await source.indexOf(seq);
+    const at =
+      seq === null ? (by < 0 ? source.count : this.segment.base + this.first() - 1) : await source.indexOf(seq);
     const index = Math.min(source.count - 1, Math.max(0, at + by));
     const row = source.row(index);
     if (row) return this.choose(row, true);

@@ -31,10 +31,17 @@ export function longText(value) {
 
 /** A short record of names and values, one to a line; what is nested is shown as JSON. @param {Record<string, any>} record */
 export function table(record) {
-  const rows = Object.entries(record).filter(([, value]) => value !== null && value !== undefined && value !== "" && !(Array.isArray(value) && !value.length));
+  const rows = Object.entries(record).filter(
+    ([, value]) => value !== null && value !== undefined && value !== "" && !(Array.isArray(value) && !value.length),
+  );
   return h(
     "dl",
     { class: "facts" },
-    rows.map(([name, value]) => [h("dt", null, name.replaceAll("_", " ")), h("dd", null, typeof value === "object" || String(value).length > 300 ? longText(value) : String(value))]).flat(),
+    rows
+      .map(([name, value]) => [
+        h("dt", null, name.replaceAll("_", " ")),
+        h("dd", null, typeof value === "object" || String(value).length > 300 ? longText(value) : String(value)),
+      ])
+      .flat(),
   );
 }

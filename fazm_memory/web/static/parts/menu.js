@@ -80,7 +80,12 @@ export class Menu extends HTMLElement {
     const items = this.items();
     const at = items.indexOf(/** @type {HTMLElement} */ (document.activeElement));
     /** @type {Record<string, number>} */
-    const to = { ArrowDown: (at + 1) % items.length, ArrowUp: (at + items.length - 1) % items.length, Home: 0, End: items.length - 1 };
+    const to = {
+      ArrowDown: (at + 1) % items.length,
+      ArrowUp: (at + items.length - 1) % items.length,
+      Home: 0,
+      End: items.length - 1,
+    };
     if (event.key in to) items[to[event.key]]?.focus();
     else if (event.key === "Escape") this.hide();
     else return;

@@ -17,7 +17,8 @@ class Recording extends HTMLElement {
   connectedCallback() {
     document.addEventListener("fm:changes", (event) => {
       const { kinds = [], all } = /** @type {CustomEvent} */ (event).detail;
-      if (all || kinds.some((/** @type {string} */ kind) => kind === "recording" || kind.startsWith("handoff"))) void this.load();
+      if (all || kinds.some((/** @type {string} */ kind) => kind === "recording" || kind.startsWith("handoff")))
+        void this.load();
     });
     void this.load();
   }
@@ -26,7 +27,15 @@ class Recording extends HTMLElement {
     try {
       this.draw(await api.get("status"));
     } catch (error) {
-      fill(this, h("p", { class: "recording" }, h("span", { class: "recording-dot" }), h("span", { class: "recording-words" }, /** @type {any} */ (error).title)));
+      fill(
+        this,
+        h(
+          "p",
+          { class: "recording" },
+          h("span", { class: "recording-dot" }),
+          h("span", { class: "recording-words" }, /** @type {any} */ (error).title),
+        ),
+      );
     }
   }
 
@@ -35,10 +44,22 @@ class Recording extends HTMLElement {
     const waiting = status.open_questions?.length || 0;
     const until = status.paused_until ? ` until ${clock(Date.parse(status.paused_until))}` : "";
     const words = status.recording ? "Recording" : `Recording is paused${until}`;
-    const more = h("button", { class: "btn quiet icon", type: "button", "aria-label": "Recording" }, icon(status.recording ? "pause" : "more"));
+    const more = h(
+      "button",
+      { class: "btn quiet icon", type: "button", "aria-label": "Recording" },
+      icon(status.recording ? "pause" : "more"),
+    );
     fill(
       this,
-      waiting ? h("button", { class: "btn quiet recording-waits", type: "button", onclick: () => this.waiting() }, icon("handoff"), counted(waiting, "question"), " waiting") : null,
+      waiting
+        ? h(
+            "button",
+            { class: "btn quiet recording-waits", type: "button", onclick: () => this.waiting() },
+            icon("handoff"),
+            counted(waiting, "question"),
+            " waiting",
+          )
+        : null,
       h(
         "p",
         { class: "recording" },
@@ -50,7 +71,11 @@ class Recording extends HTMLElement {
               { label: "Pause for an hour", act: () => this.say({ pause: HOUR }) },
               { label: "Pause until resumed", act: () => this.say({ pause: null }) },
             ])
-          : h("button", { class: "btn", type: "button", onclick: () => this.say({ resume: true }) }, "Resume recording"),
+          : h(
+              "button",
+              { class: "btn", type: "button", onclick: () => this.say({ resume: true }) },
+              "Resume recording",
+            ),
       ),
     );
   }

@@ -45,15 +45,24 @@ export function drawRow(element, row) {
     h("span", { class: "row-time" }, clockSeconds(row.ms)),
     h("span", { class: "row-glyph" }, icon(glyphOf(row.kind, row.tool))),
     h("span", { class: "visually-hidden" }, `${kindName(row.kind)}: `),
-    h("span", { class: "row-text" }, h("span", { class: "row-lead" }, lead), rest ? h("span", { class: "row-rest" }, rest) : null),
+    h(
+      "span",
+      { class: "row-text" },
+      h("span", { class: "row-lead" }, lead),
+      rest ? h("span", { class: "row-rest" }, rest) : null,
+    ),
     h(
       "span",
       { class: "row-marks" },
       row.retry_of !== null && row.retry_of !== undefined
         ? h("span", { class: "pill" }, `retry of ${row.retry_of}`)
         : null,
-      marks.filter((mark) => mark.word !== "retry").map((mark) => h("span", { class: `pill ${mark.look}` }, mark.word)),
-      failed && !marks.some((mark) => mark.word === outcomeWord(row.outcome)) ? h("span", { class: "pill bad" }, outcomeWord(row.outcome)) : null,
+      marks
+        .filter((mark) => mark.word !== "retry")
+        .map((mark) => h("span", { class: `pill ${mark.look}` }, mark.word)),
+      failed && !marks.some((mark) => mark.word === outcomeWord(row.outcome))
+        ? h("span", { class: "pill bad" }, outcomeWord(row.outcome))
+        : null,
     ),
     h("span", { class: "row-long" }, duration(row.duration_ms)),
   );

@@ -36,7 +36,13 @@ class Search extends HTMLElement {
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.keys(event),
       onfocus: () => this.results.length && this.open(true),
     });
-    this.list = h("div", { id: "fm-found", class: "found", role: "listbox", "aria-label": "Search results", hidden: true });
+    this.list = h("div", {
+      id: "fm-found",
+      class: "found",
+      role: "listbox",
+      "aria-label": "Search results",
+      hidden: true,
+    });
     this.hint = h("p", { class: "found-note", hidden: true });
     fill(this, h("span", { class: "search-glyph" }, icon("search", 14)), this.input, this.hint, this.list);
     this.addEventListener("focusout", (event) => {
@@ -102,7 +108,11 @@ class Search extends HTMLElement {
           },
           icon(glyphOf(one.kind)),
           h("span", { class: "found-text" }, one.snippet),
-          h("span", { class: "found-where" }, `${one.title || "Untitled"} · ${dayName(dayOf(one.ms), today)} ${clock(one.ms)}`),
+          h(
+            "span",
+            { class: "found-where" },
+            `${one.title || "Untitled"} · ${dayName(dayOf(one.ms), today)} ${clock(one.ms)}`,
+          ),
         ),
       ),
     );
@@ -111,7 +121,8 @@ class Search extends HTMLElement {
 
   mark() {
     const rows = this.list?.children || [];
-    for (let index = 0; index < rows.length; index += 1) rows[index].setAttribute("aria-selected", String(index === this.at));
+    for (let index = 0; index < rows.length; index += 1)
+      rows[index].setAttribute("aria-selected", String(index === this.at));
     const active = this.at >= 0 ? rows[this.at] : null;
     active?.scrollIntoView({ block: "nearest" });
     if (active) this.input?.setAttribute("aria-activedescendant", active.id);

@@ -41,7 +41,10 @@ class Shelf extends HTMLElement {
             "div",
             { class: "shelf", role: "group", "aria-label": "Filter sessions" },
             this.pick("agent", "Agent", [["", "Agent"], ...this.agents.map((one) => [one, one])]),
-            this.pick("workspace", "Workspace", [["", "Folder"], ...this.workspaces.map((one) => [one, shortPath(one, 2)])]),
+            this.pick("workspace", "Workspace", [
+              ["", "Folder"],
+              ...this.workspaces.map((one) => [one, shortPath(one, 2)]),
+            ]),
             this.pick("outcome", "Outcome", OUTCOMES),
           ),
     );

@@ -30,22 +30,35 @@ class Sidebar extends HTMLElement {
     this.list = h("div", { class: "sessions", role: "region", "aria-label": "Sessions" });
     this.end = h("div", { class: "sessions-end" });
     this.scroller = h("div", { class: "sidebar-scroll" }, this.list, this.end);
-    fill(this, document.createElement("fm-search"), this.screens, document.createElement("fm-shelf"), this.scroller, document.createElement("fm-recording"));
+    fill(
+      this,
+      document.createElement("fm-search"),
+      this.screens,
+      document.createElement("fm-shelf"),
+      this.scroller,
+      document.createElement("fm-recording"),
+    );
     this.drawSoon = framed(() => this.draw());
     document.addEventListener("fm:views", () => this.nav());
     window.addEventListener("hashchange", () => this.nav());
     store.watch(["session", "ms"], () => this.mark());
     store.watch(["shelf"], () => this.load());
     document.addEventListener("fm:changes", () => this.refresh());
-    new IntersectionObserver((seen) => seen[0].isIntersecting && this.more(), { root: this.scroller }).observe(this.end);
+    new IntersectionObserver((seen) => seen[0].isIntersecting && this.more(), { root: this.scroller }).observe(
+      this.end,
+    );
     this.nav();
     this.load();
   }
 
   nav() {
     const route = readRoute(location.hash);
-    const link = (/** @type {string} */ hash, /** @type {string} */ glyph, /** @type {string} */ title, /** @type {boolean} */ here) =>
-      h("a", { href: hash, "aria-current": here ? "page" : null }, icon(glyph), title);
+    const link = (
+      /** @type {string} */ hash,
+      /** @type {string} */ glyph,
+      /** @type {string} */ title,
+      /** @type {boolean} */ here,
+    ) => h("a", { href: hash, "aria-current": here ? "page" : null }, icon(glyph), title);
     const back = store.state.session ? sessionHash(store.state.session, store.state.seq) : "#/";
     fill(
       /** @type {HTMLElement} */ (this.screens),
@@ -58,7 +71,13 @@ class Sidebar extends HTMLElement {
 
   asked() {
     const { shelf } = store.state;
-    return { agent: shelf.agent, workspace: shelf.workspace, outcome: shelf.outcome, lifecycle: shelf.lifecycle, limit: PAGE };
+    return {
+      agent: shelf.agent,
+      workspace: shelf.workspace,
+      outcome: shelf.outcome,
+      lifecycle: shelf.lifecycle,
+      limit: PAGE,
+    };
   }
 
   async load() {
@@ -69,10 +88,15 @@ class Sidebar extends HTMLElement {
       if (generation !== this.generation) return;
       this.sessions = answer.items;
       this.next = answer.next;
-      document.dispatchEvent(new CustomEvent("fm:shelf", { detail: { agents: answer.agents || [], workspaces: answer.workspaces || [] } }));
+      document.dispatchEvent(
+        new CustomEvent("fm:shelf", { detail: { agents: answer.agents || [], workspaces: answer.workspaces || [] } }),
+      );
       this.draw();
     } catch (error) {
-      fill(/** @type {HTMLElement} */ (this.list), trouble(error, () => this.load()));
+      fill(
+        /** @type {HTMLElement} */ (this.list),
+        trouble(error, () => this.load()),
+      );
     } finally {
       if (generation === this.generation) this.loading = false;
     }
@@ -126,14 +150,24 @@ class Sidebar extends HTMLElement {
             "section",
             null,
             h("h2", { class: "day-name" }, dayName(group.day, today)),
-            h("ul", null, group.items.map((one) => h("li", null, this.session(one)))),
+            h(
+              "ul",
+              null,
+              group.items.map((one) => h("li", null, this.session(one))),
+            ),
           ),
         ),
       );
     }
-    fill(/** @type {HTMLElement} */ (this.end), this.sessions.length >= MOST && this.next ? h("p", { class: "note" }, "Older sessions: pick their day, or search.") : null);
+    fill(
+      /** @type {HTMLElement} */ (this.end),
+      this.sessions.length >= MOST && this.next
+        ? h("p", { class: "note" }, "Older sessions: pick their day, or search.")
+        : null,
+    );
     this.mark();
-    if (focused) list.querySelector(`[data-session="${CSS.escape(focused)}"]`)?.dispatchEvent(new CustomEvent("refocus"));
+    if (focused)
+      list.querySelector(`[data-session="${CSS.escape(focused)}"]`)?.dispatchEvent(new CustomEvent("refocus"));
   }
 
   /** @param {any} one */
@@ -141,7 +175,13 @@ class Sidebar extends HTMLElement {
     const facts = [one.agent, shortPath(one.workspace, 1)].filter(Boolean).join(" · ");
     const link = h(
       "a",
-      { class: `session is-${one.lifecycle}`, href: sessionHash(one.id), "data-session": one.id, "data-opened": one.opened_ms, title: one.workspace || "" },
+      {
+        class: `session is-${one.lifecycle}`,
+        href: sessionHash(one.id),
+        "data-session": one.id,
+        "data-opened": one.opened_ms,
+        title: one.workspace || "",
+      },
       h("span", { class: "session-dot", "aria-hidden": "true" }),
       h("span", { class: "session-title" }, one.title || "Untitled session"),
       h("span", { class: "session-time" }, clock(one.last_ms)),
@@ -163,12 +203,21 @@ class Sidebar extends HTMLElement {
     const { shelf } = store.state;
     const narrowed = Object.values(shelf).some(Boolean);
     return narrowed
-      ? h("div", { class: "empty" }, h("h2", null, "No session fits"), h("p", null, "The filters leave nothing over. Clear one of them."))
+      ? h(
+          "div",
+          { class: "empty" },
+          h("h2", null, "No session fits"),
+          h("p", null, "The filters leave nothing over. Clear one of them."),
+        )
       : h(
           "div",
           { class: "empty" },
           h("h2", null, "Nothing recorded yet"),
-          h("p", null, "No agent is connected, or none has worked since. Run `fazm-memory connect` in a terminal, or look at Settings."),
+          h(
+            "p",
+            null,
+            "No agent is connected, or none has worked since. Run `fazm-memory connect` in a terminal, or look at Settings.",
+          ),
         );
   }
 

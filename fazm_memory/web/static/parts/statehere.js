@@ -7,7 +7,16 @@ import { api } from "../api.js";
 import { fill, h } from "../dom.js";
 import { table } from "./longtext.js";
 
-const FIRST = ["lifecycle", "turn", "pending_actions", "open_questions", "decisions", "durable_facts", "files_modified", "evicted_keys"];
+const FIRST = [
+  "lifecycle",
+  "turn",
+  "pending_actions",
+  "open_questions",
+  "decisions",
+  "durable_facts",
+  "files_modified",
+  "evicted_keys",
+];
 
 let kept = false; // whoever opened it once wants to see it follow
 
@@ -18,7 +27,12 @@ class StateHere extends HTMLElement {
   connectedCallback() {
     if (this.fold) return;
     this.body = h("div");
-    this.fold = h("details", { class: "drawer-part", open: kept, ontoggle: () => this.toggled() }, h("summary", null, "State at this moment"), this.body);
+    this.fold = h(
+      "details",
+      { class: "drawer-part", open: kept, ontoggle: () => this.toggled() },
+      h("summary", null, "State at this moment"),
+      this.body,
+    );
     fill(this, this.fold);
   }
 
@@ -33,7 +47,12 @@ class StateHere extends HTMLElement {
     try {
       const state = await api.get(`sessions/${encodeURIComponent(this.session)}/state`, { at: this.at });
       const rest = Object.keys(state).filter((name) => !FIRST.includes(name));
-      fill(body, table(Object.fromEntries([...FIRST, ...rest].filter((name) => name in state).map((name) => [name, state[name]]))));
+      fill(
+        body,
+        table(
+          Object.fromEntries([...FIRST, ...rest].filter((name) => name in state).map((name) => [name, state[name]])),
+        ),
+      );
     } catch (error) {
       fill(body, h("p", { class: "note bad" }, /** @type {any} */ (error).message));
     }

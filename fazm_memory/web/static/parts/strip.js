@@ -11,6 +11,7 @@ import { pan, within, zoom } from "../layout/span.js";
 import { ticks } from "../layout/ticks.js";
 import { plainScale } from "../layout/time_scale.js";
 import { clock, counted } from "../layout/words.js";
+import { bounds } from "../looking.js";
 import { store } from "../store.js";
 import "./daypicker.js";
 
@@ -67,10 +68,6 @@ class Strip extends HTMLElement {
     this.drawSoon?.();
   }
 
-  bounds() {
-    return dayBounds(/** @type {string} */ (store.state.day));
-  }
-
   width() {
     return this.stage?.clientWidth || 0;
   }
@@ -80,7 +77,7 @@ class Strip extends HTMLElement {
     const width = this.width();
     const context = day && width ? prepare(/** @type {HTMLCanvasElement} */ (this.canvas), width, HEIGHT) : null;
     if (!context) return;
-    const { from, to } = this.bounds();
+    const { from, to } = bounds();
     const scale = plainScale(from, to, width);
     const floor = HEIGHT - AXIS;
     context.font = FACE;
@@ -162,8 +159,12 @@ class Strip extends HTMLElement {
     const buckets = this.rollup?.buckets || [];
     const events = buckets.reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one.events, 0);
     const failures = buckets.reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one.failures, 0);
-    const gaps = (this.rollup?.gaps || []).map((/** @type {any} */ gap) => `${gap.why} ${clock(gap.from_ms)} to ${clock(gap.to_ms)}`);
-    const words = [counted(events, "event"), failures ? counted(failures, "failure") : "", ...gaps].filter(Boolean).join(", ");
+    const gaps = (this.rollup?.gaps || []).map(
+      (/** @type {any} */ gap) => `${gap.why} ${clock(gap.from_ms)} to ${clock(gap.to_ms)}`,
+    );
+    const words = [counted(events, "event"), failures ? counted(failures, "failure") : "", ...gaps]
+      .filter(Boolean)
+      .join(", ");
     this.canvas?.setAttribute("aria-label", `The day: ${words}`);
   }
 
@@ -172,9 +173,9 @@ class Strip extends HTMLElement {
     const stage = /** @type {HTMLElement} */ (this.stage);
     const { span } = store.state;
     if (event.button !== 0 || !span) return;
-    const bounds = this.bounds();
+    const whole = bounds();
     const left = stage.getBoundingClientRect().left;
-    const scale = plainScale(bounds.from, bounds.to, this.width());
+    const scale = plainScale(whole.from, whole.to, this.width());
     const at = (/** @type {PointerEvent} */ one) => scale.ms(one.clientX - left);
     const start = at(event);
     const target = /** @type {HTMLElement} */ (event.target);
@@ -187,16 +188,16 @@ class Strip extends HTMLElement {
       const now = at(one);
       if (edge) {
         const next = { ...span, [edge]: now };
-        store.set({ span: within({ from: Math.min(next.from, next.to), to: Math.max(next.from, next.to) }, bounds) });
-      } else if (inside) store.set({ span: pan(span, now - start, bounds) });
-      else store.set({ span: within({ from: Math.min(start, now), to: Math.max(start, now) }, bounds) });
+        store.set({ span: within({ from: Math.min(next.from, next.to), to: Math.max(next.from, next.to) }, whole) });
+      } else if (inside) store.set({ span: pan(span, now - start, whole) });
+      else store.set({ span: within({ from: Math.min(start, now), to: Math.max(start, now) }, whole) });
     };
     const done = () => {
       stage.removeEventListener("pointermove", move);
       stage.removeEventListener("pointerup", done);
       stage.removeEventListener("pointercancel", done);
       const half = (span.to - span.from) / 2;
-      if (!moved && !edge) store.set({ span: within({ from: start - half, to: start + half }, bounds) });
+      if (!moved && !edge) store.set({ span: within({ from: start - half, to: start + half }, whole) });
     };
     stage.setPointerCapture(event.pointerId);
     stage.addEventListener("pointermove", move);
@@ -208,17 +209,17 @@ class Strip extends HTMLElement {
   keys(event) {
     const { span } = store.state;
     if (!span) return;
-    const bounds = this.bounds();
+    const whole = bounds();
     const step = (span.to - span.from) / (event.shiftKey ? 2 : 10);
     const middle = (span.from + span.to) / 2;
     /** @type {Record<string, () => import("../layout/span.js").Span>} */
     const keys = {
-      ArrowLeft: () => pan(span, -step, bounds),
-      ArrowRight: () => pan(span, step, bounds),
-      ArrowUp: () => zoom(span, 0.7, middle, bounds),
-      ArrowDown: () => zoom(span, 1.4, middle, bounds),
-      Home: () => pan(span, bounds.from - span.from, bounds),
-      End: () => pan(span, bounds.to - span.to, bounds),
+      ArrowLeft: () => pan(span, -step, whole),
+      ArrowRight: () => pan(span, step, whole),
+      ArrowUp: () => zoom(span, 0.7, middle, whole),
+      ArrowDown: () => zoom(span, 1.4, middle, whole),
+      Home: () => pan(span, whole.from - span.from, whole),
+      End: () => pan(span, whole.to - span.to, whole),
     };
     if (!(event.key in keys)) return;
     event.preventDefault();

@@ -7,7 +7,8 @@ import { api } from "../api.js";
 import { fill, h, trouble } from "../dom.js";
 import { dayBounds, dayOf } from "../layout/days.js";
 import { sessionHash } from "../layout/route.js";
-import { holds, padded, within } from "../layout/span.js";
+import { holds } from "../layout/span.js";
+import { spanOf } from "../looking.js";
 import { go } from "../router.js";
 import { store } from "../store.js";
 import "./drawer.js";
@@ -24,7 +25,20 @@ class Timeline extends HTMLElement {
   connectedCallback() {
     if (this.panels) return;
     const part = (/** @type {string} */ name) => document.createElement(name);
-    this.panels = h("div", { class: "timeline" }, h("div", { class: "timeline-main" }, part("fm-header"), part("fm-strip"), part("fm-lanes"), part("fm-filters"), part("fm-list")), part("fm-drawer"));
+    this.panels = h(
+      "div",
+      { class: "timeline" },
+      h(
+        "div",
+        { class: "timeline-main" },
+        part("fm-header"),
+        part("fm-strip"),
+        part("fm-lanes"),
+        part("fm-filters"),
+        part("fm-list"),
+      ),
+      part("fm-drawer"),
+    );
     this.instead = h("div", { class: "timeline-instead", hidden: true });
     fill(this, this.panels, this.instead);
     store.watch(["ms"], ({ ms }) => ms !== null && this.toDayOf(ms));
@@ -43,6 +57,11 @@ class Timeline extends HTMLElement {
       store.set({ session: null, info: null, seq: null, ms: null });
       this.show(trouble(error, () => void this.follow(route)));
     }
+  }
+
+  /** Another screen is shown: what is still being read must not lead back here. */
+  leave() {
+    this.generation += 1;
   }
 
   /** @param {HTMLElement|null} instead */
@@ -66,7 +85,15 @@ class Timeline extends HTMLElement {
     const ms = seq === null ? null : await this.moment(info.id, seq);
     if (generation !== this.generation) return;
     const day = dayOf(ms ?? info.last_ms);
-    store.set({ session: info.id, seq, ms, day, span: spanOf(info, day, ms), live: seq === null, ...(other ? { filters: {} } : {}) });
+    store.set({
+      session: info.id,
+      seq,
+      ms,
+      day,
+      span: spanOf(info, day, ms),
+      live: seq === null,
+      ...(other ? { filters: {} } : {}),
+    });
     store.set({ info });
   }
 
@@ -112,7 +139,11 @@ class Timeline extends HTMLElement {
         "div",
         { class: "empty" },
         h("h2", null, "Nothing recorded yet"),
-        h("p", null, "Fazm Memory has not seen an agent at work. Connect one with `fazm-memory connect`, or take in what agents kept themselves with `fazm-memory import`."),
+        h(
+          "p",
+          null,
+          "Fazm Memory has not seen an agent at work. Connect one with `fazm-memory connect`, or take in what agents kept themselves with `fazm-memory import`.",
+        ),
         h("a", { class: "btn", href: "#/settings" }, "See which agents are connected"),
       ),
     );
@@ -130,7 +161,7 @@ class Timeline extends HTMLElement {
   changed(change) {
     const { session } = store.state;
     if (!session) {
-      if (!/** @type {HTMLElement} */ (this.instead).hidden) void this.latest(this.generation);
+      if (!(/** @type {HTMLElement} */ (this.instead).hidden)) void this.latest(this.generation);
       return;
     }
     if (!(change.all || change.sessions?.includes(session)) || this.timer) return;
@@ -144,25 +175,16 @@ class Timeline extends HTMLElement {
       const info = await api.get(`sessions/${encodeURIComponent(session)}`);
       if (store.state.session !== session) return;
       const { span, day, live } = store.state;
-      const follows = live && span && day && holds(span, store.state.info?.last_ms ?? 0) && !holds(span, info.last_ms);
-      store.set({ info, ...(follows ? { span: spanOf(info, dayOf(info.last_ms), null), day: dayOf(info.last_ms) } : {}) });
+      const follows =
+        live && span && day && holds(span, store.state.info?.last_ms ?? 0) && !holds(span, info.last_ms);
+      store.set({
+        info,
+        ...(follows ? { span: spanOf(info, dayOf(info.last_ms), null), day: dayOf(info.last_ms) } : {}),
+      });
     } catch {
       // The shell says that the line is down; the next change reads again.
     }
   }
-}
-
-/**
- * The stretch of a day in which a session was at work.
- * @param {any} info
- * @param {string} day
- * @param {number|null} ms a moment it must hold
- */
-function spanOf(info, day, ms) {
-  const bounds = dayBounds(day);
-  const from = Math.max(bounds.from, Math.min(info.opened_ms, ms ?? Infinity));
-  const to = Math.min(bounds.to, Math.max(info.last_ms, ms ?? 0));
-  return from < to ? within(padded({ from, to }), bounds) : within(padded({ from: Math.min(from, to), to: Math.min(from, to) + 60_000 }), bounds);
 }
 
 customElements.define("fm-timeline", Timeline);

@@ -1,4 +1,4 @@
-"""A workspace with an agent, a person and the watcher's eye, in a time of its own: for rewinds of real files."""
+"""A workspace with an agent, a person and the watcher's eye, in a time of its own: for rewinds of files."""
 
 from __future__ import annotations
 

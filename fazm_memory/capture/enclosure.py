@@ -86,20 +86,22 @@ class Enclosure:
         folders, name = _split(path)
         with self._folder(folders, make=expected.absent) as folder:
             self._exact(folder, name)
-            _write(folder, spare, data, was)
             try:
+                _write(folder, spare, data, was)
                 self._still(folders, folder)
                 if expected.absent:
                     place(folder, spare, folder, name)
                 else:
                     exchange(folder, spare, name, f"{spare}-old")
-            except OSError as error:
-                os.unlink(spare, dir_fd=folder)
+            except (OSError, Refused) as error:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(spare, dir_fd=folder)
                 raise _refused(error, path) from None
             if not expected.absent:
                 self._let_go(
-                    folder, spare, name, expected, lambda: exchange(folder, spare, name, f"{spare}-old")
-                )
+                    folder, spare, name, expected,
+                    lambda: exchange(folder, spare, name, f"{spare}-old"), mine=digest_of(data),
+                )  # fmt: skip
             full_sync(folder)
 
     def take_away(self, path: str, expected: Held, spare: str) -> None:
@@ -261,10 +263,11 @@ def look_at(folder: int, name: str) -> Look:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
         what = "it is a link" if stat.S_ISLNK(found.st_mode) else f"it cannot be read: {error.strerror}"
         return Look(_held(found, what))
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        return Look(_held(found, "it is not a plain file"))
     with open(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            return Look(_held(found, "it is not a plain file"))
         if secret(name):
             return Look(_held(found, SECRET))
         if found.st_size > FILE_CAP:
@@ -304,7 +307,9 @@ def _write(folder: int, name: str, data: bytes, was: Held) -> None:
         full_sync(descriptor)
 
 
-def _refused(error: OSError, path: str) -> Refused:
+def _refused(error: OSError | Refused, path: str) -> Refused:
+    if isinstance(error, Refused):
+        return error
     if isinstance(error, FileExistsError):
         return Refused("somebody made a file of that name at this very moment")
     return Refused(f"{path} cannot be written: {error.strerror}")

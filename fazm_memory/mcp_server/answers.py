@@ -12,6 +12,7 @@ from typing import Any
 from fazm_memory.errors import (
     Ambiguous,
     Conflict,
+    Declined,
     FazmMemoryError,
     InvalidInput,
     InvalidTransition,
@@ -29,6 +30,7 @@ NEXT: dict[type[FazmMemoryError], str] = {
     Conflict: "call session_events from the position you expected, then call again with expected_seq = head",
     RecordingPaused: "go on without recording and do not retry: the user has paused it on purpose",
     StoreBusy: "call again in a moment",
+    Declined: "tell the user what was refused and why, and go on only as they say",
 }
 ASK_THE_USER = "go on without the memory and tell the user to run `fazm-memory doctor`"
 

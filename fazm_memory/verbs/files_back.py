@@ -265,9 +265,9 @@ class FilesBack:
         with self.store.db.reading():
             state = self.store.snapshots.state_at(row.n, row.id, row.head)
         asked = [
-            f"question {one['id']} to the {one['to']} is not answered"
+            f"question {one['id']} to a person is not answered"
             for one in state.questions.values()
-            if one["seq"] >= to and "session" not in one
+            if one["to"] == "human" and one["seq"] >= to and "session" not in one
         ]
         at_work = row.lifecycle in ("open", "active", "resumed")
         running = [
@@ -294,7 +294,7 @@ class FilesBack:
                 details={"head": row.head, "session": row.id},
             )
         unseen = self._unseen(row, to)
-        if unseen and (not force or (source not in PERSONS_DOORS and any("human" in one for one in unseen))):
+        if unseen and (not force or (source not in PERSONS_DOORS and any(one.startswith("question") for one in unseen))):
             raise Declined(
                 f"the rewind would pass over what nobody has seen: {unseen[0]}",
                 hint="answer or wait for it first; --force, by a person, goes past it",

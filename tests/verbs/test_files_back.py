@@ -1,0 +1,289 @@
+"""Rewinding with files: what the agent did goes back, what a person did is safe, all can be undone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fazm_memory.errors import Conflict, Declined, InvalidInput, InvalidTransition, NotFound, StoreBusy
+from fazm_memory.log.restores import Restores, only_one
+from fazm_memory.log.versions import FILE_CAP
+from tests.files_world import World
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    for path, text in (("a.txt", "one"), ("sub/b.txt", "bee"), ("run.sh", "#!/bin/sh"), ("mine.txt", "m")):
+        made.write(path, text)()
+    os.chmod(made.folder / "run.sh", 0o755)
+    os.utime(made.folder / "run.sh", ns=(10**18, 10**18))
+    made.begin()
+    yield made
+    made.close()
+
+
+def work(world: World) -> int:
+    """The agent changes, makes, moves and removes files by shell; the position before that."""
+
+    def act() -> None:
+        world.write("a.txt", "changed")()
+        world.write("new/c.txt", "new")()
+        (world.folder / "sub" / "b.txt").rename(world.folder / "moved.txt")
+        (world.folder / "run.sh").unlink()
+
+    return world.agent(act)
+
+
+def actions(plan: dict[str, object], world: World) -> dict[str, str]:
+    files = plan["files"]
+    assert isinstance(files, list)
+    return {os.path.relpath(one["path"], world.folder): one["action"] for one in files}
+
+
+def test_shell_made_changes_go_back_and_an_undo_brings_them_again(world: World) -> None:
+    before = world.files()
+    position = work(world)
+    after = world.files()
+    plan = world.memory.rewind_plan(world.session, position)
+    assert actions(plan, world) == {
+        "a.txt": "restore", "new/c.txt": "delete", "run.sh": "recreate", "sub/b.txt": "rename_back",
+    }  # fmt: skip
+    assert (plan["needs_force"], plan["unseen"]) == (False, 0)
+    assert world.files() == after  # a plan touches nothing
+    made = world.memory.rewind(world.session, position, files=True)
+    assert world.files() == before
+    assert all(one["done"] for one in made["files"])
+    assert not (world.folder / "new").exists()
+    script = (world.folder / "run.sh").stat()
+    assert (script.st_mode & 0o777, script.st_mtime_ns) == (0o755, 10**18)
+    assert world.memory.state(world.session)["files_modified"] == []
+    undone = world.memory.undo_rewind(world.session)
+    assert world.files() == after
+    assert len(undone["files"]) == 4
+    assert len(world.memory.state(world.session)["files_modified"]) == 4
+    world.memory.undo_rewind(world.session)  # an undo can itself be undone
+    assert world.files() == before
+    assert world.memory.verify().clean
+
+
+def test_the_watcher_takes_a_rewind_for_nobody_elses_work(world: World) -> None:
+    position = work(world)
+    world.memory.rewind(world.session, position, files=True)
+    told = world.head()
+    world.look()
+    assert world.head() == told
+    assert world.memory.rewind_plan(world.session, position)["files"] == []
+    again = work(world)  # and what comes after is told as ever
+    assert len(world.memory.rewind_plan(world.session, again)["files"]) == 4
+
+
+def test_what_a_person_changed_since_is_refused_and_kept_when_forced(world: World) -> None:
+    position = work(world)
+    world.person(world.write("a.txt", "a person's words"))
+    plan = world.memory.rewind_plan(world.session, position)
+    assert (actions(plan, world)["a.txt"], plan["needs_force"]) == ("refuse", True)
+    before, head = world.files(), world.head()
+    with pytest.raises(Declined, match="a person changed it since"):
+        world.memory.rewind(world.session, position, files=True)
+    assert (world.files(), world.head()) == (before, head)
+    world.memory.rewind(world.session, position, files=True, force=True)
+    assert world.files()["a.txt"] == b"one"
+    assert world.kept(b"a person's words")
+    world.memory.undo_rewind(world.session)
+    assert world.files()["a.txt"] == b"a person's words"
+
+
+def test_what_nobody_has_looked_at_yet_counts_as_a_persons(world: World) -> None:
+    position = work(world)
+    world.person(world.write("a.txt", "just saved"), looks=False)
+    with pytest.raises(Declined):
+        world.memory.rewind(world.session, position, files=True)
+    assert world.files()["a.txt"] == b"just saved"
+
+
+def test_a_persons_own_files_are_left_alone(world: World) -> None:
+    position = work(world)
+    world.person(world.write("mine.txt", "changed by me"))
+    world.person(world.write("also-mine.txt", "made by me"))
+    made = world.memory.rewind(world.session, position, files=True)
+    assert len(made["files"]) == 4
+    assert world.files()["mine.txt"] == b"changed by me"
+    assert world.files()["also-mine.txt"] == b"made by me"
+
+
+def test_what_was_too_large_to_keep_is_said_and_a_large_file_that_moved_comes_back(world: World) -> None:
+    large = b"x" * (FILE_CAP + 1)
+    world.person(world.write("big.bin", large))
+    world.person(world.write("huge.bin", large))
+
+    def act() -> None:
+        (world.folder / "big.bin").rename(world.folder / "elsewhere.bin")
+        (world.folder / "huge.bin").write_bytes(b"small now")
+
+    position = world.agent(act)
+    plan = world.memory.rewind_plan(world.session, position)
+    assert actions(plan, world) == {"big.bin": "rename_back", "huge.bin": "cannot"}
+    world.memory.rewind(world.session, position, files=True)
+    assert world.files()["big.bin"] == large
+    assert world.files()["huge.bin"] == b"small now"
+
+
+def test_the_plan_that_was_shown_is_the_one_carried_out(world: World) -> None:
+    position = work(world)
+    shown = world.memory.rewind_plan(world.session, position)["digest"]
+    world.write("a.txt", "moved on")()
+    with pytest.raises(Conflict, match="since that plan was shown"):
+        world.memory.rewind(world.session, position, files=True, force=True, plan=shown)
+    assert world.files()["a.txt"] == b"moved on"
+
+
+def test_a_rewind_past_what_nobody_has_seen_is_refused(world: World) -> None:
+    position = work(world)
+    head = world.head()
+    with pytest.raises(Conflict, match="1 events have not been seen"):
+        world.memory.rewind(world.session, position, files=True, expected_seq=head - 1)
+    world.memory.handoff(world.session, to="human", note="Delete them?")
+    assert world.memory.rewind_plan(world.session, position)["unseen"] == 1
+    with pytest.raises(Declined, match="nobody has seen"):
+        world.memory.rewind(world.session, position)
+    with pytest.raises(Declined, match="nobody has seen"):  # an agent may not pass over a person's question
+        world.memory.rewind(world.session, position, force=True, source="mcp")
+    assert world.memory.rewind(world.session, position, force=True)["open_questions"] == 0
+
+
+def test_nothing_is_touched_when_the_log_would_not_take_it(world: World) -> None:
+    position = work(world)
+    before = world.files()
+    world.memory.move(world.session, "close")
+    with pytest.raises(InvalidTransition):
+        world.memory.rewind(world.session, position, files=True)
+    world.memory.move(world.session, "resume")
+    with only_one(world.memory.config.home), pytest.raises(StoreBusy):
+        world.memory.rewind(world.session, position, files=True)
+    with pytest.raises(NotFound):
+        world.memory.undo_rewind(world.session)
+    assert world.files() == before
+
+
+def test_a_session_without_a_workspace_has_no_files_to_bring_back(world: World) -> None:
+    made = world.memory.open_session("fazm", key="nowhere")
+    with pytest.raises(InvalidInput, match="no workspace"):
+        world.memory.rewind_plan(made["id"], 0)
+
+
+def test_a_file_outside_the_workspace_is_named_and_never_written(world: World) -> None:
+    outside = world.base / "outside.txt"
+    position = world.head()
+    touch = {"path": str(outside), "change": "created"}
+    world._record("action", {"tool": "Write", "input": {}, "call_id": "x", "files": [touch]})
+    outside.write_text("by the agent")
+    plan = world.memory.rewind_plan(world.session, position)
+    assert [(one["path"], one["action"]) for one in plan["files"]] == [(str(outside), "cannot")]
+    world.memory.rewind(world.session, position, files=True)
+    assert outside.read_text() == "by the agent"
+
+
+def test_a_folder_that_became_a_link_is_not_followed(world: World) -> None:
+    position = world.agent(world.write("sub/b.txt", "changed"))
+    outside = world.base / "outside"
+    (world.folder / "sub").rename(outside)
+    (world.folder / "sub").symlink_to(outside)
+    plan = world.memory.rewind_plan(world.session, position)
+    assert actions(plan, world)["sub/b.txt"] == "cannot"
+    world.memory.rewind(world.session, position, files=True, force=True)
+    assert (outside / "b.txt").read_text() == "changed"
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from fazm_memory.capture import restoring
+from fazm_memory.config import Config
+from fazm_memory.memory import Memory
+base, session, to, after, now = Path(sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:])
+name = os.environ["CUT"]
+real = getattr(restoring.Enclosure, name)
+seen = [0]
+def cut(self, *given, **more):
+    seen[0] += 1
+    if seen[0] > after:
+        os.kill(os.getpid(), 9)
+    return real(self, *given, **more)
+setattr(restoring.Enclosure, name, cut)
+memory = Memory(Config(home=base / "memory", user_home=base / "user", key="file"), lambda: now)
+memory.rewind(session, to, files=True)
+"""
+
+
+CUTS = [
+    ("put", 1),
+    ("_let_go", 1),
+    *(
+        pytest.param(cut, after, marks=pytest.mark.campaign)
+        for cut, after in (
+            ("put", 0),
+            ("take_away", 0),
+            ("move", 0),
+            ("_let_go", 0),
+            ("settle", 2),
+            ("look", 9),
+        )
+    ),
+]
+
+
+def killed(world: World, position: int, cut: str, after: int) -> int:
+    """Rewind in a process of its own that dies the moment it does something for the nth time."""
+    given = [str(world.base), world.session, str(position), str(after), str(world.now())]
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, *given],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "CUT": cut},
+        check=False,
+    )
+    return done.returncode
+
+
+@pytest.mark.parametrize(("cut", "after"), CUTS)
+def test_a_rewind_that_is_killed_half_way_is_finished_by_the_next_who_comes(
+    world: World, cut: str, after: int
+) -> None:
+    before = world.files()
+    position = work(world)
+    assert killed(world, position, cut, after) == -signal.SIGKILL
+    assert Restores(world.versions).unfinished() != []
+    (said,) = world.memory.finish_rewinds()
+    assert "has been finished: 4 files are as they were" in said
+    assert world.files() == before
+    assert world.memory.finish_rewinds() == []
+    world.memory.undo_rewind(world.session)
+    assert world.files()["a.txt"] == b"changed"
+    assert world.memory.verify().clean
+
+
+def test_what_a_person_saves_between_a_crash_and_its_end_is_left(world: World) -> None:
+    position = work(world)
+    assert killed(world, position, "put", 0) == -signal.SIGKILL
+    world.write("a.txt", "saved after the crash")()
+    (said,) = world.memory.finish_rewinds()
+    assert "1 were left as they are" in said
+    assert world.files()["a.txt"] == b"saved after the crash"
+    last = list(world.memory.events(world.session))[-1]
+    assert (last["kind"], "a.txt" in last["payload"]["note"]) == ("gap", True)
+
+
+def test_counts_are_those_of_the_state_after_a_rewind(world: World) -> None:
+    position = work(world)
+    work_done = world.memory.session(world.session)
+    assert (work_done["actions"], work_done["files_modified"]) == (1, 4)
+    made = world.memory.rewind(world.session, position, files=True)
+    assert (made["actions"], made["failures"], made["files_modified"]) == (0, 0, 0)
+    assert world.memory.sessions()[0]["actions"] == 0

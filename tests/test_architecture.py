@@ -19,7 +19,7 @@ LONGEST = 300  # lines of code
 FLOORS = (
     {"errors"},
     {"private", "config", "model"},
-    {"log"},
+    {"log", "loopback"},
     {"capture", "recall"},
     {"verbs"},
     {"memory"},

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fazm_memory.config import Config
 from fazm_memory.errors import NotFound
 from fazm_memory.log.pages import EventFilter, event_page
+from fazm_memory.log.restores import Restores
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.log.versions import Version, Versions, versions_exist
@@ -90,6 +91,11 @@ class Inspecting:
         if len(texts) == 2 and None not in texts:
             told["hunks"], told["left_out"] = hunks(*texts)
         return told
+
+    def can_undo_rewind(self, session: str) -> bool:
+        """Whether a rewind of this session's files can be taken back."""
+        versions = self._versions
+        return versions is not None and Restores(versions).last(session) is not None
 
     # -- one event ---------------------------------------------------------------------------------------
 

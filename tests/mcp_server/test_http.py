@@ -18,8 +18,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from fazm_memory.errors import StoreUnsafe
-from fazm_memory.mcp_server.guard import BODY, Guard, Message, Receive, Scope, Send
-from fazm_memory.mcp_server.http import token_of
+from fazm_memory.loopback.guard import BODY, Guard, Message, Receive, Scope, Send
+from fazm_memory.loopback.token import token_of
 
 TOKEN = "t" * 43
 PORT = 4711

@@ -273,6 +273,8 @@ class Companion:
 
     def _prepare(self) -> None:
         self.spool.prepare()
+        for finished in self.memory.finish_rewinds():
+            self._say(finished)
         if connected(self.home):
             hook_script.write(self.home)  # the hooks may be those of an older version
         self._tell_all_again()

@@ -8,7 +8,7 @@ a plain file, changed while it was read.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,6 +112,10 @@ class Versions:
         """The same for one, within a transaction of whoever calls."""
         return self._keep(root, path, at, given, mark)
 
+    def put(self, root: str, path: str, at: int, given: bytes | str) -> Version:
+        """The same, within a transaction for many."""
+        return self._keep(root, path, at, given, "")
+
     def _keep(self, root: str, path: str, at: int, given: bytes | str, mark: str) -> Version:
         if isinstance(given, str):
             version = Version(root, path, at, None, given, mark)
@@ -209,6 +213,15 @@ class Versions:
         row = self.db.execute(f"SELECT {COLUMNS} FROM version WHERE {where}", values).fetchone()
         return None if row is None else _version(row)
 
+    def histories(self, paths: Iterable[str]) -> Iterator[Version]:
+        """Every version of these files, named by their whole paths, each file's oldest first."""
+        for root, own in self._by_root(paths):
+            for path in own:
+                rows = self.db.execute(
+                    f"SELECT {COLUMNS} FROM version WHERE root=? AND path=? ORDER BY id", (root, path)
+                )
+                yield from map(_version, rows.fetchall())
+
     def manifest(self, root: str, moment: int) -> dict[str, Version]:
         """Every file that a root held at a moment, as far as it is known; absent files are not in it."""
         rows = self.db.execute(
@@ -250,15 +263,18 @@ class Versions:
             self._sweep()
         return int(gone)
 
-    def forget_files(self, paths: Iterable[str]) -> int:
-        """Let go of all versions of these files, named by their whole paths; how many there were."""
-        wanted = set(paths)
-        roots = [row[0] for row in self.db.execute("SELECT DISTINCT root FROM version").fetchall()]
-        gone = 0
-        for root in roots:
+    def _by_root(self, paths: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+        """Whole paths as those below each root that is known."""
+        wanted = sorted(set(paths))
+        for (root,) in self.db.execute("SELECT DISTINCT root FROM version ORDER BY root").fetchall():
             inside = f"{root.rstrip('/')}/"
             own = [path.removeprefix(inside) for path in wanted if path.startswith(inside)]
-            gone += self.forget(root, own) if own else 0
+            if own:
+                yield root, own
+
+    def forget_files(self, paths: Iterable[str]) -> int:
+        """Let go of all versions of these files, named by their whole paths; how many there were."""
+        gone = sum(self.forget(root, own) for root, own in list(self._by_root(paths)))
         if gone:
             self.db.execute("VACUUM")
             self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -24,7 +24,7 @@ from fazm_memory.log.store import Store
 from fazm_memory.model.clock import iso
 from fazm_memory.model.payloads import SessionOpen
 from fazm_memory.model.trust import ceiling, default_actor
-from fazm_memory.verbs.files_back import Desk
+from fazm_memory.verbs.files_plan import Desk
 
 if TYPE_CHECKING:
     from fazm_memory.capture.files_then import Spot

@@ -6,64 +6,35 @@ written: whatever is cut short in between is finished by whoever comes next, and
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fazm_memory.capture.attribution import Happening, attribute
-from fazm_memory.capture.calls import recent_calls, workplaces
 from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.enclosure import Enclosure, Refused
-from fazm_memory.capture.files_then import Names, Spot, candidates, histories, look, pasts, spot, then_held
+from fazm_memory.capture.files_then import Names, Spot, then_held
 from fazm_memory.capture.restoring import Done, Restoring, keep
-from fazm_memory.config import Config
-from fazm_memory.errors import Conflict, Declined, InvalidInput, InvalidTransition, NotFound, StoreBusy
+from fazm_memory.errors import Conflict, Declined, InvalidInput, NotFound, StoreBusy
 from fazm_memory.log.restores import DONE, DROPPED, PLANNED, RUNNING, UNDONE, Restore, Restores, only_one
 from fazm_memory.log.sessions import SessionRow
-from fazm_memory.log.store import Store
+from fazm_memory.log.tables import SEQ_MASK
 from fazm_memory.log.versions import Versions, versions_exist
-from fazm_memory.model import lifecycle, rewinding
+from fazm_memory.model import rewinding
 from fazm_memory.model.clock import iso
-from fazm_memory.model.rewinding import Hand, Past, Plan, Step, step_from, step_json
-from fazm_memory.model.trust import PERSONS_DOORS
+from fazm_memory.model.rewinding import Plan, Step, step_json
+from fazm_memory.verbs.files_plan import Desk, FilesPlanned, step_shown, steps_of
 
 if TYPE_CHECKING:
     from fazm_memory.capture.recorder import Recorded
 
 CHANGES = {"restore": "modified", "delete": "deleted", "recreate": "created", "rename_back": "renamed"}
-SESSIONS = 50
-MINUTE = 60_000_000
-AT_WORK = 10 * MINUTE  # a call that began this lately may still be running
 MOST_TOLD = 2000  # files that the log's event names; the journal has all
 
 
-@dataclass(frozen=True)
-class Desk:
-    """What a rewind of files works with."""
-
-    row: SessionRow
-    versions: Versions
-    names: Names
-    place: Enclosure
-
-    @property
-    def journal(self) -> Restores:
-        return Restores(self.versions)
-
-
-class FilesBack:
+class FilesBack(FilesPlanned):
     """What `Memory` can do with positions and files together. Mixed into it; not for use alone."""
-
-    config: Config
-    now: Callable[[], int]
 
     if TYPE_CHECKING:  # the façade has these
 
-        @cached_property
-        def store(self) -> Store: ...
         def record(self, drafts: Sequence[Draft]) -> list[Recorded]: ...
         def check_recording(self) -> None: ...
         def session(self, session: str) -> dict[str, Any]: ...
@@ -176,131 +147,6 @@ class FilesBack:
         finally:
             versions.close()
 
-    # -- planning ----------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _desk(self, row: SessionRow) -> Iterator[Desk]:
-        if row.workspace is None:
-            raise InvalidInput(
-                f"session {row.id[:8]} has no workspace, so there are no files to bring back",
-                hint="rewind it without --files",
-            )
-        versions = Versions(self.config.home, self.store.keys.database)
-        try:
-            with Enclosure(os.path.realpath(row.workspace)) as place:
-                yield Desk(row, versions, Names(versions, row.workspace), place)
-        except Refused as error:
-            raise NotFound(
-                f"the workspace of session {row.id[:8]} is not there: {error}", hint="rewind without --files"
-            ) from None
-        finally:
-            versions.close()
-
-    def _spot(self, row: SessionRow, to: int) -> Spot:
-        return spot(self.store, row, to, self.now())
-
-    def _plan(self, desk: Desk, to: int) -> tuple[Plan, list[str]]:
-        where = self._spot(desk.row, to)
-        found, elsewhere = candidates(self.store, desk.versions, desk.names, desk.row, where)
-        own = os.path.realpath(self.config.home) + "/"
-        chosen = sorted(path for path in found if not f"{desk.place.root}/{path}".startswith(own))
-        known = histories(desk.versions, desk.names, chosen)
-        judge = self._judge(desk, where.moment)
-        return rewinding.plan(pasts(desk.place, known, where, judge, self.now()), desk.row.id), elsewhere
-
-    def _judge(self, desk: Desk, since: int) -> Callable[[str, int], Hand]:
-        """Who changed what nobody has told yet: the watcher's own rule, asked now."""
-        rows = self.store.sessions.listing(limit=SESSIONS)
-        calls = recent_calls(self.store, rows, since - MINUTE, user_home=str(self.config.user_home))
-        places = workplaces(rows)
-
-        def judge(path: str, at: int) -> Hand:
-            full = f"{desk.names.workspace}/{path}"
-            verdict = attribute(Happening(full, "modified", at, at), calls, places)
-            return Hand(verdict.by, verdict.session)
-
-        return judge
-
-    def _undo_plan(self, desk: Desk, last: Restore) -> Plan:
-        judge = self._judge(desk, last.began)
-        files = []
-        for step in _steps(last):
-            for path, before, left in _effects(step):
-                held, barred = look(desk.place, path)
-                hands = [Hand(rewinding.REWIND, desk.row.id)]
-                if not held.same(left):
-                    written = self.now() if held.mtime_ns is None else held.mtime_ns // 1000
-                    hand = judge(path, written)
-                    hands.append(hand if hand.session != desk.row.id or hand.by != "agent" else Hand("agent"))
-                files.append(Past(path, before, held, tuple(hands), barred))
-        return rewinding.plan(files, desk.row.id)
-
-    def _plan_json(self, row: SessionRow, to: int, made: Plan, elsewhere: Sequence[str]) -> dict[str, Any]:
-        workspace = (row.workspace or "").rstrip("/")
-        outside = [
-            {"path": path, "action": "cannot", "by": "agent",
-             "why": "it is outside the session's workspace, where nothing is ever written"}
-            for path in elsewhere
-        ]  # fmt: skip
-        files = [_step_shown(workspace, step) for step in made.steps] + outside
-        counts = made.counts()
-        if outside:
-            counts["cannot"] = counts.get("cannot", 0) + len(outside)
-        unseen = self._unseen(row, to)
-        return {
-            "session": row.id,
-            "to": to,
-            "head": row.head,
-            "workspace": row.workspace,
-            "files": files,
-            "counts": counts,
-            "needs_force": bool(made.refused or unseen),
-            "unseen": len(unseen),
-            "unseen_what": unseen,
-            "digest": f"{row.head}-{to}-{made.digest()}",
-        }
-
-    def _unseen(self, row: SessionRow, to: int) -> list[str]:
-        """What would be passed over that nobody has seen: open questions, calls still running."""
-        with self.store.db.reading():
-            state = self.store.snapshots.state_at(row.n, row.id, row.head)
-        asked = [
-            f"question {one['id']} to a person is not answered"
-            for one in state.questions.values()
-            if one["to"] == "human" and one["seq"] >= to and "session" not in one
-        ]
-        at_work = row.lifecycle in ("open", "active", "resumed")
-        running = [
-            f"{one['tool']} (#{one['seq']}) is still running"
-            for one in state.running.values()
-            if at_work and one["seq"] >= to and self.now() - one["at"] < AT_WORK
-        ]
-        return asked + running
-
-    def _check_moment(
-        self, row: SessionRow, to: int, *, force: bool, expected: int | None, source: str
-    ) -> None:
-        """Whether the log would take a rewind now: asked before any file is touched."""
-        if lifecycle.after(row.lifecycle, "activity") is None:  # type: ignore[arg-type]
-            raise InvalidTransition(
-                f"session {row.id[:8]} cannot be rewound: {lifecycle.refusal(row.lifecycle, 'activity')}",  # type: ignore[arg-type]
-                details={"session": row.id, "lifecycle": row.lifecycle, "head": row.head},
-            )
-        if expected is not None and expected != row.head and not force:
-            raise Conflict(
-                f"position {expected} was expected, but session {row.id[:8]} is at {row.head}:"
-                f" {row.head - expected} events have not been seen",
-                hint="read what was added since, then rewind; --force goes past it unseen",
-                details={"head": row.head, "session": row.id},
-            )
-        unseen = self._unseen(row, to)
-        if unseen and (not force or (source not in PERSONS_DOORS and any(one.startswith("question") for one in unseen))):
-            raise Declined(
-                f"the rewind would pass over what nobody has seen: {unseen[0]}",
-                hint="answer or wait for it first; --force, by a person, goes past it",
-                details={"unseen": unseen, "session": row.id},
-            )
-
     # -- doing -------------------------------------------------------------------------------------------
 
     def _carry_out(
@@ -357,7 +203,7 @@ class FilesBack:
             desk.place, desk.versions, mark=str(one.id), session=one.session, seq=one.told["seq"],
             now=self.now, names=desk.names.of, empty=lambda folder: self._was_empty(desk, folder, spot),
         )  # fmt: skip
-        done = run.run(_steps(one))
+        done = run.run(steps_of(one))
         left = [each for each in done if each.left is not None]
         desk.journal.move(
             one, DONE, ended=self.now(), told={"left": {each.step.path: each.left for each in left}}
@@ -384,7 +230,7 @@ class FilesBack:
             if found is None:
                 journal.move(one, DROPPED, ended=self.now())
                 return f"{who} had not begun to write, and was dropped"
-            one = journal.move(one, RUNNING, told={"seq": int(found[0]) & 0xFFFFFFFF})
+            one = journal.move(one, RUNNING, told={"seq": int(found[0]) & SEQ_MASK})
         row = self.store.sessions.resolve(one.session)
         moment = one.told["moment"]
         where = None if moment is None else Spot(one.session, int(one.told["to"]), int(moment))
@@ -412,41 +258,9 @@ class FilesBack:
         return result.appended.seq
 
 
-def _steps(one: Restore) -> list[Step]:
-    left = one.told.get("left", {})
-    return [step for raw in one.told["steps"] if (step := step_from(raw)).path not in left]
-
-
-def _effects(step: Step) -> Iterator[tuple[str, rewinding.Held, rewinding.Held]]:
-    """Each path a step wrote: what it held before, and what the step left there."""
-    was, now = step.was or rewinding.ABSENT, step.now or rewinding.ABSENT
-    if step.origin is None:
-        yield step.path, now, was
-    else:
-        yield step.path, rewinding.ABSENT, was
-        yield step.origin, now, rewinding.ABSENT
-
-
-def _step_shown(workspace: str, step: Step) -> dict[str, Any]:
-    """The step as the contract tells it: `from` is the name that a file to be renamed back has now."""
-    size = next((one.size for one in (step.was, step.now) if one is not None and one.size is not None), None)
-    more = {
-        "from": None if step.origin is None else f"{workspace}/{step.origin}",
-        "bytes": size,
-        "would": step.would,
-    }
-    return {
-        "path": f"{workspace}/{step.path}",
-        "action": step.action,
-        "why": step.why,
-        "by": step.by,
-        **{name: value for name, value in more.items() if value is not None},
-    }
-
-
 def _done_json(workspace: str, done: Sequence[Done]) -> list[dict[str, Any]]:
     return [
-        _step_shown(workspace, one.step)
+        step_shown(workspace, one.step)
         | {"action": one.step.does if one.left is None else "refuse", "done": one.left is None}
         | ({} if one.left is None else {"why": one.left})
         for one in done

@@ -57,12 +57,19 @@ def listing(caller: Caller, given: str | None) -> tuple[list[dict[str, Any]], st
     return page, cursor({"skip": skip + PAGE}) if len(rows) > PAGE else None
 
 
-def read(caller: Caller, uri: str) -> tuple[str, str]:
-    """The MIME type and text at an address; NotFound when there is none."""
+def mark(caller: Caller, uri: str) -> object:
+    """What tells whether an address has changed: how many events it stands for, and whose."""
     if uri == CONTEXT:
-        return "text/plain", caller.memory.context(caller.workspace).text
+        return [(row["id"], row["events"]) for row in caller.memory.sessions(limit=1)]
+    return _session(caller, uri)[0]["events"]
+
+
+def _session(caller: Caller, uri: str) -> tuple[dict[str, Any], str, dict[str, str]]:
+    """The session that an address names, which part of it, and what is asked of that."""
     missing = NotFound(
-        f"there is no resource {uri[:120]!r}", hint="resources/templates/list tells the addresses"
+        f"there is no resource {uri[:120]!r}",
+        hint="resources/templates/list tells the addresses",
+        details={"uri": uri},
     )
     try:
         parts = urlsplit(uri)
@@ -76,14 +83,21 @@ def read(caller: Caller, uri: str) -> tuple[str, str]:
         or steps[2] not in ("state", "events")
     ):
         raise missing
-    found = to_read(caller, steps[1])
-    if steps[2] == "state":
-        state, lost = tables_fitted(caller.memory.state(found["id"]), room(MOST_TOKENS), leading=LEADING)
+    return to_read(caller, steps[1]), steps[2], dict(parse_qsl(parts.query))
+
+
+def read(caller: Caller, uri: str) -> tuple[str, str]:
+    """The MIME type and text at an address; NotFound when there is none."""
+    if uri == CONTEXT:
+        return "text/plain", caller.memory.context(caller.workspace).text
+    found, part, wanted = _session(caller, uri)
+    if part == "state":
+        whole = caller.memory.state(found["id"], quarantined=False)
+        state, lost = tables_fitted(whole, room(MOST_TOKENS), leading=LEADING)
         return "application/json", _json({**state, "left_out": lost})
-    wanted = dict(parse_qsl(parts.query))
     start = _position(wanted.get("from"), 0)
     stop = min(_position(wanted.get("to"), found["events"]), found["events"])
-    rows = caller.memory.events(found["id"], start=start, stop=max(start, stop))
+    rows = caller.memory.events(found["id"], start=start, stop=max(start, stop), quarantined=False)
     kept, rest = filled(rows, limit=EVENTS_A_READ, most=room(MOST_TOKENS), free=("payload", "error", "delta"))
     following = (
         None if rest is None else f"{SCHEME}://sessions/{found['id']}/events?from={rest['seq']}&to={stop}"

@@ -121,16 +121,24 @@ class Reading:
         because = self._causes(row, low, high, (before, after), quarantined)
         return {**diff.compare(before, after), "because": because}
 
-    def compare(self, first: str, first_at: int | None, second: str, second_at: int | None) -> dict[str, Any]:
+    def compare(
+        self,
+        first: str,
+        first_at: int | None,
+        second: str,
+        second_at: int | None,
+        *,
+        quarantined: bool = True,
+    ) -> dict[str, Any]:
         """Two sessions, or two branches of one, beside each other; the causes since they parted."""
         rows = [self.store.sessions.resolve(one) for one in (first, second)]
         ends = [self.position(row, at) for row, at in zip(rows, (first_at, second_at), strict=True)]
-        states = [self._state(row, at, True) for row, at in zip(rows, ends, strict=True)]
+        states = [self._state(row, at, quarantined) for row, at in zip(rows, ends, strict=True)]
         common = parted(self.store.sessions, (rows[0], ends[0]), (rows[1], ends[1]))
         because: list[dict[str, Any]] = []
         for row, at, state in zip(rows, ends, states, strict=True):
             start = common[1] if common is not None and common[0].n == row.n else 0
-            causes = self._causes(row, min(start, at), at, (state,), True)
+            causes = self._causes(row, min(start, at), at, (state,), quarantined)
             because += [{"session": row.id, **cause} for cause in causes]
         sides = [
             {"session": row.id, "at": at, "title": row.title} for row, at in zip(rows, ends, strict=True)

@@ -1,0 +1,78 @@
+"""Reading over MCP: files of the last turns, slices by anything, branches compared, nothing quarantined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fazm_memory.mcp_server.server import MemoryServer
+
+from .conftest import Asking, talk
+
+
+async def three_turns(ask: Asking) -> str:
+    handle = str((await ask("session_open", workspace="/w", key="k"))["session"]["id"])
+    for turn in (1, 2, 3):
+        files = [{"path": f"/w/{turn}.txt", "change": "created"}]
+        await ask("action_record", session=handle, tool="Write", files=files, turn=turn)
+    await ask("action_record", session=handle, tool="Bash", input={"command": "make"}, error="exit 2")
+    await ask("decision_record", session=handle, what="try again")
+    return handle
+
+
+def test_the_files_of_the_last_turns_are_one_call(server: MemoryServer) -> None:
+    async def work(ask: Asking) -> dict[str, Any]:
+        return await ask("session_state", session=await three_turns(ask), keys=["files_modified"], turns=2)
+
+    assert [one["path"] for one in talk(server, work)["files_modified"]] == ["/w/2.txt", "/w/3.txt"]
+
+
+def test_turns_count_back_from_now_only(server: MemoryServer) -> None:
+    async def work(ask: Asking) -> dict[str, Any]:
+        return await ask.refused("session_state", session=await three_turns(ask), turns=2, at=3)
+
+    assert "counts back from now" in talk(server, work)["error"]
+
+
+def test_a_slice_is_by_tool_outcome_file_or_turn(server: MemoryServer) -> None:
+    async def work(ask: Asking) -> list[list[int]]:
+        handle = await three_turns(ask)
+        wanted: list[dict[str, Any]] = [
+            {"tool": "Write"},
+            {"outcome": "error"},
+            {"file": "/w/2.txt"},
+            {"turn": 2, "to_turn": 3, "kind": "action"},
+            {"until": "2020-01-01T00:00:00+00:00"},
+        ]
+        told = [await ask("session_events", session=handle, **one) for one in wanted]
+        return [[event["seq"] for event in one["events"]] for one in told]
+
+    assert talk(server, work) == [[1, 2, 3], [4], [2], [2, 3, 4], []]
+
+
+def test_two_branches_are_compared_with_their_reasons(server: MemoryServer) -> None:
+    async def work(ask: Asking) -> tuple[dict[str, Any], str]:
+        handle = await three_turns(ask)
+        branch = (await ask("session_fork", session=handle, at=4))["session"]["id"]
+        await ask("decision_record", session=branch, what="another way")
+        given = {"session": handle, "from": 6, "other": branch, "to": 2}
+        return await ask("session_diff", **given), await ask.text("session_diff", **given)
+
+    told, text = talk(server, work)
+    assert [one["what"] for one in told["added"]["decisions_made"]] == ["another way"]
+    assert 'error: "Bash"' in text
+    assert 'decision: "another way"' in text
+
+
+def test_what_is_quarantined_is_not_read_over_mcp(server: MemoryServer) -> None:
+    async def work(ask: Asking) -> str:
+        handle = await three_turns(ask)
+        server.worker.submit(lambda: server.memory.quarantine(handle, seq=5)).result()
+        state = await ask("session_state", session=handle, max_tokens=8000)
+        events = await ask("session_events", session=handle, max_tokens=8000)
+        diff = await ask("session_diff", session=handle, **{"from": 0, "to": 6}, max_tokens=8000)
+        found = await ask("memory_search", query="try again")
+        return str([state, events, diff, found])
+
+    told = talk(server, work)
+    assert "try again" not in told
+    assert "'quarantined': True" in told

@@ -15,12 +15,15 @@ from Foundation import NSRunLoop, NSRunLoopCommonModes, NSTimer
 
 from fazm_memory.companion import Companion
 from fazm_memory.errors import FazmMemoryError, StoreBusy
-from fazm_memory.macos import desktop_source, login_item, permissions
+from fazm_memory.macos import desktop_source
+from fazm_memory.macos.asking import alert
 from fazm_memory.macos.delegate import AppDelegate
-from fazm_memory.macos.hands import MacHands, alert
+from fazm_memory.macos.hands import MacHands
+from fazm_memory.macos.login_item import login_state
 from fazm_memory.macos.main_thread import ask_main, on_main
 from fazm_memory.macos.notifications import Notifications
 from fazm_memory.macos.page import Respond
+from fazm_memory.macos.permissions import explain, permitted, prompt, to_be_asked
 from fazm_memory.macos.status_item import StatusItem
 from fazm_memory.macos.window import TimelineWindow
 from fazm_memory.memory import Memory
@@ -83,7 +86,7 @@ class MenuBarApp:
         timer.setTolerance_(REFRESH / 5)
         NSRunLoop.mainRunLoop().addTimer_forMode_(timer, NSRunLoopCommonModes)
         self.refresh()
-        if permissions.to_be_asked(self.home):
+        if to_be_asked(self.home):
             self.worker.do(lambda memory: self._onboard())
 
     def _record(self) -> None:
@@ -145,9 +148,7 @@ class MenuBarApp:
         if front is not None and name is not None:
             bundle = front.bundleIdentifier()
             app = FrontApp(str(name), None if bundle is None else str(bundle))
-        return Surroundings(
-            app, permissions.permitted(), login_item.login_state(), tuple(self.troubles.values())
-        )
+        return Surroundings(app, permitted(), login_state(), tuple(self.troubles.values()))
 
     def _gather(self, memory: Memory, around: Surroundings) -> None:
         try:
@@ -199,11 +200,8 @@ class MenuBarApp:
 
     def _onboard(self) -> None:
         """Once: say what the permission is for, then let the system ask."""
-        permissions.asked(self.home)
-        if ask_main(
-            lambda: alert(permissions.TITLE, permissions.TEXT, (permissions.ALLOW, permissions.LATER))
-        ):
-            ask_main(permissions.prompt)
+        if ask_main(lambda: explain(self.home)):
+            ask_main(prompt)
 
     def trouble(self, error: Exception, what: str = "something went wrong") -> None:
         """Of what goes on behind the menu, from any thread: shown in it until the app is started anew."""

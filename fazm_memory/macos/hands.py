@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from AppKit import (
-    NSAlert,
-    NSAlertFirstButtonReturn,
     NSApplication,
     NSPasteboard,
     NSPasteboardTypeString,
@@ -20,10 +18,13 @@ from AppKit import (
 )
 from Foundation import NSURL, NSMakeRect
 
-from fazm_memory.macos import fazm_control, login_item, permissions
+from fazm_memory.macos.asking import alert
+from fazm_memory.macos.fazm_control import tell_fazm
+from fazm_memory.macos.login_item import set_login
 from fazm_memory.macos.main_thread import ask_main, on_main
 from fazm_memory.macos.notifications import Notifications
-from fazm_memory.macos.window import TimelineWindow, bring_to_front
+from fazm_memory.macos.permissions import open_settings
+from fazm_memory.macos.window import TimelineWindow
 from fazm_memory.menubar.news import Notice
 
 CANCEL = "Cancel"
@@ -51,7 +52,7 @@ class MacHands:
             self.tell("macOS could not open it", str(path))
 
     def tell_fazm(self, messages: Sequence[str]) -> bool:
-        return fazm_control.tell_fazm(messages)
+        return tell_fazm(messages)
 
     def tell(self, title: str, text: str) -> None:
         """As a notification where we may send one, else as a box that waits to be closed."""
@@ -71,24 +72,10 @@ class MacHands:
         return ask_main(ask)
 
     def login(self, on: bool) -> str:
-        return ask_main(lambda: login_item.set_login(on))
+        return ask_main(lambda: set_login(on))
 
     def permissions(self) -> None:
-        ask_main(permissions.open_settings)
+        ask_main(open_settings)
 
     def quit(self) -> None:
         on_main(lambda: NSApplication.sharedApplication().terminate_(None))
-
-
-def alert(title: str, text: str, buttons: Sequence[str], field: NSTextField | None = None) -> bool:
-    """A question in front of everything; whether the first button was pressed."""
-    box = NSAlert.alloc().init()
-    box.setMessageText_(title)
-    box.setInformativeText_(text)
-    for one in buttons:
-        box.addButtonWithTitle_(one)
-    if field is not None:
-        box.setAccessoryView_(field)
-        box.window().setInitialFirstResponder_(field)
-    bring_to_front()
-    return bool(box.runModal() == NSAlertFirstButtonReturn)

@@ -13,6 +13,7 @@ from ApplicationServices import AXIsProcessTrusted, AXIsProcessTrustedWithOption
 from Foundation import NSURL
 
 from fazm_memory.macos.accessibility import SETTINGS
+from fazm_memory.macos.asking import alert
 from fazm_memory.private import write_private
 
 FILE = "permission-asked"
@@ -34,8 +35,10 @@ def to_be_asked(home: Path) -> bool:
     return not permitted() and not (home / FILE).exists()
 
 
-def asked(home: Path) -> None:
+def explain(home: Path) -> bool:
+    """Say what the permission is for; whether to go on. Noted first, so that it is said once."""
     write_private(home / FILE, b"asked once\n", sync=False)
+    return alert(TITLE, TEXT, (ALLOW, LATER))
 
 
 def prompt() -> None:

@@ -11,13 +11,11 @@ from typing import Any
 
 from AppKit import (
     NSApplication,
-    NSApplicationActivateAllWindows,
     NSApplicationActivationPolicyAccessory,
     NSApplicationActivationPolicyRegular,
     NSBackingStoreBuffered,
     NSMenu,
     NSMenuItem,
-    NSRunningApplication,
     NSWindow,
     NSWindowStyleMaskClosable,
     NSWindowStyleMaskMiniaturizable,
@@ -34,6 +32,7 @@ from WebKit import (
     WKWebViewConfiguration,
 )
 
+from fazm_memory.macos.asking import bring_to_front
 from fazm_memory.macos.page import (
     BRIDGE,
     BRIDGE_SCRIPT,
@@ -144,10 +143,6 @@ class TimelineWindow:
             return
         script = FOCUS_SEARCH if route == SEARCH else f"location.hash = {json.dumps(route)}"
         self._view.evaluateJavaScript_completionHandler_(script, None)
-
-
-def bring_to_front() -> None:
-    NSRunningApplication.currentApplication().activateWithOptions_(NSApplicationActivateAllWindows)
 
 
 def main_menu() -> NSMenu:

@@ -61,14 +61,15 @@ class Office:
             raise RuntimeError("the page broke")
         return 200, {"content-type": "application/json"}, json.dumps({"path": path}).encode()
 
-    def play(self, script: Callable[[], None]) -> None:
+    def play(self, script: Callable[[], None], *, settled: bool = True) -> None:
         """Launch the app, play the script, and quit."""
         app = self.app or self.build()
         failed: list[BaseException] = []
 
         def played() -> None:
             try:
-                self.settle()
+                if settled:
+                    self.settle()
                 script()
             except BaseException as error:
                 failed.append(error)

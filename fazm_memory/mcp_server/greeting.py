@@ -32,7 +32,7 @@ def hello(version: str) -> dict[str, Any]:
         "protocolVersion": version,
         "capabilities": {
             "prompts": {"listChanged": False},
-            "resources": {"listChanged": False, "subscribe": False},
+            "resources": {"listChanged": False, "subscribe": True},
             "tools": {"listChanged": False},
         },
         "serverInfo": {"name": NAME, "title": TITLE, "description": ABOUT, "version": __version__},

@@ -17,20 +17,24 @@ from typing import Any, TypeVar
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 
 from fazm_memory import __version__
 from fazm_memory.errors import FazmMemoryError, InvalidInput
-from fazm_memory.mcp_server import answers, pages, prompts, resources
+from fazm_memory.mcp_server import answers, asking, pages, prompts, resources
 from fazm_memory.mcp_server.catalogue import TOOLS
 from fazm_memory.mcp_server.greeting import ABOUT, INSTRUCTIONS, NAME, PAGE, TITLE, listed
 from fazm_memory.mcp_server.host import Host, agent_name
 from fazm_memory.mcp_server.tool import Caller, Told, Tool
+from fazm_memory.mcp_server.watching import Watching
 from fazm_memory.memory import Memory
+from fazm_memory.recall.fence import quote
 
 EXTENSION = "ai.fazm/session-state"
 EXTENSION_VERSION = "1"
 ERROR = "ai.fazm/error"  # where a refusal is told as data
+BEAT = 1.0  # seconds after which a caller who wants to hear of progress hears that we are still at it
 log = logging.getLogger(__name__)
 Context = ServerRequestContext[Any, Any]
 T = TypeVar("T")
@@ -44,6 +48,7 @@ class MemoryServer:
         self.memory = memory
         self.host = host or Host()
         self.worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="memory")
+        self.watching = Watching(self.look)
         self.sdk: Server[Any] = Server(
             NAME,
             version=__version__,
@@ -56,9 +61,15 @@ class MemoryServer:
             on_list_resources=self.list_resources,
             on_list_resource_templates=self.list_templates,
             on_read_resource=self.read_resource,
+            on_subscribe_resource=self.subscribe,
+            on_unsubscribe_resource=self.unsubscribe,
+            on_subscriptions_listen=self.watching.listen,
             on_list_prompts=self.list_prompts,
             on_get_prompt=self.get_prompt,
         )
+        # What a client hands back between two rounds of a call is read only if it is ours and unchanged.
+        security = RequestStateSecurity.ephemeral()
+        self.sdk.middleware.append(RequestStateBoundary(security, default_audience=NAME))
         self.sdk.extensions[EXTENSION] = {"version": EXTENSION_VERSION}
 
     def close(self) -> None:
@@ -66,7 +77,21 @@ class MemoryServer:
         self.worker.shutdown()
 
     async def _at_work(self, work: Callable[[], T]) -> T:
+        """Cancelled before it has begun, work is never done; once begun it is finished, answered or not."""
         return await asyncio.get_running_loop().run_in_executor(self.worker, work)
+
+    async def _heard_of(self, context: Context, work: Callable[[], T]) -> T:
+        """The same, with a word of progress now and then, so that a patient client does not give up."""
+        doing = asyncio.ensure_future(self._at_work(work))
+        beats = 0
+        try:
+            while not (await asyncio.wait({doing}, timeout=BEAT))[0]:
+                beats += 1
+                await context.session.report_progress(beats * BEAT, message="still at it")
+        except asyncio.CancelledError:
+            doing.cancel()
+            raise
+        return doing.result()
 
     def _caller(self, context: Context) -> Caller:
         told = context.session.client_params
@@ -85,14 +110,45 @@ class MemoryServer:
             tools=[types.Tool.model_validate(listed(tool)) for tool in page], next_cursor=following
         )
 
-    async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        self, context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
         tool = TOOLS.get(params.name)
         if tool is None:
             raise MCPError(
                 types.INVALID_PARAMS, f"there is no tool {params.name[:60]!r}; tools/list has them all"
             )
-        caller = self._caller(context)
-        return await self._at_work(lambda: call(tool, caller, params.arguments or {}))
+        caller, given = self._caller(context), params.arguments or {}
+        if tool.name == asking.TOOL and params.request_state is not None:
+            return await self._answered(params.request_state, params.input_responses or {})
+        made = await self._heard_of(context, lambda: call(tool, caller, given))
+        if tool.name == asking.TOOL and given.get("to") == "human" and not made.is_error:
+            return await self._ask(context, given, made)
+        return made
+
+    async def _ask(
+        self, context: Context, given: dict[str, Any], made: types.CallToolResult
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Put a question that was just recorded before the person, if this client can."""
+        if not asking.can_ask(context):
+            return made
+        data: dict[str, Any] = made.structured_content
+        session, question = data["session"]["id"], data["question"]
+        note, form = given["note"], asking.form(given.get("answer_schema"))
+        if context.session.can_send_request:
+            told = await context.session.elicit_form(note, form, related_request_id=context.request_id)
+            return await self._at_work(lambda: _taken(self.memory, session, question, told))
+        shown = types.ElicitRequest(params=types.ElicitRequestFormParams(message=note, requested_schema=form))
+        return types.InputRequiredResult(
+            input_requests={asking.ASKED: shown}, request_state=asking.state_of(session, question)
+        )
+
+    async def _answered(self, state: str, told: types.InputResponses) -> types.CallToolResult:
+        session, question = asking.read_state(state)
+        answer = told.get(asking.ASKED)
+        if not isinstance(answer, types.ElicitResult):
+            answer = types.ElicitResult(action="cancel")
+        return await self._at_work(lambda: _taken(self.memory, session, question, answer))
 
     # -- resources ---------------------------------------------------------------------------------------
 
@@ -125,6 +181,20 @@ class MemoryServer:
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=uri, mime_type=mime, text=text)]
         )
+
+    async def look(self, uri: str) -> object:
+        caller = Caller(self.memory)
+        return await self._at_work(lambda: _asked(lambda: resources.mark(caller, uri)))
+
+    async def subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        await self.watching.subscribe(context, str(params.uri))
+        return types.EmptyResult()
+
+    async def unsubscribe(
+        self, context: Context, params: types.UnsubscribeRequestParams
+    ) -> types.EmptyResult:
+        self.watching.unsubscribe(context, str(params.uri))
+        return types.EmptyResult()
 
     # -- prompts -----------------------------------------------------------------------------------------
 
@@ -169,6 +239,20 @@ def call(tool: Tool, caller: Caller, given: dict[str, Any]) -> types.CallToolRes
         wrong = FazmMemoryError(f"{tool.name} met a {type(error).__name__} it does not know")
         return _refusal(answers.trouble(wrong, tool, caller, given))
     return _answer(told)
+
+
+def _taken(memory: Memory, session: str, question: str, told: types.ElicitResult) -> types.CallToolResult:
+    """A handoff that was put before the person, with what became of it."""
+    try:
+        answer = asking.take(memory, session, question, told)
+        row = memory.session(session)
+    except FazmMemoryError as error:
+        return _refusal(answers.trouble(error, TOOLS[asking.TOOL], Caller(memory), {"session": session}))
+    if answer is None:
+        text = f"question {question} was shown and not answered; it stays open in session {session}"
+        return _answer(Told({"session": row, "question": question, "answered": False}, text))
+    text = f"the person answered question {question}: {quote(str(answer), 2000)}"
+    return _answer(Told({"session": row, "question": question, "answered": True, "answer": answer}, text))
 
 
 def _answer(told: Told) -> types.CallToolResult:

@@ -1,4 +1,4 @@
-"""The tools that open a session and move it through its life, branch it, rewind it or hand it over."""
+"""The tools that open a session and move it through its life, branch it or rewind it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from fazm_memory.mcp_server.tool import (
     Told,
     Tool,
     flag,
-    one_of,
     record,
     shape,
     text,
@@ -118,24 +117,6 @@ def session_rewind(caller: Caller, given: dict[str, Any]) -> Told:
     return Told(
         {"session": made, "files": files, "undo": undo},
         f"session {made['id']} stands at {given['to']} again; nothing was erased, and {told}",
-    )
-
-
-def session_handoff(caller: Caller, given: dict[str, Any]) -> Told:
-    found = to_write(caller, given["session"])
-    made = caller.memory.handoff(
-        found["id"],
-        to=given["to"],
-        note=given["note"],
-        answer_schema=given.get("answer_schema"),
-        source=SOURCE,
-    )
-    question = made.pop("question")
-    who = "a person" if given["to"] == "human" else "an agent"
-    return Told(
-        {"session": made, "question": question},
-        f"question {question} is left to {who} in session {made['id']};"
-        " session_state shows it under open_questions until it is answered",
     )
 
 
@@ -248,29 +229,5 @@ TOOLS = (
         ),
         session_rewind,
         destructive=True,
-    ),
-    Tool(
-        "session_handoff",
-        "Hand a question over",
-        "Leave a question to a person, or to the next agent, in the session itself. It stays open until"
-        " somebody answers; only a person answers one to a human. Costs about 150 tokens."
-        ' Example: {"session": "…", "to": "human", "note": "Delete the duplicates?"}',
-        record(
-            {
-                "session": SESSION,
-                "to": one_of(("human", "agent"), "Who is to answer."),
-                "note": text("The question, with what is needed to answer it."),
-                "answer_schema": {
-                    "type": "object",
-                    "description": "A JSON Schema of the answer, if it has one.",
-                },
-            },
-            ("session", "to", "note"),
-        ),
-        shape(
-            {"session": SESSION_SHAPE, "question": STRING},
-            ("session", "question"),
-        ),
-        session_handoff,
     ),
 )

@@ -23,6 +23,7 @@ CONTRACT = [
     "session_fork",
     "session_rewind",
     "session_handoff",
+    "handoff_answer",
     "action_record",
     "decision_record",
     "fact_record",

@@ -7,7 +7,6 @@ from __future__ import annotations
 import datetime
 import inspect
 from collections.abc import Mapping, Set
-from itertools import zip_longest
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -33,18 +32,20 @@ def taken(
     runtime: Runtime, owner: str, method: Method | Function, arguments: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     """The arguments, selectors as text; or a TypeError that says which is wrong, and what was wanted."""
-    name = f"{method.key[0]}[{owner} {method.selector}]" if isinstance(method, Method) else method.name
-    wanted = len(method.arguments)
-    if len(arguments) != wanted and not (method.variadic and len(arguments) > wanted):
-        raise TypeError(f"{name} takes {wanted} arguments, {len(arguments)} given")
-    arguments = tuple(
-        _selector(value) if word == ":" else value
-        for word, value in zip_longest(method.arguments, arguments, fillvalue="*")
-    )
-    for number, (word, value) in enumerate(zip(method.arguments, arguments, strict=False), 1):
-        if (wrong := _wrong(runtime, word, value)) is not None:
-            raise TypeError(f"{name}, argument {number}: {wrong}, not {value!r}")
-    return arguments
+    words = method.arguments
+    if len(arguments) != len(words) and not (method.variadic and len(arguments) > len(words)):
+        raise TypeError(f"{_said(owner, method)} takes {len(words)} arguments, {len(arguments)} given")
+    given = list(arguments)
+    for number, word in enumerate(words):
+        if word == ":":
+            given[number] = _selector(given[number])
+        if (wrong := _wrong(runtime, word, given[number])) is not None:
+            raise TypeError(f"{_said(owner, method)}, argument {number + 1}: {wrong}, not {given[number]!r}")
+    return tuple(given)
+
+
+def _said(owner: str, method: Method | Function) -> str:
+    return f"{method.key[0]}[{owner} {method.selector}]" if isinstance(method, Method) else method.name
 
 
 def _selector(value: Any) -> Any:
@@ -61,6 +62,8 @@ def _selector(value: Any) -> Any:
 
 def _wrong(runtime: Runtime, word: str, value: Any) -> str | None:
     """What it should have been; None when it is that."""
+    if word in ("*", "@", "#"):
+        return None
     if word == "B":
         return None if isinstance(value, bool | int) else "a truth value"
     if word == "i":

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -18,6 +18,9 @@ FLAGS = (
 )  # fmt: skip
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 WIDE = {"width": 1280, "height": 860}
+PATIENCE = 15_000  # milliseconds: a busy machine is slow, a broken page is slower
+
+expect.set_options(timeout=PATIENCE)
 
 
 def find_chromium() -> str:
@@ -76,5 +79,6 @@ def new_context(browser: Browser, now_ms: int, **options: Any) -> BrowserContext
     """A window of its own, in the story's time zone and at the story's time."""
     given: dict[str, Any] = {"viewport": WIDE, "timezone_id": "UTC", "locale": "en-GB"}
     context = browser.new_context(**(given | options))
-    context.clock.set_fixed_time(now_ms)
+    context.set_default_timeout(PATIENCE)
+    context.clock.set_fixed_time(now_ms / 1000)
     return context

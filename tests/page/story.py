@@ -126,7 +126,7 @@ def make_world(folder: Path) -> World:
     world = World(memory=None, folder=work)  # type: ignore[arg-type]
     world.memory = open_memory(Config(home=home, user_home=Path("/Users/dana"), key="file"), world)
     drafts = [replace(one, payload=_timed(one)) for one in histories(TOLD)[0].drafts]
-    tell(world, [*drafts, *_besides()])
+    tell(world, [*drafts, *_besides({one.session: one.at for one in drafts})])
     for row in world.memory.sessions(limit=100):
         key = str(row["agent_session_id"])
         world.ids[key.removeprefix("dana-")] = row["id"]
@@ -149,7 +149,7 @@ def _timed(draft: Draft) -> Mapping[str, Any]:
     return dict(draft.payload) | {"duration_ms": spent}
 
 
-def _besides() -> list[Draft]:
+def _besides(ended: Mapping[str, int | None]) -> list[Draft]:
     """What the histories' words do not cover: apps, gaps, usage, titles, doubt."""
     titles = {
         "receipts": "Sort receipts by shop", "flights": "Fares to Lisbon", "photos": "Rename camera photos",
@@ -157,7 +157,7 @@ def _besides() -> list[Draft]:
         "today": "Continue organizing files", "release": "Release 2.4",
     }  # fmt: skip
     made = [
-        Draft(f"dana-{key}", "session.title", {"title": title}, source="record")
+        Draft(f"dana-{key}", "session.title", {"title": title}, at=ended[f"dana-{key}"], source="record")
         for key, title in titles.items()
     ]
     apps = [("09:12", 14, "Finder", "Downloads"), ("09:31", 22, "Preview", "2026-11-10 initech.pdf"),

@@ -156,6 +156,7 @@ def version(text: str | None) -> Version | None:
     return None if text is None else tuple(int(part) for part in text.split("."))
 
 
+@cache
 def selector_of(name: str) -> str | None:
     """The selector pyobjc makes of a method's name, None where it stays plain Python (objc/_transform.py)."""
     if name.endswith("__") and keyword.iskeyword(name[:-2]):

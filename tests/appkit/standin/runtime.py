@@ -119,6 +119,7 @@ class Runtime:
         self.classes: dict[str, Any] = {}
         self.singletons: dict[tuple[str, str], Any] = {}
         self._found: dict[tuple[str, str], Method | None] = {}
+        self._taught: dict[tuple[str, str], Behaviour | None] = {}
 
     # -- classes -----------------------------------------------------------------------------------------
 
@@ -212,9 +213,8 @@ class Runtime:
 
     def _do(self, receiver: Any, cls: Any, method: Method, arguments: tuple[Any, ...]) -> Any:
         self.mac.sent.append(f"{method.key[0]}[{cls.native} {method.selector}]")
-        for one in self.database.lineage(cls.native):
-            if (behaviour := TAUGHT.get((one.name, method.key))) is not None:
-                return behaviour(self.mac, receiver, *arguments)
+        if (behaviour := self._behaviour(cls.native, method.key)) is not None:
+            return behaviour(self.mac, receiver, *arguments)
         if method.of_class:
             return self._made(receiver, method)
         if method.accesses is not None:
@@ -224,6 +224,12 @@ class Runtime:
         if method.returns == "v":
             return None
         raise NotTaught(f"{method.key[0]}[{cls.native} {method.selector}]")
+
+    def _behaviour(self, native: str, key: str) -> Behaviour | None:
+        if (native, key) not in self._taught:
+            known = (TAUGHT.get((one.name, key)) for one in self.database.lineage(native))
+            self._taught[native, key] = next((one for one in known if one is not None), None)
+        return self._taught[native, key]
 
     def _made(self, cls: Any, method: Method) -> Any:
         own = method.returns in ("self", "@" + cls.native)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from contextlib import ExitStack
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import emit_json, plural, say, size, talk
@@ -25,6 +26,7 @@ What you can do next:
 
 def run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--once", action="store_true", help="take in what is new, export, and end")
+    parser.add_argument("--no-page", action="store_true", help="do not serve the timeline page beside it")
 
 
 def run_command(chosen: argparse.Namespace) -> int:
@@ -37,7 +39,13 @@ def run_command(chosen: argparse.Namespace) -> int:
     if chosen.once:
         return _once(companion, chosen)
     _stop_on_signals(companion)
-    companion.run(started=lambda: _greet(companion, [one for one in survey(memory) if one.here]))
+    with ExitStack() as beside:
+
+        def started() -> None:
+            door = None if chosen.no_page else beside.enter_context(_page(chosen)).door()
+            _greet(companion, [one for one in survey(memory) if one.here], door)
+
+        companion.run(started=started)
     say(f"stopped; {plural(companion.tally.events, 'event')} recorded")
     return 0
 
@@ -51,7 +59,7 @@ def _once(companion: Companion, chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _greet(companion: Companion, here: list[AgentHere]) -> None:
+def _greet(companion: Companion, here: list[AgentHere], door: str | None) -> None:
     """Say what will happen, in plain words."""
     if not here:
         say(NOTHING_HERE)
@@ -62,8 +70,18 @@ def _greet(companion: Companion, here: list[AgentHere]) -> None:
             talk(f"{one.agent}: {one.trouble}")
     if not companion.memory.recording()["recording"]:
         say("Recording is paused: nothing is taken in until `fazm-memory recording resume`.")
+    if door is not None:
+        say(f"The timeline: `fazm-memory timeline`, or once, within five minutes, {door}")
     say(f"Recording to {companion.home}. Ctrl-C ends it; what was recorded is kept.")
     sys.stdout.flush()
+
+
+def _page(chosen: argparse.Namespace) -> Any:
+    """The timeline in a thread of its own, as long as the companion runs."""
+    from fazm_memory.web.serving import PageServer
+
+    home = memory_of(chosen).config.home
+    return PageServer(lambda: memory_of(chosen), home, otherwise_any=True).beside()
 
 
 def _stop_on_signals(companion: Companion) -> None:

@@ -82,6 +82,7 @@ class Header extends HTMLElement {
   /** @param {any} info */
   facts(info) {
     const from = info.parent_session;
+    const forks = (info.branches || []).filter((/** @type {any} */ one) => one.parent === info.id);
     return [
       h("span", null, info.agent),
       info.workspace ? h("span", { title: info.workspace }, shortPath(info.workspace, 2)) : null,
@@ -96,13 +97,13 @@ class Header extends HTMLElement {
             `forked from ${from.title || "a session"}`,
           )
         : null,
-      info.branches?.length
+      forks.length
         ? h(
             "span",
             null,
-            counted(info.branches.length, "fork"),
+            counted(forks.length, "fork"),
             ": ",
-            info.branches
+            forks
               .slice(0, 3)
               .map((/** @type {any} */ one, /** @type {number} */ index) => [
                 index ? ", " : "",

@@ -17,15 +17,23 @@ export function isFailed(row) {
   return Boolean(row.outcome) && row.outcome !== "ok";
 }
 
-/** The words of a row, apart from its marks. @param {any} row @returns {{lead: string, rest: string}} */
+/** The words of a row, apart from its marks. @param {any} row @returns {{lead: string, rest: string, trouble: string}} */
 export function wording(row) {
   const title = row.title || kindName(row.kind);
+  const said = (/** @type {string} */ lead, /** @type {string|null} */ rest = "", trouble = "") => ({
+    lead,
+    rest: rest || "",
+    trouble,
+  });
   if (row.kind.startsWith("action")) {
-    const rest = row.target && row.target !== title ? row.target : row.detail;
-    return { lead: title, rest: rest || "" };
+    const failed = isFailed(row) && row.detail ? row.detail : "";
+    return said(title, row.target || (failed ? "" : row.detail), failed);
   }
-  if (row.kind === "prompt" || row.kind === "message") return { lead: title, rest: "" };
-  return { lead: title, rest: [row.target, row.detail].filter((one) => one && one !== title).join(" — ") };
+  if (row.kind === "handoff") return said(row.detail || title, title);
+  if (row.kind === "session.open") return said(title, row.target);
+  if (row.kind.startsWith("session.")) return said(kindName(row.kind), row.detail);
+  if (row.kind === "pending" || row.kind === "pending.done") return said(title, row.detail);
+  return said(title, [row.target, row.detail].filter((one) => one && one !== title).join(" — "));
 }
 
 /**
@@ -33,7 +41,7 @@ export function wording(row) {
  * @param {any} row
  */
 export function drawRow(element, row) {
-  const { lead, rest } = wording(row);
+  const { lead, rest, trouble } = wording(row);
   const failed = isFailed(row);
   /** @type {{word: string, look: string}[]} */
   const marks = (row.marks || []).map(markWord).filter(Boolean);
@@ -49,7 +57,8 @@ export function drawRow(element, row) {
       "span",
       { class: "row-text" },
       h("span", { class: "row-lead" }, lead),
-      rest ? h("span", { class: "row-rest" }, rest) : null,
+      rest ? [" ", h("span", { class: "row-rest" }, rest)] : null,
+      trouble ? [" ", h("span", { class: "row-trouble" }, trouble)] : null,
     ),
     h(
       "span",

@@ -94,7 +94,7 @@ class Inspecting:
 
     def can_undo_rewind(self, session: str) -> bool:
         """Whether a rewind of this session's files can be taken back."""
-        versions = self._versions
+        versions = self._side_versions
         return versions is not None and Restores(versions).last(session) is not None
 
     # -- one event ---------------------------------------------------------------------------------------
@@ -134,19 +134,19 @@ class Inspecting:
 
     # -- files -------------------------------------------------------------------------------------------
 
-    _kept_versions: Versions | None = None
+    _open_versions: Versions | None = None
 
     @property
-    def _versions(self) -> Versions | None:
+    def _side_versions(self) -> Versions | None:
         """Kept versions, when any were ever kept; once opened they stay so as long as the façade."""
-        if self._kept_versions is None and versions_exist(self.config.home):
-            self._kept_versions = Versions(self.config.home, self.store.keys.database)
-        return self._kept_versions
+        if self._open_versions is None and versions_exist(self.config.home):
+            self._open_versions = Versions(self.config.home, self.store.keys.database)
+        return self._open_versions
 
     def close_versions(self) -> None:
-        if self._kept_versions is not None:
-            self._kept_versions.close()
-            self._kept_versions = None
+        if self._open_versions is not None:
+            self._open_versions.close()
+            self._open_versions = None
 
     def _files(self, row: SessionRow, event: Event) -> list[dict[str, Any]]:
         files = []
@@ -159,7 +159,7 @@ class Inspecting:
         self, row: SessionRow, event: Event, change: dict[str, Any]
     ) -> tuple[Version | None, Version | None]:
         """The versions before and after an event made a change."""
-        versions = self._versions
+        versions = self._side_versions
         if versions is None:
             return None, None
         after, before = self._around(versions, row, event, change["path"])
@@ -191,7 +191,7 @@ class Inspecting:
             return None
         told = {"exists": not version.absent, "digest": version.digest, "bytes": None, "text": None,
                 "at": iso(version.at)}  # fmt: skip
-        versions = self._versions
+        versions = self._side_versions
         data = versions.read(version.digest) if version.digest and versions is not None else None
         if data is None:
             return told if version.absent else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
 
 import objc
 from Foundation import NSURL, NSData, NSError, NSHTTPURLResponse, NSObject
@@ -82,11 +83,11 @@ class SchemeHandler(NSObject):
         url = request.URL()
         key = id(task)
         self.tasks[key] = task
-        if url.host() != HOST or request.HTTPMethod() != "GET":
+        parts = urlsplit(str(url.absoluteString()))  # as it was asked: NSURL's own path is decoded already
+        if parts.netloc != HOST or request.HTTPMethod() != "GET":
             self.refuse(key, "only the page's own addresses are answered")
             return
-        query = url.query()
-        path = (str(url.path()) or "/") + (f"?{query}" if query else "")
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         self.answering.ask("GET", path, b"", lambda *answer: self.give(key, url, *answer))
 
     def webView_stopURLSchemeTask_(self, view: Any, task: Any) -> None:
@@ -119,7 +120,13 @@ class Bridge(NSObject):
         self = objc.super(Bridge, self).init()
         if self is not None:
             self.answering = answering
+            self.then = ""  # a script for when the page is there
         return self
+
+    def webView_didFinishNavigation_(self, view: Any, navigation: Any) -> None:
+        script, self.then = self.then, ""
+        if script:
+            view.evaluateJavaScript_completionHandler_(script, None)
 
     def userContentController_didReceiveScriptMessage_replyHandler_(
         self, controller: Any, message: Any, reply: Callable[[Any, Any], None]

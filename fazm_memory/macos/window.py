@@ -77,6 +77,7 @@ class TimelineWindow:
         self._window: NSWindow | None = None
         self._view: WKWebView | None = None
         self._kept: list[Any] = []  # delegates: the system holds them weakly
+        self._bridge: Bridge | None = None
 
     def show(self, route: str = "#/") -> None:
         """Bring it to the front, at an address of the page."""
@@ -104,7 +105,7 @@ class TimelineWindow:
         scheme = SchemeHandler.alloc().initWithAnswering_(self.answering)
         bridge = Bridge.alloc().initWithAnswering_(self.answering)
         listener = WindowListener.alloc().init()
-        self._kept = [scheme, bridge, listener]
+        self._kept, self._bridge = [scheme, listener], bridge
         configuration = WKWebViewConfiguration.alloc().init()
         configuration.setWebsiteDataStore_(WKWebsiteDataStore.nonPersistentDataStore())
         configuration.setURLSchemeHandler_forURLScheme_(scheme, SCHEME)
@@ -133,8 +134,9 @@ class TimelineWindow:
         self._window, self._view = window, view
 
     def _load(self, route: str) -> None:
-        if self._view is not None:
+        if self._view is not None and self._bridge is not None:
             url = NSURL.URLWithString_(f"{ORIGIN}/{'' if route == SEARCH else route}")
+            self._bridge.then = FOCUS_SEARCH if route == SEARCH else ""
             self._view.loadRequest_(NSURLRequest.requestWithURL_(url))
 
     def _go(self, route: str) -> None:

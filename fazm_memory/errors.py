@@ -117,6 +117,13 @@ class Declined(FazmMemoryError):
     title = "Not done without your word"
 
 
+class BundleRefused(FazmMemoryError):
+    """What came from elsewhere is not what it should be; nothing of it was taken."""
+
+    exit_code = 19
+    title = "The bundle was refused"
+
+
 def error_classes() -> list[type[FazmMemoryError]]:
     """Every class a person may meet, in order of exit code."""
     return sorted(FazmMemoryError.__subclasses__(), key=lambda cls: cls.exit_code)

@@ -31,6 +31,7 @@ from fazm_memory.verbs.excluding import Excluding
 from fazm_memory.verbs.files_back import FilesBack
 from fazm_memory.verbs.inspecting import Inspecting
 from fazm_memory.verbs.keeping import Keeping
+from fazm_memory.verbs.moving import Moving
 from fazm_memory.verbs.over_time import OverTime
 from fazm_memory.verbs.reading import Reading
 from fazm_memory.verbs.recalling import Recalling
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 class Memory(
     Recalling,
     Keeping,
+    Moving,
     OverTime,
     Excluding,
     Reading,

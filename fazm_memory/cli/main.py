@@ -49,9 +49,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fork": ("rewinding", "a new session that stands where this one stood; --into a folder of its own"),
     "branches": ("rewinding", "the family of a session: what was forked from what, and where it stands"),
     "rewind": ("rewinding", "go back to a position, with --files as they were then; --undo takes it back"),
-    "handoff": ("branching", "leave a question to a person or to the agent"),
-    "answer": ("branching", "answer or waive an open question"),
-    "replay": ("branching", "the effective steps of a session, as a plan or a script"),
+    "handoff": ("handing", "leave a question to a person or to the agent"),
+    "questions": ("handing", "every question that waits for you"),
+    "answer": ("handing", "answer or waive an open question"),
+    "quarantine": ("handing", "hold a session, or an event and what came of it, back from every export"),
+    "replay": ("replaying", "the effective steps of a session, as a plan or a script, or done again"),
     "mcp": ("serving", "the MCP server on stdin and stdout, for an agent's configuration"),
     "timeline": ("serving", "the timeline page in your browser; --no-open prints its address"),
     "serve": ("serving", "MCP over HTTP and the timeline page, for this machine only and with a token"),
@@ -59,6 +61,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "forget": ("forgetting", "forget a session, a time, or what matches"),
     "retain": ("retaining", "let go of old details as the retention policy says; --dry-run shows it"),
     "verify": ("integrity", "check the log against its chain"),
+    "export": ("moving", "a session, with its parents and files, as one file for another machine"),
+    "import-bundle": ("moving", "bring in such a file; repeating it adds nothing"),
     "recover": ("integrity", "set a damaged store aside and save all that verifies"),
     "doctor": ("doctor", "prove that it works here"),
     "demo": ("demo", "two days of filing, played on real files in a temporary folder"),
@@ -73,8 +77,9 @@ OPENED: list[Any] = []  # façades this run has made, closed when the command en
 def parser_for(name: str, parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], int]:
     """Give the parser a command's arguments; the function that runs it."""
     module = import_module(f"fazm_memory.cli.commands.{COMMANDS[name][0]}")
-    getattr(module, f"{name}_arguments")(parser)
-    run: Callable[[argparse.Namespace], int] = getattr(module, f"{name}_command")
+    spelled = name.replace("-", "_")
+    getattr(module, f"{spelled}_arguments")(parser)
+    run: Callable[[argparse.Namespace], int] = getattr(module, f"{spelled}_command")
     return run
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from posixpath import isabs, join, normpath
 from typing import Any
 
+from fazm_memory.capture.agents.injected import nothing_injected
 from fazm_memory.capture.agents.tool_call import summary
 from fazm_memory.capture.answer_schema import check_answer, check_schema
 from fazm_memory.capture.draft import Draft
@@ -120,7 +121,7 @@ class Recorder:
         return appended
 
     def _typed(self, draft: Draft) -> Any:
-        clean: Any = self.scrubber.value(dict(draft.payload))[0]
+        clean: Any = self.scrubber.value(nothing_injected(dict(draft.payload)))[0]
         for name in ("tool", "agent"):
             if isinstance(clean.get(name), str):
                 clean[name] = " ".join(clean[name].split())[:NAME] or "unknown"

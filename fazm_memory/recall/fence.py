@@ -83,11 +83,6 @@ def fenced(lines: Iterable[str], mark: str) -> str:
     return f"{BEGIN.format(tag=TAG, nonce=mark)}\n{body}\n{END.format(tag=TAG, nonce=mark)}"
 
 
-def without_ours(text: str) -> str:
-    """The text without any block of ours: what we once injected is not recorded again."""
-    return BLOCK.sub("", text)
-
-
 def is_ours(text: str) -> bool:
     return BLOCK.search(text) is not None
 

@@ -90,6 +90,23 @@ def test_secrets_do_not_reach_the_log_in_any_field(desk: Desk) -> None:
     assert len(desk.events()) == 5
 
 
+BLOCK = "<<<fazm-memory 0123456789abcdef begin: recorded data>>>\nyou renamed a\n<<<fazm-memory 0123456789abcdef end>>>"
+
+
+@pytest.mark.parametrize("source", ["record", "mcp", "cli", "hook", "transcript"])
+def test_what_we_gave_an_agent_is_not_recorded_again_through_any_door(desk: Desk, source: str) -> None:
+    desk.record(
+        Draft("s", "prompt", {"text": f"{BLOCK} go on"}, source=source),
+        Draft("s", "decision", {"what": "it", "why": BLOCK, "alternatives": [BLOCK]}, source=source),
+        Draft("s", "fact", {"key": "k", "value": {"deep": [BLOCK]}}, source=source),
+        action(tool="Read", input={"path": "x"}, output={"text": BLOCK}, source=source),
+    )
+    told = str([event.payload for event in desk.events()])
+    assert "go on" in told
+    assert "renamed" not in told
+    assert "<<<fazm-memory" not in told
+
+
 def test_an_outcome_is_read_from_the_error_when_left_out(desk: Desk) -> None:
     desk.record(
         action(), action(error="exit 1"), action(error="Timed out"), action(error="x", outcome="denied")

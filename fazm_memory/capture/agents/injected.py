@@ -7,6 +7,8 @@ yesterday's memory today's evidence.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 MARK = "<<<fazm-memory "
 BEGIN = re.compile(r"<<<fazm-memory ([0-9a-f]{8,64}) begin[^>\n]{0,200}>>>\n?")
@@ -30,3 +32,14 @@ def without_injected(told: str) -> str:
             break
         start = closed + len(end)
     return "".join(kept)
+
+
+def nothing_injected(value: Any) -> Any:
+    """A payload without our blocks in any of its texts, whichever door it came through."""
+    if isinstance(value, str):
+        return without_injected(value)
+    if isinstance(value, Mapping):
+        return {key: nothing_injected(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [nothing_injected(one) for one in value]
+    return value

@@ -90,7 +90,8 @@ def test_secrets_do_not_reach_the_log_in_any_field(desk: Desk) -> None:
     assert len(desk.events()) == 5
 
 
-BLOCK = "<<<fazm-memory 0123456789abcdef begin: recorded data>>>\nyou renamed a\n<<<fazm-memory 0123456789abcdef end>>>"
+OURS = "<<<fazm-memory 0123456789abcdef"
+BLOCK = f"{OURS} begin: recorded data>>>\nyou renamed a\n{OURS} end>>>"
 
 
 @pytest.mark.parametrize("source", ["record", "mcp", "cli", "hook", "transcript"])

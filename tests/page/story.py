@@ -101,6 +101,13 @@ start Bash: pytest -q tests/slow
 """
 
 
+TITLES = {
+    "receipts": "Sort receipts by shop", "flights": "Fares to Lisbon", "photos": "Rename camera photos",
+    "site": "Contact form keeps its message", "invoices": "Rename invoices, date first",
+    "today": "Continue organizing files", "release": "Release 2.4",
+}  # fmt: skip
+
+
 @dataclass
 class World:
     """A memory that holds the story, its clock, and the ids of its sessions by name."""
@@ -108,11 +115,12 @@ class World:
     memory: Memory
     folder: Path  # real, with files of the session `folder`
     ids: dict[str, str] = field(default_factory=dict)
+    clock: int = NOW
     started: float = field(default_factory=time.monotonic)
 
     def now(self) -> int:
-        """The story's evening, going on as the clock of the machine does."""
-        return NOW + int((time.monotonic() - self.started) * SECOND)
+        """The story's evening, once it is told, going on as the clock of the machine does."""
+        return self.clock + int((time.monotonic() - self.started) * SECOND)
 
 
 def open_memory(config: Config, world: World) -> Memory:
@@ -125,7 +133,7 @@ def make_world(folder: Path) -> World:
     work.mkdir(parents=True)
     world = World(memory=None, folder=work)  # type: ignore[arg-type]
     world.memory = open_memory(Config(home=home, user_home=Path("/Users/dana"), key="file"), world)
-    drafts = [replace(one, payload=_timed(one)) for one in histories(TOLD)[0].drafts]
+    drafts = [replace(one, payload=_filled(one)) for one in histories(TOLD)[0].drafts]
     tell(world, [*drafts, *_besides({one.session: one.at for one in drafts})])
     for row in world.memory.sessions(limit=100):
         key = str(row["agent_session_id"])
@@ -141,8 +149,10 @@ def tell(world: World, drafts: list[Draft]) -> None:
             raise result.error
 
 
-def _timed(draft: Draft) -> Mapping[str, Any]:
-    """Calls took a while, each its own; told the same way every time."""
+def _filled(draft: Draft) -> Mapping[str, Any]:
+    """Sessions have titles; calls took a while, each its own, and the same every time."""
+    if draft.kind == "session.open":
+        return dict(draft.payload) | {"title": TITLES[draft.session.removeprefix("dana-")]}
     if draft.kind != "action":
         return draft.payload
     spent = 80 + sum(map(ord, str(draft.payload["input"]))) % 9000
@@ -192,10 +202,9 @@ def _at(clock: str, day: str = "2026-11-15") -> int:
 def _branches(world: World) -> None:
     """A fork that went another way and was rewound, and a question that waits for a person."""
     memory, ids = world.memory, world.ids
-    head = memory.session(ids["site"])
+    world.clock = at = _at("14:00")
     fork = memory.fork(ids["site"], at=8, title="Contact form, stored in the browser")
     ids["fork"] = fork["id"]
-    at = _at("14:00")
     for step, (kind, payload) in enumerate(
         [
             ("prompt", {"text": "Try it the other way: store the message in the browser."}),
@@ -205,9 +214,8 @@ def _branches(world: World) -> None:
             ("action", {"tool": "Bash", "input": {"command": "npm test"}, "error": "FAIL 3 of 41"}),
         ]
     ):  # fmt: skip
-        tell(world, [Draft(fork["id"], kind, payload, at=at + step * MINUTE)])
-    position = memory.session(fork["id"])
-    assert position["parent"] == head["id"]
+        tell(world, [Draft(fork["id"], kind, payload, at=at + (1 + step) * MINUTE)])
+    world.clock = _at("14:10")
     memory.rewind(fork["id"], 2, reason="the tests say no")
     schema = {
         "type": "object",
@@ -218,10 +226,12 @@ def _branches(world: World) -> None:
         },
         "required": ["push", "name"],
     }
+    world.clock = _at("15:25")
     asked = memory.handoff(
         ids["release"], to="human", note="May I push the tag, and under which name?", answer_schema=schema
     )
     ids["question"] = asked["question"]
+    world.clock = NOW
 
 
 def _real_files(world: World) -> None:

@@ -226,7 +226,7 @@ def test_a_decision_is_pinned_for_the_next_sessions(own: Served, open_page: Open
     choose(page, "Event commands", "Pin to context")
     told(page, "Pinned")
     page.goto(f"{own.origin}/#/context")
-    expect(page.get_by_role("region", name="Given", exact=True).get_by_text("pinned")).to_be_visible()
+    expect(page.get_by_role("region", name="Given", exact=True).get_by_text("pinned", exact=True)).to_be_visible()
 
 
 def test_a_session_is_exported_to_a_file_that_is_named(own: Served, open_page: OpenPage) -> None:

@@ -101,10 +101,12 @@ function join(agent, name, connect, after) {
     toast(`${name} is ${connect ? "connected" : "disconnected"}.`, () => api.post("settings/agents", { agent, connect: !connect, dry_run: false }));
   });
   return sheet.reading(api.post("settings/agents", { agent, connect, dry_run: true }), (told) => {
-    const edits = told.edits || [];
-    if (!edits.length) return [h("p", null, "Nothing has to be edited.")];
-    return edits.map((/** @type {any} */ edit) =>
-      h("section", null, h("h3", { class: "path" }, edit.path || ""), h("pre", { class: "code tall", tabindex: 0 }, edit.diff || edit.text || JSON.stringify(edit, null, 2))),
+    const notes = (told.notes || []).map((/** @type {string} */ one) => h("p", { class: "note" }, one));
+    const edits = told.changes || [];
+    if (!edits.length) return [h("p", null, "Nothing has to be edited."), ...notes];
+    const shown = edits.map((/** @type {any} */ edit) =>
+      h("section", null, h("h3", { class: "path" }, edit.path), h("pre", { class: "code tall", tabindex: 0 }, edit.diff)),
     );
+    return [...shown, ...notes];
   });
 }

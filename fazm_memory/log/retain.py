@@ -101,12 +101,18 @@ def carry_out(
     """Let go of what a plan names. A session that does not verify is left as it is, and named."""
     left_alone: list[str] = []
     gone = 0
+    unindexed: list[int] = []
     for done, (number, chosen) in enumerate(made.chosen.items()):
         progress(done)
         if not verify(store.log, only=number).clean:
             left_alone.append(_name(store, number))
             continue
-        gone += _let_go(store, number, [one.seq for one in chosen], now)
+        seqs = [one.seq for one in chosen]
+        gone += _let_go(store, number, seqs, now)
+        unindexed += [event_id(number, seq) for seq in seqs]
+    if unindexed:  # once for all: taking out anything reads and rewrites the whole index
+        with store.db.transaction():
+            store.search.remove(unindexed)
     if gone and _worth_rewriting(store):
         give_back(store)
     return {"forgotten": gone, "left_alone": left_alone, "store_bytes_after": store_size(store)}
@@ -124,7 +130,6 @@ def _let_go(store: Store, number: int, seqs: list[int], now: int) -> int:
                 "UPDATE event SET payload=NULL WHERE id >= ? AND id < ?",
                 (event_id(number, low), event_id(number, high)),
             )
-        store.search.remove(event_id(number, seq) for seq in seqs)
         told = Forgotten(count=len(seqs), reason=REASON, ranges=tuple(ranges))
         writer.append(writer.head(number), Entry("forgotten", told, now, "system", "companion", trust))
     return len(seqs)

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any
 
 from fazm_memory.log.database import Database
@@ -210,8 +211,11 @@ class SearchIndex:
             rows = self.db.execute(
                 "SELECT rowid, event FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?",
                 (match, most if scope.keep is None else LOOKED_AT),
-            ).fetchall()
-            kept_rows = [row for row in rows if scope.keep is None or scope.keep(row[1])][:most]
+            )
+            # Read as far as needed: what a filter wants is mostly among the newest.
+            keep = scope.keep
+            kept_rows = list(islice((row for row in rows if keep is None or keep(row[1])), most))
+            rows.close()
             kept = {event for _, event in kept_rows}
             if flat is not None or not kept:
                 return dict.fromkeys(kept, flat or 0.0)

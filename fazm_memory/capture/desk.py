@@ -61,7 +61,7 @@ class Desk:
     def told(self, one: Observation) -> None:
         if self._told.qsize() < MOST:
             self._told.put(one)
-        if isinstance(one, Back):
+        if isinstance(one, (Away, Back)):  # rare, and to be shown at once
             self.wake()
 
     # -- in the companion's ------------------------------------------------------------------------------

@@ -155,7 +155,7 @@ def test_searching_opens_the_window_with_the_cursor_in_the_field(mac: Mac, windo
     view = mac.web_views[0]
     assert view._p["URL"]._p["text"] == "fazm://app/"
     for _ in range(2):  # the page is there, and is there again after a reload
-        view._p["navigationDelegate"].webView_didFinishNavigation_(view, None)
+        view.navigationDelegate().webView_didFinishNavigation_(view, None)
     assert view._p["scripts"] == ["document.querySelector('fm-search input')?.focus()"]
     window.show("#/?search")
     assert len(view._p["scripts"]) == 2

@@ -1,8 +1,8 @@
 """Asking the person: a handoff to a human is put before them at once, where the client can show a form.
 
-The question is recorded first, so that it stays open whatever becomes of the form. An answer is recorded as
-a person's, through the client: that it was a person the client alone can know, so it is believed as the
-client's word. Declined or dismissed, the question waits as it would have without a form.
+The question is recorded first, so that it stays open whatever becomes of the form. What the form brings is
+told to the agent and not recorded as the answer: that a person filled it in is the client's word alone, and
+only at a door of their own does a person answer. Until they have, a paused session waits.
 """
 
 from __future__ import annotations
@@ -13,10 +13,6 @@ from typing import Any
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
-
-from fazm_memory.capture.draft import Draft
-from fazm_memory.mcp_server.tool import SOURCE
-from fazm_memory.memory import Memory
 
 TOOL = "session_handoff"
 ASKED = "answer"  # the name of the form among those a client may be asked to show, and of its only field
@@ -55,13 +51,8 @@ def read_state(state: str) -> tuple[str, str]:
     return session, question
 
 
-def take(memory: Memory, session: str, question: str, told: types.ElicitResult) -> Any:
-    """Record what the person answered, and give it; None when there is no answer."""
+def reply(told: types.ElicitResult) -> Any:
+    """What was filled in; None when the form was declined or dismissed."""
     if told.action != "accept" or not told.content:
         return None
-    answer = told.content[ASKED] if set(told.content) == {ASKED} else dict(told.content)
-    given = {"id": question, "answer": answer, "waived": False}
-    draft = Draft(session, "handoff.answer", given, source=SOURCE, actor="person")
-    if (error := memory.record([draft])[0].error) is not None:
-        raise error
-    return answer
+    return told.content[ASKED] if set(told.content) == {ASKED} else dict(told.content)

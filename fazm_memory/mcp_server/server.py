@@ -137,7 +137,7 @@ class MemoryServer:
         note, form = given["note"], asking.form(given.get("answer_schema"))
         if context.session.can_send_request:
             told = await context.session.elicit_form(note, form, related_request_id=context.request_id)
-            return await self._at_work(lambda: _taken(self.memory, session, question, told))
+            return await self._at_work(lambda: _shown(self.memory, session, question, told))
         shown = types.ElicitRequest(params=types.ElicitRequestFormParams(message=note, requested_schema=form))
         return types.InputRequiredResult(
             input_requests={asking.ASKED: shown}, request_state=asking.state_of(session, question)
@@ -148,7 +148,7 @@ class MemoryServer:
         answer = told.get(asking.ASKED)
         if not isinstance(answer, types.ElicitResult):
             answer = types.ElicitResult(action="cancel")
-        return await self._at_work(lambda: _taken(self.memory, session, question, answer))
+        return await self._at_work(lambda: _shown(self.memory, session, question, answer))
 
     # -- resources ---------------------------------------------------------------------------------------
 
@@ -241,18 +241,17 @@ def call(tool: Tool, caller: Caller, given: dict[str, Any]) -> types.CallToolRes
     return _answer(told)
 
 
-def _taken(memory: Memory, session: str, question: str, told: types.ElicitResult) -> types.CallToolResult:
+def _shown(memory: Memory, session: str, question: str, told: types.ElicitResult) -> types.CallToolResult:
     """A handoff that was put before the person, with what became of it."""
     try:
-        answer = asking.take(memory, session, question, told)
         row = memory.session(session)
     except FazmMemoryError as error:
         return _refusal(answers.trouble(error, TOOLS[asking.TOOL], Caller(memory), {"session": session}))
-    if answer is None:
-        text = f"question {question} was shown and not answered; it stays open in session {session}"
-        return _answer(Told({"session": row, "question": question, "answered": False}, text))
-    text = f"the person answered question {question}: {quote(str(answer), 2000)}"
-    return _answer(Told({"session": row, "question": question, "answered": True, "answer": answer}, text))
+    reply = asking.reply(told)
+    data = {"session": row, "question": question, "shown": True, "reply": reply}
+    said = "was shown and not answered" if reply is None else f"was replied to: {quote(str(reply), 2000)}"
+    text = f"question {question} {said}. It stays open in session {session} until the person answers it there"
+    return _answer(Told(data, text))
 
 
 def _answer(told: Told) -> types.CallToolResult:

@@ -1,0 +1,235 @@
+"""Laws of going back, with real files: whatever was done before, files are what the plan promised, the log
+verifies, the state is the full fold, and no byte that a person wrote is lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from fazm_memory.errors import Declined, NotFound
+from fazm_memory.log.versions import digest_of
+from fazm_memory.model.fold import fold, initial
+from tests.files_world import World
+
+NAMES = ("a.txt", "b.txt", "sub/c.txt", "sub/deep/d.txt", "e.txt")
+names = st.sampled_from(NAMES)
+
+
+class Going(World):
+    """A world that remembers what its files were before each thing the agent did, and all a person wrote."""
+
+    def __init__(self, base: Path) -> None:
+        super().__init__(base)
+        for name in NAMES[:3]:
+            self.write(name, f"{name} at first")()
+        self.begin()
+        self.stood: dict[int, dict[str, bytes]] = {}
+        self.theirs: list[bytes] = []
+        self.told = 0
+
+    def text(self, who: str) -> bytes:
+        self.told += 1
+        return f"{who} {self.told}".encode()
+
+    def changes(self, what: str, name: str, other: str, content: bytes) -> None:
+        path, target = self.folder / name, self.folder / other
+        if what == "delete" and path.is_file():
+            path.unlink()
+        elif what == "move" and path.is_file() and not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.rename(target)
+        else:
+            self.write(name, content)()
+
+    def works(self, what: str, name: str, other: str) -> None:
+        self.stood[self.head()] = self.files()
+        content = self.text("agent")
+        self.agent(lambda: self.changes(what, name, other, content))
+
+    def interferes(self, what: str, name: str, other: str, *, looks: bool = True) -> None:
+        content = self.text("person")
+        self.person(lambda: self.changes(what, name, other, content), looks=looks)
+        if content in self.files().values():
+            self.theirs.append(content)
+
+    def goes_back(self, to: int, *, force: bool) -> None:
+        """Rewind, and hold the files against what the plan said."""
+        before, head = self.files(), self.head()
+        plan = self.memory.rewind_plan(self.session, to)
+        try:
+            made = self.memory.rewind(self.session, to, files=True, force=force, plan=plan["digest"])
+        except Declined:
+            assert plan["needs_force"]
+            assert not force
+            assert (self.files(), self.head()) == (before, head)
+            self.look()
+            return
+        assert force or not plan["needs_force"]
+        self.holds(plan, before, self.stood.get(to))
+        assert all(one["done"] for one in made["files"])
+        self.look()
+        brought = {one["path"] for one in made["files"]}
+        later = self.memory.events(self.session, start=head + 1)
+        assert [
+            one for one in later if one["payload"].get("path") in brought
+        ] == []  # it is nobody else's work
+
+    def holds(self, plan: dict[str, Any], before: dict[str, bytes], then: dict[str, bytes] | None) -> None:
+        """The files are what they were before, but for what the plan names; and that is what it was then."""
+        now, expected = self.files(), dict(before)
+        for one in plan["files"]:
+            action = one.get("would", one["action"])
+            path = os.path.relpath(one["path"], self.folder)
+            if action == "rename_back":
+                expected[path] = expected.pop(os.path.relpath(one["from"], self.folder))
+            elif action == "delete":
+                del expected[path]
+            elif action in ("restore", "recreate"):
+                expected[path] = now[path]
+                assert then is None or now[path] == then[path]
+        assert now == expected
+
+    def takes_back(self) -> None:
+        try:
+            self.memory.undo_rewind(self.session, force=True)
+        except NotFound:
+            return
+        self.look()
+
+    def lost(self) -> list[bytes]:
+        here = set(self.files().values())
+        return [one for one in self.theirs if one not in here and self.versions.read(digest_of(one)) is None]
+
+    def check(self) -> None:
+        assert self.lost() == []
+        assert self.memory.verify().clean
+        store = self.memory.store
+        row = store.sessions.resolve(self.session)
+        states = [initial(row.id)]
+        for event in store.log.slice(row.n, row.id):
+            base = states[event.payload.to] if event.kind == "rewind" else states[-1]
+            states.append(fold(base, [event]))
+        with store.db.reading():
+            assert store.snapshots.state_at(row.n, row.id, row.head) == states[-1]
+        counts = states[-1].counts
+        assert (row.actions, row.failures, row.files_modified) == tuple(
+            counts.get(name, 0) for name in ("actions", "failures", "files_modified")
+        )
+
+
+whats = st.sampled_from(["write", "delete", "move"])
+
+
+class Travel(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.base = Path(tempfile.mkdtemp(prefix="travel"))
+        self.world = Going(self.base)
+        self.forks = 0
+
+    def teardown(self) -> None:
+        try:
+            self.world.check()
+        finally:
+            self.world.close()
+            shutil.rmtree(self.base)
+
+    @rule(what=whats, name=names, other=names)
+    def the_agent_works(self, what: str, name: str, other: str) -> None:
+        self.world.works(what, name, other)
+
+    @rule(what=whats, name=names, other=names)
+    def a_person_works(self, what: str, name: str, other: str) -> None:
+        self.world.interferes(what, name, other)
+
+    @precondition(lambda self: self.world.stood)
+    @rule(data=st.data(), force=st.booleans(), last=st.none() | names)
+    def rewind_with_files(self, data: st.DataObject, force: bool, last: str | None) -> None:
+        if last is not None:  # somebody saves a file, and nobody has looked since
+            self.world.interferes("write", last, last, looks=False)
+        self.world.goes_back(data.draw(st.sampled_from(sorted(self.world.stood))), force=force)
+
+    @rule(data=st.data())
+    def rewind_without_files(self, data: st.DataObject) -> None:
+        files = self.world.files()
+        self.world.memory.rewind(self.world.session, data.draw(st.integers(1, self.world.head())), force=True)
+        assert self.world.files() == files
+
+    @rule()
+    def take_it_back(self) -> None:
+        self.world.takes_back()
+
+    @precondition(lambda self: self.world.stood and self.forks < 3)
+    @rule(data=st.data())
+    def fork_into_a_folder(self, data: st.DataObject) -> None:
+        at = data.draw(st.sampled_from(sorted(self.world.stood)))
+        self.forks += 1
+        before = self.world.files()
+        made = self.world.memory.fork(self.world.session, at=at, into=str(self.base / f"fork{self.forks}"))
+        folder = Path(made["folder"])
+        written = {
+            str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+        }
+        assert written == self.world.stood[at]
+        assert self.world.files() == before
+
+    @rule()
+    def put_aside_and_take_up(self) -> None:
+        for one in self.world.memory.state(self.world.session)["open_questions"]:  # a rewind opens them again
+            self.world.memory.answer(self.world.session, one["id"], waived=True)
+        for move in ("pause", "resume", "close", "resume"):
+            self.world.memory.move(self.world.session, move)
+
+    @rule(what=st.text(max_size=10))
+    def decide(self, what: str) -> None:
+        self.world.memory.tell(self.world.session, "decision", what=what)
+
+    @rule()
+    def ask_and_answer(self) -> None:
+        question = self.world.memory.handoff(self.world.session, to="human", note="?")["question"]
+        self.world.memory.answer(self.world.session, question, "yes")
+
+    @invariant()
+    def nobodys_bytes_are_lost(self) -> None:
+        assert self.world.lost() == []
+
+
+class TestTravel(Travel.TestCase):  # type: ignore[name-defined,misc]
+    settings = settings(max_examples=6, stateful_step_count=15, phases=[Phase.generate])
+
+
+@pytest.mark.campaign
+class TestLongTravel(Travel.TestCase):  # type: ignore[name-defined,misc]
+    settings = settings(max_examples=100, stateful_step_count=30, phases=[Phase.generate])
+
+
+@pytest.mark.parametrize("rewinds", [50, pytest.param(1000, marks=pytest.mark.campaign)])
+def test_no_byte_of_a_persons_is_lost_to_rewinds(rewinds: int, tmp_path: Path) -> None:
+    world = Going(tmp_path)
+    chance = random.Random(rewinds)
+
+    def some() -> tuple[str, str, str]:
+        return chance.choice(("write", "write", "delete", "move")), chance.choice(NAMES), chance.choice(NAMES)
+
+    try:
+        for _ in range(rewinds):
+            world.works(*some())
+            if chance.random() < 0.6:
+                world.interferes(*some(), looks=chance.random() < 0.5)
+            to = chance.choice(sorted(world.stood)[-8:])
+            world.goes_back(to, force=chance.random() < 0.7)
+            if chance.random() < 0.2:
+                world.takes_back()
+        world.check()
+        assert len(world.theirs) > rewinds // 4
+    finally:
+        world.close()

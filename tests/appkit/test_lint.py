@@ -61,6 +61,18 @@ FAULTS = [
         "NO-SUCH-CALL",
         "def init(self):\n    return self.item.setTitel_('x')",
     ),
+    (
+        "a selector that what the system hands over does not have",
+        "NO-SUCH-CALL",
+        "def userContentController_didReceiveScriptMessage_(self, controller, message):\n"
+        "    frame = message.frameInfo()\n"
+        "    return frame.request().url()",
+    ),
+    (
+        "a misspelt initializer of the parent",
+        "NO-SUCH-CALL",
+        "def init(self):\n    return objc.super(Ours, self).int()",
+    ),
     ("a call with an argument too few", "CALL-ARITY", "def init(self):\n    return self.item.setTarget_()"),
     ("a call with a keyword", "CALL-ARITY", "def init(self):\n    return self.item.setTarget_(target=1)"),
     (
@@ -154,7 +166,12 @@ class Ours(Base, protocols=[objc.protocolNamed("WKURLSchemeHandler")]):
         return True
 
     def validateMenuItem_(self, item) -> bool:
-        return True
+        item = item.title()
+        return item.upper() != "GREY"
+
+    def userContentController_didReceiveScriptMessage_(self, controller, message):
+        self.told = message.body().get("path")
+        self.scheme = message.frameInfo().request().URL().scheme().lower()
 
     async def later(self, a): ...
 

@@ -182,8 +182,8 @@ def export(memory: Memory, body: Body) -> dict[str, Any]:
         )
     folder = private_folder(private_folder(memory.config.home) / "exports")
     path = folder / f"{session[:12]}-{moment(memory.now()):%Y-%m-%dT%H%M%S}.fazm"
-    bundle(session, str(path))
-    return {"path": str(path), "bytes": path.stat().st_size}
+    told = bundle(session, path)
+    return {**told, "path": str(path)}
 
 
 ONE = "sessions/{id}"

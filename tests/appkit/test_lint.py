@@ -73,6 +73,11 @@ FAULTS = [
         "NO-SUCH-CALL",
         "def init(self):\n    return objc.super(Ours, self).int()",
     ),
+    (
+        "a selector that a task of WebKit's does not have",
+        "NO-SUCH-CALL",
+        "def webView_startURLSchemeTask_(self, view, task):\n    task.request().method()",
+    ),
     ("a call with an argument too few", "CALL-ARITY", "def init(self):\n    return self.item.setTarget_()"),
     ("a call with a keyword", "CALL-ARITY", "def init(self):\n    return self.item.setTarget_(target=1)"),
     (
@@ -158,7 +163,9 @@ class Base(NSObject):
 
 
 class Ours(Base, protocols=[objc.protocolNamed("WKURLSchemeHandler")]):
-    def webView_startURLSchemeTask_(self, view, task): ...
+    def webView_startURLSchemeTask_(self, view, task):
+        if task.respondsToSelector_("didFinish"):
+            task.didFinish()
 
     def webView_stopURLSchemeTask_(self, view, task): ...
 

@@ -78,7 +78,7 @@ def test_the_same_files_give_the_same_bytes() -> None:
 def test_the_committed_database_knows_what_a_menu_bar_app_needs() -> None:
     sdk = load()
     assert sdk.method("NSStatusItem", "-setTitle:").deprecated == (10, 14)  # type: ignore[union-attr]
-    assert sdk.method("SMAppService", "-registerAndReturnError:").arguments == ("out",)  # type: ignore[union-attr]
+    assert sdk.method("SMAppService", "-registerAndReturnError:").arguments == ("out@NSError",)  # type: ignore[union-attr]
     assert sdk.functions["AXObserverCreate"].arguments == ("i", "closure/4", "out")
     assert sdk.protocols["WKURLSchemeHandler"].methods["-webView:startURLSchemeTask:"].required
     assert sdk.constants["kAXErrorCannotComplete"].value == -25204

@@ -36,7 +36,10 @@ def _given(room: Room, method: ast.FunctionDef, selector: str) -> dict[str, str]
 
 
 def _class(room: Room, word: str) -> str | None:
+    """A class or, in angle brackets, a protocol."""
     name = word[1:]
+    if name.startswith("<"):
+        return name
     return name if word[:1] == "@" and name in room.database.classes and name not in BRIDGED else None
 
 
@@ -80,4 +83,9 @@ class _Chains:
 
     def _method(self, owner: str, name: str) -> Method | None:
         selector = selector_of(name)
-        return None if selector is None else self.room.database.method(owner, "-" + selector)
+        if selector is None:
+            return None
+        database, key = self.room.database, "-" + selector
+        if owner.startswith("<"):  # whoever follows it is an object too
+            return database.protocol_method(owner[1:-1], key) or database.method("NSObject", key)
+        return database.method(owner, key)

@@ -17,6 +17,7 @@ FRAMEWORKS = {
     "ServiceManagement": "servicemanagement/raw",
 }
 QUALIFIERS = re.compile(r"\b(?:__kindof|const|_Nullable|_Nonnull|_Null_unspecified)\b\s*")
+PROTOCOL = re.compile(r"id\s*<\s*(\w+)\s*>$")
 OBJECT = re.compile(r"(\w+)\s*(?:<.*>)?\s*\*$")
 
 # Core Foundation types that are the same objects as Foundation's.
@@ -49,6 +50,7 @@ class Types:
             for name, meant in one["typedefs"].items()
             if isinstance(meant, str)
         }
+        self._protocols = {name for one in frameworks.values() for name in one["formal_protocols"]}
         self._classes = {name for one in frameworks.values() for name in one["classes"]}
 
     def word(self, argument: Raw, more: Raw | None = None) -> str:
@@ -56,7 +58,7 @@ class Types:
         more = more or {}
         modifier = _text(more.get("type_modifier", argument.get("type_modifier")))
         if modifier in ("o", "N"):
-            return "out" if modifier == "o" else "inout"
+            return self._out(argument) if modifier == "o" else "inout"
         code = (_text(more.get("type")) or argument.get("typestr") or "@").lstrip("rnNoORV")
         if callback := (more.get("callable") or argument.get("callable")):
             return _callback(callback, block=code.startswith("@?"))
@@ -72,6 +74,11 @@ class Types:
             return self._object(argument)
         return BRIDGED.get(QUALIFIERS.sub("", argument.get("type_name") or "").strip(), "*")
 
+    def _out(self, argument: Raw) -> str:
+        """What is returned beside the value is mostly an error, and then it is said."""
+        name = QUALIFIERS.sub("", argument.get("type_name") or "").replace(" ", "")
+        return "out@NSError" if name == "NSError**" else "out"
+
     def _object(self, argument: Raw) -> str:
         name = QUALIFIERS.sub("", argument.get("type_name") or "").strip()
         if name.startswith("instancetype") or argument.get("instancetype"):
@@ -80,6 +87,8 @@ class Types:
             if name not in self._names:
                 break
             name = QUALIFIERS.sub("", self._names[name]).strip()
+        if (follows := PROTOCOL.match(name)) is not None and follows[1] in self._protocols:
+            return f"@<{follows[1]}>"
         found = OBJECT.match(name)
         return f"@{found[1]}" if found is not None and found[1] in self._classes else "@"
 

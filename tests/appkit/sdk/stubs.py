@@ -36,7 +36,7 @@ from objc import Closure, objc_object
 from typing_extensions import deprecated
 
 """
-GIVEN = {"B": "bool", "i": "int", "f": "float", ":": "str | None", "out": "None"}
+GIVEN = {"B": "bool", "i": "int", "f": "float", ":": "str | None", "out": "None", "out@NSError": "None"}
 GIVEN |= {
     "@NSString": "str | None",
     "@NSArray": "Sequence[Any] | None",
@@ -44,7 +44,16 @@ GIVEN |= {
 }
 BACK = {"v": "None", "B": "bool", "i": "int", "f": "float", "self": "Self", "@NSString": "str | Any"}
 # Objects that Python sees as its own kinds.
-BRIDGED = {"NSArray", "NSDictionary", "NSSet", "NSNumber", "NSDate", "NSMutableArray", "NSMutableDictionary"}
+BRIDGED = {
+    "NSString",
+    "NSArray",
+    "NSDictionary",
+    "NSSet",
+    "NSNumber",
+    "NSDate",
+    "NSMutableArray",
+    "NSMutableDictionary",
+}
 DUNDERS = {
     "NSData": ("def __bytes__(self) -> bytes: ...", "def __len__(self) -> int: ..."),
     "NSObject": ("def __init__(self, *_: Any) -> None: ...",),
@@ -119,11 +128,12 @@ class Stubs:
                 continue
             self.classes.add(name)
             waiting |= {one.name for one in self.database.lineage(name)}
-            waiting |= {
-                one.returns[1:]
-                for one in self._methods(self.database.classes[name])
-                if one.returns[1:] in self.database.classes and one.returns != "@NSString"
-            }
+            for one in self._methods(self.database.classes[name]):
+                back = {
+                    one.returns,
+                    *(word.removeprefix("out") for word in one.arguments if word[:3] == "out"),
+                }
+                waiting |= {word[1:] for word in back if word[1:] in self.database.classes}
 
     def _methods(self, cls: Class) -> Iterator[Method]:
         """The used ones that this class brings, by itself or by a protocol."""
@@ -188,7 +198,7 @@ class Stubs:
         elif words:
             given.append("/")
         back = self._back(called, needed)
-        outs = ["Any"] * sum(one in ("out", "inout") for one in words)
+        outs = [self._out(one, needed) for one in words if one.startswith(("out", "inout"))]
         if outs:
             both = outs if back == "None" else [back, *outs]
             back = both[0] if len(both) == 1 else f"tuple[{', '.join(both)}]"
@@ -203,6 +213,10 @@ class Stubs:
         if word.startswith("closure/"):
             return "Closure | None"
         return f"{name} | None" if (name := self._known(word, needed)) is not None else "Any"
+
+    def _out(self, word: str, needed: dict[str, str]) -> str:
+        name = self._known(word.removeprefix("out"), needed)
+        return "Any" if name is None else f"{name} | Any"
 
     def _back(self, called: Method | Function, needed: dict[str, str]) -> str:
         if called.returns in BACK:

@@ -62,7 +62,7 @@ def _selector(value: Any) -> Any:
 
 def _wrong(runtime: Runtime, word: str, value: Any) -> str | None:
     """What it should have been; None when it is that."""
-    if word in ("*", "@", "#"):
+    if word in ("*", "@", "#") or word.startswith("@<"):
         return None
     if word == "B":
         return None if isinstance(value, bool | int) else "a truth value"
@@ -72,7 +72,7 @@ def _wrong(runtime: Runtime, word: str, value: Any) -> str | None:
         return None if isinstance(value, int | float) else "a number"
     if word == ":":
         return None if value is None or isinstance(value, str) else "a selector"
-    if word == "out":
+    if word.startswith("out"):
         return None if value is None else "None, since it comes back"
     if word.startswith("block/"):
         return None if value is None else _takes(value, int(word[6:].rstrip("=")))

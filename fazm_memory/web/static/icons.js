@@ -81,6 +81,7 @@ export function glyphOf(kind, tool) {
     return String((TOOLS.find(([pattern]) => /** @type {RegExp} */ (pattern).test(tool || "")) || ["", "tool"])[1]);
   }
   if (kind === "session.pause") return "pause";
+  if (kind === "usage") return "context";
   if (kind.startsWith("session")) return "session";
   if (kind === "pending.done") return "done";
   if (kind === "fact.retract") return "fact";

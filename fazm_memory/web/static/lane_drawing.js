@@ -117,7 +117,7 @@ function flags(context, scale, group) {
     const x = scale.x(flag.ms);
     if (x < -4 || x > scale.width + 4 || x - last < 5) continue;
     last = x;
-    context.fillStyle = colour(flag.kind === "prompt" ? "accent" : "warn");
+    context.fillStyle = colour(flag.kind === "prompt" ? "accent" : /^session/.test(flag.kind) ? "text-3" : "warn");
     context.beginPath();
     context.moveTo(x - 3, group.y + 1);
     context.lineTo(x + 3, group.y + 1);

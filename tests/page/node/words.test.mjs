@@ -3,6 +3,7 @@ import test from "node:test";
 import {
   counted,
   duration,
+  inside,
   kindName,
   markWord,
   outcomeWord,
@@ -35,6 +36,13 @@ test("sizes and paths are short", () => {
   assert.equal(shortPath("/Users/a/Scans/2026/x.pdf"), "…/2026/x.pdf");
   assert.equal(shortPath("/Users/a"), "/Users/a");
   assert.equal(shortPath(null), "");
+});
+
+test("a path inside the session's folder is said from there", () => {
+  assert.equal(inside("/a/site/src/x.ts", "/a/site"), "src/x.ts");
+  assert.equal(inside("/a/sites/x.ts", "/a/site"), "/a/sites/x.ts");
+  assert.equal(inside("/a/site", "/a/site/"), "/a/site");
+  assert.equal(inside(null, "/a"), "");
 });
 
 test("kinds, outcomes and marks that are not known are shown as they came or left out", () => {

@@ -51,6 +51,13 @@ export function shortPath(path, parts = 2) {
   return names.length <= parts ? path : `…/${names.slice(-parts).join("/")}`;
 }
 
+/** A path as it is called inside a folder; others as they are. @param {string|null|undefined} path @param {string|null|undefined} folder */
+export function inside(path, folder) {
+  if (!path || !folder) return path || "";
+  const prefix = folder.endsWith("/") ? folder : `${folder}/`;
+  return path.startsWith(prefix) && path.length > prefix.length ? path.slice(prefix.length) : path;
+}
+
 /** @type {Record<string, string>} */
 const KINDS = {
   "session.open": "Session began",

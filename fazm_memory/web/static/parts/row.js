@@ -4,7 +4,8 @@
 
 import { fill, h } from "../dom.js";
 import { glyphOf, icon } from "../icons.js";
-import { clockSeconds, duration, kindName, markWord, outcomeWord } from "../layout/words.js";
+import { clockSeconds, duration, inside, kindName, markWord, outcomeWord } from "../layout/words.js";
+import { store } from "../store.js";
 
 /** @type {Record<string, string>} kinds that look alike */
 const FAMILY = {
@@ -17,8 +18,8 @@ export function isFailed(row) {
   return Boolean(row.outcome) && row.outcome !== "ok";
 }
 
-/** The words of a row, apart from its marks. @param {any} row @returns {{lead: string, rest: string, trouble: string}} */
-export function wording(row) {
+/** The words of a row, apart from its marks. @param {any} row @param {string|null} [folder] @returns {{lead: string, rest: string, trouble: string}} */
+export function wording(row, folder = null) {
   const title = row.title || kindName(row.kind);
   const said = (/** @type {string} */ lead, /** @type {string|null} */ rest = "", trouble = "") => ({
     lead,
@@ -27,13 +28,13 @@ export function wording(row) {
   });
   if (row.kind.startsWith("action")) {
     const failed = isFailed(row) && row.detail ? row.detail : "";
-    return said(title, row.target || (failed ? "" : row.detail), failed);
+    return said(title, inside(row.target, folder) || (failed ? "" : row.detail), failed);
   }
   if (row.kind === "handoff") return said(row.detail || title, title);
   if (row.kind === "session.open") return said(title, row.target);
   if (row.kind.startsWith("session.")) return said(kindName(row.kind), row.detail);
   if (row.kind === "pending" || row.kind === "pending.done") return said(title, row.detail);
-  return said(title, [row.target, row.detail].filter((one) => one && one !== title).join(" — "));
+  return said(title, [inside(row.target, folder), row.detail].filter((one) => one && one !== title).join(" — "));
 }
 
 /**
@@ -41,7 +42,7 @@ export function wording(row) {
  * @param {any} row
  */
 export function drawRow(element, row) {
-  const { lead, rest, trouble } = wording(row);
+  const { lead, rest, trouble } = wording(row, store.state.info?.workspace);
   const failed = isFailed(row);
   /** @type {{word: string, look: string}[]} */
   const marks = (row.marks || []).map(markWord).filter(Boolean);

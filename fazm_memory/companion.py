@@ -16,6 +16,7 @@ from fazm_memory.backfill import intake_of, places_of
 from fazm_memory.capture import hook_script
 from fazm_memory.capture.agents.connect import connected
 from fazm_memory.capture.agents.reader import RecordFile
+from fazm_memory.capture.booted import boot_time
 from fazm_memory.capture.desk import Desk, OnMain
 from fazm_memory.capture.desktop import DesktopSource
 from fazm_memory.capture.drain import Drain, due
@@ -96,6 +97,7 @@ class Companion:
             self._attend(sorted(beside, key=lambda one: -one.mtime)[:MOST_BESIDE], last=True)
             for tally in self.intake.backlog(self.intake.unread(found)):
                 self._count(tally)
+            self.memory.note_interrupted(booted=boot_time())
             self._tell()
         return self.tally
 
@@ -137,7 +139,7 @@ class Companion:
 
     def _work(self, follow: Follow, workspaces: Workspaces, desk: Desk | None) -> None:
         backlog: Iterator[Tally] = iter(())
-        polled, every = -POLL, POLL
+        polled, every, noted = -POLL, POLL, False
         while not self._stop.is_set():
             self._wake.clear()
             wait = POLL
@@ -153,6 +155,9 @@ class Companion:
                     if changed.all or not done:
                         backlog = self._everything()
                     step = next(backlog, None)
+                    if step is None and not noted:  # once all is read: a record may tell how a call ended
+                        noted = True
+                        self.memory.note_interrupted(booted=boot_time())
                     wait = 0.0 if step is not None else min(waits, polled + every - time.monotonic())
                     self._count(step or Tally())
                     wait = min(wait, workspaces.tick())

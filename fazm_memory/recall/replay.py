@@ -18,6 +18,10 @@ from fazm_memory.model.working_set import parent_folder
 
 MOST_STEPS = 500
 DATE = re.compile(r"(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
+MONTH = re.compile(
+    r"(?<![A-Za-z])(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+    r"(?![a-z])"
+)
 
 
 def plan(events: Iterable[Event], *, workspace: str | None = None) -> dict[str, Any]:
@@ -59,6 +63,7 @@ def _take(event: Event, steps: list[dict[str, Any]], left: Counter[str]) -> None
                 "seq": event.seq,
                 "kind": "action",
                 "tool": action.tool,
+                "trust": event.trust,
                 "target": target_of(action.input),
                 "command": _command(action),
                 "files": [
@@ -76,19 +81,24 @@ def _command(action: Action) -> str | None:
 
 
 def _parameters(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Folders and dates that the steps have in common: what another run would be given instead."""
+    """Folders, dates and names of months that the steps have in common: what another run would be given."""
     folders: Counter[str] = Counter()
     dates: Counter[str] = Counter()
+    months: Counter[str] = Counter()
     for step in steps:
         for file in step.get("files", []):
             folders[parent_folder(file["path"])] += 1
             if file["from"]:
                 folders[parent_folder(file["from"])] += 1
             dates.update("-".join(found) for found in DATE.findall(file["path"]))
-    return [{"name": f"folder{n or ''}", "value": path, "uses": uses} for n, (path, uses) in
-            enumerate(folders.most_common(5))] + [
-        {"name": "date", "value": day, "uses": uses} for day, uses in dates.most_common(3)
-    ]  # fmt: skip
+            months.update(
+                {found for path in (file["path"], file["from"] or "") for found in MONTH.findall(path)}
+            )
+    return [
+        {"name": f"{name}{n or ''}", "value": value, "uses": uses}
+        for name, found, most in (("folder", folders, 5), ("date", dates, 3), ("month", months, 2))
+        for n, (value, uses) in enumerate(found.most_common(most))
+    ]
 
 
 def _script(steps: list[dict[str, Any]], workspace: str | None) -> str:

@@ -30,7 +30,12 @@ def _move_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reason", help="why, for whoever reads the log")
 
 
-pause_arguments = resume_arguments = close_arguments = _move_arguments
+pause_arguments = close_arguments = _move_arguments
+
+
+def resume_arguments(parser: argparse.ArgumentParser) -> None:
+    _move_arguments(parser)
+    parser.add_argument("--offer", action="store_true", help="only say how it would be taken up")
 
 
 def archive_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,14 +50,24 @@ def pause_command(chosen: argparse.Namespace) -> int:
 def resume_command(chosen: argparse.Namespace) -> int:
     """Resume and brief: where it stood, what is open, what changed since, the agent's own command."""
     memory = memory_of(chosen)
-    told = memory.briefing(chosen.id)
-    session = memory.move(chosen.id, "resume", reason=chosen.reason)
+    told, offer = memory.briefing(chosen.id), memory.resume_offer(chosen.id)
+    session = memory.session(chosen.id)
+    if not chosen.offer:
+        session = memory.move(chosen.id, "resume", reason=chosen.reason)
     if chosen.json:
-        emit_json(session | {"briefing": told.data | {"text": told.text}})
+        emit_json(session | {"briefing": told.data | {"text": told.text}, "offer": offer})
         return 0
     say(f"{session['id']} is {session['lifecycle']}\n")
     say(told.text)
+    say(f"{TOOK[offer['took']]}: {offer['why']}")
+    if offer["took"] == "exact":
+        say(f"  {offer['command']}")
+    elif offer["took"] == "briefing":
+        say("  `--json` has its command, with the briefing above as its first message")
     return 0
+
+
+TOOK = {"exact": "to go on", "briefing": "to go on anew", "clipboard": "to go on by hand"}
 
 
 def close_command(chosen: argparse.Namespace) -> int:

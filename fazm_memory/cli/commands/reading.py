@@ -89,8 +89,23 @@ def show_command(chosen: argparse.Namespace) -> int:
     ]
     _section("open", [*questions, *(f"{one['id']}: {one['what']}" for one in state["pending_actions"])])
     _section("facts", [f"{key} = {one['value']}" for key, one in state["facts"].items()])
-    _section("out of the model's sight", state["evicted_keys"])
+    _section("answered", [f"{one['note']} → {'waived' if one['waived'] else one['answer']} by {one['by']}"
+                          for one in state["answered_questions"]])  # fmt: skip
+    _section("tried again", [_again(one) for one in memory.retries(chosen.id)])
+    _section("out of the model's sight", [f"{one['key']}  @{one['seq']}" for one in state["evicted"]])
+    _section("of doubtful origin", [f"{place_of(one)} {one['kind']} {one['tool'] or ''} {one['what'] or ''}"
+                                    f" [{one['trust']}]" for one in state["untrusted"]])  # fmt: skip
+    held = state["quarantined"]
+    if held["whole"] or held["seqs"]:
+        what = "all of it" if held["whole"] else plural(len(held["seqs"]), "event")
+        say(paint(f"\nin quarantine: {what}", "yellow"))
     return 0
+
+
+def _again(one: dict[str, Any]) -> str:
+    before = one["before"]["outcome"] if one["before"] else "forgotten"
+    call = f"{one['tool']} {one['target']}"
+    return f"@{one['retry_of']} → @{one['seq']} {call[:100]}: {before}, then {one['after']['outcome']}"
 
 
 def _section(title: str, lines: list[str], most: int = 15) -> None:
@@ -122,9 +137,7 @@ def events_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--kind", metavar="K", help="only this kind, such as action or decision")
     parser.add_argument("--tool", metavar="NAME", help="only calls of this tool")
-    parser.add_argument(
-        "--file", metavar="PATH", help="only what touched this file or folder"
-    )
+    parser.add_argument("--file", metavar="PATH", help="only what touched this file or folder")
     parser.add_argument("--outcome", metavar="O", help="ok, error, denied, timeout or interrupted")
     parser.add_argument("--trust", metavar="T", help="only of this trust, such as web or user")
     parser.add_argument("--turns", metavar="A[-B]", help="only these turns")
@@ -221,11 +234,12 @@ def search_arguments(parser: argparse.ArgumentParser) -> None:
         help='words, an "exact phrase", agent:codex, in:DIR, yesterday, …',
     )
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="how many (default 10)")
+    parser.add_argument("--quarantined", action="store_true", help="also what is held back from exports")
 
 
 def search_command(chosen: argparse.Namespace) -> int:
     memory = memory_of(chosen)
-    hits = memory.search(" ".join(chosen.query), limit=chosen.limit)
+    hits = memory.search(" ".join(chosen.query), limit=chosen.limit, quarantined=chosen.quarantined)
     if chosen.json:
         emit_json(hits)
         return 0

@@ -1,0 +1,101 @@
+"""Handing over and holding back: handoff, answer, questions, quarantine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from fazm_memory.cli.main import memory_of
+from fazm_memory.cli.output import emit_json, one_line, paint, plural, say
+from fazm_memory.errors import InvalidInput
+
+
+def _id(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="a session's id, or the beginning of it")
+
+
+def handoff_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser)
+    parser.add_argument("--to", choices=("human", "agent"), required=True)
+    parser.add_argument("--note", required=True, metavar="TEXT", help="the question")
+    parser.add_argument("--schema", metavar="JSON", help="a JSON Schema that the answer must fit")
+
+
+def handoff_command(chosen: argparse.Namespace) -> int:
+    schema = None if chosen.schema is None else _schema(chosen.schema)
+    made = memory_of(chosen).handoff(chosen.id, to=chosen.to, note=chosen.note, answer_schema=schema)
+    return _told(chosen, made, f"question {made['question']} is open in {made['id'][:8]}")
+
+
+def _schema(text: str) -> dict[str, Any]:
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"--schema is not JSON: {str(error)[:120]}") from None
+    if not isinstance(read, dict):
+        raise InvalidInput("--schema is JSON, but not an object", hint='such as {"type": "boolean"}')
+    return read
+
+
+def answer_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser)
+    parser.add_argument("question", metavar="QUESTION", help="the question's id")
+    parser.add_argument("text", nargs="?", metavar="TEXT", help="the answer; JSON where that is asked for")
+    parser.add_argument("--waive", action="store_true", help="go on without an answer")
+
+
+def answer_command(chosen: argparse.Namespace) -> int:
+    made = memory_of(chosen).answer(chosen.id, chosen.question, chosen.text, waived=chosen.waive)
+    done = "waived" if chosen.waive else "answered"
+    left = f"{plural(made['open_questions'], 'question')} left open"
+    return _told(chosen, made, f"{chosen.question} is {done}; {left} in {made['id'][:8]}")
+
+
+def questions_arguments(parser: argparse.ArgumentParser) -> None:
+    """Nothing to choose."""
+
+
+def questions_command(chosen: argparse.Namespace) -> int:
+    asked = memory_of(chosen).open_questions()
+    if chosen.json:
+        emit_json(asked)
+        return 0
+    for one in asked:
+        about = f"  {paint(one_line(one['title']), 'dim')}" if one["title"] else ""
+        say(f"{paint(one['session'][:8], 'bold')}  {one['id']}: {one_line(one['note'] or '')}{about}")
+        if one["answer_schema"]:
+            say(paint(f"    it should be {json.dumps(one['answer_schema'], ensure_ascii=False)}", "dim"))
+        say(paint(f"    fazm-memory answer {one['session'][:8]} {one['id']} TEXT", "dim"))
+    if not asked:
+        say("nothing waits for you")
+    return 0
+
+
+def quarantine_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser)
+    parser.add_argument(
+        "--seq", type=int, metavar="N", help="only this event and what the agent made of it in that turn"
+    )
+    parser.add_argument("--lift", action="store_true", help="let it into exports again")
+    parser.add_argument("--reason", help="why, for whoever reads the log")
+
+
+def quarantine_command(chosen: argparse.Namespace) -> int:
+    made = memory_of(chosen).quarantine(chosen.id, seq=chosen.seq, lift=chosen.lift, reason=chosen.reason)
+    if made["whole"]:
+        text = "is in quarantine as a whole: no export tells of it"
+    elif made["seqs"]:
+        named = ", ".join(map(str, made["seqs"][:20]))
+        text = f"has {plural(len(made['seqs']), 'event')} in quarantine: {named}"
+    else:
+        text = "has nothing in quarantine"
+    return _told(chosen, made, f"{made['session'][:8]} {text}")
+
+
+def _told(chosen: argparse.Namespace, told: dict[str, Any], text: str) -> int:
+    if chosen.json:
+        emit_json(told)
+    else:
+        say(text)
+    return 0

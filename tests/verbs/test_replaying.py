@@ -1,0 +1,182 @@
+"""Replay: what was done to October, done to November, by the same conventions and no further than shown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fazm_memory.errors import InvalidInput
+from fazm_memory.recall.rerun import swapped
+
+from .desk import Desk
+
+
+def yes(step: dict[str, Any]) -> bool:
+    return True
+
+
+def no(step: dict[str, Any]) -> bool:
+    return False
+
+
+@pytest.fixture
+def downloads(tmp_path: Path) -> Path:
+    made = tmp_path / "Downloads"
+    for name in ("Invoice 11-02.pdf", "Invoice 11-17.pdf", "notes.txt"):
+        (made / "November").mkdir(parents=True, exist_ok=True)
+        (made / "November" / name).write_text(name)
+    return made
+
+
+@pytest.fixture
+def october(desk: Desk, downloads: Path) -> str:
+    """A month of invoices renamed, after a failure and with a decision."""
+    folder = downloads / "October"
+    session = desk.begin(workspace=str(downloads), title="Tidy October")
+    desk.say(session, "prompt", text="rename the invoices of October")
+    desk.act(session, "Bash", {"command": "mv nope b"}, error="no such file")
+    desk.say(session, "decision", what="dates first", why="they sort")
+    for day in ("03", "09", "14", "28"):
+        desk.renamed(session, f"{folder}/Invoice 10-{day}.pdf", f"{folder}/2026-10-{day} Invoice.pdf")
+    return session
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(one.name for one in folder.iterdir())
+
+
+def run(desk: Desk, session: str, folder: Path, confirm: Callable[..., bool] = yes) -> dict[str, Any]:
+    return desk.replay_run(session, onto={"folder": str(folder)}, execute=True, confirm=confirm)
+
+
+def test_a_dry_run_says_all_and_does_nothing(desk: Desk, october: str, downloads: Path) -> None:
+    folder = downloads / "November"
+    before = names(folder)
+    told = desk.replay_run(october, onto={"folder": str(folder)}, execute=False, confirm=yes)
+    assert names(folder) == before
+    assert told["counts"] == {"noted": 1, "planned": 2, "left": 1}
+    assert told["divergence"] == [
+        "4 files of the recording are not here (Invoice 10-03.pdf, Invoice 10-09.pdf, Invoice 10-14.pdf)"
+    ]
+
+
+def test_what_was_done_to_october_is_done_to_november(desk: Desk, october: str, downloads: Path) -> None:
+    folder = downloads / "November"
+    told = run(desk, october, folder)
+    assert names(folder) == ["2026-11-02 Invoice.pdf", "2026-11-17 Invoice.pdf", "notes.txt"]
+    assert (folder / "2026-11-02 Invoice.pdf").read_text() == "Invoice 11-02.pdf"
+    recorded = desk.files_modified(told["recorded"])["files"]
+    assert [(one["change"], Path(one["path"]).name) for one in recorded] == [
+        ("renamed", "2026-11-02 Invoice.pdf"),
+        ("renamed", "2026-11-17 Invoice.pdf"),
+    ]
+
+
+def test_each_step_is_asked_about_and_a_no_is_a_no(desk: Desk, october: str, downloads: Path) -> None:
+    folder = downloads / "November"
+    told = run(desk, october, folder, lambda step: "11-17" in step["what"])
+    assert told["counts"] == {"noted": 1, "done": 1, "declined": 1, "left": 1}
+    assert "Invoice 11-02.pdf" in names(folder)
+
+
+def test_a_file_that_changed_after_the_plan_is_left_alone(desk: Desk, october: str, downloads: Path) -> None:
+    folder = downloads / "November"
+
+    def meddling(step: dict[str, Any]) -> bool:
+        Path(step["from"]).write_text("a person was here")
+        return True
+
+    told = run(desk, october, folder, meddling)
+    assert told["counts"] == {"noted": 1, "refused": 2, "left": 1}
+    assert (folder / "Invoice 11-02.pdf").read_text() == "a person was here"
+
+
+def test_nothing_is_overwritten_and_no_link_is_followed(
+    desk: Desk, october: str, downloads: Path, tmp_path: Path
+) -> None:
+    folder = downloads / "November"
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    os.symlink(outside, folder / "sub")
+    os.symlink(folder / "notes.txt", folder / "Invoice 11-20.pdf")
+    (folder / "2026-11-02 Invoice.pdf").write_text("mine")
+    run(desk, october, folder)
+    assert (folder / "2026-11-02 Invoice.pdf").read_text() == "mine"
+    assert names(outside) == []
+    assert (folder / "Invoice 11-20.pdf").is_symlink()
+
+
+def test_a_deleted_file_is_put_aside_and_not_deleted(desk: Desk, tmp_path: Path) -> None:
+    folder = tmp_path / "w"
+    folder.mkdir()
+    (folder / "old.log").write_text("x")
+    session = desk.begin(workspace=str(folder))
+    gone = [{"path": f"{folder}/old.log", "change": "deleted"}]
+    desk.act(session, "Bash", {"command": "rm old.log"}, files=gone)
+    told = desk.replay_run(session, onto={}, execute=True, confirm=yes)
+    assert told["counts"] == {"done": 1}
+    assert (folder / ".fazm-memory-trash" / "old.log").read_text() == "x"
+
+
+@pytest.fixture
+def building(desk: Desk, tmp_path: Path) -> tuple[str, Path]:
+    folder = tmp_path / "new"
+    folder.mkdir()
+    session = desk.begin(workspace="/old")
+    made = [{"path": "/old/report.txt", "change": "created"}]
+    desk.act(session, "Bash", {"command": "echo hello > /old/report.txt"}, files=made)
+    return session, folder
+
+
+def test_a_command_runs_only_when_it_is_confirmed_with_its_folder_replaced(
+    desk: Desk, building: tuple[str, Path]
+) -> None:
+    session, folder = building
+    told = run(desk, session, folder, no)
+    assert told["counts"] == {"declined": 1}
+    assert names(folder) == []
+    told = run(desk, session, folder)
+    assert told["steps"][0]["command"] == f"echo hello > {folder}/report.txt"
+    assert (folder / "report.txt").read_text() == "hello\n"
+
+
+def test_a_command_that_fails_this_time_says_that_it_diverged(desk: Desk, tmp_path: Path) -> None:
+    session = desk.begin(workspace="/old")
+    made = [{"path": "/old/x", "change": "created"}]
+    desk.act(session, "Bash", {"command": "exit 3"}, files=made)
+    told = run(desk, session, tmp_path)
+    assert (told["steps"][0]["outcome"], told["steps"][0]["divergence"]) == (
+        "failed",
+        "it ended with 3; it went well then",
+    )
+
+
+def test_a_command_of_doubtful_origin_is_refused_whoever_confirms(desk: Desk, tmp_path: Path) -> None:
+    session = desk.begin(workspace="/old")
+    made = [{"path": "/old/x", "change": "created"}]
+    desk.act(session, "Bash", {"command": f"touch {tmp_path}/hacked"}, files=made, trust="web")
+    told = run(desk, session, tmp_path)
+    assert told["steps"][0]["outcome"] == "refused"
+    assert not (tmp_path / "hacked").exists()
+
+
+def test_a_folder_that_is_not_there_is_refused(desk: Desk, october: str) -> None:
+    with pytest.raises(InvalidInput, match="there is no folder"):
+        desk.replay_run(october, onto={"folder": "/no/such/place"}, execute=False, confirm=no)
+
+
+def test_values_are_replaced_where_they_stand_by_themselves() -> None:
+    values = {"/d/October": "/d/November", "October": "November"}
+    assert (
+        swapped("/d/October/a /e/October-2/Octoberfest", values) == "/d/November/a /e/November-2/Octoberfest"
+    )
+
+
+def test_a_plan_names_its_folder_its_dates_and_its_month(desk: Desk, october: str, downloads: Path) -> None:
+    found = {one["name"]: one["value"] for one in desk.replay_plan(october)["parameters"]}
+    assert (found["folder"], found["month"]) == (str(downloads / "October"), "October")
+    assert found["date"] == "2026-10-03"

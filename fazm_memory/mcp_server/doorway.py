@@ -13,14 +13,20 @@ import select
 from typing import Any
 
 from fazm_memory.mcp_server.greeting import answer, hello, version_of
+from fazm_memory.mcp_server.traffic import Traffic
 
 CHUNK = 1 << 16
+PATIENCE = (
+    40.0  # seconds that calls may still take when the client has closed its end: a locked store's and more
+)
 
 
 class Doorway:
     """Reads lines from one descriptor and writes answers to another."""
 
-    def __init__(self, source: int, sink: int) -> None:
+    def __init__(self, source: int, sink: int, *, patience: float = PATIENCE) -> None:
+        self.patience = patience
+        self.traffic = Traffic()
         self.source = source
         self.sink = sink
         self.kept = b""  # whole lines for the SDK
@@ -63,21 +69,23 @@ class Doorway:
 
     def reader(self) -> io.TextIOWrapper:
         """What the client has said and will say, for the SDK."""
-        rest = _Rest(self.kept + self._partial, self.source)
+        rest = _Rest(self.kept + self._partial, self.source, self.traffic, self.patience)
         return io.TextIOWrapper(io.BufferedReader(rest), encoding="utf-8", errors="replace")
 
     def writer(self) -> Writer:
-        return Writer(os.fdopen(self.sink, "w", encoding="utf-8", closefd=False), self.greeted)
+        return Writer(os.fdopen(self.sink, "w", encoding="utf-8", closefd=False), self.greeted, self.traffic)
 
 
 class Writer:
     """Lines to the client, but for the SDK's own answer to a handshake that has been answered."""
 
-    def __init__(self, out: io.TextIOWrapper, answered: Any) -> None:
+    def __init__(self, out: io.TextIOWrapper, answered: Any, traffic: Traffic) -> None:
         self.out = out
+        self.traffic = traffic
         self.answered = answered
 
     def write(self, line: str) -> int:
+        self.traffic.said(line)
         if self.answered is not None and json.loads(line).get("id") == self.answered:
             self.answered = None
             return len(line)
@@ -88,18 +96,31 @@ class Writer:
 
 
 class _Rest(io.RawIOBase):
-    """Bytes that were read already, then those of a descriptor."""
+    """Bytes that were read already, then those of a descriptor; its end once all calls are answered."""
 
-    def __init__(self, already: bytes, source: int) -> None:
-        self.already = already
+    def __init__(self, already: bytes, source: int, traffic: Traffic, patience: float) -> None:
         self.source = source
+        self.traffic = traffic
+        self.patience = patience
+        self.partial = b""
+        self.ready = b""
+        self._take(already)
 
     def readable(self) -> bool:
         return True
 
+    def _take(self, chunk: bytes) -> None:
+        *lines, self.partial = (self.partial + chunk).split(b"\n")
+        self.ready += b"".join(self.traffic.taken(line + b"\n") for line in lines)
+
     def readinto(self, buffer: Any) -> int:
-        if not self.already:
-            self.already = os.read(self.source, len(buffer))
-        part, self.already = self.already[: len(buffer)], self.already[len(buffer) :]
+        while not self.ready:
+            chunk = os.read(self.source, CHUNK)
+            if not chunk:
+                self.traffic.settle(self.patience)
+                self.ready, self.partial = self.partial, b""
+                break
+            self._take(chunk)
+        part, self.ready = self.ready[: len(buffer)], self.ready[len(buffer) :]
         buffer[: len(part)] = part
         return len(part)

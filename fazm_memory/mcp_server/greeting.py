@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from fazm_memory import __version__
+from fazm_memory.mcp_server import prompts, resources
 from fazm_memory.mcp_server.catalogue import TOOLS
 from fazm_memory.mcp_server.tool import Tool
 
@@ -58,6 +59,32 @@ def listed(tool: Tool) -> dict[str, Any]:
     }
 
 
+def listed_prompt(name: str) -> dict[str, Any]:
+    """A prompt as `prompts/list` shows it."""
+    about = prompts.PROMPTS[name]
+    given = [
+        {"name": one, "description": said, "required": False} for one, said in about["arguments"].items()
+    ]
+    return {
+        "name": name,
+        "title": about["title"],
+        "description": about["description"],
+        "arguments": given,
+    }
+
+
+def listed_template(template: tuple[str, str, str, str]) -> dict[str, Any]:
+    """A template as `resources/templates/list` shows it."""
+    uri, name, title, about = template
+    return {
+        "name": name,
+        "title": title,
+        "uriTemplate": uri,
+        "description": about,
+        "mimeType": "application/json",
+    }
+
+
 def version_of(message: Any) -> str | None:
     """The revision that a well-formed `initialize` asks for, if it is one that we can answer here."""
     if not _is_request(message, "initialize"):
@@ -78,8 +105,14 @@ def answer(message: Any) -> dict[str, Any] | None:
     """The result of a request that needs no memory and no SDK; None for every other message."""
     if _is_request(message, "ping"):
         return {}
-    if _is_request(message, "tools/list") and not (message.get("params") or {}):
+    if not isinstance(message, dict) or message.get("params"):
+        return None  # a cursor, or something that the SDK refuses better
+    if _is_request(message, "tools/list"):
         return {"tools": [listed(tool) for tool in TOOLS.values()]}
+    if _is_request(message, "prompts/list"):
+        return {"prompts": [listed_prompt(name) for name in prompts.PROMPTS]}
+    if _is_request(message, "resources/templates/list"):
+        return {"resourceTemplates": [listed_template(one) for one in resources.TEMPLATES]}
     return None
 
 

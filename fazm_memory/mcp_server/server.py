@@ -24,7 +24,16 @@ from fazm_memory import __version__
 from fazm_memory.errors import FazmMemoryError, InvalidInput
 from fazm_memory.mcp_server import answers, asking, pages, prompts, resources
 from fazm_memory.mcp_server.catalogue import TOOLS
-from fazm_memory.mcp_server.greeting import ABOUT, INSTRUCTIONS, NAME, PAGE, TITLE, listed
+from fazm_memory.mcp_server.greeting import (
+    ABOUT,
+    INSTRUCTIONS,
+    NAME,
+    PAGE,
+    TITLE,
+    listed,
+    listed_prompt,
+    listed_template,
+)
 from fazm_memory.mcp_server.host import Host, agent_name
 from fazm_memory.mcp_server.tool import Caller, Told, Tool
 from fazm_memory.mcp_server.watching import Watching
@@ -165,12 +174,7 @@ class MemoryServer:
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
         page, following = _page(resources.TEMPLATES, params)
-        made = [
-            types.ResourceTemplate(
-                uri_template=uri, name=name, title=title, description=about, mime_type="application/json"
-            )
-            for uri, name, title, about in page
-        ]
+        made = [types.ResourceTemplate.model_validate(listed_template(one)) for one in page]
         return types.ListResourceTemplatesResult(resource_templates=made, next_cursor=following)
 
     async def read_resource(
@@ -201,19 +205,8 @@ class MemoryServer:
     async def list_prompts(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
-        page, following = _page(list(prompts.PROMPTS.items()), params)
-        made = [
-            types.Prompt(
-                name=name,
-                title=about["title"],
-                description=about["description"],
-                arguments=[
-                    types.PromptArgument(name=one, description=said, required=False)
-                    for one, said in about["arguments"].items()
-                ],
-            )
-            for name, about in page
-        ]
+        page, following = _page(list(prompts.PROMPTS), params)
+        made = [types.Prompt.model_validate(listed_prompt(name)) for name in page]
         return types.ListPromptsResult(prompts=made, next_cursor=following)
 
     async def get_prompt(

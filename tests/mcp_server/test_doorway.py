@@ -23,6 +23,8 @@ def initialize(version: str = VERSIONS[-1], number: Any = 1) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": number, "method": "initialize", "params": params}
 
 
+PROMPTS = {"jsonrpc": "2.0", "id": "p", "method": "prompts/list"}
+TEMPLATES = {"jsonrpc": "2.0", "id": "t", "method": "resources/templates/list"}
 LIST = {"jsonrpc": "2.0", "id": "l", "method": "tools/list"}
 CALL = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "session_list"}}
 
@@ -37,7 +39,7 @@ def attended(*messages: object) -> tuple[list[dict[str, Any]], Doorway, list[str
         b"".join((one if isinstance(one, bytes) else json.dumps(one).encode() + b"\n") for one in messages),
     )
     os.close(client)
-    doorway = Doorway(source, sink)
+    doorway = Doorway(source, sink, patience=0)
     doorway.attend(never)
     os.close(sink)
     with os.fdopen(answers) as file:
@@ -51,18 +53,21 @@ def attended(*messages: object) -> tuple[list[dict[str, Any]], Doorway, list[str
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_greeting_is_what_the_sdk_says(server: MemoryServer, version: str) -> None:
-    async def work(ask: Asking) -> tuple[Any, Any]:
-        told = ask.client.session.initialize_result
-        tools = await ask.client.list_tools()
+    async def work(ask: Asking) -> tuple[Any, ...]:
+        told, client = ask.client.session.initialize_result, ask.client
         assert told is not None
-        return told, tools
+        lists = await client.list_prompts(), await client.list_resource_templates()
+        return told, await client.list_tools(), *lists
 
-    told, tools = talk(server, work)
+    told, tools, prompts, templates = talk(server, work)
     shown = told.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"meta"})
     shown.pop("resultType", None)
     assert hello(version) | {"protocolVersion": shown["protocolVersion"]} == shown
     listed = [one.model_dump(by_alias=True, mode="json", exclude_none=True) for one in tools.tools]
     assert answer(LIST) == {"tools": listed}
+    for asked, shown in ((PROMPTS, prompts), (TEMPLATES, templates)):
+        sdk = shown.model_dump(by_alias=True, mode="json", exclude_none=True)
+        assert answer(asked) == {name: sdk[name] for name in sdk if name in ("prompts", "resourceTemplates")}
 
 
 def test_a_handshake_is_answered_and_kept_for_the_sdk() -> None:

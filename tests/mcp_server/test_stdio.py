@@ -112,3 +112,36 @@ def test_lines_that_are_no_protocol_do_not_stop_the_server(env: dict[str, str]) 
     answers = lines(env, HELLO, *hostile, {"jsonrpc": "2.0", "id": 99, "method": "ping"}, until=99)
     assert {"jsonrpc": "2.0", "id": 99, "result": {}} in answers
     assert "Traceback" not in json.dumps(answers)
+
+
+def told_and_gone(env: dict[str, str], *messages: object) -> list[dict[str, Any]]:
+    """All that the server says to a client that says all this and closes its end at once."""
+    given = "".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in messages)
+    done = subprocess.run(
+        COMMAND, env=env, input=given, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_calls_of_a_client_that_closed_its_end_are_answered_with_what_became_of_them(
+    env: dict[str, str],
+) -> None:
+    calls = [calling(number, "session_open", key=f"k{number}", context=False) for number in range(2, 7)]
+    answers = told_and_gone(env, HELLO, *calls)
+    assert sorted(one["id"] for one in answers) == [1, 2, 3, 4, 5, 6]
+    assert [one for one in answers if "error" in one] == []
+    opened = [one["result"]["structuredContent"]["session"]["agent_session_id"] for one in answers[1:]]
+    assert sorted(opened) == ["k2", "k3", "k4", "k5", "k6"]
+
+
+def test_half_a_surrogate_pair_is_answered_and_kept_as_a_text_that_can_be_read(env: dict[str, str]) -> None:
+    opening = calling(2, "session_open", key="k", context=False)
+    half = json.dumps(calling(3, "decision_record", session="k", what="half \ud83d of it"))
+    assert "\\ud83d" in half
+    whole = json.dumps(calling(4, "decision_record", session="k", what="a whole \U0001f600"))
+    answers = told_and_gone(env, HELLO, opening, half, whole, calling(5, "session_state", session="k"))
+    told = {one["id"]: one["result"] for one in answers}
+    assert not told[3].get("isError")
+    said = [one["what"] for one in told[5]["structuredContent"]["decisions_made"]]
+    assert said == ["half \ufffd of it", "a whole \U0001f600"]

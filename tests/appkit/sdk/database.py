@@ -4,7 +4,7 @@ constants, each with its types and the system it came with. `make.py` writes it,
 Types are words of a small language: `v` nothing, `B` truth, `i` integer, `f` float, `:` selector, `#` class,
 `@` an object, `@NSMenu` one of a class, `@<NSCoding>` one that follows a protocol, `self` the receiver's
 class, `block/2` a block of two arguments (`block/2=` when it gives a value back), `closure/4` a C callback,
-`out` or `out@NSError` an argument given as None and returned beside the value, `inout` one given and returned,
+`out` or `out@NSError` an argument given as None and returned beside the value, `inout` one given and back,
 `*` anything else.
 """
 

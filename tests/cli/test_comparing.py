@@ -1,0 +1,121 @@
+"""Comparing, handing over, holding back and doing again, on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .conftest import Run
+
+
+def test_which_files_were_changed_in_the_last_turns_is_one_command(run: Run, session: str) -> None:
+    run("record", stdin=[
+        {"type": "prompt", "session": session, "text": "and the rest"},
+        {"type": "action", "session": session, "tool": "Write",
+         "files": [{"path": "c", "change": "created"}]},
+    ])  # fmt: skip
+    told = run("files", session, "--turns", "1", "--json").json
+    assert (told["turns"], [one["path"] for one in told["files"]]) == ([2, 2], ["/w/c"])
+    assert "created   /w/c  by agent  @5\n1 file in turns 2 to 2" in run("files", session, "--turns", "1").out
+    assert run("files", session, "--turns", "5", "--by", "person", "--json").json["files"] == []
+    assert run("files", session, "--turns", "0").code == 6
+
+
+def test_events_are_filtered_by_any_of_it(run: Run, session: str) -> None:
+    def seqs(*wanted: str) -> list[int]:
+        return [one["seq"] for one in run("events", session, *wanted, "--json").json]
+
+    assert seqs("--tool", "Bash", "--outcome", "ok") == [2]
+    assert seqs("--file", "/w/b") == [2]
+    assert seqs("--turns", "1", "--kind", "decision") == [3]
+    assert seqs("--trust", "user") == [1]
+    assert seqs("--until", "2020-01-01T00:00:00+00:00") == []
+    assert seqs("--limit", "1") == [0]
+    assert run("events", session, "--turns", "x").code == 6
+    assert run("events", session, "--kind", "nonsense").code == 6
+
+
+def test_a_difference_reads_as_words_or_as_a_page(run: Run, session: str) -> None:
+    text = run("diff", session, "1", "4").out
+    assert "Files\n  + renamed /w/b (from /w/a) by agent — after request @1: rename the invoices  @2" in text
+    assert "Because\n  request rename the invoices  @1\n  decision dates first — they sort  @3" in text
+    page = run("diff", session, "1", "4", "--html").out
+    assert page.startswith("<!doctype html>")
+    assert "renamed /w/b" in page
+
+
+def test_two_branches_are_compared(run: Run, session: str) -> None:
+    branch = run("fork", session, "--at", "3", "--json").json["id"]
+    run("record", stdin=[{"type": "decision", "session": branch, "what": "vendor first"}])
+    told = run("compare", session, branch, "--json").json
+    assert told["common"] == {"session": session, "at": 3}
+    text = run("compare", f"{session}@4", branch).out
+    assert text.startswith(f"{session[:8]} at 4 beside {branch[:8]} at 2")
+    assert "+ vendor first" in text
+    assert "- dates first" in text
+
+
+def test_what_failed_and_then_worked_is_told_in_one_line(run: Run, session: str) -> None:
+    call = {"type": "action", "session": session, "tool": "Bash", "input": {"command": "make"}}
+    run("record", stdin=[call | {"error": "exit 2"}, call | {"output": "built"}])
+    assert "@4 → @5  Bash make: error → ok" in run("retries", session).out
+    assert "tried again\n  @4 → @5 Bash make: error, then ok" in run("show", session).out
+
+
+def test_a_call_with_another_input_on_the_same_target_is_a_retry(run: Run, session: str) -> None:
+    def edit(old: str) -> dict[str, object]:
+        given = {"file_path": "/w/a.py", "old_string": old}
+        return {"type": "action", "session": session, "tool": "Edit", "input": given}
+
+    run("record", stdin=[edit("x") | {"error": "not found"}, edit("y"), edit("x")])
+    (told,) = run("retries", session, "--json").json
+    assert (told["retry_of"], told["seq"], told["same_input"]) == (4, 5, False)
+
+
+def test_a_question_with_a_schema_is_answered_as_asked(run: Run, session: str) -> None:
+    asked = run("handoff", session, "--to", "human", "--note", "How many?", "--schema", '{"type": "integer"}',
+                "--json").json["question"]  # fmt: skip
+    told = run("questions").out
+    assert f"{session[:8]}  {asked}: How many?" in told
+    assert 'it should be {"type": "integer"}' in told
+    assert run("answer", session, asked, "many").code == 6
+    assert run("answer", session, asked, "3").code == 0
+    assert run("questions").out == "nothing waits for you\n"
+    assert "How many? → 3 by person" in run("show", session).out
+    assert run("handoff", session, "--to", "human", "--note", "x", "--schema", "[").code == 6
+
+
+def test_quarantine_holds_back_and_is_lifted(run: Run, session: str) -> None:
+    assert "in quarantine: 3" in run("quarantine", session, "--seq", "3", "--reason", "odd").out
+    assert "dates first" not in run("context", "--workspace", "/w").out
+    assert run("search", "dates first", "--json").json == []
+    assert run("search", "dates first", "--quarantined", "--json").json != []
+    assert "in quarantine: 1 event" in run("show", session).out
+    assert "nothing in quarantine" in run("quarantine", session, "--lift").out
+    assert "dates first" in run("context", "--workspace", "/w").out
+    assert run("verify").code == 0
+
+
+def test_resuming_says_which_way_it_took(run: Run, session: str) -> None:
+    offered = run("resume", session, "--offer")
+    assert "to go on by hand: fazm has no command that resumes a session" in offered.out
+    assert run("sessions", "--json").json[0]["lifecycle"] == "active"
+    run("pause", session)
+    assert run("resume", session, "--json").json["offer"]["took"] == "clipboard"
+
+
+def test_a_replay_on_another_folder_is_shown_and_done_without_asking_when_told(
+    run: Run, tmp_path: Path
+) -> None:
+    folder = tmp_path / "November"
+    folder.mkdir()
+    (folder / "Invoice 11-02.pdf").write_text("x")
+    for day in ("03", "09", "14", "28"):
+        old, new = (f"/d/October/{name}.pdf" for name in (f"Invoice 10-{day}", f"2026-10-{day} Invoice"))
+        moved = [{"path": new, "change": "renamed", "from": old}]
+        call = {"type": "action", "session": "r", "tool": "Bash", "input": {"command": f"mv {day}"}}
+        run("record", stdin=[call | {"files": moved}])
+    shown = run("replay", "r", "--onto", str(folder)).out
+    assert "nothing was done" in shown
+    assert (folder / "Invoice 11-02.pdf").exists()
+    run("replay", "r", "--onto", str(folder), "--run", "--yes")
+    assert [one.name for one in folder.iterdir()] == ["2026-11-02 Invoice.pdf"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ from fazm_memory.errors import InvalidInput
 from fazm_memory.log import recover as recovery
 from fazm_memory.log import retain as retaining
 from fazm_memory.log import verify as verification
+from fazm_memory.log.drawer import Drawer, drawer_exists
 from fazm_memory.log.forget import choose_events, files_named, forget_events
 from fazm_memory.log.store import Store
 from fazm_memory.log.versions import Versions, versions_exist
@@ -34,6 +35,8 @@ class Keeping:
 
         @cached_property
         def store(self) -> Store: ...
+        @cached_property
+        def drawer(self) -> Drawer: ...
         def close(self) -> None: ...
         def export_contexts(self, workspaces: Sequence[str] = ()) -> list[Path]: ...
 
@@ -84,6 +87,7 @@ class Keeping:
             return told
         reason = "asked for by the user"
         self._forget_versions(files_named(self.store, chosen))
+        self._empty_drawer(chosen)
         told["events"] = forget_events(self.store, chosen, reason=reason, at=self.now(), source=source)
         if (self.config.home / exports.FOLDER).exists() and not self.export_contexts():
             exports.keep_only(self.config.home, ())  # while paused nothing is exported, nor left standing
@@ -116,6 +120,13 @@ class Keeping:
         """How long this user keeps what."""
         names = (one.name for one in fields(Policy))
         return Policy(**{name: getattr(self.config, f"retain_{name}") for name in names})
+
+    def _empty_drawer(self, sessions: Iterable[int]) -> None:
+        """All that a program left for these sessions: nobody can tell which part of it was meant."""
+        if drawer_exists(self.config.home):
+            asked = "SELECT agent_session_id FROM session WHERE n=? AND agent_session_id IS NOT NULL"
+            found = [self.store.db.execute(asked, (one,)).fetchone() for one in sessions]
+            self.drawer.forget(row[0] for row in found if row is not None)
 
     def _forget_versions(self, paths: set[str]) -> None:
         """Kept versions of forgotten files, if any were ever kept here."""

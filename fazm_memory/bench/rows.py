@@ -64,11 +64,11 @@ class Life:
         share = self.made / self.events
         return 1 + min(self.sessions - 1, int(share * self.sessions) + number % 3)
 
-    def more(self, session: int, count: int) -> list[Entry]:
-        """More of a session that has begun, after all of the runs."""
+    def more(self, session: int, count: int, first: int | None = None) -> list[Entry]:
+        """More of a session that has begun, after all of the runs; from its `first` event on with prompts."""
         made = []
-        for _ in range(count):
-            made.append(self._entry(session, 1))
+        for nth in range(count):
+            made.append(self._entry(session, 1 if first is None else first + nth))
             self.made += 1
         return made
 

@@ -23,6 +23,7 @@ class Options:
 # name: (module, one line of help)
 SUITES: dict[str, tuple[str, str]] = {
     "log": ("fazm_memory.bench.log_suite", "appending, reading, searching and verifying the log"),
+    "time": ("fazm_memory.bench.time_suite", "states, differences and forks of one session of any length"),
     "start": ("fazm_memory.bench.start_suite", "starting the program, and scrubbing a kilobyte"),
     "hook": ("fazm_memory.bench.hooking", "the hooks that an agent waits for"),
     "import": ("fazm_memory.bench.importing", "importing a gigabyte of an agent's records"),

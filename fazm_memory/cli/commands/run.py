@@ -26,6 +26,7 @@ What you can do next:
 
 def run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--once", action="store_true", help="take in what is new, export, and end")
+    parser.add_argument("--headless", action="store_true", help="without the menu bar, on a Mac too")
     parser.add_argument("--no-page", action="store_true", help="do not serve the timeline page beside it")
 
 
@@ -33,6 +34,10 @@ def run_command(chosen: argparse.Namespace) -> int:
     from fazm_memory.companion import Companion
     from fazm_memory.joined import survey
 
+    if sys.platform == "darwin" and not chosen.once and not chosen.headless:
+        from fazm_memory.cli.menu_bar import run_menu_bar
+
+        return run_menu_bar(chosen)
     memory = memory_of(chosen)
     companion = Companion(memory, say=talk)
     companion.after_change(memory.export_contexts)
@@ -72,6 +77,8 @@ def _greet(companion: Companion, here: list[AgentHere], door: str | None) -> Non
         say("Recording is paused: nothing is taken in until `fazm-memory recording resume`.")
     if door is not None:
         say(f"The timeline: `fazm-memory timeline`, or once, within five minutes, {door}")
+    if sys.platform != "darwin":
+        say("The menu bar, its window and which app was in front are for a Mac; all else is the same here.")
     say(f"Recording to {companion.home}. Ctrl-C ends it; what was recorded is kept.")
     sys.stdout.flush()
 

@@ -199,6 +199,17 @@ def test_a_timer_whose_target_does_not_answer_raises(mac: Mac) -> None:
         )
 
 
+def test_our_modules_are_bound_to_the_mac_they_were_imported_on() -> None:
+    states = []
+    for state in (NOT_REGISTERED, ENABLED):
+        with Mac().installed() as mac:
+            from fazm_memory.macos import login_item
+
+            mac.login_item = state
+            states.append(login_item.SMAppService.mainAppService().status())
+    assert states == [NOT_REGISTERED, ENABLED]
+
+
 def test_everything_is_as_before_when_the_mac_is_gone() -> None:
     import sys
 

@@ -35,6 +35,7 @@ BY_HAND = {
     "NSMakePoint": ("Foundation", "*", ["f", "f"], ""),
     "NSMakeSize": ("Foundation", "*", ["f", "f"], ""),
     "NSMakeRange": ("Foundation", "*", ["i", "i"], ""),
+    "AXValueCreate": ("HIServices", "*", ["i", "*"], ""),
     "AXValueGetValue": ("HIServices", "*", ["@", "i", "out"], ""),
 }
 STRUCTS = {"NSRect": "Foundation", "NSPoint": "Foundation", "NSSize": "Foundation", "NSApp": "AppKit"}

@@ -15,6 +15,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 from tests.appkit.sdk.database import MINIMUM, Version, load
@@ -196,16 +197,24 @@ class Mac(Browser, Person):
     @contextmanager
     def installed(self) -> Iterator[Mac]:
         """pyobjc's modules are this Mac; rumps and our macOS room are imported anew, and forgotten after."""
-        before = {name: module for name, module in sys.modules.items() if modules.is_ours(name)}
-        for name in before:
-            del sys.modules[name]
+        before = _taken_out()
         sys.modules.update(modules.made(self))
         try:
             yield self
         finally:
-            for name in [name for name in sys.modules if modules.is_ours(name)]:
-                del sys.modules[name]
+            _taken_out()
             sys.modules.update(before)
+
+
+def _taken_out() -> dict[str, ModuleType]:
+    """What is bound to a Mac, no longer imported. A package keeps its modules as attributes too."""
+    found = {name: module for name, module in sys.modules.items() if modules.is_ours(name)}
+    for name in found:
+        del sys.modules[name]
+        package, _, own = name.rpartition(".")
+        if package in sys.modules:
+            vars(sys.modules[package]).pop(own, None)
+    return found
 
 
 def _with_submenus(menu: Any) -> Iterator[Any]:

@@ -1,0 +1,290 @@
+"""The conformance checklist of docs/protocol.md, run against a server by its address.
+
+Against our own, unless SESSION_STATE_URL names another (with SESSION_STATE_TOKEN, if it wants one). What
+cannot be seen from outside is tested elsewhere: that a handle outlives a restart, that the chain verifies
+after forgetting, and that nothing is recorded while the user has paused it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+import pytest
+import uvicorn
+from jsonschema import Draft202012Validator
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import Implementation
+
+from fazm_memory.loopback.guard import Guard
+from fazm_memory.mcp_server.http import application
+
+from .conftest import Asking, OpenServer
+
+T = TypeVar("T")
+TOKEN = "t" * 43
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "protocol.schema.json").read_text())
+HANDLE = "0123456789abcdef" * 2
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The server under test."""
+
+    url: str
+    token: str
+
+    def talk(self, *work: Callable[[Asking], Awaitable[T]]) -> list[T]:
+        """Each piece of work over a connection of its own, all at once."""
+
+        async def one(doing: Callable[[Asking], Awaitable[T]]) -> T:
+            headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+            told = Implementation(name="checklist", version="1")
+            async with (
+                httpx2.AsyncClient(headers=headers, timeout=60) as http,
+                Client(streamable_http_client(self.url, http_client=http), client_info=told) as client,
+            ):
+                await client.list_tools()
+                return await doing(Asking(client))
+
+        async def every() -> list[T]:
+            return list(await asyncio.gather(*map(one, work)))
+
+        return asyncio.run(every())
+
+
+@pytest.fixture
+def subject(open_server: OpenServer) -> Iterator[Subject]:
+    if url := os.environ.get("SESSION_STATE_URL"):
+        yield Subject(url, os.environ.get("SESSION_STATE_TOKEN", ""))
+        return
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = int(listener.getsockname()[1])
+        app = Guard(application(open_server(), port=port), token=TOKEN, port=port)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()  # the socket listens already: whoever comes early waits
+        yield Subject(f"http://127.0.0.1:{port}/mcp", TOKEN)
+        server.should_exit = True
+        thread.join()
+
+
+async def opened(ask: Asking, **given: Any) -> str:
+    return str((await ask("session_open", context=False, **given))["session"]["id"])
+
+
+async def events(ask: Asking, session: str) -> list[dict[str, Any]]:
+    """All events, page by page."""
+    found: list[dict[str, Any]] = []
+    more: dict[str, Any] = {}
+    while True:
+        page = await ask("session_events", session=session, limit=7, **more)
+        found += page["events"]
+        if page["next_cursor"] is None:
+            return found
+        more = {"cursor": page["next_cursor"]}
+
+
+def test_1_a_handle_works_over_another_connection_and_a_prefix_never_catches_a_write(
+    subject: Subject,
+) -> None:
+    [session] = subject.talk(opened)
+
+    async def work(ask: Asking) -> list[str]:
+        await ask("decision_record", session=session, what="from elsewhere")
+        for cut in (8, 16, len(session) - 1):
+            await ask.refused("decision_record", session=session[:cut], what="caught")
+        return [one["payload"]["what"] for one in await events(ask, session) if one["kind"] == "decision"]
+
+    assert subject.talk(work) == [["from elsewhere"]]
+
+
+def test_2_two_writers_of_one_session_lose_nothing_and_positions_are_dense(subject: Subject) -> None:
+    [session] = subject.talk(opened)
+
+    def writer(name: str) -> Callable[[Asking], Awaitable[list[int]]]:
+        async def work(ask: Asking) -> list[int]:
+            told = [await ask("decision_record", session=session, what=f"{name} {n}") for n in range(10)]
+            return [one["seq"] for one in told]
+
+        return work
+
+    ada, bob = subject.talk(writer("ada"), writer("bob"))
+    [found] = subject.talk(lambda ask: events(ask, session))
+    assert [one["seq"] for one in found] == list(range(21))
+    assert sorted([*ada, *bob]) == list(range(1, 21))
+    for name, seqs in (("ada", ada), ("bob", bob)):
+        assert [found[seq]["payload"]["what"] for seq in seqs] == [f"{name} {n}" for n in range(10)]
+
+
+def test_3_a_wrong_expected_seq_records_nothing_and_tells_the_head(subject: Subject) -> None:
+    async def work(ask: Asking) -> tuple[dict[str, Any], int]:
+        session = await opened(ask)
+        refused = await ask.refused("decision_record", session=session, what="x", expected_seq=7)
+        return refused, len(await events(ask, session))
+
+    [(refused, count)] = subject.talk(work)
+    assert (refused["head"], count) == (1, 1)
+
+
+def test_4_transitions_work_and_what_is_no_transition_is_refused_with_what_to_call(subject: Subject) -> None:
+    async def work(ask: Asking) -> None:
+        session = await opened(ask)
+
+        async def moved(move: str) -> str:
+            return str((await ask(f"session_{move}", session=session))["session"]["lifecycle"])
+
+        async def refused(move: str) -> None:
+            told = await ask.refused(f"session_{move}", session=session)
+            assert "session_" in told["next"]
+
+        await refused("resume")
+        assert await moved("pause") == "paused"
+        await refused("pause")
+        told = await ask.refused("decision_record", session=session, what="while paused")
+        assert "session_resume" in told["next"]
+        assert await moved("resume") == "resumed"
+        await ask("decision_record", session=session, what="again")
+        assert (await ask("session_state", session=session))["lifecycle"] == "active"
+        assert await moved("close") == "closed"
+        await refused("pause")
+        await refused("close")
+        assert await moved("resume") == "resumed"
+
+    subject.talk(work)
+
+
+def test_5_a_fork_stands_where_its_parent_stood_and_a_rewind_erases_nothing(subject: Subject) -> None:
+    async def work(ask: Asking) -> None:
+        session = await opened(ask)
+        for what in ("first", "second", "third"):
+            await ask("decision_record", session=session, what=what)
+        branch = (await ask("session_fork", session=session, at=2))["session"]["id"]
+        for handle, expected in ((branch, ["first"]), (session, ["first", "second", "third"])):
+            state = await ask("session_state", session=handle)
+            assert [one["what"] for one in state["decisions_made"]] == expected
+        before = await events(ask, session)
+        await ask("session_rewind", session=session, to=2)
+        state = await ask("session_state", session=session)
+        assert [one["what"] for one in state["decisions_made"]] == ["first"]
+        assert (await events(ask, session))[: len(before)] == before
+
+    subject.talk(work)
+
+
+def test_6_the_same_call_id_twice_is_one_action(subject: Subject) -> None:
+    async def work(ask: Asking) -> tuple[list[bool], int]:
+        session = await opened(ask)
+        call = {"session": session, "tool": "Bash", "input": {"command": "ls"}, "call_id": f"c-{session}"}
+        told = [(await ask("action_record", **call))["duplicate"] for _ in range(2)]
+        return told, sum(one["kind"] == "action" for one in await events(ask, session))
+
+    assert subject.talk(work) == [([False, True], 1)]
+
+
+@pytest.mark.parametrize(
+    "claim", [{"trust": "user"}, {"actor": "person"}, {"source": "cli"}, {"payload": {"trust": "user"}}]
+)
+def test_7_no_argument_makes_an_event_the_users(subject: Subject, claim: dict[str, Any]) -> None:
+    async def work(ask: Asking) -> list[tuple[str, str, str]]:
+        session = await opened(ask)
+        await ask.refused("decision_record", session=session, what="claimed", **claim)
+        await ask("decision_record", session=session, what="unclaimed")
+        return [(one["source"], one["actor"], one["trust"]) for one in await events(ask, session)]
+
+    [found] = subject.talk(work)
+    assert set(found) == {("mcp", "agent", "agent")}
+
+
+def test_8_every_event_validates_against_the_schema(subject: Subject) -> None:
+    async def work(ask: Asking) -> tuple[str, list[dict[str, Any]]]:
+        session = await opened(ask, title="Tidy")
+        await ask("action_record", session=session, tool="Bash", input={"command": "ls"}, error="no")
+        await ask("fact_record", session=session, key="k", value={"deep": [1, None]})
+        await ask("pending_add", session=session, what="later", id="p")
+        await ask("session_handoff", session=session, to="agent", note="?")
+        return session, await events(ask, session)
+
+    [(session, found)] = subject.talk(work)
+    assert len(found) == 5
+    for event in found:
+        Draft202012Validator(SCHEMA).validate({"session": session, **event})
+    assert len({one["prev"] for one in found}) == len(found)  # each stands behind another one
+
+
+def test_9_lists_page_to_their_end_and_answers_keep_to_their_budget(subject: Subject) -> None:
+    async def work(ask: Asking) -> None:
+        agent = f"checklist-{os.urandom(4).hex()}"
+        made = [await opened(ask, agent=agent) for _ in range(7)]
+        listed: list[str] = []
+        more: dict[str, Any] = {}
+        while True:
+            page = await ask("session_list", agent=agent, limit=3, **more)
+            listed += [one["id"] for one in page["sessions"]]
+            if page["next_cursor"] is None:
+                break
+            more = {"cursor": page["next_cursor"]}
+        assert sorted(listed) == sorted(made)
+        await ask.refused("session_events", session=made[0], cursor="bm8gY3Vyc29y")
+        for number in range(6):
+            await ask("decision_record", session=made[0], what=f"{number} " + "word " * 300)
+        page = await ask("session_events", session=made[0], max_tokens=200)
+        payloads = [one["payload"] for one in page["events"]]
+        assert len(json.dumps(payloads)) <= 200 * 4 * 2
+        assert page["next_cursor"] is not None
+
+    subject.talk(work)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("decision_record", {"session": HANDLE, "what": "x"}),
+        ("session_state", {"session": HANDLE}),
+        ("session_resume", {"session": HANDLE}),
+        ("session_events", {"session": HANDLE, "from": -1}),
+        ("session_diff", {"session": HANDLE, "from": "0", "to": []}),
+        ("session_state", {"session": HANDLE, "no_such_argument": 1}),
+        ("decision_record", {"session": HANDLE, "what": {"not": "words"}}),
+    ],
+)
+def test_10_a_refusal_names_the_handle_what_was_kept_and_what_to_call(
+    subject: Subject, tool: str, given: dict[str, Any]
+) -> None:
+    [told] = subject.talk(lambda ask: ask.refused(tool, **given))
+    assert told["session"] == HANDLE
+    assert all(isinstance(told[name], str) and told[name] for name in ("error", "kept", "next"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"Authorization": "Bearer wrong"}, 401),
+        ({"Authorization": ""}, 401),
+        ({"Host": "rebound.example"}, 421),
+        ({"Origin": "https://page.example"}, 403),
+    ],
+)
+def test_12_over_http_each_refusal_holds_on_every_route(
+    subject: Subject, changed: dict[str, str], status: int
+) -> None:
+    if not subject.token:
+        pytest.skip("the server under test wants no token")
+    good = {"Authorization": f"Bearer {subject.token}", "Content-Type": "application/json"}
+    address = httpx2.URL(subject.url)
+    with httpx2.Client(headers={**good, **changed}) as client:
+        answered = {
+            (method, path): client.request(method, address.copy_with(path=path)).status_code
+            for method in ("GET", "POST", "DELETE", "OPTIONS")
+            for path in (address.path, "/", "/no/such")
+        }
+    assert answered == dict.fromkeys(answered, status)

@@ -1,10 +1,10 @@
-"""The timeline, read by people and screen readers: sessions, the day, lanes, the list, the drawer, the playhead."""
+"""The timeline, driven by what people and screen readers call its parts: day, list, drawer, playhead."""
 
 from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from fazm_memory.capture.draft import Draft
 from tests.page.conftest import OpenPage
@@ -12,19 +12,18 @@ from tests.page.serving import Served
 from tests.page.story import tell
 
 
-def events(page: Page) -> object:
-    return page.get_by_role("listbox", name="Events")
-
-
-def option(page: Page, name: str) -> object:
+def rows(page: Page, name: str = "") -> Locator:
+    """The rows of the list that are in the document, or those whose words hold a pattern."""
     return page.get_by_role("listbox", name="Events").get_by_role("option", name=re.compile(name))
 
 
-def test_the_page_opens_at_the_latest_session_and_its_newest_event(shown: Served, open_page: OpenPage) -> None:
+def test_the_page_opens_at_the_latest_session_and_its_newest_event(
+    shown: Served, open_page: OpenPage
+) -> None:
     page = open_page(shown)
     latest = shown.world.memory.sessions(limit=1)[0]
     expect(page.get_by_role("heading", level=1)).to_have_text(latest["title"])
-    expect(page.get_by_role("listbox", name="Events").get_by_role("option").last).to_be_visible()
+    expect(rows(page).last).to_be_visible()
     expect(page.get_by_text("You are looking at")).to_be_hidden()
 
 
@@ -51,7 +50,7 @@ def test_sessions_are_filtered_by_agent_and_outcome(shown: Served, open_page: Op
 
 def test_an_event_opens_with_what_went_in_and_what_came_out(shown: Served, open_page: OpenPage) -> None:
     page = open_page(shown, f"#/s/{shown.world.ids['invoices']}")
-    option(page, "brew install qpdf").click()  # type: ignore[attr-defined]
+    rows(page, "brew install qpdf").click()
     drawer = page.get_by_role("region", name="Event", exact=True)
     expect(drawer.get_by_role("heading", level=2)).to_contain_text("Bash brew install qpdf")
     expect(drawer.get_by_text("installed qpdf 12.2")).to_be_visible()
@@ -63,7 +62,7 @@ def test_an_event_opens_with_what_went_in_and_what_came_out(shown: Served, open_
 
 def test_a_retry_is_shown_beside_what_it_retried(shown: Served, open_page: OpenPage) -> None:
     page = open_page(shown, f"#/s/{shown.world.ids['invoices']}")
-    option(page, "retry of").click()  # type: ignore[attr-defined]
+    rows(page, "retry of").click()
     drawer = page.get_by_role("region", name="Event", exact=True)
     expect(drawer.get_by_role("heading", name="Retry")).to_be_visible()
     drawer.get_by_role("link", name=re.compile("^position")).first.click()
@@ -73,7 +72,7 @@ def test_a_retry_is_shown_beside_what_it_retried(shown: Served, open_page: OpenP
 
 def test_a_changed_file_is_shown_before_and_after(shown: Served, open_page: OpenPage) -> None:
     page = open_page(shown, f"#/s/{shown.world.ids['folder']}")
-    option(page, r"Edit.*notes\.md").click()  # type: ignore[attr-defined]
+    rows(page, r"Edit.*notes\.md").click()
     diff = page.get_by_role("region", name="File difference")
     expect(diff.get_by_role("row", name=re.compile("# Errands"))).to_be_visible()
     expect(page.get_by_role("button", name="Reveal notes.md")).to_be_visible()
@@ -136,19 +135,18 @@ def test_a_search_that_finds_nothing_says_so(shown: Served, open_page: OpenPage)
 
 def test_the_list_is_filtered_by_kind_outcome_and_file(shown: Served, open_page: OpenPage) -> None:
     page = open_page(shown, f"#/s/{shown.world.ids['site']}")
-    rows = page.get_by_role("listbox", name="Events").get_by_role("option")
     page.get_by_role("button", name="Decisions", exact=True).click()
-    expect(rows).to_have_count(1)
-    expect(rows).to_contain_text("keep the message in the form")
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page)).to_contain_text("keep the message in the form")
     page.get_by_role("button", name="All", exact=True).click()
     page.get_by_role("button", name="Failed", exact=True).click()
-    expect(rows).to_have_count(2)
+    expect(rows(page)).to_have_count(2)
     page.get_by_role("button", name="Decisions", exact=True).click()
     expect(page.get_by_role("heading", name="No event fits the filters")).to_be_visible()
     page.get_by_role("button", name="Show all events").click()
     page.get_by_label("Only events about this file").fill("mail.ts")
     page.keyboard.press("Enter")
-    expect(rows).to_have_count(2)
+    expect(rows(page)).to_have_count(2)
 
 
 def test_the_day_shows_its_gaps_and_leads_to_other_days(shown: Served, open_page: OpenPage) -> None:
@@ -179,16 +177,16 @@ def test_the_window_of_time_is_moved_zoomed_and_fitted(shown: Served, open_page:
 def test_what_is_recorded_appears_at_once_and_waits_for_who_scrolled_up(
     own: Served, open_page: OpenPage
 ) -> None:
-    page = open_page(own, f"#/s/{own.world.ids['photos']}", viewport={"width": 1280, "height": 640})
-    page.get_by_role("listbox", name="Events").get_by_role("option").first.wait_for()
-    tell(own.world, [Draft("dana-photos", "message", {"text": "One more thing, live."})])
-    expect(option(page, "One more thing, live")).to_be_in_viewport()  # type: ignore[arg-type]
+    page = open_page(own, f"#/s/{own.world.ids['release']}", viewport={"width": 1280, "height": 640})
+    rows(page).first.wait_for()
+    tell(own.world, [Draft("dana-release", "message", {"text": "One more thing, live."})])
+    expect(rows(page, "One more thing, live")).to_be_in_viewport()
     page.get_by_role("listbox", name="Events").hover()
     page.mouse.wheel(0, -3000)
-    expect(option(page, "One more thing, live")).to_have_count(0)  # type: ignore[arg-type]
-    tell(own.world, [Draft("dana-photos", "message", {"text": "And another."})])
+    expect(rows(page, "One more thing, live")).to_have_count(0)
+    tell(own.world, [Draft("dana-release", "message", {"text": "And another."})])
     page.get_by_role("button", name="1 new event").click()
-    expect(option(page, "And another")).to_be_in_viewport()  # type: ignore[arg-type]
+    expect(rows(page, "And another")).to_be_in_viewport()
 
 
 def test_an_event_is_copied_as_markdown_and_as_a_link(shown: Served, open_page: OpenPage) -> None:

@@ -83,7 +83,6 @@ class App extends HTMLElement {
       void (/** @type {any} */ (this.timeline).follow(route));
       return this.name();
     }
-    /** @type {any} */ (this.timeline).leave();
     const element = document.createElement(view.tag);
     /** @type {any} */ (element).params = route.params;
     fill(screen, element);

@@ -35,6 +35,7 @@ test("sizes and paths are short", () => {
   assert.deepEqual([1, 1500, 25_000, 3_400_000, 5e9].map(size), ["1 byte", "1.5 KB", "25 KB", "3.4 MB", "5.0 GB"]);
   assert.equal(shortPath("/Users/a/Scans/2026/x.pdf"), "…/2026/x.pdf");
   assert.equal(shortPath("/Users/a"), "/Users/a");
+  assert.equal(shortPath("/Users/a/Scans", 1), "Scans");
   assert.equal(shortPath(null), "");
 });
 

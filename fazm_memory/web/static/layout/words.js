@@ -48,6 +48,7 @@ export function size(bytes) {
 export function shortPath(path, parts = 2) {
   if (!path) return "";
   const names = path.split("/").filter(Boolean);
+  if (parts === 1 && names.length) return names[names.length - 1];
   return names.length <= parts ? path : `…/${names.slice(-parts).join("/")}`;
 }
 

@@ -20,6 +20,7 @@ import "./strip.js";
 
 class Timeline extends HTMLElement {
   generation = 0;
+  asked = "";
   timer = 0;
 
   connectedCallback() {
@@ -48,20 +49,21 @@ class Timeline extends HTMLElement {
   /** @param {import("../layout/route.js").Route} route */
   async follow(route) {
     const generation = (this.generation += 1);
+    this.asked = location.hash;
     try {
       if (route.session) await this.session(route.session, route.seq, generation);
       else if (route.day) await this.day(route.day, generation);
       else await this.latest(generation);
     } catch (error) {
-      if (generation !== this.generation) return;
+      if (this.stale(generation)) return;
       store.set({ session: null, info: null, seq: null, ms: null });
       this.show(trouble(error, () => void this.follow(route)));
     }
   }
 
-  /** Another screen is shown: what is still being read must not lead back here. */
-  leave() {
-    this.generation += 1;
+  /** Whether the reader has gone elsewhere since; the address changes before its event comes. @param {number} generation */
+  stale(generation) {
+    return generation !== this.generation || location.hash !== this.asked;
   }
 
   /** @param {HTMLElement|null} instead */
@@ -79,11 +81,11 @@ class Timeline extends HTMLElement {
       return store.set(seq === null ? { seq, ms: null, live: true } : { seq, live: false });
     }
     const info = await api.get(`sessions/${encodeURIComponent(id)}`);
-    if (generation !== this.generation) return;
+    if (this.stale(generation)) return;
     this.show(null);
     const other = store.state.session !== info.id;
     const ms = seq === null ? null : await this.moment(info.id, seq);
-    if (generation !== this.generation) return;
+    if (this.stale(generation)) return;
     const day = dayOf(ms ?? info.last_ms);
     store.set({
       session: info.id,
@@ -106,18 +108,18 @@ class Timeline extends HTMLElement {
   /** @param {string} day @param {number} generation */
   async day(day, generation) {
     const { items } = await api.get("sessions", { day, limit: 1 });
-    if (generation !== this.generation) return;
+    if (this.stale(generation)) return;
     if (!items.length) {
       const bounds = dayBounds(day);
       store.set({ session: null, info: null, seq: null, ms: null, day, span: { ...bounds } });
       return this.show(null);
     }
     const info = await api.get(`sessions/${encodeURIComponent(items[0].id)}`);
-    if (generation !== this.generation) return;
+    if (this.stale(generation)) return;
     this.show(null);
     const seq = info.last_ms >= dayBounds(day).to ? await this.endOf(info, day) : null;
     const ms = seq === null ? null : await this.moment(info.id, seq);
-    if (generation !== this.generation) return;
+    if (this.stale(generation)) return;
     store.set({ session: info.id, seq, ms, day, span: spanOf(info, day, null), live: seq === null, filters: {} });
     store.set({ info });
     history.replaceState(null, "", sessionHash(info.id, seq));
@@ -132,7 +134,7 @@ class Timeline extends HTMLElement {
   /** @param {number} generation */
   async latest(generation) {
     const { items } = await api.get("sessions", { limit: 1 });
-    if (generation !== this.generation) return;
+    if (this.stale(generation)) return;
     if (items.length) return go(sessionHash(items[0].id), { replace: true });
     this.show(
       h(

@@ -6,7 +6,8 @@ is held against the moment at which the event at the position began.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fazm_memory.capture.enclosure import Enclosure, Refused
@@ -14,7 +15,7 @@ from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.log.versions import Version, Versions
 from fazm_memory.model import rewinding, safe_path
-from fazm_memory.model.payloads import Action, ActionAmend, FileChange
+from fazm_memory.model.payloads import Action, ActionAmend, FileChange, FileTouch
 from fazm_memory.model.rewinding import Hand, Held, Past
 
 MARGIN = 10_000_000  # microseconds: how late the watcher's word of a change may be
@@ -99,42 +100,57 @@ def then_held(rows: Iterable[Version], where: Spot) -> dict[str, Version]:
 
 def candidates(
     store: Store, versions: Versions, names: Names, row: SessionRow, where: Spot
-) -> tuple[set[str], list[str]]:
-    """Files below the workspace that may have changed since; and those elsewhere that the agent named."""
-    found: set[str] = set()
+) -> tuple[dict[str, bool], list[str]]:
+    """Files below the workspace that may have changed since; and those elsewhere that the agent named.
+
+    Of the first it is said whether the log tells that they were made since: then there was nothing before.
+    """
+    found: dict[str, bool] = {}
     for root in names.roots:
         for path in versions.changed_since(root, where.moment - MARGIN):
             ours = names.ours(root, path)
             if ours is not None:
-                found.add(ours)
+                found.setdefault(ours, False)
+    told: set[str] = set()
     elsewhere: dict[str, None] = {}
     for event in store.log.slice(row.n, row.id, where.to, row.head):
-        for path in _told(event.payload):
+        for path, made in _told(event.payload):
             if _inside(path, names.workspace):
-                found.add(path[len(names.workspace) + 1 :])
+                ours = path[len(names.workspace) + 1 :]
+                found[ours] = found.get(ours, False) if ours in told else made
+                told.add(ours)
             elif isinstance(event.payload, (Action, ActionAmend)):
                 elsewhere[path] = None
     return found, list(elsewhere)
 
 
-def _told(payload: object) -> Iterable[str]:
+def _told(payload: object) -> Iterator[tuple[str, bool]]:
+    """Files that an event says were changed, and whether it says that they were new."""
+    touches: Sequence[FileTouch | FileChange] = ()
     if isinstance(payload, (Action, ActionAmend)):
-        for touch in payload.files:
-            if touch.change != "read":
-                yield touch.path
-                if touch.origin is not None:
-                    yield touch.origin
+        touches = payload.files
     elif isinstance(payload, FileChange):
-        yield payload.path
-        if payload.origin is not None:
-            yield payload.origin
+        touches = (payload,)
+    for touch in touches:
+        if touch.change != "read":
+            if touch.origin is not None:
+                yield touch.origin, False
+            yield touch.path, touch.change in ("created", "renamed")
 
 
 def pasts(
-    place: Enclosure, known: dict[str, list[Version]], where: Spot, judge: Judge, now: int
+    place: Enclosure,
+    known: dict[str, list[Version]],
+    made: Mapping[str, bool],
+    where: Spot,
+    judge: Judge,
+    now: int,
 ) -> list[Past]:
-    """Each file as it was, as it is, and who had a hand in that."""
-    return [_past(place, path, rows, where, judge, now) for path, rows in known.items()]
+    """Each file as it was, as it is, and who had a hand in that. Folders come and go with their files."""
+    found = (
+        _past(place, path, rows, made.get(path, False), where, judge, now) for path, rows in known.items()
+    )
+    return [one for one in found if one.now.mode is None or not stat.S_ISDIR(one.now.mode)]
 
 
 def look(place: Enclosure, path: str) -> tuple[Held, str | None]:
@@ -147,11 +163,19 @@ def look(place: Enclosure, path: str) -> tuple[Held, str | None]:
         return Held(reason=str(error)), str(error)
 
 
-def _past(place: Enclosure, path: str, rows: Sequence[Version], where: Spot, judge: Judge, now: int) -> Past:
+def _past(
+    place: Enclosure,
+    path: str,
+    rows: Sequence[Version],
+    made: bool,
+    where: Spot,
+    judge: Judge,
+    now: int,
+) -> Past:
     found, barred = look(place, path)
     then = [row for row in rows if where.has(row)]
     since = [row for row in rows if not where.has(row)]
-    was = held(then[-1] if then else None)
+    was = rewinding.ABSENT if made and not then else held(then[-1] if then else None)
     hands = [Hand(row.hand, row.session) if row.hand is not None else judge(path, row.at) for row in since]
     last = held(rows[-1] if rows else None)
     if last is None or not last.same(found):  # changed since anybody looked

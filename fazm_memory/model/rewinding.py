@@ -204,8 +204,10 @@ def _unless_others(made: Step, hands: Sequence[Hand], session: str) -> Step:
     if not others:
         return made
     last = others[-1]
-    who = f"session {(last.session or '')[:8]}" if last.by in OURS else f"a {last.by}"
-    who = "somebody unknown" if last.by == "unknown" else who
+    if last.by in OURS:
+        who = "the agent" if last.session is None else f"session {last.session[:8]}"
+    else:
+        who = "somebody unknown" if last.by == "unknown" else f"a {last.by}"
     why = f"{who} changed it since; a copy of it is kept if you insist"
     return replace(made, action="refuse", would=made.action, why=why, by=last.by)
 

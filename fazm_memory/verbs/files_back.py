@@ -195,7 +195,8 @@ class FilesBack(FilesPlanned):
             )
         for root, below in desk.names.of(path):
             keep(desk.versions, root, below, found, self.now())
-            if step.action == "refuse" and step.by in ("person", "unknown"):
+            last = desk.versions.last(root, below)
+            if step.by in ("person", "unknown") and last is not None and last.hand is None:
                 desk.versions.mark_told(root, below, None, hand=step.by)
 
     def _run(self, desk: Desk, one: Restore, spot: Spot | None) -> list[Done]:

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 from fazm_memory.capture.attribution import Happening, attribute
 from fazm_memory.capture.calls import recent_calls, workplaces
 from fazm_memory.capture.enclosure import Enclosure, Refused
-from fazm_memory.capture.files_then import Names, Spot, candidates, histories, look, pasts, spot
+from fazm_memory.capture.files_then import (
+    Judge,
+    Names,
+    Spot,
+    candidates,
+    held,
+    histories,
+    look,
+    pasts,
+    spot,
+)
 from fazm_memory.config import Config
 from fazm_memory.errors import Conflict, Declined, InvalidInput, InvalidTransition, NotFound
 from fazm_memory.log.restores import Restore, Restores
@@ -20,7 +30,7 @@ from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.log.versions import Versions
 from fazm_memory.model import lifecycle, rewinding
-from fazm_memory.model.rewinding import Hand, Past, Plan, Step, step_from
+from fazm_memory.model.rewinding import Hand, Held, Past, Plan, Step, step_from
 from fazm_memory.model.trust import PERSONS_DOORS
 
 SESSIONS = 50
@@ -81,9 +91,11 @@ class FilesPlanned:
         chosen = sorted(path for path in found if not f"{desk.place.root}/{path}".startswith(own))
         known = histories(desk.versions, desk.names, chosen)
         judge = self._judge(desk, where.moment)
-        return rewinding.plan(pasts(desk.place, known, where, judge, self.now()), desk.row.id), elsewhere
+        return rewinding.plan(
+            pasts(desk.place, known, found, where, judge, self.now()), desk.row.id
+        ), elsewhere
 
-    def _judge(self, desk: Desk, since: int) -> Callable[[str, int], Hand]:
+    def _judge(self, desk: Desk, since: int) -> Judge:
         """Who changed what nobody has told yet: the watcher's own rule, asked now."""
         rows = self.store.sessions.listing(limit=SESSIONS)
         calls = recent_calls(self.store, rows, since - MINUTE, user_home=str(self.config.user_home))
@@ -101,14 +113,22 @@ class FilesPlanned:
         files = []
         for step in steps_of(last):
             for path, before, left in effects(step):
-                held, barred = look(desk.place, path)
+                found, barred = look(desk.place, path)
                 hands = [Hand(rewinding.REWIND, desk.row.id)]
-                if not held.same(left):
-                    written = self.now() if held.mtime_ns is None else held.mtime_ns // 1000
-                    hand = judge(path, written)
-                    hands.append(hand if hand.session != desk.row.id or hand.by != "agent" else Hand("agent"))
-                files.append(Past(path, before, held, tuple(hands), barred))
+                if not found.same(left):
+                    hands.append(self._since(desk, path, found, judge))
+                files.append(Past(path, before, found, tuple(hands), barred))
         return rewinding.plan(files, desk.row.id)
+
+    def _since(self, desk: Desk, path: str, found: Held, judge: Judge) -> Hand:
+        """Whose hand a file is of that is not what the rewind left. The agent's own work since counts too."""
+        rows = histories(desk.versions, desk.names, [path])[path]
+        known = held(rows[-1] if rows else None)
+        if known is not None and known.same(found) and rows[-1].hand is not None:
+            hand = Hand(rows[-1].hand, rows[-1].session)
+        else:
+            hand = judge(path, self.now() if found.mtime_ns is None else found.mtime_ns // 1000)
+        return Hand(hand.by) if hand.session == desk.row.id else hand
 
     def _plan_json(self, row: SessionRow, to: int, made: Plan, elsewhere: Sequence[str]) -> dict[str, Any]:
         workspace = (row.workspace or "").rstrip("/")

@@ -185,3 +185,5 @@ def test_what_nobody_taught_says_so(mac: Mac) -> None:
 
     with pytest.raises(NotTaught, match="iconForFile"):
         NSWorkspace.sharedWorkspace().iconForFile_("/")
+    with pytest.raises(NotTaught, match="NSAppKitVersionNumber"):
+        from AppKit import NSAppKitVersionNumber  # noqa: F401

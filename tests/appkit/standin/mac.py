@@ -15,6 +15,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
@@ -71,6 +72,7 @@ class Mac(Browser, Person):
         self.apple_script_error: dict[str, Any] | None = None
         self.defaults: dict[str, Any] = {}
         self.info: dict[str, Any] = {}
+        self.library = ""  # the folder of the user's Library, while installed
         self.bundle_path = "/Applications/Example.app"
         self.url_handler: tuple[Any, str] | None = None
         self.login_item, self.login_item_needs_approval = NOT_REGISTERED, False
@@ -200,7 +202,8 @@ class Mac(Browser, Person):
         before = _taken_out()
         sys.modules.update(modules.made(self))
         try:
-            yield self
+            with TemporaryDirectory() as self.library:
+                yield self
         finally:
             _taken_out()
             sys.modules.update(before)

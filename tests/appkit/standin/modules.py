@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -21,25 +20,27 @@ from tests.appkit.standin.runtime import (
 if TYPE_CHECKING:
     from tests.appkit.standin.mac import Mac
 
-FRAMEWORKS = (
-    "AppKit", "ApplicationServices", "Cocoa", "CoreFoundation", "Foundation", "HIServices", "Quartz",
-    "ServiceManagement", "UserNotifications", "WebKit",
-)  # fmt: skip
-# What only a running system knows, and code compares or sends.
-VALUES = {"kAXTrustedCheckOptionPrompt": "AXTrustedCheckOptionPrompt"}
-# Imported over the stand-in, so bound to one Mac. `fazm_memory.macos` itself imports no pyobjc at its top.
-BOUND = ("rumps", "objc", "PyObjCTools", *FRAMEWORKS)
-
-
-def is_ours(name: str) -> bool:
-    return name.partition(".")[0] in BOUND or name.startswith("fazm_memory.macos.")
-
 
 class Struct(tuple[Any, ...]):
     """NSSize, NSPoint and their like."""
 
     def __new__(cls, *values: Any) -> Struct:
         return super().__new__(cls, values)
+
+
+FRAMEWORKS = (
+    "AppKit", "ApplicationServices", "Cocoa", "CoreFoundation", "Foundation", "HIServices", "Quartz",
+    "ServiceManagement", "UserNotifications", "WebKit",
+)  # fmt: skip
+# What only a running system knows, and code compares or sends.
+VALUES: dict[str, Any] = {"kAXTrustedCheckOptionPrompt": "AXTrustedCheckOptionPrompt"}
+VALUES |= dict.fromkeys(("NSPoint", "NSRect", "NSSize"), Struct)
+# Imported over the stand-in, so bound to one Mac. `fazm_memory.macos` itself imports no pyobjc at its top.
+BOUND = ("rumps", "objc", "PyObjCTools", *FRAMEWORKS)
+
+
+def is_ours(name: str) -> bool:
+    return name.partition(".")[0] in BOUND or name.startswith("fazm_memory.macos.")
 
 
 def functions(mac: Mac) -> dict[str, Callable[..., Any]]:
@@ -49,7 +50,7 @@ def functions(mac: Mac) -> dict[str, Callable[..., Any]]:
         "NSMakePoint": lambda x, y: (x, y),
         "NSMakeSize": lambda width, height: (width, height),
         "NSMakeRange": lambda start, length: (start, length),
-        "NSSearchPathForDirectoriesInDomains": lambda *_: Paths([tempfile.gettempdir()]),
+        "NSSearchPathForDirectoriesInDomains": lambda *_: Paths([mac.library]),
     }
 
 
@@ -117,8 +118,9 @@ def _constant(mac: Mac, name: str) -> Any:
         return constant.value
     if name in VALUES:
         return VALUES[name]
-    # Its value is known to the system only. Of a string it is enough that it is one, and no other.
-    return Struct if constant.type == "*" and name[:2] == "NS" else name
+    if constant.type == "@NSString":
+        return name  # its text is known to the system only; it is enough that it is one, and no other
+    raise NotTaught(f"{name}: its value is known to a running system only, put it into VALUES")
 
 
 def _function(mac: Mac, name: str) -> Callable[..., Any]:

@@ -174,15 +174,9 @@ def _known(memory: Memory, path: str, session: str | None, seq: int | None) -> b
 
 def export(memory: Memory, body: Body) -> dict[str, Any]:
     session = memory.session(body.needed("session"))["id"]
-    bundle = getattr(memory, "export_bundle", None)
-    if bundle is None:
-        raise NotHere(
-            "this version cannot make a bundle of a session yet",
-            hint="`fazm-memory events ID --json` has its events",
-        )
     folder = private_folder(private_folder(memory.config.home) / "exports")
     path = folder / f"{session[:12]}-{moment(memory.now()):%Y-%m-%dT%H%M%S}.fazm"
-    told = bundle(session, path)
+    told = memory.export_bundle(session, path)
     return {**told, "path": str(path)}
 
 

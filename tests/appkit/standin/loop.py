@@ -185,9 +185,7 @@ def _on_main(mac: Mac, receiver: Any, selector: str, argument: Any, wait: bool) 
 
 @taught("NSObject", "-respondsToSelector:")
 def _responds(mac: Mac, receiver: Any, selector: str) -> bool:
-    ours = hasattr(type(receiver), "__dict__") and any(
-        selector.replace(":", "_") in vars(one) for one in type(receiver).__mro__
-    )
+    ours = any(selector.replace(":", "_") in vars(one) for one in type(receiver).__mro__)
     return ours or mac.runtime.find(receiver.native, "-" + selector) is not None
 
 

@@ -153,15 +153,14 @@ class Runtime:
                 body[key] = value.function
             elif (selector := selector_of(key)) is not None:
                 _fits(name, key, selector, value)
+        names = {*body, *(name for cls in parent.__mro__ for name in vars(cls))}
         for protocol in protocols:
-            for method in (
-                one for each in self.database.protocol_lineage(protocol) for one in each.methods.values()
-            ):
-                if method.required and method.python not in body and not hasattr(parent, method.python):
-                    raise TypeError(
-                        f"class does not fully implement protocol '{protocol}': no implementation for "
-                        f"'{method.selector}'"
-                    )
+            lineage = self.database.protocol_lineage(protocol)
+            for method in (one for each in lineage for one in each.methods.values()):
+                has = method.python in names or self.find(parent.native, method.key) is not None
+                if method.required and not has:
+                    words = f"no implementation for '{method.selector}'"
+                    raise TypeError(f"class does not fully implement protocol '{protocol}': {words}")
         return {**body, "native": parent.native, "ours": True}
 
     def make(self, name: str, /, **state: Any) -> Any:

@@ -1,0 +1,27 @@
+# The Homebrew cask. `packaging/notarize` prints the version's checksum.
+cask "fazm-memory" do
+  version "@VERSION@"
+  sha256 "@SHA256@"
+
+  url "@DOWNLOADS@/v#{version}/Fazm-Memory-#{version}.dmg"
+  name "Fazm Memory"
+  desc "Memory of a desktop agent: what it did, where, how and why"
+  homepage "@HOMEPAGE@"
+
+  depends_on macos: ">= :ventura"
+
+  app "Fazm Memory.app"
+  binary "#{appdir}/Fazm Memory.app/Contents/MacOS/fazm-memory"
+
+  uninstall quit:       "org.fazm.memory",
+            login_item: "Fazm Memory",
+            launchctl:  "org.fazm.memory"
+
+  zap trash: [
+    "~/Library/Application Support/Fazm Memory",
+    "~/Library/Caches/org.fazm.memory",
+    "~/Library/LaunchAgents/org.fazm.memory.plist",
+    "~/Library/Preferences/org.fazm.memory.plist",
+    "~/Library/WebKit/org.fazm.memory",
+  ]
+end

@@ -1,0 +1,71 @@
+"""Mach-O, as far as packaging needs it: which processors a file is for, and two files as one for both."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+THIN = b"\xcf\xfa\xed\xfe"  # 64 bits, little-endian: every Mac of the last fifteen years
+FAT = b"\xca\xfe\xba\xbe"
+NAMES = {0x0100000C: "arm64", 0x01000007: "x86_64"}
+ALIGNED = 14  # as powers of two: pages of Apple silicon
+MOST = 8  # a Java class begins like a fat file, with its version where the count is
+
+
+class NotMachO(ValueError):
+    """The file is none."""
+
+
+def architectures(data: bytes) -> list[str]:
+    """The processors a file is for; NotMachO when it is no such file."""
+    return [name for name, *_ in _slices(data)]
+
+
+def _slices(data: bytes) -> list[tuple[str, int, int, bytes]]:
+    if data[:4] == THIN:
+        processor, kind = struct.unpack("<II", data[4:12])
+        return [(_name(processor), processor, kind, data)]
+    count = struct.unpack(">I", data[4:8])[0] if data[:4] == FAT and len(data) >= 8 else 0
+    if not 0 < count <= MOST:
+        raise NotMachO("not a Mach-O file")
+    found = []
+    for number in range(count):
+        entry = data[8 + 20 * number : 28 + 20 * number]
+        processor, kind, offset, size, _ = struct.unpack(">IIIII", entry)
+        found.append((_name(processor), processor, kind, data[offset : offset + size]))
+    return found
+
+
+def _name(processor: int) -> str:
+    return NAMES.get(processor, f"processor {processor:#x}")
+
+
+def joined(*files: bytes) -> bytes:
+    """One file with what each of these has, the first to have it; as `lipo -create` makes it."""
+    slices: dict[str, tuple[str, int, int, bytes]] = {}
+    for data in files:
+        for one in _slices(data):
+            slices.setdefault(one[0], one)
+    page = 1 << ALIGNED
+    head = FAT + struct.pack(">I", len(slices))
+    body, offset = b"", page
+    for _, processor, kind, data in slices.values():
+        head += struct.pack(">IIIII", processor, kind, offset, len(data), ALIGNED)
+        body += data + bytes(-len(data) % page)
+        offset += len(data) + (-len(data) % page)
+    return head + bytes(page - len(head)) + body
+
+
+def native_files(folder: Path) -> dict[Path, list[str]]:
+    """Every Mach-O file below a folder, with its processors."""
+    found: dict[Path, list[str]] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            with path.open("rb") as file:
+                if file.read(4) not in (THIN, FAT):
+                    continue
+            try:
+                found[path] = architectures(path.read_bytes())
+            except NotMachO:
+                continue  # a Java class, whose first bytes are those of a fat file
+    return found

@@ -1,0 +1,112 @@
+"""The macOS app: `python setup_app.py py2app` on a Mac makes dist/Fazm Memory.app.
+
+What goes into it is data here, so that it can be checked on any machine: the Info.plist, the packages, the
+icons. py2app itself is needed only to build.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent
+NAME = "Fazm Memory"
+IDENTIFIER = "org.fazm.memory"
+MINIMUM = "13.0"  # SMAppService, and the oldest system that still gets security updates beside it
+
+
+def version() -> str:
+    text = (ROOT / "fazm_memory" / "__init__.py").read_text(encoding="utf-8")
+    found = re.search(r'__version__ = "([^"]+)"', text)
+    if found is None:
+        raise SystemExit("fazm_memory/__init__.py names no version")
+    return found[1]
+
+
+def info_plist() -> dict[str, Any]:
+    """What the system reads before any of our code runs."""
+    return {
+        "CFBundleName": NAME,
+        "CFBundleDisplayName": NAME,
+        "CFBundleIdentifier": IDENTIFIER,
+        "CFBundleShortVersionString": version(),
+        "CFBundleVersion": version(),
+        "CFBundleIconFile": "FazmMemory.icns",
+        "LSMinimumSystemVersion": MINIMUM,
+        "LSUIElement": True,  # a menu bar item, not an app in the Dock
+        "LSApplicationCategoryType": "public.app-category.productivity",
+        "LSMultipleInstancesProhibited": True,
+        "NSHighResolutionCapable": True,
+        "NSSupportsAutomaticTermination": False,  # it records: the system must not end it for being idle
+        "NSSupportsSuddenTermination": False,
+        "NSHumanReadableCopyright": "MIT License",
+        "CFBundleURLTypes": [
+            {
+                "CFBundleURLName": IDENTIFIER,
+                "CFBundleTypeRole": "Viewer",
+                "CFBundleURLSchemes": ["fazm-memory"],
+            }
+        ],
+        "NSAppleEventsUsageDescription": "Resume opens your terminal with the agent's own resume command.",
+        "NSDesktopFolderUsageDescription": "To remember what your agent changes in folders on your desktop.",
+        "NSDocumentsFolderUsageDescription": "To remember what your agent changes in your documents.",
+        "NSDownloadsFolderUsageDescription": "To remember what your agent changes in your downloads.",
+        "NSRemovableVolumesUsageDescription": "To remember what your agent changes on this volume.",
+        "NSNetworkVolumesUsageDescription": "To remember what your agent changes on this volume.",
+    }
+
+
+# Whole packages: they find parts of themselves by name, carry data, or hold compiled code.
+PACKAGES = (
+    "fazm_memory", "ahocorasick_rs", "anyio", "cryptography", "jsonschema", "jsonschema_specifications",
+    "keyring", "mcp", "pathspec", "playhouse", "pydantic", "pydantic_core", "re2", "rumps", "sqlcipher3",
+    "starlette", "uvicorn", "watchdog", "zstandard",
+)  # fmt: skip
+MODULES = ("peewee",)
+LEFT_OUT = (
+    "tkinter", "test", "unittest", "pip", "setuptools", "playwright",
+    # Frameworks whose adapters are extras: who uses them has them.
+    "agents", "claude_agent_sdk", "langchain_core", "langgraph",
+)  # fmt: skip
+
+
+def resources() -> list[str]:
+    found = sorted((ROOT / "resources" / "menu").glob("*Template*"))
+    return [str(path.relative_to(ROOT)) for path in found]
+
+
+def options() -> dict[str, Any]:
+    return {
+        "argv_emulation": False,
+        "arch": "universal2",
+        "iconfile": "resources/FazmMemory.icns",
+        "plist": info_plist(),
+        "packages": list(PACKAGES),
+        "includes": list(MODULES),
+        "excludes": list(LEFT_OUT),
+        "extra_scripts": ["packaging/fazm-memory.py"],
+        "resources": resources(),
+        "strip": True,
+    }
+
+
+def build() -> None:
+    from py2app.build_app import py2app
+    from setuptools import setup
+
+    class Build(py2app):  # type: ignore[misc]
+        """py2app refuses a project that declares dependencies; ours come from the lock file."""
+
+        def finalize_options(self) -> None:
+            self.distribution.install_requires = []
+            super().finalize_options()
+
+    setup(name=NAME, app=["packaging/app.py"], cmdclass={"py2app": Build}, options={"py2app": options()})
+
+
+if __name__ == "__main__":
+    if sys.platform != "darwin":
+        raise SystemExit("the app is built on a Mac; `fazm-memory run` is the same companion without a face")
+    build()

@@ -105,7 +105,7 @@ def answer(message: Any) -> dict[str, Any] | None:
     """The result of a request that needs no memory and no SDK; None for every other message."""
     if _is_request(message, "ping"):
         return {}
-    if not isinstance(message, dict) or message.get("params"):
+    if not isinstance(message, dict) or not _plain(message.get("params")):
         return None  # a cursor, or something that the SDK refuses better
     if _is_request(message, "tools/list"):
         return {"tools": [listed(tool) for tool in TOOLS.values()]}
@@ -114,6 +114,15 @@ def answer(message: Any) -> dict[str, Any] | None:
     if _is_request(message, "resources/templates/list"):
         return {"resourceTemplates": [listed_template(one) for one in resources.TEMPLATES]}
     return None
+
+
+def _plain(params: Any) -> bool:
+    """Whether parameters ask for nothing in particular; a token for progress among them changes no answer."""
+    if params is None:
+        return True
+    if not isinstance(params, dict) or not set(params) <= {"_meta", "cursor"}:
+        return False
+    return params.get("cursor") is None and isinstance(params.get("_meta", {}), dict)
 
 
 def _is_request(message: Any, method: str) -> bool:

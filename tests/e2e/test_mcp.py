@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from tests.e2e.clients.claude import Claude
+from tests.e2e.clients.client import Client
+from tests.e2e.clients.codex import Codex
 from tests.e2e.clients.gate import Gate
 from tests.e2e.scenarios.claude import bash
+from tests.e2e.scenarios.codex import shell
 from tests.e2e.scenarios.script import Call, Scenario, do, say
 
 pytestmark = pytest.mark.e2e
@@ -24,9 +27,8 @@ READY = do(Call("WaitForMcpServers", {}))
 KEY = "filing-the-invoices"  # a script cannot know a handle that is minted while it plays
 
 
-@pytest.fixture(autouse=True)
-def remembering(claude: Claude, tmp_path: Path) -> None:
-    claude.env |= {
+def remembering(client: Client, tmp_path: Path) -> None:
+    client.env |= {
         "FAZM_MEMORY_HOME": str(tmp_path / "memory"),
         "FAZM_MEMORY_KEY": "file",
         "MCP_TIMEOUT": "60000",
@@ -37,11 +39,18 @@ def tool(name: str, **given: Any) -> Call:
     return Call(f"mcp__memory__{name}", given)
 
 
-def told(claude: Claude, *command: str) -> Any:
-    return json.loads(claude.call(str(PROGRAM), *command, "--json").stdout)
+def codex_tool(name: str, **given: Any) -> Call:
+    return Call(name, given, namespace="mcp__memory")
 
 
-def test_a_killed_agents_decisions_are_read_back_by_the_next_session(claude: Claude, gate: Gate) -> None:
+def told(client: Client, *command: str) -> Any:
+    return json.loads(client.call(str(PROGRAM), *command, "--json").stdout)
+
+
+def test_a_killed_agents_decisions_are_read_back_by_the_next_session(
+    claude: Claude, gate: Gate, tmp_path: Path
+) -> None:
+    remembering(claude, tmp_path)
     first = Scenario(
         "writes its memory",
         (
@@ -87,7 +96,8 @@ def test_a_killed_agents_decisions_are_read_back_by_the_next_session(claude: Cla
     assert {(one["source"], one["actor"], one["trust"]) for one in events} == {("mcp", "agent", "agent")}
 
 
-def test_what_an_agent_tells_and_what_hooks_see_is_one_session(claude: Claude) -> None:
+def test_what_an_agent_tells_and_what_hooks_see_is_one_session(claude: Claude, tmp_path: Path) -> None:
+    remembering(claude, tmp_path)
     claude.call(str(PROGRAM), "connect", "claude-code")  # hooks, and our server under its own name
     opening = do(Call("mcp__fazm-memory__session_open", {"title": "Make a note"}))
     scenario = Scenario(
@@ -104,3 +114,42 @@ def test_what_an_agent_tells_and_what_hooks_see_is_one_session(claude: Claude) -
     events = told(claude, "events", run.session_id)
     assert {"mcp", "hook"} <= {one["source"] for one in events}
     assert "Bash" in [one["tool"] for one in events if one["kind"] == "action"]
+
+
+def test_codex_too_is_killed_and_its_next_session_goes_on(codex: Codex, gate: Gate, tmp_path: Path) -> None:
+    remembering(codex, tmp_path)
+    server = {
+        "memory": {**SERVER["memory"], "startup_timeout_sec": 90, "required": True, "env": dict(codex.env)}
+    }
+    first = Scenario(
+        "writes its memory",
+        (
+            do(codex_tool("session_open", key=KEY, workspace=str(codex.workspace), title="File invoices")),
+            do(codex_tool("decision_record", session=KEY, what="ISO dates first", why="they sort")),
+            do(codex_tool("pending_add", session=KEY, id="october", what="The scans of October")),
+            do(shell(gate.command, "interrupted")),
+        ),
+    )
+    started = codex.start("File the invoices.", scenario=first, mcp_config=server)
+    started.wait_for(gate.reached, "the blocked call", timeout=90)
+    killed = started.kill()
+    assert killed.returncode == -9
+
+    second = Scenario(
+        "goes on",
+        (
+            do(codex_tool("session_state", session=KEY)),
+            do(codex_tool("pending_done", session=KEY, id="october")),
+            do(codex_tool("session_close", session=KEY, reason="all filed")),
+            say("All filed."),
+        ),
+    )
+    run = codex.run("Go on with the invoices.", scenario=second, mcp_config=server, timeout=120)
+
+    assert run.returncode == 0, run.stderr
+    assert run.session_id != killed.session_id
+    assert all(words in run.turns[1].text for words in ("ISO dates first", "The scans of October"))
+    state = told(codex, "state", KEY)
+    assert [one["what"] for one in state["decisions_made"]] == ["ISO dates first"]
+    assert (state["pending_actions"], state["lifecycle"]) == ([], "closed")
+    assert told(codex, "sessions")[0]["agent"] == "codex"

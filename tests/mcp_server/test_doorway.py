@@ -123,3 +123,13 @@ def test_greeting_loads_neither_the_sdk_nor_the_store() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("params", [None, {}, {"_meta": {"progressToken": 0}}, {"cursor": None}])
+def test_a_list_is_told_early_also_to_a_client_that_would_hear_of_progress(params: Any) -> None:
+    assert answer({**LIST, "params": params}) == answer(LIST)
+
+
+@pytest.mark.parametrize("params", [[], "x", {"cursor": "c"}, {"_meta": 1}, {"other": 1}])
+def test_a_list_from_another_place_is_left_to_the_sdk(params: Any) -> None:
+    assert answer({**LIST, "params": params}) is None

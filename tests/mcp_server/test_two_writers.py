@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from .conftest import Asking, OpenServer, refusal, talk
@@ -89,6 +94,60 @@ def test_with_an_expected_position_nobody_writes_past_what_they_have_not_seen(
     assert len(said) == 2 * EACH
     for name in ("ada", "bob"):
         assert [one for one in said if one.startswith(name)] == [f"{name} {n}" for n in range(EACH)]
+
+
+def transcript(home: Path, session: str, count: int) -> None:
+    """What Claude Code would have written of a conversation with this many prompts."""
+    folder = home / ".claude" / "projects" / "-w"
+    folder.mkdir(parents=True)
+    at = "2026-11-15T09:00:00.000Z"
+    lines = [
+        {"type": "user", "uuid": f"u{n}", "promptId": f"p{n}", "timestamp": at, "cwd": "/w",
+         "sessionId": session, "message": {"role": "user", "content": f"prompt {n}"}}
+        for n in range(count)
+    ]  # fmt: skip
+    (folder / f"{session}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_two_agents_and_the_companion_write_one_session_at_once(
+    open_server: OpenServer, tmp_path: Path
+) -> None:
+    key = "5f0c1c5e-0d55-4a35-9d35-00000000000a"
+    session = talk(open_server(), lambda ask: opened(ask, key=key, agent="claude-code"))
+    transcript(tmp_path / "user", key, EACH)
+
+    def agent(name: str) -> list[int]:
+        async def work(ask: Asking) -> list[int]:
+            told = [await ask("decision_record", session=session, what=f"{name} {n}") for n in range(EACH)]
+            return [one["seq"] for one in told]
+
+        return talk(open_server(), work, name=name)
+
+    def companion() -> None:
+        env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path / "user"),
+            "FAZM_MEMORY_HOME": str(tmp_path / "memory"),
+            "FAZM_MEMORY_KEY": "file",
+        }
+        command = [sys.executable, "-m", "fazm_memory.cli.main", "run", "--once"]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 0, done.stderr
+
+    with ThreadPoolExecutor(3) as all_three:
+        taking_in = all_three.submit(companion)
+        ada, bob = all_three.map(agent, ("ada", "bob"))
+        taking_in.result()
+
+    memory = open_server().memory
+    events = list(memory.events(session))
+    assert [one["seq"] for one in events] == list(range(len(events)))
+    for name, seqs in (("ada", ada), ("bob", bob)):
+        assert [events[seq]["payload"]["what"] for seq in seqs] == [f"{name} {n}" for n in range(EACH)]
+    prompts = [one for one in events if one["kind"] == "prompt"]
+    assert [one["payload"]["text"] for one in prompts] == [f"prompt {n}" for n in range(EACH)]
+    assert [one["turn"] for one in events] == sorted(one["turn"] for one in events)
+    assert memory.verify().clean
 
 
 def test_whoever_comes_second_is_told_the_head_and_nothing_is_recorded(open_server: OpenServer) -> None:

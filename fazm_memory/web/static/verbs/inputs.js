@@ -13,7 +13,7 @@ const fresh = () => `fm-input-${(count += 1)}`;
  */
 export function check(label, checked) {
   const input = h("input", { type: "checkbox", id: fresh(), checked });
-  return { input, row: h("div", { class: "row check" }, input, h("label", { for: input.id }, label)) };
+  return { input, row: h("div", { class: "ask-row check" }, input, h("label", { for: input.id }, label)) };
 }
 
 /**
@@ -24,7 +24,7 @@ export function check(label, checked) {
 export function text(label, value, more = {}) {
   const input = h("input", { class: "field wide", type: "text", id: fresh(), autocomplete: "off", ...more });
   input.value = value;
-  return { input, row: h("div", { class: "row" }, h("label", { for: input.id }, label), input) };
+  return { input, row: h("div", { class: "ask-row" }, h("label", { for: input.id }, label), input) };
 }
 
 /**
@@ -35,7 +35,7 @@ export function text(label, value, more = {}) {
 export function area(label, value, more = {}) {
   const input = h("textarea", { class: "field wide", rows: 3, id: fresh(), ...more });
   input.value = value;
-  return { input, row: h("div", { class: "row" }, h("label", { for: input.id }, label), input) };
+  return { input, row: h("div", { class: "ask-row" }, h("label", { for: input.id }, label), input) };
 }
 
 /**
@@ -46,7 +46,7 @@ export function area(label, value, more = {}) {
 export function choice(label, options, value) {
   const input = h("select", { class: "field", id: fresh() }, options.map(([one, words]) => h("option", { value: one }, words)));
   input.value = value;
-  return { input, row: h("div", { class: "row" }, h("label", { for: input.id }, label), input) };
+  return { input, row: h("div", { class: "ask-row" }, h("label", { for: input.id }, label), input) };
 }
 
 /**
@@ -57,7 +57,7 @@ export function choice(label, options, value) {
 export function when(label, ms) {
   const input = h("input", { class: "field", type: "datetime-local", id: fresh() });
   if (ms !== null) input.value = local(ms);
-  return { input, row: h("div", { class: "row" }, h("label", { for: input.id }, label), input) };
+  return { input, row: h("div", { class: "ask-row" }, h("label", { for: input.id }, label), input) };
 }
 
 /** @param {number} ms */

@@ -236,7 +236,7 @@ class Writer:
     def failed_before(self, number: int, input_hash: str, action: Action | None = None) -> int | None:
         """The position of the last failed call that nothing has mended yet: with this input or, else, of the
         same tool on the same target."""
-        for key in (input_hash, _target_key(action)):
+        for key in filter(None, (input_hash, _target_key(action))):
             row = self.db.execute(
                 "SELECT seq FROM failed_call WHERE session=? AND hash=?", (number, key)
             ).fetchone()

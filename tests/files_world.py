@@ -71,7 +71,11 @@ class World:
     def agent(self, act: Callable[[], object], *, looks: bool = True) -> int:
         """A shell call that says nothing of what it did; the position before it."""
         before, self.calls = self.head(), self.calls + 1
-        call = {"tool": "Bash", "input": {"command": "sh work.sh"}, "call_id": f"c{self.calls}"}
+        call: dict[str, object] = {
+            "tool": "Bash",
+            "input": {"command": "sh work.sh"},
+            "call_id": f"c{self.calls}",
+        }
         self._record("action.start", call)
         self.clock += SECOND
         act()

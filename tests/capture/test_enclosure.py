@@ -11,6 +11,7 @@ import pytest
 
 from fazm_memory.capture import enclosure, swap
 from fazm_memory.capture.enclosure import Enclosure, Refused
+from fazm_memory.log.versions import digest_of
 from fazm_memory.model.rewinding import ABSENT, Held
 
 SPARE = ".fazm-rewind-1-0"
@@ -102,7 +103,7 @@ def test_an_attack_by_a_path_writes_nothing(
     path = attack(root(place), outside)
     (root(place) / "mine").write_text("mine")
     before = tree(root(place)), tree(outside)
-    expected = Held(enclosure.digest_of(b"theirs"))
+    expected = Held(digest_of(b"theirs"))
     mine = place.look("mine").held
     for act in (
         lambda: place.look(path),
@@ -122,7 +123,7 @@ def test_a_file_that_is_a_link_is_never_written_through(place: Enclosure, outsid
     found = place.look("a").held
     assert (found.digest, found.reason) == (None, "it is a link")
     with pytest.raises(Refused):
-        place.put("a", b"x", ABSENT, Held(enclosure.digest_of(b"theirs")), SPARE)
+        place.put("a", b"x", ABSENT, Held(digest_of(b"theirs")), SPARE)
     assert tree(outside) == {"f": "theirs"}
     assert (root(place) / "a").is_symlink()
 

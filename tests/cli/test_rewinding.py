@@ -1,4 +1,4 @@
-"""The commands for going back: a plan in words, exactly that plan, its undo; branches in folders of their own."""
+"""The commands for going back: a plan in words, exactly that plan, its undo; branches with their folders."""
 
 from __future__ import annotations
 

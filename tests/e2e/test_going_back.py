@@ -54,6 +54,8 @@ def test_files_that_claude_code_changed_by_shell_come_back_and_a_branch_goes_on(
             "by shell",
             (
                 do(bash("mkdir invoices && mv scan1.txt scan2.txt invoices/ && echo beta >> notes.txt")),
+                # A model takes its time between two calls: changes of one look are told as one.
+                do(bash("sleep 5")),
                 do(bash('(cd invoices && for f in scan*.txt; do mv "$f" "2026-03_${f#scan}"; done)')),
                 do(bash("rm old.txt")),
                 say("Filed."),

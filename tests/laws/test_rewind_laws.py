@@ -203,12 +203,12 @@ class Travel(RuleBasedStateMachine):
         assert self.world.lost() == []
 
 
-class TestTravel(Travel.TestCase):  # type: ignore[name-defined,misc]
+class TestTravel(Travel.TestCase):  # type: ignore[valid-type,misc]
     settings = settings(max_examples=6, stateful_step_count=15, phases=[Phase.generate])
 
 
 @pytest.mark.campaign
-class TestLongTravel(Travel.TestCase):  # type: ignore[name-defined,misc]
+class TestLongTravel(Travel.TestCase):  # type: ignore[valid-type,misc]
     settings = settings(max_examples=100, stateful_step_count=30, phases=[Phase.generate])
 
 

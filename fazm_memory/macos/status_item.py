@@ -15,10 +15,16 @@ import rumps
 from AppKit import NSImage, NSImageLeft, NSStatusItem
 from Foundation import NSObject
 
+from fazm_memory.macos.bundle import bundle_identifier
 from fazm_memory.macos.main_thread import on_main
 from fazm_memory.menubar.menu import Command, Entry, Icon, Line, Menu
 
-# Symbols of the system are template images: they follow the menu bar, light or dark, at any size.
+# Both the app's own images and the system's symbols are templates: they follow the menu bar, light or dark.
+IMAGES: dict[Icon, str] = {
+    "recording": "recordingTemplate",
+    "paused": "pausedTemplate",
+    "attention": "attentionTemplate",
+}
 SYMBOLS: dict[Icon, str] = {
     "recording": "record.circle",
     "paused": "pause.circle",
@@ -89,9 +95,10 @@ class StatusItem:
         button = self._status_item().button()
         if button is None:
             return
-        image = NSImage.imageWithSystemSymbolName_accessibilityDescription_(SYMBOLS[menu.icon], menu.hint)
+        image = _image(menu)
         if image is not None:
             image.setTemplate_(True)
+            image.setAccessibilityDescription_(menu.hint)
             button.setImage_(image)
             button.setImagePosition_(NSImageLeft)
         button.setTitle_("" if image is not None else LETTERS[menu.icon])
@@ -184,3 +191,11 @@ class StatusItem:
 def _form(row: Entry | Line) -> tuple[str, bool, bool]:
     """What cannot be changed in an item that is there: what it is, and whether it has a menu of its own."""
     return row.id, isinstance(row, Line), isinstance(row, Entry) and bool(row.entries)
+
+
+def _image(menu: Menu) -> NSImage | None:
+    """The image in our bundle, or a symbol of the system where we are not in one."""
+    image = NSImage.imageNamed_(IMAGES[menu.icon]) if bundle_identifier() is not None else None
+    if image is not None:
+        return image
+    return NSImage.imageWithSystemSymbolName_accessibilityDescription_(SYMBOLS[menu.icon], menu.hint)

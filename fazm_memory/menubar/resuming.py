@@ -9,27 +9,20 @@ from __future__ import annotations
 
 import secrets
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from fazm_memory.memory import Memory
 from fazm_memory.private import private_folder, write_private
-from fazm_memory.recall.resume_command import COMMANDS
+from fazm_memory.recall.resume_command import ANEW, COMMANDS
+from fazm_memory.recall.resuming import LONGEST_BRIEFING, record_gone
 
 Took = Literal["exact", "briefing", "clipboard"]
 
 FAZM = "fazm"
 FOLDER = "resume"
-LONGEST_BRIEFING = 20_000  # characters; the command line of a program holds no novel
-# How each agent begins a new session with a first message.
-ANEW: dict[str, str] = {
-    "claude-code": "claude {text}",
-    "codex": "codex {text}",
-    "gemini": "gemini --prompt-interactive {text}",
-    "opencode": "opencode --prompt {text}",
-}
 FAZM_FIRST = "Please take up this task again.\n\n"
 
 
@@ -43,6 +36,7 @@ class Offer:
     title: str | None
     cwd: str | None
     briefing: str
+    gone: str | None = None  # the agent's own record of it, when that is no longer there
 
 
 @dataclass(frozen=True)
@@ -56,9 +50,10 @@ class Step:
 
 
 def offer_of(memory: Memory, session: str) -> Offer:
-    told: Mapping[str, Any] = memory.session(session)
-    text = memory.briefing(session).text[:LONGEST_BRIEFING]
-    return Offer(told["id"], told["agent"], told["agent_session_id"], told["title"], told["workspace"], text)
+    row = memory.store.sessions.resolve(session)
+    text = memory.briefing(row.id).text[:LONGEST_BRIEFING]
+    gone = record_gone(memory.store, row)
+    return Offer(row.id, row.agent, row.agent_session_id, row.title, row.workspace, text, gone)
 
 
 def steps(offer: Offer, is_folder: Callable[[str], bool]) -> list[Step]:
@@ -77,6 +72,8 @@ def steps(offer: Offer, is_folder: Callable[[str], bool]) -> list[Step]:
         why = f"{offer.agent} has no command that resumes a session"
     elif not there:
         why = f"the folder it worked in is gone: {offer.cwd or 'unknown'}"
+    elif offer.gone is not None:
+        why = f"its own record is gone: {offer.gone}"
     else:
         command = exact.format(id=quoted(offer.agent_session_id))
         found.append(Step("exact", script=script(command, offer.cwd)))

@@ -51,12 +51,12 @@ def _why_not_exact(store: Store, row: SessionRow, there: bool) -> str | None:
         return f"{program} is not installed here"
     if not there:
         return f"the folder it worked in is gone ({row.workspace or 'unknown'})"
-    if (gone := _record_gone(store, row)) is not None:
+    if (gone := record_gone(store, row)) is not None:
         return f"its own record is gone ({gone})"
     return None
 
 
-def _record_gone(store: Store, row: SessionRow) -> str | None:
+def record_gone(store: Store, row: SessionRow) -> str | None:
     """The agent's record of the session, when we have read it and it is no longer there."""
     rows = store.db.execute(
         "SELECT path FROM cursor WHERE agent=? AND instr(path, ?) > 0", (row.agent, row.agent_session_id)

@@ -93,24 +93,31 @@ def test_sessions_with_one_title_are_each_their_own(mac: Mac) -> None:
     assert bar.clicks == [Command("resume", f"id{n}") for n in range(3)]
 
 
+@pytest.mark.parametrize("bundle", ["org.example.app", None])
 @pytest.mark.parametrize(
-    ("made", "symbol", "hint"),
+    ("made", "image", "symbol", "hint"),
     [
-        (status(), "record.circle", "Fazm Memory: recording"),
-        (status(recording=False), "pause.circle", "Fazm Memory: paused until you resume"),
-        (status(attention=(Trouble("x"),)), "exclamationmark.circle", "Fazm Memory: attention: x"),
+        (status(), "recordingTemplate", "record.circle", "recording"),
+        (status(recording=False), "pausedTemplate", "pause.circle", "paused until you resume"),
+        (
+            status(attention=(Trouble("x"),)),
+            "attentionTemplate",
+            "exclamationmark.circle",
+            "attention: x",
+        ),
     ],
 )
 def test_each_state_has_a_template_image_and_words_for_it(
-    mac: Mac, made: Status, symbol: str, hint: str
+    made: Status, image: str, symbol: str, hint: str, bundle: str | None
 ) -> None:
-    Bar(mac, menu(made))
-    button = mac.status_items[0].button()
-    image = button.image()
-    assert (image._p["name"], image._p["template"]) == (symbol, True)
-    assert button.toolTip() == hint
-    assert "-[NSStatusBarButton setAccessibilityLabel:]" in mac.sent
-    assert button.title() == ""
+    with Mac(bundle_identifier=bundle).installed() as mac:
+        Bar(mac, menu(made))
+        button = mac.status_items[0].button()
+        shown = button.image()
+        assert (shown._p["name"], shown._p["template"]) == (symbol if bundle is None else image, True)
+        assert button.toolTip() == f"Fazm Memory: {hint}"
+        assert "-[NSStatusBarButton setAccessibilityLabel:]" in mac.sent
+        assert button.title() == ""
 
 
 def test_an_open_menu_is_not_touched_and_changes_when_it_has_closed(mac: Mac) -> None:

@@ -35,6 +35,11 @@ def test_the_ways_to_go_on_best_first() -> None:
     assert [one.took for one in steps(offer(), lambda path: False)] == ["briefing", "clipboard"]
     assert [one.took for one in steps(offer(agent="fazm"), lambda path: True)] == ["briefing", "clipboard"]
     assert [one.took for one in steps(offer(agent="other"), lambda path: True)] == ["clipboard"]
+    forgotten = steps(offer(gone="/u/.claude/x.jsonl"), lambda path: True)
+    assert next((one.took, one.why) for one in forgotten) == (
+        "briefing",
+        "its own record is gone: /u/.claude/x.jsonl",
+    )
     unnamed = steps(offer(agent_session_id=None), lambda path: True)
     assert [one.took for one in unnamed] == ["briefing", "clipboard"]
 

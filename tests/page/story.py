@@ -172,21 +172,17 @@ def _besides(ended: Mapping[str, int | None]) -> list[Draft]:
     ]
     apps = [("09:12", 14, "Finder", "Downloads"), ("09:31", 22, "Preview", "2026-11-10 initech.pdf"),
             ("15:02", 40, "Terminal", "tool — zsh"), ("16:05", 25, "Safari", "tool · Releases")]  # fmt: skip
-    desktop = {"agent": "desktop", "title": "Apps in front", "background": True}
-    made.append(Draft("desktop", "session.open", desktop, agent="desktop", at=_at("09:00"), source="desktop"))
-    for start, minutes, app, title in apps:
-        span = {"app": app, "title": title, "until": iso(_at(start) + minutes * MINUTE)}
-        made.append(Draft("desktop", "app", span, agent="desktop", at=_at(start), source="desktop"))
     own = "fazm-memory"
     companion = {"agent": own, "title": "The companion's own log", "background": True}
-    made.append(
-        Draft(
-            "companion", "session.open", companion, agent="fazm-memory", at=_at("09:00"), source="companion"
-        )
-    )
+    made.append(Draft("companion", "session.open", companion, own, _at("09:00"), source="companion"))
+    seen = []
+    for start, minutes, app, title in apps:
+        span = {"app": app, "title": title, "until": iso(_at(start) + minutes * MINUTE)}
+        seen.append(Draft("companion", "app", span, own, _at(start), source="desktop"))
     for what, start, end in (("paused", "11:00", "11:45"), ("asleep", "12:10", "13:30")):
         gap = {"what": what, "since": iso(_at(start)), "until": iso(_at(end))}
-        made.append(Draft("companion", "gap", gap, own, _at(end), source="companion"))
+        seen.append(Draft("companion", "gap", gap, own, _at(end), source="companion"))
+    made += sorted(seen, key=lambda one: one.at or 0)
     spent = {"input_tokens": 48_200, "output_tokens": 3_100, "cached_tokens": 39_000}
     made.append(Draft("dana-release", "usage", spent, at=_at("15:20"), source="transcript"))
     doubted = {"tool": "WebFetch", "input": {"url": "https://example.com/forum"}, "call_id": "forum-1",

@@ -24,10 +24,7 @@ const LANES = ["actions", "decisions", "files", "apps"];
  */
 export function layLanes(items, scale, chosen) {
   let y = AXIS + 4;
-  const order = [...items].sort(
-    (one, other) => Number(other.session.id === chosen) - Number(one.session.id === chosen),
-  );
-  const groups = order.map((item) => {
+  const groups = arranged(items, chosen).map((item) => {
     const open = item.session.id === chosen;
     const top = y;
     y += open ? 12 : 3;
@@ -57,6 +54,29 @@ export function layLanes(items, scale, chosen) {
 }
 
 /**
+ * The chosen session first. What was in front on the desktop is everybody's: it goes on the chosen session's own lane
+ * of apps, and sessions in the background with nothing else to show are left out.
+ * @param {any[]} items
+ * @param {string|null} chosen
+ * @returns {any[]}
+ */
+function arranged(items, chosen) {
+  const first = items.find((item) => item.session.id === chosen);
+  const behind = items.filter((item) => item.session.background && item !== first);
+  const others = items.filter((item) => item !== first && !item.session.background);
+  if (!first) return [...others, ...behind.filter(busy)];
+  const apps = behind.flatMap(({ session, lanes }) =>
+    lanes.apps.map((/** @type {any} */ one) => ({ ...one, session: session.id })),
+  );
+  const all = [...first.lanes.apps, ...apps].sort((one, other) => one.ms - other.ms);
+  const rest = behind.map((item) => ({ ...item, lanes: { ...item.lanes, apps: [] } })).filter(busy);
+  return [{ ...first, lanes: { ...first.lanes, apps: all } }, ...others, ...rest];
+}
+
+/** Whether there is anything to draw on a session's lanes. @param {any} item */
+const busy = (item) => LANES.some((name) => item.lanes[name].length > 0);
+
+/**
  * @param {CanvasRenderingContext2D} context
  * @param {Scale} scale
  * @param {Group[]} groups
@@ -64,12 +84,12 @@ export function layLanes(items, scale, chosen) {
  */
 export function drawLanes(context, scale, groups, look) {
   context.font = FACE;
+  axis(context, scale, look.height);
   for (const gap of look.gaps) {
     const x = Math.max(0, scale.x(gap.from_ms));
     const end = Math.min(scale.width, scale.x(gap.to_ms));
     if (end > 0 && x < scale.width) hatch(context, x, AXIS, Math.max(2, end - x), look.height - AXIS);
   }
-  axis(context, scale, look.height);
   for (const group of groups) {
     context.fillStyle = colour("line");
     if (group !== groups[0]) context.fillRect(0, group.y - GAP / 2, scale.width, 0.5);

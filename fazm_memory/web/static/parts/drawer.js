@@ -235,7 +235,7 @@ class Drawer extends HTMLElement {
         h(
           "li",
           null,
-          icon(glyphOf(one.kind)),
+          icon(glyphOf(one.kind, one.tool || one.what)),
           h(
             "div",
             null,

@@ -112,11 +112,13 @@ class Lanes extends HTMLElement {
   }
 
   draw() {
-    const { span, session, ms, seq } = store.state;
+    const { span, session, info, ms, seq } = store.state;
     const width = this.stage?.clientWidth || 0;
     if (!span || !width) return;
     const items = this.data?.items || [];
-    const spans = items.map((/** @type {any} */ one) => ({ from: one.from_ms, to: one.to_ms }));
+    const atWork = items.filter((/** @type {any} */ one) => !one.session.background);
+    const spans = atWork.map((/** @type {any} */ one) => ({ from: one.from_ms, to: one.to_ms }));
+    if (info) spans.push({ from: info.opened_ms, to: info.last_ms }); // its silence is its own, however long
     this.scale = timeScale(foldIdle(spans, span.from, span.to), width);
     const { groups, height } = layLanes(items, this.scale, session);
     this.groups = groups;
@@ -228,7 +230,7 @@ class Lanes extends HTMLElement {
     const under = underPoint(this.groups, x, y);
     if (under?.mark) {
       store.set({ ms: under.mark.item.ms });
-      return go(sessionHash(under.group.session.id, under.mark.item.seq));
+      return go(sessionHash(under.mark.item.session || under.group.session.id, under.mark.item.seq));
     }
     const id = y > AXIS && under ? under.group.session.id : store.state.session;
     if (id) await standAt(id, this.scale.ms(x));

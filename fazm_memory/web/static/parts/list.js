@@ -47,7 +47,7 @@ class List extends HTMLElement {
     this.drawSoon = framed(() => this.draw());
     this.sheet.addEventListener("click", (event) => this.press(event));
     new ResizeObserver(() => this.resized()).observe(this.scroller);
-    store.watch(["info"], (state) => this.info(state.info));
+    store.watch(["info", "day"], (state) => this.info(state.info));
     store.watch(["filters"], () => this.begin());
     store.watch(["seq"], () => this.follow());
     document.addEventListener("fm:changes", (event) => this.change(/** @type {CustomEvent} */ (event).detail));

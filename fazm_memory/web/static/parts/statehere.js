@@ -5,8 +5,9 @@
 
 import { api } from "../api.js";
 import { fill, h } from "../dom.js";
-import { table } from "./longtext.js";
+import { overview } from "./overview.js";
 
+const KNOWN = new Set(["session", "at", "title", "agent", "workspace", "last_at"]); // the page says these already
 const FIRST = [
   "lifecycle",
   "turn",
@@ -46,10 +47,10 @@ class StateHere extends HTMLElement {
     if (body.childElementCount) return;
     try {
       const state = await api.get(`sessions/${encodeURIComponent(this.session)}/state`, { at: this.at });
-      const rest = Object.keys(state).filter((name) => !FIRST.includes(name));
+      const rest = Object.keys(state).filter((name) => !FIRST.includes(name) && !KNOWN.has(name));
       fill(
         body,
-        table(
+        overview(
           Object.fromEntries([...FIRST, ...rest].filter((name) => name in state).map((name) => [name, state[name]])),
         ),
       );

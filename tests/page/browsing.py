@@ -70,9 +70,9 @@ class Watch:
             self.foreign.append(address)
 
     def check(self) -> None:
-        assert self.errors == []
-        assert self.dialogs == []
-        assert self.foreign == []
+        assert not self.errors, self.errors
+        assert not self.dialogs, self.dialogs
+        assert not self.foreign, self.foreign
 
 
 def new_context(browser: Browser, now_ms: int, **options: Any) -> BrowserContext:

@@ -37,7 +37,7 @@ def test_nothing_serious_keeps_anybody_out(shown: Served, open_page: OpenPage, l
     for screen in SCREENS:
         go(page, shown, screen)
         found[screen] = serious(page)
-    assert found == dict.fromkeys(SCREENS, [])
+    assert {screen: wrong for screen, wrong in found.items() if wrong} == {}
 
 
 @pytest.mark.parametrize("look", ["light", "dark"])
@@ -52,7 +52,7 @@ def test_nothing_serious_keeps_anybody_from_a_verb(shown: Served, open_page: Ope
         found[button] = serious(page)
         page.keyboard.press("Escape")
         expect(page.get_by_role("dialog")).to_have_count(0)
-    assert found == dict.fromkeys(VERBS, [])
+    assert {button: wrong for button, wrong in found.items() if wrong} == {}
 
 
 @pytest.mark.parametrize("width", [480, 640, 3840])

@@ -37,7 +37,9 @@ def test_the_context_as_text_is_exactly_the_text(shown: Served, open_page: OpenP
 def test_a_fact_is_pinned_excluded_and_left_to_its_rank_again(own: Served, open_page: OpenPage) -> None:
     page = open_page(own, "#/context")
     page.get_by_role("button", name=re.compile(f"^Pin: .*{DECISION}")).click()
-    expect(page.get_by_role("region", name="Given", exact=True).get_by_text("pinned", exact=True)).to_be_visible()
+    expect(
+        page.get_by_role("region", name="Given", exact=True).get_by_text("pinned", exact=True)
+    ).to_be_visible()
     page.get_by_role("button", name=re.compile(f"^Exclude: .*{DECISION}")).click()
     out = page.get_by_role("region", name="Excluded by you")
     expect(out.get_by_text(DECISION)).to_be_visible()

@@ -81,5 +81,5 @@ export function drawRow(element, row) {
 /** @param {HTMLElement} element */
 export function drawWaiting(element) {
   element.className = "row is-waiting";
-  fill(element, h("span", { class: "row-time" }), h("span", { class: "row-ghost" }));
+  fill(element, h("span", { class: "row-time" }), h("span", { class: "row-ghost" }), h("span", { class: "visually-hidden" }, "Being read…"));
 }

@@ -23,11 +23,17 @@ PATIENCE = 5  # seconds that answers still under way are given when the server e
 
 def bound(port: int, *, otherwise_any: bool = False) -> socket.socket:
     """A socket that listens on this port of the loopback, or on any when it may and the port is taken."""
+    # Named as TCP: only then does the loop send small answers at once, and not 40 ms later.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        return socket.create_server((ADDRESS, port))
+        listener.bind((ADDRESS, port))
+        listener.listen()
+        return listener
     except OSError as error:
+        listener.close()
         if otherwise_any and port:
-            return socket.create_server((ADDRESS, 0))
+            return bound(0)
         raise StoreBusy(
             f"port {port} of this machine cannot be listened on: {error.strerror}",
             hint="another program has it: stop that, or give another with --port (0: any that is free)",

@@ -134,13 +134,12 @@ def lane_marks(event: Event) -> list[tuple[str, dict[str, Any]]]:
     lane = LANE_OF_KIND.get(event.kind)
     if lane is None:
         return []
-    row = slim_row(event)
+    title, _, target = _told(event)
     begin, end = _span(event)
-    short = row["target"] is None or lane in ("files", "marks")
-    words = row["title"] if short else f"{row['title']} {row['target']}"
+    words = title if target is None or lane in ("files", "marks") else f"{title} {target}"
     drawn = {
-        "seq": event.seq, "ms": begin, "end_ms": end, "kind": event.kind, "title": cut(words, 120),
-        "outcome": row["outcome"], "trust": event.trust,
+        "seq": event.seq, "ms": begin, "end_ms": end, "kind": event.kind, "title": cut(words, 120) or event.kind,
+        "outcome": getattr(event.payload, "outcome", None), "trust": event.trust,
     }  # fmt: skip
     made = [(lane, drawn)]
     if event.kind == "action" and event.payload is not None:

@@ -1,0 +1,93 @@
+"""`timeline` and `serve` as programs: one server for page and MCP, found again by whoever wants the page."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from fazm_memory.loopback.announced import announced, opened_elsewhere, served_at
+
+PROGRAM = [sys.executable, "-m", "fazm_memory.cli.main"]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return {"HOME": str(folder), "FAZM_MEMORY_HOME": str(folder / "memory"), "FAZM_MEMORY_KEY": "file"}
+
+
+@contextmanager
+def started(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    """A program and the first line it said, ended in order afterwards."""
+    pipe = subprocess.PIPE
+    command = [*PROGRAM, *arguments, "--json"]
+    with subprocess.Popen(command, env=environment(folder), stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        try:
+            yield process, json.loads(line)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            rest, talk = process.communicate(timeout=60)
+    assert (process.returncode, rest, talk) == (0, "", "")
+
+
+def get(address: str, **headers: str) -> tuple[int, dict[str, str]]:
+    parts = urlsplit(address)
+    connection = HTTPConnection("127.0.0.1", parts.port, timeout=60)
+    connection.request("GET", f"{parts.path}?{parts.query}", headers=headers)
+    answer = connection.getresponse()
+    answer.read()
+    connection.close()
+    return answer.status, {name.lower(): value for name, value in answer.getheaders()}
+
+
+def test_the_timeline_is_served_and_found_again(tmp_path: Path) -> None:
+    with started(tmp_path, "timeline", "--no-open", "--port", "0") as (_, told):
+        status, headers = get(told["page"])
+        assert status == 303
+        origin = told["page"].split("/open")[0]
+        assert get(f"{origin}/", Cookie=headers["set-cookie"].split(";")[0])[0] == 200
+        again = subprocess.run(
+            [*PROGRAM, "timeline", "--no-open"], env=environment(tmp_path), capture_output=True, text=True,
+            check=True, timeout=60,
+        )  # fmt: skip
+        link = again.stdout.split()[-1]
+        assert link.startswith(origin)
+        assert get(link)[0] == 303
+    assert served_at(tmp_path / "memory") is None
+
+
+def test_page_and_mcp_share_a_port_and_a_guard(tmp_path: Path) -> None:
+    with started(tmp_path, "serve", "--port", "0") as (_, told):
+        origin = told["page"].split("/open")[0]
+        assert told["url"] == f"{origin}/mcp"
+        token = {"Authorization": f"Bearer {Path(told['token_file']).read_text()}"}
+        assert get(f"{origin}/api/v1/status", **token)[0] == 200
+        assert get(f"{origin}/mcp", **token)[0] in (400, 405, 406)  # it wants a POST, or a stream
+        assert [get(f"{origin}{path}")[0] for path in ("/", "/mcp", "/api/v1/status")] == [401, 401, 401]
+
+
+def test_what_a_dead_server_left_behind_is_not_trusted(tmp_path: Path) -> None:
+    home = tmp_path / "memory"
+    with announced(home, 4711) as ours:
+        assert ours
+        assert served_at(home) == 4711
+        with announced(home, 4712) as second:
+            assert not second
+        assert served_at(home) == 4711
+    (home / "page.json").write_text('{"port": 4711}')
+    assert served_at(home) is None
+    assert opened_elsewhere(home) is None
+
+
+def test_a_server_that_went_away_gives_no_address(tmp_path: Path) -> None:
+    home = tmp_path / "memory"
+    with announced(home, 1):  # nobody listens there
+        assert opened_elsewhere(home) is None

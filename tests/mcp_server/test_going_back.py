@@ -1,0 +1,47 @@
+"""Going back over MCP: an agent sees the plan, brings its files back, branches into a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fazm_memory.mcp_server.server import MemoryServer
+from tests.files_world import World
+
+from .conftest import Asking, talk
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path / "world")
+    made.write("a.txt", "one")()
+    made.begin()
+    yield made
+    made.close()
+
+
+def test_an_agent_rewinds_its_files_by_a_plan_and_never_a_persons(world: World, tmp_path: Path) -> None:
+    server = MemoryServer(world.memory)
+    position = world.agent(world.write("a.txt", "two"))
+
+    async def work(ask: Asking) -> dict[str, Any]:
+        shown = await ask("session_rewind", session=world.session, to=position, files=True, dry_run=True)
+        assert [one["action"] for one in shown["plan"]["files"]] == ["restore"]
+        assert world.files() == {"a.txt": b"two"}
+        branch = str(tmp_path / "branch")
+        made = await ask("session_fork", session=world.session, at=position, into=branch)
+        assert (made["folder"], Path(branch, "a.txt").read_text()) == (branch, "one")
+        world.person(world.write("a.txt", "mine"))
+        refused = await ask.refused("session_rewind", session=world.session, to=position, files=True)
+        assert "a person changed it since" in refused["error"]
+        assert world.files() == {"a.txt": b"mine"}
+        later = world.agent(world.write("b.txt", "made"))
+        return await ask("session_rewind", session=world.session, to=later, files=True)
+
+    done = talk(server, work)
+    assert [(one["action"], one["done"]) for one in done["files"]] == [("delete", True)]
+    assert done["undo"] is not None
+    assert world.files() == {"a.txt": b"mine"}

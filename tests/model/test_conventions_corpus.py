@@ -248,7 +248,7 @@ def corpus(name: str) -> list[dict[str, Any]]:
 # --- what is held out is predicted -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["conventions", "fresh", "later", "last"])
+@pytest.mark.parametrize("name", ["conventions", "fresh", "later", "last", "newest"])
 def test_of_conventions_shown_by_three_to_eight_examples_95_percent_of_the_rest_is_exactly_right(
     name: str,
 ) -> None:
@@ -267,9 +267,8 @@ def test_of_conventions_shown_by_three_to_eight_examples_95_percent_of_the_rest_
 
 
 def test_there_are_enough_conventions_and_each_generates_enough_names_to_hold_some_out() -> None:
-    conventions = [
-        convention for name in ("conventions", "fresh", "later", "last") for convention in corpus(name)
-    ]
+    sets = ("conventions", "fresh", "later", "last", "newest")
+    conventions = [convention for name in sets for convention in corpus(name)]
     assert len(conventions) >= 200
     assert len({convention["name"] for convention in conventions}) == len(conventions)
     assert [c["name"] for c in conventions if len(generate(c, 12, seed=0)) < 10] == []

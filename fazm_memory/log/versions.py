@@ -8,6 +8,7 @@ a plain file, changed while it was read.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -274,11 +275,26 @@ class Versions:
 
     def forget_files(self, paths: Iterable[str]) -> int:
         """Let go of all versions of these files, named by their whole paths; how many there were."""
-        gone = sum(self.forget(root, own) for root, own in list(self._by_root(paths)))
+        wanted = set(paths)
+        gone = sum(self.forget(root, own) for root, own in list(self._by_root(wanted)))
+        gone += self._forget_rewinds(wanted)
         if gone:
             self.db.execute("VACUUM")
             self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return gone
+
+    def _forget_rewinds(self, paths: set[str]) -> int:
+        """Finished rewinds that wrote any of these files; they can no longer be taken back."""
+        rows = self.db.execute("SELECT id, told FROM restore WHERE stage NOT IN ('planned', 'running')")
+        gone = []
+        for id_, told in rows.fetchall():
+            made = json.loads(told)
+            written = (step[name] for step in made["steps"] for name in ("path", "origin") if step[name])
+            if any(f"{made['workspace']}/{path}" in paths for path in written):
+                gone.append((id_,))
+        with self.db.transaction():
+            self.db.executemany("DELETE FROM restore WHERE id=?", gone)
+        return len(gone)
 
     def let_go_before(self, moment: int, *, dry_run: bool = False) -> int:
         """Content older than a moment goes, never that of a file's last version; how many lose it."""

@@ -287,3 +287,11 @@ def test_counts_are_those_of_the_state_after_a_rewind(world: World) -> None:
     made = world.memory.rewind(world.session, position, files=True)
     assert (made["actions"], made["failures"], made["files_modified"]) == (0, 0, 0)
     assert world.memory.sessions()[0]["actions"] == 0
+
+
+def test_forgetting_a_session_reaches_the_journal_of_its_rewinds(world: World) -> None:
+    position = work(world)
+    world.memory.rewind(world.session, position, files=True)
+    assert Restores(world.versions).last(world.session) is not None
+    world.memory.forget(world.session)
+    assert Restores(world.versions).last(world.session) is None

@@ -46,6 +46,7 @@ class Watch:
     """What went wrong in a page: errors in its console, script dialogs, requests that left its origin."""
 
     origin: str
+    refusals: bool = False  # whether the server may refuse something: a browser tells that as an error too
     errors: list[str] = field(default_factory=list)
     dialogs: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
@@ -57,6 +58,8 @@ class Watch:
         page.on("request", lambda request: self._request(request.url))
 
     def _console(self, message: Any) -> None:
+        if self.refusals and message.text.startswith("Failed to load resource"):
+            return
         if message.type in ("error", "warning"):
             self.errors.append(f"{message.text} ({message.location.get('url', '')})")
 

@@ -65,14 +65,14 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
     """Opens the page at an address; afterwards nothing may have gone wrong in it."""
     opened: list[tuple[Any, Watch]] = []
 
-    def opener(served: Served, address: str = "", *, lenient: bool = False, **options: Any) -> Page:
+    def opener(served: Served, address: str = "", *, refusals: bool = False, **options: Any) -> Page:
         context = new_context(browser, NOW // 1000, **options)
-        watch = Watch(served.origin)
+        watch = Watch(served.origin, refusals)
         page = context.new_page()
         watch.over(page)
         page.goto(served.door())
         page.goto(f"{served.origin}/{address}")
-        opened.append((context, Watch(served.origin) if lenient else watch))
+        opened.append((context, watch))
         return page
 
     yield opener

@@ -17,10 +17,10 @@ from tests.page.story import NOW, make_world
 SIZE = {"width": 1240, "height": 780}
 SCREENS = {
     "timeline": "#/s/{site}",
-    "event": "#/s/{site}@14",
     "context": "#/context?workspace=/Users/dana/Downloads",
-    "compare": "#/compare?a={site}@3&b={site}@18",
+    "compare": "#/compare?a={site}&b={fork}",
     "settings": "#/settings",
+    "event": "#/s/{site}@14",
 }
 SCHEMES = ("light", "dark")
 
@@ -31,7 +31,11 @@ def take(browser: Browser, served: Served, into: Path) -> list[Path]:
     made = []
     for scheme in SCHEMES:
         context = new_context(
-            browser, NOW // 1000, viewport=SIZE, color_scheme=scheme, reduced_motion="reduce"
+            browser,
+            NOW // 1000,
+            viewport=SIZE,
+            color_scheme=scheme,
+            reduced_motion="reduce",
         )
         page = context.new_page()
         page.goto(served.door())
@@ -63,7 +67,7 @@ if __name__ == "__main__":
     os.environ["TZ"] = "UTC"
     time.tzset()
     with (
-        tempfile.TemporaryDirectory(prefix="fazm-memory-pictures-") as folder,
+        tempfile.TemporaryDirectory(prefix="dana-") as folder,
         serving(make_world(Path(folder))) as served,
         chromium() as browser,
     ):

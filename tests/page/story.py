@@ -132,7 +132,10 @@ def make_world(folder: Path) -> World:
     home, work = folder / "memory", folder / "work"
     work.mkdir(parents=True)
     world = World(memory=None, folder=work)  # type: ignore[arg-type]
-    world.memory = open_memory(Config(home=home, user_home=Path("/Users/dana"), key="file"), world)
+    user = folder / "user"
+    for agent in (".claude", ".codex"):  # both are installed here, and neither is joined yet
+        (user / agent).mkdir(parents=True)
+    world.memory = open_memory(Config(home=home, user_home=user, key="file"), world)
     drafts = [replace(one, payload=_filled(one)) for one in histories(TOLD)[0].drafts]
     tell(world, [*drafts, *_besides({one.session: one.at for one in drafts})])
     for row in world.memory.sessions(limit=100):

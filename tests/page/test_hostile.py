@@ -35,7 +35,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, 
 @pytest.fixture(params=[False, True], ids=["with the policy", "without any policy"])
 def page(request: pytest.FixtureRequest, hostile: tuple[Served, str], open_page: OpenPage) -> Page:
     served, session = hostile
-    return open_page(served, f"#/s/{session}", bypass_csp=request.param)
+    return open_page(served, f"#/s/{session}", bypass_csp=request.param, refusals=True)
 
 
 def settled(page: Page) -> None:

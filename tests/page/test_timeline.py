@@ -204,6 +204,6 @@ def test_an_event_is_copied_as_markdown_and_as_a_link(shown: Served, open_page: 
 
 
 def test_a_link_to_nothing_says_what_is_wrong(shown: Served, open_page: OpenPage) -> None:
-    page = open_page(shown, "#/s/ffffffffffff", lenient=True)
+    page = open_page(shown, "#/s/ffffffffffff", refusals=True)
     expect(page.get_by_role("alert")).to_contain_text("no session")
     expect(page.get_by_role("button", name="Try again")).to_be_visible()

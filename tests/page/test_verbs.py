@@ -56,7 +56,7 @@ def test_resuming_shows_what_whoever_goes_on_is_told(own: Served, open_page: Ope
 def test_a_session_that_waits_for_a_person_is_not_resumed(own: Served, open_page: OpenPage) -> None:
     session = own.world.ids["release"]
     own.world.memory.move(session, "pause")
-    page = open_page(own, f"#/s/{session}", lenient=True)  # the refusal shows in the console too
+    page = open_page(own, f"#/s/{session}", refusals=True)  # the refusal shows in the console too
     press(page, "Resume")
     asked = sheet(page, "Resume this session")
     expect(asked.get_by_text("It waits for your answer first")).to_be_visible()
@@ -148,7 +148,7 @@ def test_what_a_person_changed_since_goes_only_when_that_is_ticked(own: Served, 
 
 def test_without_its_folder_a_session_goes_back_without_files(own: Served, open_page: OpenPage) -> None:
     session = own.world.ids["today"]
-    page = open_page(own, f"#/s/{session}@3", lenient=True)  # that there is no plan shows in the console too
+    page = open_page(own, f"#/s/{session}@3", refusals=True)  # that there is no plan shows in the console too
     choose(page, "Event commands", "Rewind to here…")
     asked = sheet(page, "Rewind to position 4")
     expect(asked.get_by_text("The files stay as they are")).to_be_visible()

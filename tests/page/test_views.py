@@ -101,6 +101,17 @@ def test_the_settings_tell_of_agents_storage_and_retention(shown: Served, open_p
     expect(keeping.get_by_text(re.compile("would be let go now"))).to_be_visible()
 
 
+def test_an_agent_is_joined_after_its_edits_were_shown(own: Served, open_page: OpenPage) -> None:
+    page = open_page(own, "#/settings")
+    page.get_by_role("button", name="Connect Claude Code").click()
+    asked = page.get_by_role("dialog", name="Connect Claude Code")
+    expect(asked.get_by_text("settings.json").first).to_be_visible()
+    assert not (own.world.memory.config.user_home / ".claude" / "settings.json").exists()
+    asked.get_by_role("button", name="Connect").click()
+    expect(page.get_by_role("button", name="Disconnect Claude Code")).to_be_visible()
+    assert (own.world.memory.config.user_home / ".claude" / "settings.json").exists()
+
+
 def test_two_positions_of_a_session_are_compared_with_causes(shown: Served, open_page: OpenPage) -> None:
     site = shown.world.ids["site"]
     page = open_page(shown, f"#/compare?a={site}@3&b={site}@18")

@@ -26,7 +26,7 @@ const TITLES = {
 };
 
 /** What names a row of a table, the first that it has. */
-const NAMES = ["path", "what", "text", "note", "app", "key", "call_id", "id", "seq"];
+const NAMES = ["path", "what", "text", "note", "app", "error", "key", "call_id", "id", "seq"];
 /** What says nothing about the thing itself. */
 const QUIET = new Set(["seq", "at", "turn", "last_seq", "session", "first_seq"]);
 

@@ -6,7 +6,7 @@ Who puts it on a port puts the guard before it. In the Mac's window it is called
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -86,8 +86,11 @@ class PageApp:
         return [*routes, Route("/{path:path}", self._file, methods=["GET"])]
 
     def _read(self, path: str, work: reading.Read) -> Endpoint:
-        # A plan of rewinding first finishes what was cut short: that writes.
-        hand = self.desk.write if path in reading.WRITING else self.desk.read
+        hand = self.desk.read
+        if path in reading.WRITING:  # a plan of rewinding, for one, first finishes what was cut short
+            hand = self.desk.write
+        elif path in reading.PATIENT:
+            hand = self.desk.read_patiently
 
         async def endpoint(request: Request) -> Response:
             question, names = asked(request), dict(request.path_params)
@@ -149,8 +152,6 @@ def together(page: PageApp, beside: dict[str, Starlette]) -> App:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        from contextlib import AsyncExitStack
-
         async with AsyncExitStack() as stack:
             for one in (page.starlette, *beside.values()):
                 await stack.enter_async_context(one.router.lifespan_context(one))

@@ -1,7 +1,7 @@
 """Where the work is done: threads with a façade each, so that the store never holds up the event loop.
 
-Two read, one writes, one watches. Each opens its own connection when it first has something to do, and closes
-it itself, since a connection belongs to its thread.
+Two read, one reads what takes its time, one writes, one watches. Each opens its own connection when it first has
+something to do, and closes it itself, since a connection belongs to its thread.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ class Hand:
 class Desk:
     def __init__(self, factory: MemoryFactory) -> None:
         self.readers = [Hand(factory, f"page-reader-{nth}") for nth in range(READERS)]
+        self.patient = Hand(factory, "page-patient")
         self.writer = Hand(factory, "page-writer")
         self.watcher = Hand(
             factory, "page-watcher"
@@ -63,6 +64,10 @@ class Desk:
         """Done by whoever has least to do."""
         return await min(self.readers, key=lambda hand: hand.waiting).do(work)
 
+    async def read_patiently(self, work: Callable[[Memory], T]) -> T:
+        """What walks through a whole session: it holds up nobody but its like."""
+        return await self.patient.do(work)
+
     async def write(self, work: Callable[[Memory], T]) -> T:
         """One after the other."""
         return await self.writer.do(work)
@@ -71,5 +76,5 @@ class Desk:
         return await self.watcher.do(work)
 
     def close(self) -> None:
-        for hand in (*self.readers, self.writer, self.watcher):
+        for hand in (*self.readers, self.patient, self.writer, self.watcher):
             hand.close()

@@ -208,4 +208,5 @@ ROUTES: dict[str, Read] = {
     "yesterday": yesterday,
     "questions": questions,
 }
+PATIENT = frozenset({f"{ONE}/replay-plan", f"{ONE}/retries", "compare"})  # they may walk through a session
 WRITING = frozenset({f"{ONE}/rewind-plan", "search", "context", "yesterday"})  # they may take in, or finish

@@ -139,7 +139,8 @@ def lane_marks(event: Event) -> list[tuple[str, dict[str, Any]]]:
     words = title if target is None or lane in ("files", "marks") else f"{title} {target}"
     drawn = {
         "seq": event.seq, "ms": begin, "end_ms": end, "kind": event.kind,
-        "title": cut(words, 120) or event.kind, "outcome": getattr(event.payload, "outcome", None), "trust": event.trust,
+        "title": cut(words, 120) or event.kind, "trust": event.trust,
+        "outcome": getattr(event.payload, "outcome", None),
     }  # fmt: skip
     made = [(lane, drawn)]
     if event.kind == "action" and event.payload is not None:

@@ -1,7 +1,7 @@
 """Where the work is done: threads with a façade each, so that the store never holds up the event loop.
 
-Two read, one reads what takes its time, one writes, one watches. Each opens its own connection when it first has
-something to do, and closes it itself, since a connection belongs to its thread.
+Two read, one reads what takes its time, one writes, one watches. Each opens its own connection when it first
+has something to do, and closes it itself, since a connection belongs to its thread.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from urllib.parse import urlsplit
 
 from fazm_memory.bench.chromium import Tab
@@ -17,13 +17,18 @@ WHEELS = 60
 # Runs before the page's own scripts. `until` resolves with the moment at which a condition first held at a
 # frame, `quiet` with the first at which nothing is being fetched any more.
 PROBE = """
-window.bench = {tasks: [], pending: 0, last: 0};
+window.bench = {tasks: [], pending: 0, last: 0, lanes: 0};
 new PerformanceObserver((list) => list.getEntries().forEach((one) => bench.tasks.push(one.duration)))
     .observe({type: "longtask", buffered: true});
 const plain = window.fetch;
 window.fetch = (...given) => {
     bench.pending += 1;
-    return plain(...given).finally(() => { bench.pending -= 1; bench.last = performance.now(); });
+    const told = () => {
+        bench.pending -= 1;
+        bench.last = performance.now();
+        if (String(given[0]).includes("/lanes?")) bench.lanes += 1;
+    };
+    return plain(...given).finally(told);
 };
 bench.until = (holds) => new Promise((done, fail) => {
     const end = performance.now() + 30000;
@@ -66,6 +71,11 @@ class Visit:
     longest: float
     elements: float
     heap: float
+
+
+def better(one: Visit, two: Visit) -> Visit:
+    """The lower of each figure."""
+    return Visit(*map(min, astuple(one), astuple(two)))
 
 
 def visit(tab: Tab, address: str, session: str, head: int, rounds: int) -> Visit:
@@ -139,8 +149,9 @@ def _search(tab: Tab) -> float:
 
 
 def _zoom(tab: Tab, label: str) -> float:
-    took = _timed(tab, f"document.querySelector('[aria-label=\"{label}\"]').click()", "bench.quiet()")
-    return max(took, 0.0)
+    """Until the lanes of the new stretch are there and a frame was drawn."""
+    act = f"const known = bench.lanes; document.querySelector('[aria-label=\"{label}\"]').click()"
+    return _timed(tab, act, "bench.until(() => bench.lanes > known)")
 
 
 def _scroll(tab: Tab) -> list[float]:

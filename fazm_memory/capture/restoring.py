@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fazm_memory.capture.enclosure import SPARE, Enclosure, Look, Refused
 from fazm_memory.log.versions import ABSENT, Versions, digest_of
@@ -130,10 +129,3 @@ def mark_of(held: Held) -> str:
 def _ours(found: bytes, data: bytes | None, now: Held) -> bool:
     """Whether what an interrupted run left is a content that we had written or have kept."""
     return digest_of(found) == now.digest or (data is not None and data.startswith(found))
-
-
-def plain(done: Sequence[Done]) -> list[dict[str, Any]]:
-    return [
-        {"path": one.step.path, "action": one.step.does, "from": one.step.origin, "left": one.left}
-        for one in done
-    ]

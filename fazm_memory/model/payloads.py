@@ -196,8 +196,8 @@ class HandoffAnswer:
 class Rewind:
     """The head moves back to a position; nothing is erased, what follows goes on from there.
 
-    With `files` those the agent had changed go back as well: `touched` says how. `undoes` is the rewind, by its
-    position, that this one takes back.
+    With `files` those the agent had changed go back as well: `touched` says how. `undoes` is the rewind, by
+    its position, that this one takes back.
     """
 
     to: int

@@ -116,13 +116,13 @@ class Snapshots:
         self._run_on(number, self.state_at(number, session, head))
         return at
 
-    def far_behind(self, number: int, head: int) -> bool:
-        """Whether the state at the head costs more than a glance."""
+    def far_behind(self, number: int, at: int, glance: int = GLANCE) -> bool:
+        """Whether the state at a position costs more than a glance."""
         row = self.db.execute(
             "SELECT max(seq) FROM snapshot WHERE session=? AND seq <= ? AND fold=?",
-            (number, head, FOLD_VERSION),
+            (number, at, FOLD_VERSION),
         ).fetchone()
-        return head - (row[0] or 0) > GLANCE
+        return at - (row[0] or 0) > glance
 
     def keep_head(self, number: int, session: str, head: int) -> None:
         """Keep the state at the head itself, so that the next look costs what came since. In a transaction.

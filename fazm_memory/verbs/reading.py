@@ -195,6 +195,7 @@ class Reading:
     def _state(self, row: SessionRow, at: int | None, quarantined: bool = True) -> SessionState:
         position = self.position(row, at)
         source = self.store.snapshots if quarantined else self.store.ward
+        self.store.renew(row, position)
         with self.store.db.reading():
             return source.state_at(row.n, row.id, position)
 

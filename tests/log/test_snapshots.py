@@ -19,7 +19,7 @@ from fazm_memory.model.payloads import (
     Rewind,
     SessionOpen,
 )
-from fazm_memory.model.state import SessionState
+from fazm_memory.model.state import FOLD_VERSION, SessionState
 from tests.scribe import Scribe, move
 
 SPACING = 10
@@ -198,3 +198,15 @@ def test_a_snapshot_stays_small(scribe: Scribe) -> None:
     sizes = [row[0] for row in scribe.store.db.execute("SELECT length(state) FROM snapshot ORDER BY seq")]
     assert max(sizes) < 40_000
     assert len(scribe.state(session).files_modified) == 1000
+
+
+def test_snapshots_of_an_older_fold_are_made_anew_at_the_first_look(scribe: Scribe) -> None:
+    session = scribe.open(*(Message(f"m{n}") for n in range(3 * SPACING)))
+    scribe.store.index_all()
+    scribe.store.db.execute("UPDATE snapshot SET fold = fold - 1")
+    row = scribe.row(session)
+    before = scribe.state(session, 2 * SPACING + 5)
+    scribe.store.renew(row, 2 * SPACING + 5)
+    kept = scribe.store.db.execute("SELECT seq FROM snapshot WHERE fold=? ORDER BY seq", (FOLD_VERSION,))
+    assert [one[0] for one in kept] == [SPACING, 2 * SPACING, 3 * SPACING]
+    assert scribe.state(session, 2 * SPACING + 5) == before

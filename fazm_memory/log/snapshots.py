@@ -116,13 +116,20 @@ class Snapshots:
         self._run_on(number, self.state_at(number, session, head))
         return at
 
-    def far_behind(self, number: int, at: int, glance: int = GLANCE) -> bool:
+    def far_behind(self, number: int, at: int) -> bool:
         """Whether the state at a position costs more than a glance."""
+        return self._since(number, at) > GLANCE
+
+    def lost(self, number: int, at: int) -> bool:
+        """Whether snapshots are missing that were kept once, such as those of an older fold."""
+        return self._since(number, at) > 2 * SPACING
+
+    def _since(self, number: int, at: int) -> int:
         row = self.db.execute(
             "SELECT max(seq) FROM snapshot WHERE session=? AND seq <= ? AND fold=?",
             (number, at, FOLD_VERSION),
         ).fetchone()
-        return at - (row[0] or 0) > glance
+        return int(at - (row[0] or 0))
 
     def keep_head(self, number: int, session: str, head: int) -> None:
         """Keep the state at the head itself, so that the next look costs what came since. In a transaction.

@@ -21,7 +21,7 @@ from fazm_memory.log.keys import Keys
 from fazm_memory.log.recount import recount
 from fazm_memory.log.search import SearchIndex
 from fazm_memory.log.sessions import SessionRow, Sessions
-from fazm_memory.log.snapshots import SPACING, Snapshots
+from fazm_memory.log.snapshots import Snapshots
 from fazm_memory.log.ward import Ward
 from fazm_memory.private import private_folder, write_private
 
@@ -95,7 +95,7 @@ class Store:
 
     def renew(self, row: SessionRow, at: int) -> None:
         """Make the snapshots of a session anew when those it has are of an older fold: once, not each look."""
-        if self.snapshots.far_behind(row.n, at, 2 * SPACING):
+        if self.snapshots.lost(row.n, at):
             with self.db.transaction():
                 self.snapshots.catch_up(row.n, row.id, row.head, 0)
 

@@ -12,7 +12,7 @@ import stat
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -39,9 +39,12 @@ class Check:
         return {"name": self.name, "verdict": self.verdict, "detail": self.detail, "hint": self.hint}
 
 
-def examine(memory: Memory) -> Iterator[Check]:
-    """Every check in turn; one that breaks does not stop the others."""
-    for name, look in CHECKS:
+Look = Callable[[Memory], Check]
+
+
+def examine(memory: Memory, more: Sequence[tuple[str, Look]] = ()) -> Iterator[Check]:
+    """Every check in turn, and `more` of this system; one that breaks does not stop the others."""
+    for name, look in (*CHECKS, *more):
         try:
             yield look(memory)
         except FazmMemoryError as error:
@@ -175,13 +178,20 @@ def _recording(memory: Memory) -> Check:
     return Check("recording", "warning", f"paused until {until}", "`fazm-memory recording resume`")
 
 
-def _menu_bar(memory: Memory) -> Check:
+def _desktop(memory: Memory) -> Check:
+    """Which app was in front: watched by the companion, where there is something to watch with."""
     if platform.system() != "Darwin":
-        return Check("menu bar", "not here", "the menu bar, accessibility and the Keychain are on macOS only")
-    return Check("menu bar", "warning", "statically verified only in this version")
+        return Check("desktop", "not here", "the menu bar, accessibility and the Keychain are on macOS only")
+    state = memory.desktop()
+    if state is None:
+        return Check("desktop", "ok", "not watched just now: the companion is not running")
+    if not state["permitted"]:
+        hint = "System Settings → Privacy & Security → Accessibility"
+        return Check("desktop", "warning", "apps are recorded, their windows and documents are not", hint)
+    return Check("desktop", "ok", "watched" if state["watching"] else "at rest while recording is paused")
 
 
-CHECKS: list[tuple[str, Callable[[Memory], Check]]] = [
+CHECKS: list[tuple[str, Look]] = [
     ("program", _program),
     ("folder", _folder),
     ("key", _key),
@@ -191,5 +201,5 @@ CHECKS: list[tuple[str, Callable[[Memory], Check]]] = [
     ("round trip", _round_trip),
     ("watching files", _watching),
     ("recording", _recording),
-    ("menu bar", _menu_bar),
+    ("desktop", _desktop),
 ]

@@ -23,7 +23,7 @@ FLOORS = (
     {"capture", "recall"},
     {"verbs"},
     {"memory"},
-    {"backfill", "joined", "companion", "doctor", "demo", "proof", "bench", "menubar"},
+    {"backfill", "joined", "companion", "doctor", "demo", "proof", "trial", "bench", "menubar"},
     {"adapters", "cli", "mcp_server", "web", "macos"},
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import emit_json, paint, say
@@ -11,15 +12,26 @@ MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "broken": ("✗", "
 
 
 def doctor_arguments(parser: argparse.ArgumentParser) -> None:
-    """Nothing to choose."""
+    parser.add_argument(
+        "--self-test", action="store_true", help="also start the companion in a home of its own, and end it"
+    )
 
 
 def doctor_command(chosen: argparse.Namespace) -> int:
-    from fazm_memory.doctor import examine
+    from fazm_memory.doctor import Look, examine
 
     memory = memory_of(chosen)
+    more: list[tuple[str, Look]] = []
+    if sys.platform == "darwin":
+        from fazm_memory.macos.diagnosis import MAC_CHECKS
+
+        more += MAC_CHECKS
+    if chosen.self_test:
+        from fazm_memory.trial import TRIAL
+
+        more.append(TRIAL)
     checks = []
-    for check in examine(memory):
+    for check in examine(memory, more):
         checks.append(check)
         if not chosen.json:
             mark, colour = MARKS[check.verdict]

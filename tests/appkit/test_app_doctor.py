@@ -1,0 +1,126 @@
+"""The doctor on a Mac: it looks up what we really use, and each check tells well from ill."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import keyring
+import pytest
+
+from fazm_memory.config import Config
+from fazm_memory.memory import Memory
+from tests.appkit.ax_world import World
+from tests.appkit.sdk import symbols
+from tests.appkit.standin.mac import Mac
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    made = Memory(Config(tmp_path / "home", tmp_path, key="file"), lambda: 1_790_000_000_000_000)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """A keychain of the test's own."""
+    words: dict[str, str] = {}
+    monkeypatch.setattr(keyring, "set_password", lambda service, name, word: words.update({service: word}))
+    monkeypatch.setattr(keyring, "get_password", lambda service, name: words.get(service))
+    monkeypatch.setattr(keyring, "delete_password", lambda service, name: words.pop(service))
+    return words
+
+
+def checks(memory: Memory) -> dict[str, Any]:
+    from fazm_memory.macos.diagnosis import MAC_CHECKS
+
+    return {name: look(memory) for name, look in MAC_CHECKS}
+
+
+def test_the_list_of_symbols_is_what_the_source_uses() -> None:
+    assert symbols.FILE.read_text(encoding="utf-8") == symbols.text(), (
+        "make it anew: `make stubs`, then `python -m tests.appkit.sdk.symbols`"
+    )
+
+
+def test_on_a_mac_that_is_well_every_check_says_so(
+    mac: Mac, memory: Memory, kept: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World()
+    world.join(mac)
+    finder = world.app("Finder", "com.apple.finder")
+    mac.running.append(
+        mac.make("NSRunningApplication", bundleIdentifier="com.apple.finder", processIdentifier=finder.pid)
+    )
+    mac.functions["AXUIElementCopyAttributeValue"] = lambda element, name, out: (0, "Finder")
+    mac.functions["AXUIElementSetMessagingTimeout"] = lambda element, seconds: 0
+    from fazm_memory.macos import diagnosis
+
+    def codesign(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(command, 0, "", "Authority=Developer ID Application: Someone\n")
+
+    monkeypatch.setattr(diagnosis, "_run", codesign)
+    found = checks(memory)
+    assert {name: one.verdict for name, one in found.items()} == dict.fromkeys(found, "ok")
+    assert "all " in found["macOS symbols"].detail
+    assert "Developer ID" in found["signature"].detail
+    assert kept == {}
+
+
+def test_without_permission_and_bundle_the_report_says_what_that_means(
+    tmp_path: Path, memory: Memory, kept: dict[str, str]
+) -> None:
+    with Mac(bundle_identifier=None).installed() as mac:
+        world = World()
+        world.join(mac)
+        world.trusted = False
+        found = checks(memory)
+    assert {name: one.verdict for name, one in found.items()} == {
+        "macOS symbols": "ok",
+        "app bundle": "warning",
+        "signature": "not here",
+        "accessibility permission": "warning",
+        "accessibility round trip": "not here",
+        "login item": "not here",
+        "Keychain": "ok",
+    }
+    assert "Privacy & Security" in found["accessibility permission"].hint
+
+
+def test_a_symbol_that_this_mac_does_not_have_is_named(
+    mac: Mac, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fazm_memory.macos import diagnosis
+
+    monkeypatch.setattr(diagnosis, "NAMES", {"AppKit": ("NSNoSuchConstant",)})
+    monkeypatch.setattr(diagnosis, "CLASSES", {"AppKit": {"NSNoSuchClass": ("go_",)}})
+    told = diagnosis._symbols(memory)
+    assert told.verdict == "broken"
+    assert "AppKit.NSNoSuchConstant" in told.detail
+    assert "NSNoSuchClass" in told.detail
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "verdict"),
+    [(1, "invalid signature", "broken"), (0, "Signature=adhoc\n", "warning")],
+)
+def test_a_signature_that_is_broken_or_of_this_machine_alone_is_told(
+    mac: Mac, memory: Memory, monkeypatch: pytest.MonkeyPatch, code: int, said: str, verdict: str
+) -> None:
+    from fazm_memory.macos import diagnosis
+
+    monkeypatch.setattr(
+        diagnosis, "_run", lambda *command: subprocess.CompletedProcess(command, code, "", said)
+    )
+    assert diagnosis._signing(memory).verdict == verdict
+
+
+def test_the_companion_starts_records_and_ends_in_a_home_of_its_own(memory: Memory) -> None:
+    from fazm_memory.trial import trial
+
+    told = trial(memory)
+    assert told.verdict == "ok", told.detail
+    assert not memory.config.home.exists()

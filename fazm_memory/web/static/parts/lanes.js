@@ -86,11 +86,13 @@ class Lanes extends HTMLElement {
 
   later() {
     window.clearTimeout(this.timer);
+    this.setAttribute("aria-busy", "true");
     this.timer = window.setTimeout(() => void this.load(), WAIT);
   }
 
   async load() {
     const { span, day } = store.state;
+    this.timer = 0;
     if (!span || !day) return;
     const generation = (this.generation += 1);
     const air = (span.to - span.from) / 2; // what is just outside is there when the hand moves on
@@ -108,6 +110,7 @@ class Lanes extends HTMLElement {
       if (generation !== this.generation) return;
       this.trouble = /** @type {any} */ (error).message;
     }
+    if (!this.timer) this.setAttribute("aria-busy", "false"); // else the window has moved on since
     this.drawSoon?.();
   }
 

@@ -115,6 +115,7 @@ class List extends HTMLElement {
 
   clear() {
     this.pool?.clear();
+    this.scroller?.removeAttribute("aria-activedescendant");
     fill(/** @type {HTMLElement} */ (this.notice));
   }
 

@@ -66,6 +66,8 @@ class Search extends HTMLElement {
     this.asking?.abort();
     if (!q) {
       this.results = [];
+      this.at = -1;
+      this.draw();
       return this.open(false);
     }
     const asking = (this.asking = new AbortController());

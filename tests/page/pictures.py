@@ -46,6 +46,8 @@ def take(browser: Browser, served: Served, into: Path) -> list[Path]:
             page.screenshot(path=made[-1])
         page.goto(f"{served.origin}/#/s/{served.world.ids['folder']}@1")
         settle(page)
+        event = page.get_by_role("region", name="Event", exact=True)
+        expect(event.get_by_text("Tidy notes.md and write a plan").first).to_be_visible()
         page.get_by_role("button", name="Event commands").click()
         page.get_by_role("menuitem", name="Rewind to here…").click()
         page.get_by_label("Put the files back too").check()

@@ -15,7 +15,10 @@ def press(page: Page, name: str) -> None:
 
 
 def choose(page: Page, menu: str, name: str) -> None:
-    """A command of a menu."""
+    """A command of a menu, once what it belongs to is there."""
+    if menu == "Event commands":
+        expect(page.get_by_text("Raw event")).to_be_visible()
+    expect(page.get_by_role("listbox", name="Events").get_by_role("option").first).to_be_visible()
     press(page, menu)
     page.get_by_role("menuitem", name=name).click()
 

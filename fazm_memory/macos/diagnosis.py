@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 import subprocess
 from importlib import import_module
+from typing import Any
 
 import keyring
 from AppKit import NSRunningApplication
@@ -45,9 +46,10 @@ def _symbols(memory: Memory) -> Check:
         framework = import_module(module)
         for name, selectors in classes.items():
             cls = getattr(framework, name, None)
-            missing += [
-                f"{name}.{one}" for one in ("", *selectors) if cls is None or (one and not hasattr(cls, one))
-            ]
+            if cls is None:
+                missing.append(name)
+            else:
+                missing += [f"{name}.{one}" for one in selectors if not _answers(cls, one)]
             looked += 1 + len(selectors)
     if missing:
         shown = ", ".join(missing[:SHOWN]) + (" …" if len(missing) > SHOWN else "")
@@ -55,6 +57,11 @@ def _symbols(memory: Memory) -> Check:
             "macOS symbols", "broken", f"{len(missing)} of {looked} are not here: {shown}", "report this"
         )
     return Check("macOS symbols", "ok", f"all {looked} that we use are here")
+
+
+def _answers(cls: Any, name: str) -> bool:
+    """Whether a class, or what it makes, answers to a selector, given as Python writes it."""
+    return hasattr(cls, name) or bool(cls.instancesRespondToSelector_(name.replace("_", ":")))
 
 
 def _bundle(memory: Memory) -> Check:

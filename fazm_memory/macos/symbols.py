@@ -104,7 +104,7 @@ CLASSES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Foundation": {
         "NSObject": (
-            "__init__", "alloc", "init", "new",
+            "__init__", "alloc", "init", "instancesRespondToSelector_", "new",
         ),
         "NSBundle": (
             "bundleIdentifier", "bundlePath", "mainBundle",

@@ -15,6 +15,12 @@ from fazm_memory.memory import Memory
 from tests.appkit.ax_world import World
 from tests.appkit.sdk import symbols
 from tests.appkit.standin.mac import Mac
+from tests.appkit.standin.runtime import taught
+
+
+@taught("NSObject", "+instancesRespondToSelector:")
+def _instances_respond(mac: Mac, cls: Any, selector: str) -> bool:
+    return mac.runtime.find(cls.native, "-" + selector) is not None
 
 
 @pytest.fixture
@@ -96,11 +102,11 @@ def test_a_symbol_that_this_mac_does_not_have_is_named(
     from fazm_memory.macos import diagnosis
 
     monkeypatch.setattr(diagnosis, "NAMES", {"AppKit": ("NSNoSuchConstant",)})
-    monkeypatch.setattr(diagnosis, "CLASSES", {"AppKit": {"NSNoSuchClass": ("go_",)}})
+    monkeypatch.setattr(diagnosis, "CLASSES", {"AppKit": {"NSNoSuchClass": (), "NSMenu": ("goAway_",)}})
     told = diagnosis._symbols(memory)
     assert told.verdict == "broken"
     assert "AppKit.NSNoSuchConstant" in told.detail
-    assert "NSNoSuchClass" in told.detail
+    assert "NSNoSuchClass, NSMenu.goAway_" in told.detail
 
 
 @pytest.mark.parametrize(

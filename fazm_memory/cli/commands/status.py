@@ -31,6 +31,10 @@ def status_command(chosen: argparse.Namespace) -> int:
             f"until {when(status['paused_until'], now)}" if status["paused_until"] else "until you resume it"
         )
         say(paint(f"◌ Recording is paused {until}", "yellow") + " (`fazm-memory recording resume` goes on)")
+    if status["desktop"] is not None and not status["desktop"]["permitted"]:
+        say(
+            paint("  windows and documents cannot be seen: the Accessibility permission is missing", "yellow")
+        )
     counts = f"{plural(status['sessions'], 'session')}, {plural(status['events'], 'event')}"
     say(f"  {counts}, {size(status['bytes'])}")
     for source, last in status["sources"].items():

@@ -13,6 +13,7 @@ from pathlib import Path
 from fazm_memory.capture.agents.fazm_sessions import fazm_sessions
 from fazm_memory.capture.agents.reader import Places
 from fazm_memory.capture.draft import Draft
+from fazm_memory.capture.folders_then import Folders
 from fazm_memory.capture.hook_events import PROBE, HookEvent, NotAnEvent, read
 from fazm_memory.capture.spool import Spool
 from fazm_memory.log.eventlog import Writer
@@ -51,6 +52,8 @@ class Drain:
         self.spool = spool
         self.store = store
         self.places = places
+        self.folders = Folders(store.db)
+        self._met: dict[Path, HookEvent] = {}
 
     def take(self) -> Drained:
         """The next batch, oldest first. What is no event is set aside with the reason."""
@@ -59,9 +62,18 @@ class Drain:
         events: list[HookEvent] = []
         for one in dropped:
             try:
-                events.append(read(one, self.places, listed=listed, agent_of=self._agent_of))
+                # Once each, however long it waits: what a command did, its session knows from then on.
+                event = self._met.get(one.path) or read(
+                    one,
+                    self.places,
+                    listed=listed,
+                    agent_of=self._agent_of,
+                    known_to=self.folders.known_to,
+                )
+                events.append(event)
             except NotAnEvent as why:
                 self.spool.set_aside(one.path, str(why))
+        self._met = {event.dropped.path: event for event in events}
         return Drained(
             tuple(event for event in events if not event.patience),
             tuple(event for event in events if event.patience),

@@ -21,6 +21,7 @@ from fazm_memory.capture.agents.file_tools import touched
 from fazm_memory.capture.agents.patch import patched_files
 from fazm_memory.capture.agents.reader import Places
 from fazm_memory.capture.draft import Draft
+from fazm_memory.capture.shell import Known
 from fazm_memory.capture.spool import Dropped
 
 PROBE = "FazmMemoryProbe"  # the doctor's own event: it proves a hook and tells nothing
@@ -58,8 +59,12 @@ def read(
     *,
     listed: Mapping[str, FazmSession] = MappingProxyType({}),
     agent_of: Callable[[str], str | None] = lambda session: None,
+    known_to: Callable[[str, str, int, bool], Known | None] = lambda session, cwd, at, begins: None,
 ) -> HookEvent:
-    """The event. `listed` are Fazm's sessions; `agent_of` tells under which agent a session is recorded."""
+    """The event. `listed` are Fazm's sessions; `agent_of` tells under which agent a session is recorded.
+
+    `known_to` gives what a session knows of its folders at a moment; when a call begins it is time to look.
+    """
     event = _object(dropped.data)
     name, session = ident(event.get("hook_event_name")), ident(event.get("session_id"))
     if not name or not session:
@@ -68,7 +73,8 @@ def read(
     transcript = Path(path) if path and Path(path).is_file() else None
     told: list[Told] = []
     if (teller := TELLERS.get(dropped.agent)) is not None:
-        told += teller(event, home=str(places.home), transcript=transcript is not None)
+        known = known_to(session, text(event.get("cwd")), dropped.at, name in BEFORE_A_CALL)
+        told += teller(event, home=str(places.home), transcript=transcript is not None, known=known)
     opening = _opening(dropped.agent, session, event, listed.get(session), agent_of)
     if told:
         told.insert(0, ("session.open", opening, f"{dropped.agent}:{session}:open"))

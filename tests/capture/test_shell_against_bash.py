@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from fazm_memory.capture.shell import FileEffect, file_effects
+from fazm_memory.capture.shell import FileEffect, Known, file_effects
 
 FILES = {
     "a.txt": "alpha\n",
@@ -805,6 +805,21 @@ def test_without_any_listing_nothing_certain_is_wrong(played: list[Played]) -> N
     score = judged(played, listed=False)
     print(f"\n{len(played)} commands without listing: {score}", *score.missed, sep="\n  ")
     assert score.wrong == [], "\n".join(score.wrong)
+
+
+def test_with_what_a_session_knew_of_the_folders_nothing_certain_is_wrong_and_most_is_told(
+    played: list[Played],
+) -> None:
+    score = Score()
+    for one in played:
+        known = Known()
+        for path, seen in one.before.items():
+            above, name = os.path.split(path)
+            known.listed(above, [name + "/" if seen.folder else name], whole=False, marked=True)
+        judge(one, file_effects(one.command, cwd=one.root, output=one.output, ok=one.ok, known=known), score)
+    print(f"\n{len(played)} commands with what was known: {score}", *score.missed, sep="\n  ")
+    assert score.wrong == [], "\n".join(score.wrong)
+    assert score.covered >= 0.93, "\n".join(score.missed)
 
 
 def test_no_effect_is_told_outside_the_folder_of_the_command(played: list[Played]) -> None:

@@ -16,6 +16,7 @@ from fazm_memory.capture.agents.file_tools import touched
 from fazm_memory.capture.agents.folder_listing import listed_by_command, listed_names, listed_paths
 from fazm_memory.capture.agents.injected import without_injected
 from fazm_memory.capture.agents.tool_call import OUTPUT, shell_files
+from fazm_memory.capture.shell import Known
 
 SHELL = "Bash"
 HEAD = 2000  # the client's own words stand at the beginning
@@ -61,7 +62,14 @@ class Ended:
 
 
 def ended(
-    block: Mapping[str, Any], result: Any, *, tool: str, given: Any, cwd: str, home: str | None = None
+    block: Mapping[str, Any],
+    result: Any,
+    *,
+    tool: str,
+    given: Any,
+    cwd: str,
+    home: str | None = None,
+    known: Known | None = None,
 ) -> Ended:
     """What a result says of the call it answers. `result` is the object beside it, if there is one."""
     output = without_injected(output_text(block.get("content")) or text(result))
@@ -72,19 +80,24 @@ def ended(
     )
     outcome = _outcome(output, failed, mapping(result).get("interrupted") is True)
     ok = outcome == "ok"
-    return Ended(
+    over = Ended(
         output,
         outcome,
         None if ok else output.strip().removeprefix("Error: ") or outcome,
         _duration(mapping(result)),
-        tuple(_files(tool, given, output, mapping(result), outcome, cwd, home)),
+        tuple(_files(tool, given, output, mapping(result), outcome, cwd, home, known)),
         tuple(_seen(tool, given, output, mapping(result), cwd)) if ok else (),
     )
+    if known is not None and ok:
+        known.take(over.files, over.seen)
+    return over
 
 
-def stopped(why: str, *, tool: str, given: Any, cwd: str, home: str | None = None) -> Ended:
+def stopped(
+    why: str, *, tool: str, given: Any, cwd: str, home: str | None = None, known: Known | None = None
+) -> Ended:
     """A call that was cut off. What a command had done by then it has done."""
-    files = _files(tool, given, "", {}, "interrupted", cwd, home)
+    files = _files(tool, given, "", {}, "interrupted", cwd, home, known)
     return Ended("", "interrupted", why, files=tuple(files))
 
 
@@ -131,12 +144,14 @@ def _files(
     outcome: str,
     cwd: str,
     home: str | None,
+    known: Known | None,
 ) -> list[dict[str, Any]]:
     if tool == SHELL:
         command = text(mapping(given).get("command"))
         if not command or outcome == "denied":
             return []
-        files = shell_files(command, cwd=cwd, output=output[:PRINTED], ok=outcome == "ok", home=home)
+        ok = outcome == "ok"
+        files = shell_files(command, cwd=cwd, output=output[:PRINTED], ok=ok, home=home, known=known)
         if result.get("backgroundTaskId"):
             files = [told | {"inferred": True, "why": STILL_RUNNING} for told in files]
         return files

@@ -15,13 +15,16 @@ from fazm_memory.capture.agents import claude_call, tool_call
 from fazm_memory.capture.agents.claude_keys import NAME, action_key, prompt_key, start_key
 from fazm_memory.capture.agents.claude_prompt import own_words
 from fazm_memory.capture.agents.fields import SAID, capped, digest, ident, mapping, sequence, text, whole
+from fazm_memory.capture.shell import Known
 
 NOT_ACCEPTED = "<tool_use_error>"
 
 Told = tuple[str, dict[str, Any], str]  # kind, payload, key
 
 
-def told(event: Mapping[str, Any], *, home: str | None, transcript: bool) -> Iterator[Told]:
+def told(
+    event: Mapping[str, Any], *, home: str | None, transcript: bool, known: Known | None = None
+) -> Iterator[Told]:
     """What an event tells. `transcript` says whether there is one to tell the rest."""
     name = event.get("hook_event_name")
     if name == "UserPromptSubmit":
@@ -31,10 +34,11 @@ def told(event: Mapping[str, Any], *, home: str | None, transcript: bool) -> Ite
         yield "action.start", payload, start_key(call_id)
     elif name == "PostToolUse":
         response = event.get("tool_response")
-        yield from _action(event, event, {"content": _shown(response)}, response, home)
+        yield from _action(event, event, {"content": _shown(response)}, response, home, known)
     elif name == "PostToolUseFailure":
         block = {"content": text(event.get("error")), "is_error": True}
-        yield from _action(event, event, block, {"interrupted": event.get("is_interrupt") is True}, home)
+        result = {"interrupted": event.get("is_interrupt") is True}
+        yield from _action(event, event, block, result, home, known)
     elif name == "PostToolBatch":
         yield from _unannounced(event, home)
     elif name == "PostCompact" and not transcript:
@@ -60,13 +64,18 @@ def _unannounced(event: Mapping[str, Any], home: str | None) -> Iterator[Told]:
 
 
 def _action(
-    event: Mapping[str, Any], call: Mapping[str, Any], block: Mapping[str, Any], result: Any, home: str | None
+    event: Mapping[str, Any],
+    call: Mapping[str, Any],
+    block: Mapping[str, Any],
+    result: Any,
+    home: str | None,
+    known: Known | None = None,
 ) -> Iterator[Told]:
     call_id = ident(call.get("tool_use_id"))
     if not call_id:
         return
-    tool, given = _tool(call), call.get("tool_input")
-    over = claude_call.ended(block, result, tool=tool, given=given, cwd=text(event.get("cwd")), home=home)
+    tool, given, cwd = _tool(call), call.get("tool_input"), text(event.get("cwd"))
+    over = claude_call.ended(block, result, tool=tool, given=given, cwd=cwd, home=home, known=known)
     payload = tool_call.action(
         tool,
         given,

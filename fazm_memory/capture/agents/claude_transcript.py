@@ -16,6 +16,7 @@ from fazm_memory.capture.agents.claude_usage import Spending
 from fazm_memory.capture.agents.fields import SAID, bounded, capped, ident, mapping, moment, sequence, text
 from fazm_memory.capture.agents.injected import without_injected
 from fazm_memory.capture.draft import Draft
+from fazm_memory.capture.shell import Known
 
 MOST_OPEN = 200
 RECENT = 32
@@ -45,6 +46,7 @@ class Transcript:
         self.boundary: dict[str, Any] = dict(mapping(carry.get("boundary")))
         self.spending = Spending(mapping(carry.get("spending")))
         self.titles = Titles(mapping(carry.get("titles")))
+        self.known = Known(mapping(carry.get("known")))
         self.open: dict[str, dict[str, Any]] = {
             name: dict(call) for name, call in mapping(carry.get("open")).items()
         }
@@ -59,6 +61,7 @@ class Transcript:
         names = ("parent", "opened", "cwd", "lines", "at", "prompted", "recent", "boundary", "open")
         told = {name: getattr(self, name) for name in names}
         told |= {"spending": self.spending.carry(), "titles": self.titles.carry()}
+        told |= {"known": self.known.carry()}
         return {name: value for name, value in told.items() if value}
 
     def take(self, record: Mapping[str, Any]) -> None:
@@ -232,7 +235,8 @@ class Transcript:
 
     def _about(self, call: Mapping[str, Any]) -> dict[str, Any]:
         where = text(call["cwd"]) or self.cwd
-        return {"tool": call["tool"], "given": call["input"], "cwd": where, "home": self.home}
+        told = {"tool": call["tool"], "given": call["input"], "cwd": where}
+        return told | {"home": self.home, "known": self.known}
 
     def _acted(self, call_id: str, call: Mapping[str, Any], over: Ended) -> None:
         payload = _told(call) | tool_call.action(

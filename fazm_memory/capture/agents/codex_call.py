@@ -21,6 +21,7 @@ from fazm_memory.capture.agents.file_tools import touched
 from fazm_memory.capture.agents.folder_listing import listed_by_command
 from fazm_memory.capture.agents.patch import patched_files
 from fazm_memory.capture.agents.tool_call import INPUT, OUTPUT, shell_files, summary, touch
+from fazm_memory.capture.shell import Known
 
 SHELLS = frozenset({"exec_command", "shell", "shell_command", "local_shell", "container.exec"})
 WRITE_STDIN = "write_stdin"
@@ -129,12 +130,33 @@ def called_by_item(item: Mapping[str, Any]) -> tuple[str, Any]:
 
 
 def ended(
-    tool: str, given: Any, told: str, item: Mapping[str, Any] | None, *, cwd: str, home: str | None
+    tool: str,
+    given: Any,
+    told: str,
+    item: Mapping[str, Any] | None,
+    *,
+    cwd: str,
+    home: str | None,
+    known: Known | None = None,
 ) -> Ended:
     """How a call ended, from the text the model got and the item, when there is one."""
-    item = item or {}
+    over = _ended(tool, given, told, item or {}, cwd, home, known)
+    if known is not None and over.outcome == "ok":
+        known.take(over.files, over.seen)
+    return over
+
+
+def _ended(
+    tool: str,
+    given: Any,
+    told: str,
+    item: Mapping[str, Any],
+    cwd: str,
+    home: str | None,
+    known: Known | None,
+) -> Ended:
     if tool in SHELLS or tool == WRITE_STDIN or item.get("type") == "CommandExecution":
-        return _shell(tool, given, told, item, cwd, home)
+        return _shell(tool, given, told, item, cwd, home, known)
     if tool == "apply_patch" or item.get("type") == "FileChange":
         return _patch(given, told, item, cwd)
     output = _body(told) or _item_output(item)
@@ -145,15 +167,26 @@ def ended(
     return Ended(output, outcome, summary(output), _duration(told, item), tuple(files))
 
 
-def stopped(tool: str, given: Any, why: str, *, cwd: str, home: str | None) -> Ended:
+def stopped(
+    tool: str, given: Any, why: str, *, cwd: str, home: str | None, known: Known | None = None
+) -> Ended:
     """A call that was cut off. What a command had done by then it has done."""
     files = []
     if tool in SHELLS and (command := _command(mapping(given))):
-        files = shell_files(command, cwd=_workdir(mapping(given)) or cwd, ok=False, home=home)
+        folder = _workdir(mapping(given)) or cwd
+        files = shell_files(command, cwd=folder, ok=False, home=home, known=known)
     return Ended("", "interrupted", why, files=tuple(files))
 
 
-def _shell(tool: str, given: Any, told: str, item: Mapping[str, Any], cwd: str, home: str | None) -> Ended:
+def _shell(
+    tool: str,
+    given: Any,
+    told: str,
+    item: Mapping[str, Any],
+    cwd: str,
+    home: str | None,
+    known: Known | None,
+) -> Ended:
     arguments = mapping(given)
     # What a process does to files is told by the call that began it, not by those that write to it.
     command = _command(arguments) or _command_line(item.get("command")) if tool != WRITE_STDIN else ""
@@ -178,7 +211,7 @@ def _shell(tool: str, given: Any, told: str, item: Mapping[str, Any], cwd: str, 
     ok = outcome == "ok"
     files = []
     if command and outcome != "denied":
-        files = shell_files(command, cwd=folder, output=output, ok=ok, home=home)
+        files = shell_files(command, cwd=folder, output=output, ok=ok, home=home, known=known)
     return Ended(
         output,
         outcome,

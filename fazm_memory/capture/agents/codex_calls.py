@@ -14,6 +14,7 @@ from fazm_memory.capture.agents import codex_call, tool_call
 from fazm_memory.capture.agents.codex_call import Ended
 from fazm_memory.capture.agents.codex_keys import action_key, start_key
 from fazm_memory.capture.agents.fields import bounded, mapping, text
+from fazm_memory.capture.shell import Known
 
 MOST_OPEN = 200
 TOOL_NAME = 200
@@ -49,9 +50,11 @@ class Calls:
             name: dict(one) for name, one in mapping(carry.get("open")).items()
         }
         self.done: dict[str, bool] = dict(mapping(carry.get("done")))  # whether its process still runs
+        self.known = Known(mapping(carry.get("known")))
 
     def carry(self) -> dict[str, Any]:
-        return {name: value for name in ("open", "done") if (value := getattr(self, name))}
+        told = {"open": self.open, "done": self.done, "known": self.known.carry()}
+        return {name: value for name, value in told.items() if value}
 
     def begin(self, scene: Scene, call_id: str, tool: str, given: Any) -> Iterator[Telling]:
         if len(self.open) >= MOST_OPEN:
@@ -82,7 +85,9 @@ class Calls:
             # The record of its beginning may be damaged; that it ended is true all the same.
             call = {"tool": "unknown", "input": None}
         tool, given, cwd = call["tool"], call["input"], text(call.get("cwd")) or scene.cwd
-        over = codex_call.ended(tool, given, said, call.get("item"), cwd=cwd, home=scene.home)
+        over = codex_call.ended(
+            tool, given, said, call.get("item"), cwd=cwd, home=scene.home, known=self.known
+        )
         yield from self._act(scene, call_id, tool, given, over)
 
     def completed(self, scene: Scene, call_id: str, item: dict[str, Any]) -> Iterator[Telling]:
@@ -94,7 +99,7 @@ class Calls:
         if runs is False:
             return
         tool, given = codex_call.called_by_item(item)
-        over = codex_call.ended(tool, given, "", item, cwd=scene.cwd, home=scene.home)
+        over = codex_call.ended(tool, given, "", item, cwd=scene.cwd, home=scene.home, known=self.known)
         if runs is None:
             actor = "person" if item.get("source") == "user_shell" else None
             yield from self._act(scene, call_id, tool, given, over, actor)
@@ -122,7 +127,7 @@ class Calls:
         calls, self.open = self.open, {}
         for call_id, call in calls.items():
             tool, given, cwd = call["tool"], call["input"], text(call.get("cwd")) or scene.cwd
-            over = codex_call.stopped(tool, given, why, cwd=cwd, home=scene.home)
+            over = codex_call.stopped(tool, given, why, cwd=cwd, home=scene.home, known=self.known)
             yield from self._act(scene, call_id, tool, given, over)
 
     def _act(

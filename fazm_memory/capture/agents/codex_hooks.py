@@ -13,6 +13,7 @@ from fazm_memory.capture.agents import codex_call, tool_call
 from fazm_memory.capture.agents.codex_keys import NAME, action_key, prompt_key, start_key
 from fazm_memory.capture.agents.fields import SAID, capped, digest, ident, mapping, text
 from fazm_memory.capture.agents.injected import without_injected
+from fazm_memory.capture.shell import Known
 
 SHELL = "exec_command"
 GLUED = "multi_agent_v1"  # hooks write this namespace before the name of a tool, without a separator
@@ -20,7 +21,9 @@ GLUED = "multi_agent_v1"  # hooks write this namespace before the name of a tool
 Told = tuple[str, dict[str, Any], str]  # kind, payload, key
 
 
-def told(event: Mapping[str, Any], *, home: str | None, transcript: bool) -> Iterator[Told]:
+def told(
+    event: Mapping[str, Any], *, home: str | None, transcript: bool, known: Known | None = None
+) -> Iterator[Told]:
     """What an event tells. `transcript` says whether there is a rollout to tell the rest."""
     name = event.get("hook_event_name")
     session, call_id = ident(event.get("session_id")), ident(event.get("tool_use_id"))
@@ -35,7 +38,7 @@ def told(event: Mapping[str, Any], *, home: str | None, transcript: bool) -> Ite
         payload = tool_call.start(tool, given, call_id, ident(event.get("agent_id")) or None)
         yield "action.start", payload, start_key(session, call_id)
     elif name == "PostToolUse" and call_id:
-        yield "action", _ended(event, call_id, home), action_key(session, call_id)
+        yield "action", _ended(event, call_id, home, known), action_key(session, call_id)
     elif name == "PostCompact" and not transcript:
         summary = capped(text(event.get("compact_summary")), tool_call.OUTPUT)
         key = f"{NAME}:{session}:compact:{ident(event.get('turn_id'))}:{digest(summary)}"
@@ -53,16 +56,17 @@ def called(event: Mapping[str, Any]) -> tuple[str, Any]:
     return tool.removeprefix(GLUED) or tool, given
 
 
-def _ended(event: Mapping[str, Any], call_id: str, home: str | None) -> dict[str, Any]:
+def _ended(event: Mapping[str, Any], call_id: str, home: str | None, known: Known | None) -> dict[str, Any]:
     tool, given = called(event)
     response, cwd = event.get("tool_response"), text(event.get("cwd"))
     output = codex_call.output_text(response)
     if tool == SHELL:
-        files = tool_call.shell_files(text(mapping(given)["cmd"]), cwd=cwd, output=output, home=home)
+        command = text(mapping(given)["cmd"])
+        files = tool_call.shell_files(command, cwd=cwd, output=output, home=home, known=known)
         over = codex_call.Ended(output, files=tuple(files))
     else:
         item = {"result": response} if isinstance(response, dict) else None
-        over = codex_call.ended(tool, given, output, item, cwd=cwd, home=home)
+        over = codex_call.ended(tool, given, output, item, cwd=cwd, home=home, known=known)
     return tool_call.action(
         tool,
         given,

@@ -15,6 +15,7 @@ from fazm_memory.capture.agents.fields import mapping, sequence, text
 from fazm_memory.capture.agents.file_tools import touched
 from fazm_memory.capture.agents.folder_listing import listed_by_command, listed_names, listed_paths
 from fazm_memory.capture.agents.tool_call import OUTPUT, shell_files, summary
+from fazm_memory.capture.shell import Known
 
 SHELL = "run_shell_command"
 FENCE = ("<untrusted_context>\n", "</untrusted_context>")
@@ -37,14 +38,34 @@ class Ended:
 
 
 def ended(
-    tool: str, given: Mapping[str, Any], call: Mapping[str, Any], *, cwd: str, home: str | None
+    tool: str,
+    given: Mapping[str, Any],
+    call: Mapping[str, Any],
+    *,
+    cwd: str,
+    home: str | None,
+    known: Known | None = None,
 ) -> Ended:
     """How a call ended, from its record."""
+    over = _ended(tool, given, call, cwd, home, known)
+    if known is not None and over.outcome == "ok":
+        known.take(over.files, over.seen)
+    return over
+
+
+def _ended(
+    tool: str,
+    given: Mapping[str, Any],
+    call: Mapping[str, Any],
+    cwd: str,
+    home: str | None,
+    known: Known | None,
+) -> Ended:
     told, failure = _result(call.get("result"))
     body = told or failure
     outcome = _outcome(call, body)
     if tool == SHELL:
-        return _shell(given, body, outcome, cwd, home)
+        return _shell(given, body, outcome, cwd, home, known)
     if outcome != "ok":
         return Ended(body, outcome, summary(failure or body))
     shown = mapping(call.get("resultDisplay"))
@@ -80,7 +101,9 @@ def _outcome(call: Mapping[str, Any], body: str) -> str:
     return "error" if status == "error" else "ok"
 
 
-def _shell(given: Mapping[str, Any], body: str, outcome: str, cwd: str, home: str | None) -> Ended:
+def _shell(
+    given: Mapping[str, Any], body: str, outcome: str, cwd: str, home: str | None, known: Known | None
+) -> Ended:
     command = text(given.get("command"))
     folder = posixpath.join(cwd, text(given.get("dir_path")) or text(given.get("directory")))
     output, tail = body, ""
@@ -100,7 +123,7 @@ def _shell(given: Mapping[str, Any], body: str, outcome: str, cwd: str, home: st
         error = ": ".join(filter(None, (ended_by, first))) or None
     ok = outcome == "ok"
     ran = bool(command) and outcome != "denied"
-    files = shell_files(command, cwd=folder, output=output, ok=ok, home=home) if ran else []
+    files = shell_files(command, cwd=folder, output=output, ok=ok, home=home, known=known) if ran else []
     seen = listed_by_command(command, output, folder, home) if ok and len(output) < OUTPUT else []
     return Ended(output, outcome, error, tuple(files), tuple(seen))
 

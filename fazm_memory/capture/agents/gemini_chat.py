@@ -26,6 +26,7 @@ from fazm_memory.capture.agents.fields import (
 from fazm_memory.capture.agents.gemini_call import ended
 from fazm_memory.capture.agents.injected import without_injected
 from fazm_memory.capture.draft import Draft
+from fazm_memory.capture.shell import Known
 
 NAME = "gemini"
 MOST_TOLD = 200
@@ -52,6 +53,7 @@ class Chat:
         self.told: dict[str, list[int]] = {
             name: list(sequence(one)) for name, one in mapping(carry.get("told")).items()
         }
+        self.known = Known(mapping(carry.get("known")))
         self.lines: int = carry.get("lines") or 0
         self.at: int | None = carry.get("at")
         self.drafts: list[Draft] = []
@@ -59,7 +61,8 @@ class Chat:
 
     def carry(self) -> dict[str, Any]:
         names = ("agent_id", "cwd", "opening", "title", "told", "lines", "at")
-        return {name: value for name in names if (value := getattr(self, name))}
+        told = {name: getattr(self, name) for name in names} | {"known": self.known.carry()}
+        return {name: value for name, value in told.items() if value}
 
     def take(self, record: Mapping[str, Any]) -> None:
         """One record, in the order of the file."""
@@ -145,7 +148,7 @@ class Chat:
     def _call(self, call: Mapping[str, Any], key: str) -> None:
         tool, given = text(call.get("name"))[:200] or "unknown", call.get("args")
         self.at = at = moment(call.get("timestamp")) or self.at
-        over = ended(tool, mapping(given), call, cwd=self.cwd, home=self.home)
+        over = ended(tool, mapping(given), call, cwd=self.cwd, home=self.home, known=self.known)
         payload = tool_call.action(
             tool,
             given,

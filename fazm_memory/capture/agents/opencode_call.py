@@ -16,6 +16,7 @@ from fazm_memory.capture.agents.file_tools import touched
 from fazm_memory.capture.agents.folder_listing import listed_by_command, listed_names, listed_paths
 from fazm_memory.capture.agents.patch import patched_files
 from fazm_memory.capture.agents.tool_call import shell_files, summary, touch
+from fazm_memory.capture.shell import Known
 
 PATCHES = frozenset({"apply_patch", "patch"})
 TIMED_OUT = "terminated command after exceeding timeout"
@@ -35,15 +36,24 @@ class Ended:
     seen: tuple[dict[str, Any], ...] = ()
 
 
-def ended(tool: str, state: Mapping[str, Any], *, cwd: str, home: str | None) -> Ended:
+def ended(
+    tool: str, state: Mapping[str, Any], *, cwd: str, home: str | None, known: Known | None = None
+) -> Ended:
     """How a call ended, from the state of its part."""
+    over = _ended(tool, state, cwd, home, known)
+    if known is not None and over.outcome == "ok":
+        known.take(over.files, over.seen)
+    return over
+
+
+def _ended(tool: str, state: Mapping[str, Any], cwd: str, home: str | None, known: Known | None) -> Ended:
     given, metadata = mapping(state.get("input")), mapping(state.get("metadata"))
     output = text(state.get("output"))
     if state.get("status") == "error":
         error = text(state.get("error"))
         outcome = _failure(error, metadata)
         if outcome == "interrupted":
-            return stopped(tool, state, cwd=cwd, home=home)
+            return stopped(tool, state, cwd=cwd, home=home, known=known)
         return Ended(tool, output, outcome, summary(error) or "failed")
     if tool == "invalid":
         # Stands for a tool that is not there or was called wrongly.
@@ -51,19 +61,21 @@ def ended(tool: str, state: Mapping[str, Any], *, cwd: str, home: str | None) ->
             text(given.get("tool"))[:200] or tool, output, "error", summary(text(given.get("error")))
         )
     if tool == "bash":
-        return _shell(given, metadata, output, cwd, home)
+        return _shell(given, metadata, output, cwd, home, known)
     files, seen = _touched(tool, given, metadata, cwd, home), _seen(tool, metadata, output, cwd)
     return Ended(tool, output, "ok", None, tuple(files), tuple(seen))
 
 
-def stopped(tool: str, state: Mapping[str, Any], *, cwd: str, home: str | None) -> Ended:
+def stopped(
+    tool: str, state: Mapping[str, Any], *, cwd: str, home: str | None, known: Known | None = None
+) -> Ended:
     """A call that was cut off. What a command had done by then it has done."""
     given = mapping(state.get("input"))
     output = text(mapping(state.get("metadata")).get("output"))
     files = []
     if tool == "bash" and (command := text(given.get("command"))):
         folder = posixpath.join(cwd, text(given.get("workdir")))
-        files = shell_files(command, cwd=folder, output=output, ok=False, home=home)
+        files = shell_files(command, cwd=folder, output=output, ok=False, home=home, known=known)
     return Ended(tool, output, "interrupted", "cut off before it had a result", tuple(files))
 
 
@@ -76,7 +88,12 @@ def _failure(error: str, metadata: Mapping[str, Any]) -> str:
 
 
 def _shell(
-    given: Mapping[str, Any], metadata: Mapping[str, Any], output: str, cwd: str, home: str | None
+    given: Mapping[str, Any],
+    metadata: Mapping[str, Any],
+    output: str,
+    cwd: str,
+    home: str | None,
+    known: Known | None,
 ) -> Ended:
     command, code = text(given.get("command")), whole(metadata.get("exit"))
     folder = posixpath.join(cwd, text(given.get("workdir")))
@@ -90,7 +107,9 @@ def _shell(
     elif code:
         outcome, error = "error", ": ".join(filter(None, (f"exit code {code}", summary(output))))
     ok = outcome == "ok"
-    files = shell_files(command, cwd=folder, output=output, ok=ok, home=home) if command else []
+    files = []
+    if command:
+        files = shell_files(command, cwd=folder, output=output, ok=ok, home=home, known=known)
     whole_output = ok and metadata.get("truncated") is not True
     seen = listed_by_command(command, output, folder, home) if whole_output else []
     return Ended("bash", output, outcome, error, tuple(files), tuple(seen))

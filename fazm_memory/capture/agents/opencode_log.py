@@ -16,6 +16,7 @@ from fazm_memory.capture.agents.injected import without_injected
 from fazm_memory.capture.agents.opencode_call import Ended, ended, stopped
 from fazm_memory.capture.agents.opencode_store import Message, Part, Session, Store
 from fazm_memory.capture.draft import Draft
+from fazm_memory.capture.shell import Known
 
 NAME = "opencode"
 MOST_ROWS = 2000
@@ -41,13 +42,15 @@ class PartLog:
         }
         self.titles: dict[str, str] = dict(mapping(carry.get("titles")))
         self.compacting: dict[str, str] = dict(mapping(carry.get("compacting")))
+        self.known = Known(mapping(carry.get("known")))  # of all sessions: their folders are on one disk
         self.drafts: list[Draft] = []
         self.unknown: dict[str, int] = {}
         self.bad = 0
 
     def carry(self) -> dict[str, Any]:
         names = ("marks", "open", "titles", "compacting")
-        return {name: value for name in names if (value := getattr(self, name))}
+        told = {name: getattr(self, name) for name in names} | {"known": self.known.carry()}
+        return {name: value for name, value in told.items() if value}
 
     def read_on(self, store: Store, limit: int) -> bool:
         """What is new, about `limit` bytes of it; whether there is more."""
@@ -129,7 +132,8 @@ class PartLog:
             self._wait(store, part)
             return
         tool = text(data.get("tool"))[:200] or "unknown"
-        self._act(store, part, data, ended(tool, state, cwd=self._cwd(store, part), home=self.home))
+        where = self._cwd(store, part)
+        self._act(store, part, data, ended(tool, state, cwd=where, home=self.home, known=self.known))
 
     def _act(self, store: Store, part: Part, data: Mapping[str, Any], over: Ended) -> None:
         self.open.pop(part.id, None)
@@ -197,7 +201,8 @@ class PartLog:
                 self._text(store, part, data, store.message(part.message), over=True)
             elif mapping(data.get("state")).get("status") not in ("completed", "error"):
                 tool = text(data.get("tool"))[:200] or "unknown"
-                over = stopped(tool, mapping(data.get("state")), cwd=self._cwd(store, part), home=self.home)
+                state, where = mapping(data.get("state")), self._cwd(store, part)
+                over = stopped(tool, state, cwd=where, home=self.home, known=self.known)
                 self._act(store, part, data, over)
 
     # Telling.

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from fazm_memory.capture.agents.fields import RAW, bounded, capped
-from fazm_memory.capture.shell import file_effects
+from fazm_memory.capture.agents.folder_listing import shown_by_command
+from fazm_memory.capture.shell import Known, file_effects
 
 OUTPUT = INPUT = ERROR = RAW
 SUMMARY_LINES = 3
@@ -37,15 +38,23 @@ def touch(path: str, change: str, origin: str | None = None) -> dict[str, Any]:
 
 
 def shell_files(
-    command: str, *, cwd: str, output: str = "", ok: bool = True, home: str | None = None
+    command: str,
+    *,
+    cwd: str,
+    output: str = "",
+    ok: bool = True,
+    home: str | None = None,
+    known: Known | None = None,
 ) -> list[dict[str, Any]]:
-    """The files a shell command touched, as far as its text and its output tell."""
+    """The files a shell command touched, as far as its text, its output and what is `known` tell."""
     touched = []
-    for effect in file_effects(command, cwd=cwd, output=output, ok=ok, home=home)[:MOST_FILES]:
+    for effect in file_effects(command, cwd=cwd, output=output, ok=ok, home=home, known=known)[:MOST_FILES]:
         told = touch(effect.path, effect.change, effect.origin)
         if effect.inferred:
             told |= {"inferred": True, "why": effect.why}
         touched.append(told)
+    if known is not None and ok and (shown := shown_by_command(command, output, cwd, home)) is not None:
+        known.listed(shown.folder, shown.names, whole=shown.whole, marked=shown.marked)
     return touched
 
 

@@ -46,10 +46,12 @@ UNSEEN = Sight(Kind.UNKNOWN, False)
 
 
 class World:
-    def __init__(self, cwd: str, listing: Listing | None) -> None:
+    def __init__(self, cwd: str, listing: Listing | None, *, old: bool = False) -> None:
+        """An `old` listing is of some time before the command: others may have changed things since."""
         self.cwd = cwd
         self.listing = listing
-        self.age = 0
+        self.old = old
+        self.age = 1 if old else 0
         self._nodes: dict[str, _Node] = {}
         self._below: dict[str, set[str]] = {}
         self._asked: dict[str, Sight | frozenset[str]] = {}
@@ -71,7 +73,7 @@ class World:
         if origin is None:
             return self._aged(Sight(Kind.ABSENT, sure), age) if sure is not None else UNSEEN
         sight = self._aged(self._before(origin), 0)
-        return sight if sure else replace(sight, sure=False)
+        return sight if sure and not (self.old and self._is_listed(origin)) else replace(sight, sure=False)
 
     def entries(self, folder: str) -> tuple[list[str], bool] | None:
         """The names in a folder and whether they are sure; None when they are not known."""
@@ -129,8 +131,13 @@ class World:
         for rest, below in inner.items():
             self._set(target + rest, below)
 
+    def known(self) -> Iterator[tuple[str, Kind, str | None]]:
+        """What the command left: each path it changed, and where what is in it was before."""
+        for path, node in self._nodes.items():
+            yield path, node.sight.kind, node.base
+
     def fork(self) -> World:
-        other = World(self.cwd, self.listing)
+        other = World(self.cwd, self.listing, old=self.old)
         other.age, other._asked, other._marked = self.age, self._asked, self._marked
         other._nodes = dict(self._nodes)
         other._below = {folder: set(names) for folder, names in self._below.items()}
@@ -186,8 +193,12 @@ class World:
                 if path in self._nodes:
                     yield path
 
+    def _is_listed(self, path: str) -> bool:
+        """Whether a listing alone tells of it: where the command ran is a folder anyway."""
+        return path not in ("/", self.cwd) and not self.cwd.startswith(path + "/")
+
     def _before(self, path: str) -> Sight:
-        if path in ("/", self.cwd) or self.cwd.startswith(path + "/"):
+        if not self._is_listed(path):
             return Sight(Kind.FOLDER, True)
         above, name = posixpath.split(path)
         listed = self._ask(above)
@@ -232,7 +243,7 @@ class World:
             return Sight(Kind.FILE, True)
         except (OSError, LookupError, ValueError):
             return UNSEEN  # the caller's way to say that it cannot tell
-        if any(name.endswith("/") for name in names):
+        if not self.old and any(name.endswith("/") for name in names):
             self._marked.add(folder)
         if names or folder == self.cwd:
             return names

@@ -20,7 +20,6 @@ from fazm_memory.log.drawer import Drawer
 from fazm_memory.log.overview import overview
 from fazm_memory.log.store import Store
 from fazm_memory.model.clock import iso
-from fazm_memory.model.conventions import propose_all
 from fazm_memory.model.organized import organized, organized_json, taken_names
 from fazm_memory.recall.file_time import file_time
 from fazm_memory.recall.searching import search
@@ -148,6 +147,8 @@ class Memory(
         """How a session named files and which it skipped; what `names` would become, or why nobody knows."""
         state = self._state(self.store.sessions.resolve(session), None, False)
         learned = organized(state, file_time)
+        from fazm_memory.model.conventions import propose_all  # late, as the learner itself
+
         times = {name: time for name in names if (time := file_time(name)) is not None}
         proposals = propose_all(learned.conventions, names, mtimes=times, taken=taken_names(state))
         return {

@@ -11,8 +11,10 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from fnmatch import translate
 from re import compile as regex
+from typing import TYPE_CHECKING
 
-from pathspec import GitIgnoreSpec
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 NEVER_WORK = frozenset(
     {
@@ -155,16 +157,17 @@ def _read(path: str) -> GitIgnoreSpec | None:
             lines = file.read(LARGEST_RULES).splitlines()
     except OSError:
         return None
-    return GitIgnoreSpec.from_lines(line for line in lines if _sound(line))
+    from pathspec import GitIgnoreSpec  # late: only a folder with rules of its own needs it
 
+    def sound(line: str) -> bool:
+        """Whether Git's own rules allow the line; a single bad one must not cost us the others."""
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except ValueError:
+            return False
+        return True
 
-def _sound(line: str) -> bool:
-    """Whether Git's own rules allow the line; a single bad one must not cost us the others."""
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except ValueError:
-        return False
-    return True
+    return GitIgnoreSpec.from_lines(line for line in lines if sound(line))
 
 
 def _rules_above(root: str) -> list[tuple[GitIgnoreSpec, str]]:

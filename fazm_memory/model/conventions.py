@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from unicodedata import normalize
 
+from fazm_memory.model.learned import Folder, Learned
 from fazm_memory.model.naming import guard as naming_guard
 from fazm_memory.model.naming import learner as naming_learner
 from fazm_memory.model.naming import pattern as naming_pattern
@@ -42,24 +43,6 @@ __all__ = [
 _PRECISION = 0.6  # of the files that look like the examples, how many must be named by the program
 _COUNTED = 256  # scopes of a counter that are remembered
 _PLAIN = 9.0  # description that two examples can carry
-
-
-@dataclass(frozen=True)
-class Folder:
-    """A folder the session worked in, and how far it came."""
-
-    path: str
-    processed: int
-    total: int
-
-
-@dataclass(frozen=True)
-class Learned:
-    """What a session's file operations say; the files of a folder are its processed and its skipped ones."""
-
-    conventions: tuple[Convention, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-    folders: tuple[Folder, ...] = ()
 
 
 def _example(renamed: Renamed, order: int) -> tuple[str, Example]:

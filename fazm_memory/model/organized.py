@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fazm_memory.model.conventions import Learned, Renamed, Seen, learn
+from fazm_memory.model.learned import Learned
 from fazm_memory.model.state import SessionState
 
 ENOUGH = 400
@@ -29,6 +29,9 @@ def organized(state: SessionState, time_of: TimeOf = unknown_time) -> Learned:
     renamed = [entry for entry in state.files_modified.values() if entry.change == "renamed" and entry.origin]
     if not renamed:
         return Learned()
+    # Late: the learner takes a moment to load, and most sessions rename nothing.
+    from fazm_memory.model.conventions import Renamed, Seen, learn
+
     renames = [
         Renamed(entry.origin or "", entry.path, seq=entry.seq, mtime=time_of(entry.path))
         for entry in renamed[-ENOUGH:]

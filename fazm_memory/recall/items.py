@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fazm_memory.log.facts import FactRow
-from fazm_memory.model.conventions import Learned
+from fazm_memory.model.learned import Learned
 from fazm_memory.model.state import SessionState
 from fazm_memory.model.trust import DOUBTED
 from fazm_memory.model.working_set import FileEntry

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from posixpath import basename, commonpath, dirname, join
 from typing import Any, Literal
 
-from fazm_memory.model.conventions import Learned, propose_all
+from fazm_memory.model.learned import Learned
 from fazm_memory.model.trust import DOUBTED
 
 Kind = Literal["decision", "move", "trash", "command", "keep", "by hand"]
@@ -150,6 +150,8 @@ class _Again:
         asked = {_under(path, new, root): path for path in here[:MOST] if path not in trashed}
         then = {name: time for name, path in asked.items() if (time := times.get(path)) is not None}
         taken = {_under(path, new, root) for path in self.present}
+        from fazm_memory.model.conventions import propose_all  # late: the learner takes a moment to load
+
         proposals = propose_all(learned.conventions, list(asked), mtimes=then, taken=taken)
         for proposal in proposals:
             source = asked[proposal.name]

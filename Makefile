@@ -23,9 +23,9 @@ check: $(DEV)
 stubs: $(DEV)
 	$(BIN)/python -m tests.appkit.sdk.stubs
 
-# Real agent clients, offline against a scripted model; and the page in real browsers.
+# Real agent clients, offline against a scripted model; the page in real browsers; wheels for both kinds of Mac.
 e2e: $(DEV) tests/e2e/clients/node_modules tests/e2e/mcp_suites/node_modules tests/page/node_modules
-	$(BIN)/python -m pytest -m e2e tests/e2e tests/page
+	$(BIN)/python -m pytest -m e2e tests/e2e tests/page tests/packaging
 
 # The crash, tamper and fuzz runs at full length.
 campaign: $(DEV)

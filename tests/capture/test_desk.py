@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,7 @@ from fazm_memory.config import Config
 from fazm_memory.errors import ConfigError, InvalidInput, StoreBusy
 from fazm_memory.memory import Memory
 from tests.appkit.ax_world import App, Window, World
-
-ROOM = tuple(f"fazm_memory.macos.{name}" for name in ("accessibility", "attachment", "listener"))
+from tests.appkit.standin.mac import Mac
 
 
 class Office:
@@ -65,19 +63,15 @@ class Office:
 
 
 @pytest.fixture
-def office(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Office]:
-    world = World()
-    for name, module in world.modules().items():
-        monkeypatch.setitem(sys.modules, name, module)
-    for name in ROOM:
-        sys.modules.pop(name, None)
-    made = Office(world, tmp_path)
-    yield made
-    made.desk.source.stop()
-    made.memory.close()
-    assert made.troubles == []
-    for name in ROOM:
-        sys.modules.pop(name, None)
+def office(tmp_path: Path) -> Iterator[Office]:
+    with Mac().installed() as mac:
+        world = World()
+        world.join(mac)
+        made = Office(world, tmp_path)
+        yield made
+        made.desk.source.stop()
+        made.memory.close()
+        assert made.troubles == []
 
 
 def test_apps_are_recorded_as_spans_in_a_background_session_opened_first(office: Office) -> None:

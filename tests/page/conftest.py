@@ -71,6 +71,7 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
         page = context.new_page()
         watch.over(page)
         page.goto(served.door())
+        page.goto("about:blank")  # a document of its own: nothing of the first is left on it
         page.goto(f"{served.origin}/{address}")
         opened.append((context, watch))
         return page

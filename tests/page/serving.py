@@ -39,6 +39,7 @@ def serving(world: World) -> Iterator[Served]:
     """The world's page while the block lasts; afterwards the world is closed too."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
+        listening.listen()  # from now on who comes waits, even before the server is up
         port = listening.getsockname()[1]
         keys = PageKeys(port)
         app = page_app(lambda: open_memory(world.memory.config, world))

@@ -179,7 +179,7 @@ def test_the_replay_plan_shows_steps_and_runs_nothing(own: Served, open_page: Op
     asked = sheet(page, "Replay plan")
     expect(asked.get_by_role("listitem").first).to_be_visible()
     for step in own.world.memory.replay_plan(own.world.ids["invoices"])["steps"]:
-        expect(asked.get_by_text(step.get("command") or step["what"], exact=True)).to_be_visible()
+        expect(asked).to_contain_text(step.get("command") or step["what"])
     asked.get_by_text("As a script").click()
     expect(asked.get_by_text("set -eu")).to_be_visible()
 

@@ -42,7 +42,7 @@ def test_nothing_serious_keeps_anybody_out(shown: Served, open_page: OpenPage, l
 
 @pytest.mark.parametrize("look", ["light", "dark"])
 def test_nothing_serious_keeps_anybody_from_a_verb(shown: Served, open_page: OpenPage, look: str) -> None:
-    page = open_page(shown, **LOOKS[look])
+    page = open_page(shown, refusals=True, **LOOKS[look])  # the plan of a rewind, where the folder is gone
     go(page, shown, "#/s/{release}")
     found = {}
     for button in VERBS:

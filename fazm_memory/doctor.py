@@ -170,6 +170,21 @@ def _watching(memory: Memory) -> Check:
     return Check("watching files", "ok", f"a new file was seen through {kind}")
 
 
+def _workspaces(memory: Memory) -> Check:
+    """Which folders the companion watches, how, and what it leaves alone."""
+    status = memory.status()
+    if status["companion"] is None:
+        return Check("workspaces", "warning", "nothing is watched: the companion is not running",
+                     "`fazm-memory run`")  # fmt: skip
+    told = [
+        f"{one['folder']} not watched: {one['refused']}"
+        if one["refused"]
+        else f"{one['folder']} through {one['how']} since {one['since']}"
+        for one in status["watching"]
+    ]
+    return Check("workspaces", "ok", "; ".join(told) or "no session is at work in a folder")
+
+
 def _recording(memory: Memory) -> Check:
     status = memory.recording()
     if status["recording"]:
@@ -200,6 +215,7 @@ CHECKS: list[tuple[str, Look]] = [
     ("integrity", _integrity),
     ("round trip", _round_trip),
     ("watching files", _watching),
+    ("workspaces", _workspaces),
     ("recording", _recording),
     ("desktop", _desktop),
 ]

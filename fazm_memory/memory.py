@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.instance import running
 from fazm_memory.capture.recording import Switch
+from fazm_memory.capture.watched import noted
 from fazm_memory.config import Config
 from fazm_memory.errors import ConfigError, InvalidInput
 from fazm_memory.log.drawer import Drawer
@@ -100,11 +101,13 @@ class Memory(
         self._switch.check()
         return self.recorder.record(drafts)
 
-    def tell(self, session: str, kind: str, *, source: str = "cli", **payload: Any) -> dict[str, Any]:
+    def tell(
+        self, session: str, kind: str, *, source: str = "cli", door: str | None = None, **payload: Any
+    ) -> dict[str, Any]:
         """Record one thing about an existing session, or raise why not."""
         row = self.store.sessions.resolve(session)
         given = {name: value for name, value in payload.items() if value is not None}
-        result = self.record([Draft(session=row.id, kind=kind, payload=given, source=source)])[0]
+        result = self.record([Draft(session=row.id, kind=kind, payload=given, source=source, door=door)])[0]
         if result.error is not None:
             raise result.error
         return self.session(row.id)
@@ -200,12 +203,27 @@ class Memory(
 
     # -- status ------------------------------------------------------------------------------------------
 
+    def watching(self) -> list[dict[str, Any]]:
+        """The folders that the companion watches now: how, since when; and those it leaves alone, and why."""
+        if running(self.config.home) is None:
+            return []
+        return [
+            {
+                "folder": one.folder,
+                "how": one.how,
+                "since": None if one.since is None else iso(one.since),
+                "refused": one.refused,
+            }
+            for one in noted(self.store.db)
+        ]
+
     def status(self) -> dict[str, Any]:
         """Recording or not and why, the last event per source, sessions, size, where the key is."""
         return {
             **self.recording(),
             **overview(self.store),
             "companion": running(self.config.home),
+            "watching": self.watching(),
             "desktop": self.desktop(),
             "home": str(self.config.home),
         }

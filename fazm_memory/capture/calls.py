@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from fazm_memory.capture.attribution import Call, Workplace
 from fazm_memory.capture.watched import AT_WORK
@@ -13,16 +14,29 @@ from fazm_memory.model.events import Event
 from fazm_memory.model.payloads import Action, ActionAmend, ActionStart
 
 BACK = 300  # events of a session that are looked through
+# Their hooks or their records tell of a call before it ends; of others we may hear long after it wrote.
+TELL_AT_ONCE = frozenset({"claude-code", "codex", "fazm", "opencode"})
 MOST_TEXT = 20_000
 
 
-def workplaces(rows: Sequence[SessionRow]) -> list[Workplace]:
-    """Sessions that are not put aside, with the folder they work in."""
+def workplaces(store: Store, rows: Sequence[SessionRow]) -> list[Workplace]:
+    """Sessions that are not put aside, with the folder they work in, and whether they are heard at work."""
     return [
-        Workplace(row.id, row.workspace, row.last_at)
+        Workplace(row.id, row.workspace, row.last_at, _heard(store, row))
         for row in rows
         if row.workspace is not None and row.lifecycle in AT_WORK
     ]
+
+
+def _heard(store: Store, row: SessionRow) -> bool:
+    """Whether calls of a session reach us before they end: its agent is known for it, or it has done so."""
+    if row.agent in TELL_AT_ONCE or row.actions == 0:
+        return True
+    last = row.n << 32 | row.head
+    found = store.db.execute(
+        "SELECT 1 FROM event WHERE id>? AND id<=? AND kind=? LIMIT 1", (last - BACK, last, "action.start")
+    )
+    return found.fetchone() is not None
 
 
 def recent_calls(store: Store, rows: Sequence[SessionRow], since: int, *, user_home: str = "") -> list[Call]:
@@ -62,8 +76,7 @@ def _ended(event: Event, action: Action, begun: Call | None, user_home: str) -> 
 
 
 def _with(call: Call, touched: tuple[tuple[str, str], ...]) -> Call:
-    every = (*call.touched, *touched)
-    return Call(call.session, call.tool, call.started, call.ended, call.seq, every, call.named)
+    return replace(call, touched=(*call.touched, *touched))
 
 
 def _touched(told: Action | ActionAmend, user_home: str) -> tuple[tuple[str, str], ...]:

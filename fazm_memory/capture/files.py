@@ -65,7 +65,7 @@ class FileWatcher(FileSystemEventHandler):
         self._wanted: dict[str, str] = {}  # real path → as given
         self._first = self._last = 0.0  # when the marks began, and the latest of them
         self._hurry = self._stopping = False
-        self._watches: dict[str, Any] = {}
+        self._watches: dict[str, tuple[str, Any]] = {}  # by which means of the system, and its handle
         self._polled: set[str] = set()
         self._rested = 0.0
         self._spare_at: float | None = None
@@ -102,6 +102,15 @@ class FileWatcher(FileSystemEventHandler):
     def roots(self) -> list[str]:
         with self._condition:
             return sorted(self._wanted.values())
+
+    def ways(self) -> dict[str, str]:
+        """How each root that has been taken in is watched."""
+        with self._condition:
+            return {
+                given: f"a look every {self.poll:.0f} s" if path in self._polled else self._watches[path][0]
+                for path, given in self._wanted.items()
+                if path in self._polled or path in self._watches
+            }
 
     def rescan(self, why: str) -> None:
         """Look at everything again: after a sleep, for one."""
@@ -210,7 +219,10 @@ class FileWatcher(FileSystemEventHandler):
     def _watch(self, path: str) -> None:
         if self._observer is not None:
             try:
-                self._watches[path] = self._observer.schedule(self, path, recursive=True, event_filter=TOLD)
+                watch = self._observer.schedule(self, path, recursive=True, event_filter=TOLD)
+                way = type(self._observer).__name__.removesuffix("Observer")
+                with self._condition:
+                    self._watches[path] = way, watch
                 return
             except OSError:  # no watches left, or a file system without them: look in turns instead
                 pass
@@ -218,18 +230,18 @@ class FileWatcher(FileSystemEventHandler):
             self._polled.add(path)
 
     def _unwatch(self, path: str) -> None:
-        watch = self._watches.pop(path, None)
+        with self._condition:
+            _, watch = self._watches.pop(path, (None, None))
+            self._polled.discard(path)
         if watch is not None and self._observer is not None:
             self._observer.unschedule(watch)
-        with self._condition:
-            self._polled.discard(path)
 
     def _mend(self) -> None:
         """An emitter that died (its root was moved, say) is started anew, and its root looked through."""
         if self._observer is None:
             return
         alive = {emitter.watch for emitter in self._observer.emitters if emitter.is_alive()}
-        for path, watch in list(self._watches.items()):
+        for path, (_, watch) in list(self._watches.items()):
             if watch not in alive and os.path.isdir(path):
                 self._unwatch(path)
                 self._watch(path)

@@ -6,11 +6,13 @@ first. Everywhere, a folder as wide as a home or the whole disk is not a workspa
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
+from fazm_memory.log.database import Database
 from fazm_memory.log.sessions import SessionRow
 
 AT_WORK = ("open", "active", "resumed")
@@ -22,12 +24,30 @@ TOO_WIDE = frozenset(
 )
 
 
+WATCHING = "watching"  # in the store's meta table: what the companion watches now
+
+
 @dataclass(frozen=True)
 class Watched:
-    """A folder somebody works in: watched, or not and why."""
+    """A folder somebody works in: watched, how and since when, or not and why."""
 
     folder: str
     refused: str | None = None
+    how: str | None = None
+    since: int | None = None
+
+
+def note(db: Database, watched: Sequence[Watched]) -> None:
+    """Have everybody know what is watched: the companion is a process of its own."""
+    with db.transaction():
+        told = json.dumps([asdict(one) for one in watched])
+        db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (WATCHING, told))
+
+
+def noted(db: Database) -> list[Watched]:
+    """What the companion last said it watches."""
+    found = db.execute("SELECT value FROM meta WHERE key=?", (WATCHING,)).fetchone()
+    return [] if found is None else [Watched(**one) for one in json.loads(found[0])]
 
 
 def watched_roots(

@@ -12,6 +12,7 @@ import queue
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from fazm_memory.capture.attribution import Verdict, attribute
@@ -26,7 +27,7 @@ from fazm_memory.capture.observers import system_observer
 from fazm_memory.capture.recorder import Recorded
 from fazm_memory.capture.recording import COMPANION, companion_opening
 from fazm_memory.capture.telling import draft, gap, happening, summaries, worth_telling
-from fazm_memory.capture.watched import Watched, watched_roots
+from fazm_memory.capture.watched import Watched, note, watched_roots
 from fazm_memory.log.database import Database
 from fazm_memory.log.store import Store
 from fazm_memory.log.versions import NEWEST, Versions
@@ -62,6 +63,8 @@ class Workspaces:
         self.store, self.record, self.now, self.wake = store, record, now, wake
         self.user_home, self.added, self.hold = str(user_home), added, hold
         self.watched: list[Watched] = []
+        self._noted: list[Watched] | None = None
+        self._since: dict[str, int] = {}
         self._seen: queue.SimpleQueue[tuple[Flush, list[Noted]]] = queue.SimpleQueue()
         self._held: deque[tuple[Flush, list[Noted]]] = deque()
         self._told_at: deque[int] = deque(maxlen=PER_MINUTE)
@@ -95,6 +98,7 @@ class Workspaces:
         try:
             self._watcher.stop()
             self.tick(last=True)
+            note(self.store.db, [])
         finally:
             for one in (self._versions, self._theirs, self._trees):
                 one.close()
@@ -133,6 +137,8 @@ class Workspaces:
         if not self._resting:
             self._resting = True
             self._watcher.follow([])
+            self.watched = []
+            self._say_what_is_watched()
         self._held.clear()
         while not self._seen.empty():
             self._seen.get()
@@ -151,6 +157,8 @@ class Workspaces:
         if not last and time.monotonic() - self._followed >= FOLLOW_EVERY:
             self._revive()
             self._follow()
+        if not last:
+            self._say_what_is_watched()
         while not self._seen.empty():
             self._held.append(self._seen.get())
         due: list[tuple[Flush, list[Noted]]] = []
@@ -179,14 +187,27 @@ class Workspaces:
         if wanted != self._watcher.roots():
             self._watcher.follow(wanted)
 
+    def _say_what_is_watched(self) -> None:
+        ways = {} if self._resting else self._watcher.ways()
+        self._since = {one: self._since.get(one) or self.now() for one in ways}
+        watched = [
+            replace(one, how=ways[one.folder], since=self._since[one.folder])
+            for one in self.watched
+            if one.refused is None and one.folder in ways
+        ]
+        watched += [one for one in self.watched if one.refused is not None]
+        if watched != self._noted:
+            note(self.store.db, watched)
+            self._noted = watched
+
     def _tell(self, due: Sequence[tuple[Flush, list[Noted]]]) -> None:
         if not due:
             return
         rows = self.store.sessions.listing(limit=SESSIONS)
-        places = workplaces(rows)
         noted = [one for _, some in due for one in some]
         since = min((one.sighting.earliest for one in noted), default=0) - MINUTE
         calls = recent_calls(self.store, rows, since, user_home=self.user_home) if noted else []
+        places = workplaces(self.store, rows)
         others = [one for one in noted if one.version is None or not self._rewound(one.version)]
         judged = [(one, attribute(happening(one), calls, places)) for one in others]
         news = [(one, verdict) for one, verdict in judged if not verdict.told]

@@ -99,7 +99,7 @@ class FilesPlanned:
         """Who changed what nobody has told yet: the watcher's own rule, asked now."""
         rows = self.store.sessions.listing(limit=SESSIONS)
         calls = recent_calls(self.store, rows, since - MINUTE, user_home=str(self.config.user_home))
-        places = workplaces(rows)
+        places = workplaces(self.store, rows)
 
         def judge(path: str, at: int) -> Hand:
             full = f"{desk.names.workspace}/{path}"

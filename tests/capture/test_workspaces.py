@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from fazm_memory.capture.calls import workplaces
 from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.recorder import Recorded, Recorder
 from fazm_memory.capture.scrub import Scrubber
+from fazm_memory.capture.watched import noted
 from fazm_memory.capture.workspaces import PER_FOLDER, Workspaces
 from fazm_memory.log.store import Store
 from fazm_memory.log.versions import Versions, digest_of
@@ -99,6 +101,43 @@ def test_a_persons_change_is_told_with_what_the_file_held_before_and_after(offic
     )  # fmt: skip
     assert (one.before, one.after) == (digest_of(b"before"), digest_of(b"and after"))
     assert one.since is None
+
+
+def test_beside_a_session_whose_calls_are_told_late_nobody_can_say_who_it_was(office: Office) -> None:
+    late = office.scribe.open(workspace=str(office.folder), agent="gemini")
+    office.scribe.tell(late, Action("run_shell_command", {"command": "ls"}), at=now() - 60_000_000)
+    office.begin()
+    (office.folder / "a.txt").write_text("whose?")
+    office.until(lambda: office.told() or office.told(session=late))
+    (one,) = [*office.told(), *office.told(session=late)]
+    assert (one.by, one.evidence) == ("unknown", "a session at work here is not heard as it works")
+
+
+def test_a_session_that_announces_its_calls_is_heard_whatever_agent_it_is(office: Office) -> None:
+    other = office.scribe.open(workspace=str(office.folder), agent="gemini")
+    office.scribe.tell(
+        other, ActionStart("shell", {"command": "ls"}, "c1"), Action("shell", {"command": "ls"}, call_id="c1")
+    )
+    assert [place.heard for place in workplaces(office.store, office.store.sessions.listing())] == [True] * 2
+
+
+def test_it_is_noted_what_is_watched_how_and_since_when_and_what_is_not_and_why(office: Office) -> None:
+    home = office.folder.parent / "user"
+    home.mkdir()
+    office.scribe.open(workspace=str(home))
+    watching = office.begin()
+    office.until(lambda: any(one.how for one in noted(office.store.db)))
+    mine, refused = noted(office.store.db)
+    assert (mine.folder, mine.how, mine.refused) == (str(office.folder), "Inotify", None)
+    assert mine.since is not None
+    assert mine.since <= now()
+    assert (refused.folder, refused.refused) == (str(home), "it holds a whole home or more")
+    watching.rest()
+    assert noted(office.store.db) == []
+    watching.tick()
+    office.until(lambda: noted(office.store.db))
+    office.stop()
+    assert noted(office.store.db) == []
 
 
 def test_a_change_while_a_shell_runs_is_the_agents(office: Office) -> None:

@@ -35,6 +35,11 @@ def status_command(chosen: argparse.Namespace) -> int:
         say(
             paint("  windows and documents cannot be seen: the Accessibility permission is missing", "yellow")
         )
+    for one in status["watching"]:
+        if one["refused"] is None:
+            say(f"  watching {one['folder']} through {one['how']}, since {when(one['since'], now)}")
+        else:
+            say(paint(f"  not watching {one['folder']}: {one['refused']}", "yellow"))
     counts = f"{plural(status['sessions'], 'session')}, {plural(status['events'], 'event')}"
     say(f"  {counts}, {size(status['bytes'])}")
     for source, last in status["sources"].items():

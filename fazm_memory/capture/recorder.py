@@ -27,7 +27,7 @@ from fazm_memory.model import codec, lifecycle
 from fazm_memory.model.codec import PayloadError
 from fazm_memory.model.events import input_hash, payload_class
 from fazm_memory.model.payloads import FAILED, Action, LifecycleMove, SessionOpen
-from fazm_memory.model.trust import DOUBTED, PERSONS_DOORS, Trust, admit, ceiling, default_actor, lowest
+from fazm_memory.model.trust import DOUBTED, FORM, PERSONS_DOORS, Trust, admit, ceiling, default_actor, lowest
 
 # Once per session and transaction: building this query anew would cost more than all else about a short one.
 NAMED = "SELECT n FROM session WHERE (agent_session_id=? AND agent=?) OR id=? LIMIT 1"
@@ -158,6 +158,8 @@ class Recorder:
 
     def _check_question(self, writer: Writer, head: SessionHead, kind: str, typed: Any, door: str) -> None:
         """A question to a person is a person's to answer, as it was asked, and the agent waits for that."""
+        if door == FORM and (kind != "handoff.answer" or typed.waived):
+            raise InvalidInput(f"{kind}: a form brings the answer to a question and nothing else")
         if kind == "handoff" and typed.answer_schema is not None:
             check_schema(typed.answer_schema)
         if not head.questions or kind not in ("session.resume", "handoff.answer"):
@@ -170,7 +172,7 @@ class Recorder:
             if question is not None and not typed.waived:
                 check_answer(question["answer_schema"], typed.answer)
         waiting = [one for one in asked.values() if one["to"] == "human"]
-        if waiting and door not in PERSONS_DOORS:
+        if waiting and door not in PERSONS_DOORS and (door, kind) != (FORM, "handoff.answer"):
             raise InvalidTransition(
                 f"session {head.id[:8]} waits for a person: {waiting[0]['note']}",
                 hint=f"a person answers with `fazm-memory answer {head.id[:8]} {waiting[0]['id']} TEXT`",

@@ -1,8 +1,9 @@
 """Asking the person: a handoff to a human is put before them at once, where the client can show a form.
 
-The question is recorded first, so that it stays open whatever becomes of the form. What the form brings is
-told to the agent and not recorded as the answer: that a person filled it in is the client's word alone, and
-only at a door of their own does a person answer. Until they have, a paused session waits.
+The question is recorded first, so that it stays open whatever becomes of the form. Whoever sits at the
+client fills it in, not the model: what it brings is the person's answer, through a door of its own. That a
+person was there is the client's word alone, so it is believed like an agent's, never like the user's. A form
+that is declined or dismissed answers nothing.
 """
 
 from __future__ import annotations

@@ -56,8 +56,9 @@ TOOLS = (
     Tool(
         "session_handoff",
         "Hand a question over",
-        "Leave a question to a person, or to the next agent, in the session itself. It stays open until"
-        " somebody answers; only a person answers one to a human. Costs about 150 tokens."
+        "Call when only a person, or the next agent, can decide: it leaves a question in the session itself,"
+        " open until somebody answers; only a person answers one to a human. If your client can show a form"
+        " the person is asked at once: `answered` and `reply` tell what came of it. Costs about 150 tokens."
         ' Example: {"session": "…", "to": "human", "note": "Delete the duplicates?"}',
         record(
             {
@@ -72,7 +73,13 @@ TOOLS = (
             ("session", "to", "note"),
         ),
         shape(
-            {"session": SESSION_SHAPE, "question": STRING},
+            {
+                "session": SESSION_SHAPE,
+                "question": STRING,
+                "shown": {"type": "boolean", "description": "Whether a form was shown; left out if not."},
+                "answered": {"type": "boolean", "description": "Whether the question is answered by it."},
+                "reply": {"description": "What was filled in; null when it was declined or dismissed."},
+            },
             ("session", "question"),
         ),
         session_handoff,

@@ -35,9 +35,10 @@ from fazm_memory.mcp_server.greeting import (
     listed_template,
 )
 from fazm_memory.mcp_server.host import Host, agent_name
-from fazm_memory.mcp_server.tool import Caller, Told, Tool
+from fazm_memory.mcp_server.tool import SOURCE, Caller, Told, Tool
 from fazm_memory.mcp_server.watching import Watching
 from fazm_memory.memory import Memory
+from fazm_memory.model.trust import FORM
 from fazm_memory.recall.fence import quote
 
 EXTENSION = "ai.fazm/session-state"
@@ -235,16 +236,28 @@ def call(tool: Tool, caller: Caller, given: dict[str, Any]) -> types.CallToolRes
 
 
 def _shown(memory: Memory, session: str, question: str, told: types.ElicitResult) -> types.CallToolResult:
-    """A handoff that was put before the person, with what became of it."""
+    """A handoff that was put before the person, with what became of it.
+
+    The question is recorded whatever happens here, so what keeps its answer from being recorded is told in
+    words and not as an error: an agent would ask again.
+    """
+    reply, wrong = asking.reply(told), None
+    try:
+        if reply is not None:
+            memory.answer(session, question, reply, source=SOURCE, door=FORM)
+    except FazmMemoryError as error:
+        wrong = error.message
     try:
         row = memory.session(session)
     except FazmMemoryError as error:
         return _refusal(answers.trouble(error, TOOLS[asking.TOOL], Caller(memory), {"session": session}))
-    reply = asking.reply(told)
-    data = {"session": row, "question": question, "shown": True, "reply": reply}
-    said = "was shown and not answered" if reply is None else f"was replied to: {quote(str(reply), 2000)}"
-    text = f"question {question} {said}. It stays open in session {session} until the person answers it there"
-    return _answer(Told(data, text))
+    answered = reply is not None and wrong is None
+    data = {"session": row, "question": question, "shown": True, "reply": reply, "answered": answered}
+    said = "was shown and not answered" if reply is None else f"was answered: {quote(str(reply), 2000)}"
+    if wrong is not None:
+        said += f"; that could not be recorded, since {quote(wrong, 500)}"
+    left = "" if answered else "; session_state shows it under open_questions as long as it is open"
+    return _answer(Told(data, f"question {question} of session {session} {said}{left}"))
 
 
 def _answer(told: Told) -> types.CallToolResult:

@@ -30,6 +30,9 @@ WEB_TOOLS = frozenset(
 SPOKEN_BY_THE_USER = frozenset({"prompt"})
 # Doors a person uses directly: what comes in there is the person's own word.
 PERSONS_DOORS = frozenset({"cli", "web", "menubar"})
+# A form that an agent's client shows: whoever sits there fills it in, not the model. It is a door for the
+# answer to a question alone; that a person was there is the client's word, never believed like the user's.
+FORM = "form"
 
 
 def lowest(trusts: Iterable[str]) -> Trust:
@@ -46,6 +49,8 @@ def tool_output(tool: str) -> Trust:
 
 def ceiling(kind: str, source: str, tool: str | None = None) -> Trust:
     """The most that this door allows for this kind of event."""
+    if source == FORM:
+        return "agent"
     if kind in SPOKEN_BY_THE_USER or source in PERSONS_DOORS:
         return "user"
     if kind == "action" and tool is not None:
@@ -61,7 +66,7 @@ def admit(claimed: str | None, allowed: Trust) -> Trust:
 
 
 def default_actor(kind: str, source: str) -> Actor:
-    if kind in SPOKEN_BY_THE_USER or source in PERSONS_DOORS:
+    if kind in SPOKEN_BY_THE_USER or source in PERSONS_DOORS or source == FORM:
         return "person"
     if source in ("companion", "desktop"):
         return "system"

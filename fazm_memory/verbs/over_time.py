@@ -27,7 +27,9 @@ class OverTime:
 
         @cached_property
         def store(self) -> Store: ...
-        def tell(self, session: str, kind: str, *, source: str = "cli", **payload: Any) -> dict[str, Any]: ...
+        def tell(
+            self, session: str, kind: str, *, source: str = "cli", door: str | None = None, **payload: Any
+        ) -> dict[str, Any]: ...
         def briefing(self, session: str) -> Briefing: ...
 
     def handoff(
@@ -46,7 +48,14 @@ class OverTime:
         return told | {"question": question}
 
     def answer(
-        self, session: str, question: str, answer: Any = None, *, waived: bool = False, source: str = "cli"
+        self,
+        session: str,
+        question: str,
+        answer: Any = None,
+        *,
+        waived: bool = False,
+        source: str = "cli",
+        door: str | None = None,
     ) -> dict[str, Any]:
         """Answer an open question as it was asked, or waive it. The event and the state say who did."""
         row = self.store.sessions.resolve(session)
@@ -60,7 +69,8 @@ class OverTime:
             )
         if not waived:
             answer = as_asked(asked["answer_schema"], answer)
-        return self.tell(row.id, "handoff.answer", source=source, id=question, answer=answer, waived=waived)
+        return self.tell(row.id, "handoff.answer", source=source, door=door, id=question, answer=answer,
+                         waived=waived)  # fmt: skip
 
     def open_questions(self) -> list[dict[str, Any]]:
         """Every open question over all sessions, latest session first: to whom, what, and how to answer."""

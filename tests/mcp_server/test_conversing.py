@@ -114,11 +114,50 @@ def test_a_question_to_a_human_is_shown_where_the_client_has_a_form(
 
     told, state, events = asyncio.run(work())
     assert [one.message for one in shown] == ["Delete the doubles?"]
-    assert (told["shown"], told["reply"]) == (True, reply)
-    # The client's word that a person said so opens no door: the question waits for the person.
-    assert [one["id"] for one in state["open_questions"]] == [told["question"]]
-    assert "handoff.answer" not in [one["kind"] for one in events]
+    assert (told["shown"], told["reply"], told["answered"]) == (True, reply, reply is not None)
     assert [one["kind"] for one in events].count("handoff") == 1  # however many rounds it took
+    told_of = [one for one in events if one["kind"] == "handoff.answer"]
+    if reply is None:  # declined or dismissed: the question waits for the person
+        assert [one["id"] for one in state["open_questions"]] == [told["question"]]
+        assert told_of == []
+    else:  # the person's answer, on the client's word: never believed like the user
+        assert state["open_questions"] == []
+        assert [(one["actor"], one["source"], one["trust"]) for one in told_of] == [
+            ("person", "mcp", "agent")
+        ]
+        assert [(one["answer"], one["by"]) for one in state["answered_questions"]] == [(reply, "person")]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_form_that_was_overtaken_or_does_not_fit_leaves_the_question_as_it_is(
+    server: MemoryServer, open_server: OpenServer, mode: Any
+) -> None:
+    """While it was shown the person answered elsewhere; or the client sends what was not asked for."""
+    elsewhere = open_server()
+    content: dict[str, Any] = {"answer": "all"}
+
+    async def person(context: Any, params: Any) -> ElicitResult:
+        if params.message == "Which?":
+            memory = elsewhere.memory
+            await elsewhere._at_work(
+                lambda: [memory.answer(one["session"], one["id"], "none") for one in memory.open_questions()]
+            )
+        return ElicitResult(action="accept", content=content)
+
+    async def work() -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        async with Client(server.sdk, mode=mode, elicitation_callback=person) as client:
+            ask, session = Asking(client), await opened(client)
+            late = await ask("session_handoff", session=session, to="human", note="Which?")
+            number = {"type": "integer"}
+            odd = await ask(
+                "session_handoff", session=session, to="human", note="How many?", answer_schema=number
+            )
+            return late, odd, await ask("session_state", session=session)
+
+    late, odd, state = asyncio.run(work())
+    assert (late["answered"], odd["answered"]) == (False, False)
+    assert [one["answer"] for one in state["answered_questions"]] == ["none"]
+    assert [one["id"] for one in state["open_questions"]] == [odd["question"]]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -7,6 +7,7 @@ import pytest
 from fazm_memory.model.events import KINDS
 from fazm_memory.model.trust import (
     ACTORS,
+    FORM,
     RANK,
     SOURCES,
     TRUSTS,
@@ -54,8 +55,14 @@ def test_the_users_own_word_is_the_users_through_any_door() -> None:
 
 def test_only_the_user_is_believed_like_the_user() -> None:
     for kind in set(KINDS) - {"prompt"}:
-        for source in set(SOURCES) - {"cli", "web", "menubar"}:
+        for source in {*SOURCES, FORM} - {"cli", "web", "menubar"}:
             assert RANK[ceiling(kind, source, "Bash")] <= RANK["agent"], (kind, source)
+
+
+def test_what_a_form_brings_is_a_persons_and_never_believed_like_the_user() -> None:
+    assert FORM not in SOURCES  # a door that only a server opens, not one that a line may claim
+    assert {ceiling(kind, FORM, "Bash") for kind in KINDS} == {"agent"}
+    assert default_actor("handoff.answer", FORM) == "person"
 
 
 def test_what_nobody_can_read_is_unverified() -> None:

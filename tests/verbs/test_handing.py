@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fazm_memory.capture.answer_schema import check_schema
+from fazm_memory.capture.lines import line_to_draft
 from fazm_memory.errors import InvalidInput, InvalidTransition
 
 from .desk import Desk
@@ -185,3 +186,33 @@ def test_without_its_agent_the_briefing_is_for_the_clipboard(
     assert (told["took"], told["command"]) == ("clipboard", None)
     assert "claude is not installed here" in told["why"]
     assert "taking up session" in told["briefing"]
+
+
+def test_a_form_answers_the_question_it_was_shown_for_and_opens_nothing_else(desk: Desk) -> None:
+    session = desk.begin()
+    question, other = ask(desk, session), ask(desk, session)
+    with pytest.raises(InvalidTransition, match="waits for a person"):
+        desk.answer(session, question, "the left one", source="mcp")
+    with pytest.raises(InvalidInput, match="nothing else"):
+        desk.answer(session, question, waived=True, source="mcp", door="form")
+    with pytest.raises(InvalidInput, match="nothing else"):
+        desk.tell(session, "fact", source="mcp", door="form", key="sorted", value="by date")
+    desk.answer(session, question, "the left one", source="mcp", door="form")
+    (told,) = desk.state(session)["answered_questions"]
+    assert (told["id"], told["by"], told["source"]) == (question, "person", "mcp")
+    assert [one["trust"] for one in desk.events(session) if one["kind"] == "handoff.answer"] == ["agent"]
+    desk.move(session, "pause")
+    with pytest.raises(InvalidTransition, match="waits for a person"):
+        desk.move(session, "resume", source="mcp")
+    assert [one["id"] for one in desk.open_questions()] == [other]
+
+
+def test_no_line_of_record_comes_through_a_form() -> None:
+    with pytest.raises(InvalidInput, match="source"):
+        line_to_draft(
+            b'{"session": "a", "type": "handoff.answer", "source": "form", "id": "x", "answer": "y"}'
+        )
+    told = line_to_draft(
+        b'{"session": "a", "type": "handoff.answer", "source": "mcp", "id": "x", "answer": "y"}'
+    )
+    assert told.door == "record"

@@ -14,6 +14,7 @@ from fazm_memory.cli.output import (
     plural,
     say,
     table,
+    talk,
     when,
 )
 from fazm_memory.errors import InvalidInput
@@ -90,6 +91,7 @@ def show_command(chosen: argparse.Namespace) -> int:
     _section("open", [*questions, *(f"{one['id']}: {one['what']}" for one in state["pending_actions"])])
     _section("facts", [f"{key} = {one['value']}" for key, one in state["facts"].items()])
     _section("answered", [f"{one['note']} → {'waived' if one['waived'] else one['answer']} by {one['by']}"
+                          + (", in a form" if (one["by"], one["source"]) == ("person", "mcp") else "")
                           for one in state["answered_questions"]])  # fmt: skip
     _section("tried again", [_again(one) for one in memory.retries(chosen.id)])
     _section("out of the model's sight", [f"{one['key']}  @{one['seq']}" for one in state["evicted"]])
@@ -239,7 +241,10 @@ def search_arguments(parser: argparse.ArgumentParser) -> None:
 
 def search_command(chosen: argparse.Namespace) -> int:
     memory = memory_of(chosen)
-    hits = memory.search(" ".join(chosen.query), limit=chosen.limit, quarantined=chosen.quarantined)
+    query = " ".join(chosen.query)
+    hits = memory.search(query, limit=chosen.limit, quarantined=chosen.quarantined)
+    for doubt in memory.query_doubts(query):
+        talk(f"note: {doubt}")
     if chosen.json:
         emit_json(hits)
         return 0

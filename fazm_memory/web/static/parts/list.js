@@ -19,7 +19,7 @@ class List extends HTMLElement {
   source = null;
   segment = { base: 0, count: 0 };
   height = 36;
-  unseen = 0;
+  seen = 0; // how many there were when the reader last stood at the end
 
   connectedCallback() {
     this.sheet = h("div", { class: "rows", role: "presentation" });
@@ -84,7 +84,7 @@ class List extends HTMLElement {
     this.source = narrowed
       ? new FoundRows(info.id, filters, seq, changed, failed)
       : new DenseRows(info.id, info.events, changed, failed);
-    this.unseen = 0;
+    this.seen = this.source.count;
     this.segment = { base: 0, count: 0 };
     this.resized();
     if (this.source instanceof FoundRows) this.source.ensure(0, 0);
@@ -137,7 +137,7 @@ class List extends HTMLElement {
     if (!source) return;
     const end = scroller.scrollTop + scroller.clientHeight >= this.sheetHeight() - this.height * 1.5;
     const live = end && this.segment.base + this.segment.count >= source.count;
-    if (live) this.unseen = 0;
+    if (live) this.seen = source.count;
     store.set({ live: live && store.state.seq === null });
     const { first, last } = visible(scroller.scrollTop, scroller.clientHeight, this.height, this.segment.count, 0);
     if (atEdge(this.segment, source.count, first, last)) {
@@ -178,8 +178,9 @@ class List extends HTMLElement {
     if (!source || notice.querySelector("[role=alert]")) return;
     fill(notice, source.count ? null : noRows(source));
     const newer = /** @type {HTMLElement} */ (this.newer);
-    newer.hidden = !this.unseen;
-    newer.textContent = `${counted(this.unseen, "new event")} ↓`;
+    const unseen = source.found ? 0 : source.count - this.seen;
+    newer.hidden = unseen <= 0;
+    newer.textContent = `${counted(unseen, "new event")} ↓`;
   }
 
   /** @param {MouseEvent} event */
@@ -224,7 +225,7 @@ class List extends HTMLElement {
 
   toEnd() {
     if (!this.source || !this.scroller) return;
-    this.unseen = 0;
+    this.seen = this.source.count;
     this.relay(this.source.count);
     this.scroller.scrollTop = this.sheetHeight();
     store.set({ live: store.state.seq === null });
@@ -243,7 +244,6 @@ class List extends HTMLElement {
         limit: 1,
       });
       if (source !== this.source) return;
-      if (!store.state.live) this.unseen += Math.max(0, answer.head - before);
       if (answer.head > before) announce(`${counted(answer.head - before, "new event")}`);
       source.grow(answer.head);
     } catch {

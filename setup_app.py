@@ -49,7 +49,6 @@ def info_plist() -> dict[str, Any]:
                 "CFBundleURLSchemes": ["fazm-memory"],
             }
         ],
-        "NSAppleEventsUsageDescription": "Resume opens your terminal with the agent's own resume command.",
         "NSDesktopFolderUsageDescription": "To remember what your agent changes in folders on your desktop.",
         "NSDocumentsFolderUsageDescription": "To remember what your agent changes in your documents.",
         "NSDownloadsFolderUsageDescription": "To remember what your agent changes in your downloads.",

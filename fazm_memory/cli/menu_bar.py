@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 
+from fazm_memory.cli.companion_server import companion_server
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import say, talk
 
@@ -23,10 +24,7 @@ def run_menu_bar(chosen: argparse.Namespace) -> int:
     page = InProcess(lambda: memory_of(chosen))
     beside.callback(page.close)
     if not chosen.no_page:
-        from fazm_memory.web.serving import PageServer
-
-        home = memory_of(chosen).config.home
-        beside.enter_context(PageServer(lambda: memory_of(chosen), home, otherwise_any=True).beside())
+        beside.enter_context(companion_server(chosen).beside())
     app = MenuBarApp(lambda: memory_of(chosen), page, say=talk, leaving=beside.close)
     quit_on_signals(app.hands.quit)
     say("Fazm Memory is in the menu bar. `fazm-memory run --headless` runs without it.")

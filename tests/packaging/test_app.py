@@ -27,7 +27,7 @@ def test_the_plist_says_what_the_system_must_know(load: Load) -> None:
     assert plist["CFBundleShortVersionString"] == __version__
     assert plist["CFBundleURLTypes"][0]["CFBundleURLSchemes"] == ["fazm-memory"]
     uses = {name: text for name, text in plist.items() if name.endswith("UsageDescription")}
-    assert uses.keys() >= {"NSAppleEventsUsageDescription", "NSDownloadsFolderUsageDescription"}
+    assert uses.keys() >= {"NSDocumentsFolderUsageDescription", "NSDownloadsFolderUsageDescription"}
     assert all(text.endswith(".") for text in uses.values())
 
 

@@ -91,3 +91,30 @@ def test_a_server_that_went_away_gives_no_address(tmp_path: Path) -> None:
     home = tmp_path / "memory"
     with announced(home, 1):  # nobody listens there
         assert opened_elsewhere(home) is None
+
+
+def test_the_companion_serves_mcp_to_whoever_asks_for_it(tmp_path: Path) -> None:
+    command = [*PROGRAM, "run", "--headless"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=environment(tmp_path), stdout=pipe, text=True) as process:
+        assert process.stdout is not None
+        told = next(line for line in process.stdout if line.startswith("MCP over HTTP: "))
+        address, _, file = told.removeprefix("MCP over HTTP: ").strip().partition(", with the token of ")
+        parts = urlsplit(address)
+        hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
+        }}  # fmt: skip
+        headers = {
+            "Authorization": f"Bearer {Path(file).read_text()}", "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+        }  # fmt: skip
+        connection = HTTPConnection("127.0.0.1", parts.port, timeout=120)
+        connection.request("POST", parts.path, json.dumps(hello), headers)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        process.send_signal(signal.SIGTERM)
+        rest = process.stdout.read()
+    assert (answer.status, process.returncode) == (200, 0)
+    assert '"serverInfo"' in text
+    assert "stopped" in rest

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from fazm_memory.cli.companion_server import MCP, companion_server
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import emit_json, plural, say, size, talk
 
@@ -47,8 +48,8 @@ def run_command(chosen: argparse.Namespace) -> int:
     with ExitStack() as beside:
 
         def started() -> None:
-            door = None if chosen.no_page else beside.enter_context(_page(chosen)).door()
-            _greet(companion, [one for one in survey(memory) if one.here], door)
+            page = None if chosen.no_page else beside.enter_context(companion_server(chosen).beside())
+            _greet(companion, [one for one in survey(memory) if one.here], page)
 
         companion.run(started=started)
     say(f"stopped; {plural(companion.tally.events, 'event')} recorded")
@@ -64,7 +65,7 @@ def _once(companion: Companion, chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _greet(companion: Companion, here: list[AgentHere], door: str | None) -> None:
+def _greet(companion: Companion, here: list[AgentHere], page: Any) -> None:
     """Say what will happen, in plain words."""
     if not here:
         say(NOTHING_HERE)
@@ -75,20 +76,13 @@ def _greet(companion: Companion, here: list[AgentHere], door: str | None) -> Non
             talk(f"{one.agent}: {one.trouble}")
     if not companion.memory.recording()["recording"]:
         say("Recording is paused: nothing is taken in until `fazm-memory recording resume`.")
-    if door is not None:
-        say(f"The timeline: `fazm-memory timeline`, or once, within five minutes, {door}")
+    if page is not None:
+        say(f"The timeline: `fazm-memory timeline`, or once, within five minutes, {page.door()}")
+        say(f"MCP over HTTP: {page.origin}{MCP}, with the token of {page.token_file}")
     if sys.platform != "darwin":
         say("The menu bar, its window and which app was in front are for a Mac; all else is the same here.")
     say(f"Recording to {companion.home}. Ctrl-C ends it; what was recorded is kept.")
     sys.stdout.flush()
-
-
-def _page(chosen: argparse.Namespace) -> Any:
-    """The timeline in a thread of its own, as long as the companion runs."""
-    from fazm_memory.web.serving import PageServer
-
-    home = memory_of(chosen).config.home
-    return PageServer(lambda: memory_of(chosen), home, otherwise_any=True).beside()
 
 
 def _stop_on_signals(companion: Companion) -> None:

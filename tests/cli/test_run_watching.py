@@ -1,0 +1,119 @@
+"""The companion as a process: killed outright while it watches, it finds what changed in the meantime."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fazm_memory.config import Config
+from fazm_memory.memory import Memory
+from tests.cli.conftest import Run
+from tests.cli.test_run import lines_until, started, user
+
+__all__ = ["user"]
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def memory(home: Path, user: Path) -> Iterator[Memory]:
+    made = Memory(Config(home, user, key="file"), lambda: time.time_ns() // 1000)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def companion(memory: Memory) -> Iterator[Callable[[], subprocess.Popen[str]]]:
+    """Starts one; none outlives its test."""
+    begun: list[subprocess.Popen[str]] = []
+
+    def begin() -> subprocess.Popen[str]:
+        begun.append(started())
+        lines_until(begun[-1], "Recording to ")
+        return begun[-1]
+
+    yield begin
+    for process in begun:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+def until(done: Callable[[], Any], process: subprocess.Popen[str]) -> Any:
+    """What it gives once it gives something, asked again whenever the process may have done more."""
+    end = time.monotonic() + PATIENCE
+    while not (found := done()):
+        assert time.monotonic() < end, "it did not come to that"
+        try:
+            process.wait(0.1)
+        except subprocess.TimeoutExpired:
+            continue
+        raise AssertionError(process.communicate())
+    return found
+
+
+def files(memory: Memory) -> dict[str, dict[str, Any]]:
+    told: dict[str, dict[str, Any]] = {}
+    for session in memory.sessions():
+        for event in memory.events(session["id"]):
+            if event["kind"] == "file":
+                told[event["payload"]["path"]] = event["payload"] | {"seen": event["at"]}
+    return told
+
+
+def test_what_changed_between_a_kill_and_the_next_start_is_found_and_told_as_such(
+    run: Run, memory: Memory, companion: Callable[[], subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder in (one / "sub", two):
+        folder.mkdir(parents=True)
+    for name in ("kept", "renamed", "moved", "deleted", "saved"):
+        (one / f"{name}.txt").write_text(f"{name}, before")
+    opening = [
+        {"type": "session.open", "session": folder.name, "agent": "fazm", "workspace": str(folder)}
+        for folder in (one, two)
+    ]
+    prompts = [{"type": "prompt", "session": folder.name, "text": "Tidy it"} for folder in (one, two)]
+    assert run("record", stdin=[*opening, *prompts], now=None).code == 0
+
+    process = companion()
+    watched = until(lambda: [each for each in memory.watching() if each["how"]][1:], process)
+    assert watched[0]["how"] == "Inotify"
+    status = run("status", now=None).out
+    assert f"watching {one} through Inotify, since" in status
+    assert f"{two} through Inotify since" in run("doctor", now=None).out
+    seen = "SELECT count(*) FROM tree WHERE at > 0"
+    until(lambda: memory.store.db.execute(seen).fetchone()[0] == 2, process)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert memory.watching() == []
+
+    (one / "renamed.txt").rename(one / "sub" / "new name.txt")
+    (one / "moved.txt").rename(two / "moved.txt")
+    (one / "deleted.txt").unlink()
+    (one / ".saved.tmp").write_text("saved, after")
+    (one / ".saved.tmp").rename(one / "saved.txt")
+    (two / "made.txt").write_text("made")
+
+    process = companion()
+    until(lambda: len(files(memory)) >= 5, process)
+    process.send_signal(signal.SIGTERM)
+    process.communicate()
+
+    told = files(memory)
+    assert {(path, event["change"], event.get("from")) for path, event in told.items()} == {
+        (str(one / "sub" / "new name.txt"), "renamed", str(one / "renamed.txt")),
+        (str(two / "moved.txt"), "renamed", str(one / "moved.txt")),
+        (str(one / "deleted.txt"), "deleted", None),
+        (str(one / "saved.txt"), "modified", None),
+        (str(two / "made.txt"), "created", None),
+    }
+    assert {event.get("by", "unknown") for event in told.values()} == {"unknown"}
+    assert all(event["since"] < event["seen"] for event in told.values()), json.dumps(told)
+    assert all(event["evidence"].startswith("changed while not watched") for event in told.values())

@@ -24,7 +24,7 @@ from fazm_memory.model.events import Event, target_of
 from fazm_memory.recall.context_file import CHARACTERS_A_TOKEN
 from fazm_memory.recall.fence import BLOCK, strings_in
 
-SORTS = ("filing", "coding", "research", "mixed")
+SORTS = ("filing", "coding", "research", "mixed", "unseen")
 HITS = 5
 
 

@@ -19,22 +19,22 @@ from typing import Any
 from fazm_memory.log.database import Database
 from fazm_memory.log.eventlog import EventLog
 from fazm_memory.log.rows import EVENT_COLUMNS, to_event
+from fazm_memory.log.scope import Scope
 from fazm_memory.log.tables import SEQ_BITS, event_id
 from fazm_memory.log.terms import Term, quoted, snippet, terms_of
-from fazm_memory.log.words import indexed_words, kind_word, words_of
+from fazm_memory.log.words import indexed_words, words_of
 from fazm_memory.model.events import Event
 
 MIDDLE = 1 << 40
 CANDIDATES = 500
 RANKABLE = 20_000  # hits up to which bm25 is affordable: it walks them all to learn how rare a word is
+RANKABLE_IN_SCOPE = 2_000
 SHORTLIST = 100  # candidates that are read
 DAY = 86_400_000_000
 EACH_TERM = 200  # candidates a single term brings
 LOOKED_AT = 20_000  # newest hits that a filter is held against
 SPELLINGS = 20_000  # words of the index looked at for one that was misspelled
 EACH = 0.3  # for each term an event has: in a small log every word is common and bm25 is nothing
-# What a time or a place is told by, when nothing else was asked for.
-NOTABLE = ("prompt", "decision", "pending", "fact", "handoff")
 # A decision or an open point says more about its subject than a call that only mentions it.
 TELLING = {"decision": 1.4, "pending": 1.4, "fact": 1.4, "handoff": 1.4, "prompt": 1.2, "evicted": 1.1,
            "seen": 0.8, "session.open": 0.7, "session.title": 0.7}  # fmt: skip
@@ -54,30 +54,6 @@ class Hit:
     kind: str
     snippet: str
     score: float
-
-
-@dataclass(frozen=True)
-class Scope:
-    """Where to look: `keep` says by its id whether an event may be found; a kind or a tool it must be of."""
-
-    keep: Callable[[int], bool] | None = None
-    kind: str | None = None
-    tool: str | None = None
-
-    @property
-    def besides(self) -> str:
-        """What every hit must have besides the terms."""
-        parts = []
-        if self.kind is not None:
-            parts.append(quoted(kind_word(self.kind)))
-        if self.tool is not None:
-            parts += [quoted(kind_word("action")), quoted(self.tool)]
-        return " AND ".join(parts)
-
-    def required(self, match: str) -> str:
-        """The terms and what every hit must have; without either, what is worth telling."""
-        anything = "(" + " OR ".join(quoted(kind_word(kind)) for kind in NOTABLE) + ")"
-        return " AND ".join(part for part in (match, self.besides) if part) or anything
 
 
 @dataclass(frozen=True)
@@ -152,7 +128,9 @@ class SearchIndex:
         scope = scope or Scope()
         terms = [self._near(term) for term in terms]
         weights = [self._weight(term.match) for term in terms]
-        rare = None not in weights and not (scope.besides and self._weight(scope.besides) is None)
+        rare = all(self._rankable(weight, scope) for weight in weights) and not (
+            scope.besides and self._weight(scope.besides) is None
+        )
         all_of = " AND ".join(term.match for term in terms)
         plain = sum(weight or 0.0 for weight in weights)
         found = {
@@ -178,6 +156,12 @@ class SearchIndex:
             return None
         return max(0.1, math.log((self._marks().documents - count + 0.5) / (count + 0.5)))
 
+    def _rankable(self, weight: float | None, scope: Scope) -> bool:
+        """Whether bm25 may be asked for a term: in a narrow scope it costs more than all the rest."""
+        if weight is None or not scope.narrow:
+            return weight is not None
+        return weight >= math.log(max(1.0, self._marks().documents / RANKABLE_IN_SCOPE - 1))
+
     def _partly(self, terms: list[Term], weights: list[float | None], scope: Scope) -> dict[int, float]:
         """Events that have some of the terms: the sum of what each is worth, less for those they lack.
 
@@ -187,7 +171,7 @@ class SearchIndex:
         around: dict[int, dict[str, float]] = {}
         affordable = not scope.besides or self._weight(scope.besides) is not None
         for term, weight in zip(terms, weights, strict=True):
-            flat = None if affordable and weight is not None else weight or 0.0
+            flat = None if affordable and self._rankable(weight, scope) else weight or 0.0
             for event, score in self._candidates(term.match, scope, EACH_TERM, flat).items():
                 worth.setdefault(event, {})[term.match] = score + EACH
                 session = around.setdefault(event >> SEQ_BITS, {})
@@ -207,15 +191,8 @@ class SearchIndex:
         match = scope.required(match)
         kept: set[int] | None = None
         limits: tuple[int, ...] = ()
-        if scope.keep is not None or flat is not None:
-            rows = self.db.execute(
-                "SELECT rowid, event FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?",
-                (match, most if scope.keep is None else LOOKED_AT),
-            )
-            # Read as far as needed: what a filter wants is mostly among the newest.
-            keep = scope.keep
-            kept_rows = list(islice((row for row in rows if keep is None or keep(row[1])), most))
-            rows.close()
+        if scope.narrow or flat is not None:
+            kept_rows = self._newest(match, scope, most)
             kept = {event for _, event in kept_rows}
             if flat is not None or not kept:
                 return dict.fromkeys(kept, flat or 0.0)
@@ -226,6 +203,27 @@ class SearchIndex:
             (match, *limits, most if kept is None else LOOKED_AT),
         ).fetchall()
         return {event: -score for event, score in rows if kept is None or event in kept}
+
+    def _newest(self, match: str, scope: Scope, most: int) -> list[tuple[int, int]]:
+        """The newest hits in a scope, newest first: each one's document and event."""
+        if not scope.narrow:
+            return self._read(match, None, most)
+        rows = self._read(match, scope.has, most) if scope.inside is None or scope.inside else []
+        if scope.mention:
+            rows = sorted(
+                {*rows, *self._read(f"({match}) AND {scope.mention}", scope.keep, most)}, reverse=True
+            )
+        return rows[:most]
+
+    def _read(self, match: str, keep: Callable[[int], bool] | None, most: int) -> list[tuple[int, int]]:
+        """As far as needed: what a filter wants is mostly among the newest."""
+        rows = self.db.execute(
+            "SELECT rowid, event FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?",
+            (match, most if keep is None else LOOKED_AT),
+        )
+        found = list(islice((row for row in rows if keep is None or keep(row[1])), most))
+        rows.close()
+        return found
 
     def _near(self, term: Term) -> Term:
         """The term; or, when no event has it, words that begin so, or that are nearly spelled so."""

@@ -23,16 +23,21 @@ ALSO: dict[str, str] = {}
 for _word, _others in {
     "decided": "chose chosen choose choice picked pick opted settled prefer preferred",
     "why": "reason reasons rationale",
-    "pending": "left remaining unfinished outstanding remains todos next",
-    "failed": "broke broken crashed crash wrong problem problems trouble fail fails failing error errors",
+    "pending": "left remaining unfinished outstanding remains todos next still need needs needed must",
+    "failed": "broke broken crashed crash wrong problem problems trouble fail fails failing error errors"
+    " dead impossible",
     "renamed": "moved filed",
     "modified": "edited changed touched updated",
     "deleted": "removed",
     "created": "added wrote written made",
-    "evicted": "lost forgotten overflow overflowed",
+    "evicted": "lost forgotten overflow overflowed dropped fell context compaction",
     "question": "questions waiting unanswered",
 }.items():
     ALSO.update(dict.fromkeys(_others.split(), _word))
+
+
+# Small words mean nothing alone, but what could not be done has failed.
+COULD_NOT = re.compile(r"\b(?:could ?n[o'’]t|can(?:no|['’])t|did(?: not|n['’]t) work)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,8 @@ def terms_of(query: str) -> list[Term]:
     """Every word and phrase once, in order."""
     found: dict[str, Term] = {}
     small: dict[str, Term] = {}
+    if COULD_NOT.search(re.sub(r'"[^"]*"', " ", query)):
+        found["failed"] = Term("failed", quoted("failed"))
     for phrase, word in TERM.findall(text_of(query)):
         text = phrase or word
         if not re.search(r"\w", text):

@@ -43,6 +43,7 @@ def memory_search(caller: Caller, given: dict[str, Any]) -> Told:
     )
     following = cursor({"query": given["query"], "skip": skip + len(kept)}) if rest is not None else None
     lines = [NOTE] if kept else ["nothing matches; try fewer or other words"]
+    lines += [f"note: {quote(doubt, 240)}" for doubt in caller.memory.query_doubts(given["query"])]
     lines += [
         f"{one['session']} @{one['seq']} {one['at'][:16]} {one['kind']}: {quote(str(one['snippet']), 200)}"
         for one in kept

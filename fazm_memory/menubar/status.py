@@ -180,7 +180,7 @@ def headline(told: Digest) -> tuple[str, str]:
     if not before:
         return "Yesterday", ""
     day = before[0].label.split(",")[0]
-    asked = [label(task.session.title or (task.requests[0][0] if task.requests else ""), 40, empty="")
+    asked = [label(task.session.title or (task.requests[0].text if task.requests else ""), 40, empty="")
              for task in before]  # fmt: skip
     named = _some([one for one in asked if one])
     return day[0].upper() + day[1:], named or counted(len(before), "session")

@@ -105,7 +105,10 @@ def _lines(
     lines = [f"session {row.id[:8]} ({plain_name(row.agent)}), {row.lifecycle}, last active {when}"]
     if row.workspace:
         lines.append(f"folder: {quote(row.workspace, 200)}")
-    lines += [f"asked: {quote(one['text'] or '', 300)} [user]" for one in list(state.requests.values())[-3:]]
+    lines += [
+        f"asked: {quote(one['text'] or '', 300)} [{one['trust']}]"
+        for one in list(state.requests.values())[-3:]
+    ]
     if last is not None:
         done = quote(target_of(last.payload.input), 160)
         lines.append(f"last good step @{last.seq}: {plain_name(last.payload.tool)} {done}")

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from fazm_memory.errors import InvalidInput
 from fazm_memory.model.clock import iso, moment
-from fazm_memory.recall.digest import Digest, Task
+from fazm_memory.recall.digest import Digest, Request, Task
 from fazm_memory.recall.fence import fenced, nonce, plain_name, quote
 from fazm_memory.recall.items import Item
 from fazm_memory.recall.resume_command import resume_command
@@ -152,14 +153,21 @@ def _heading(task: Task) -> list[str]:
     counts = f"{row.actions} actions, {row.failures} failed"
     lines = [f"* session {row.id[:8]} ({plain_name(row.agent)}, {row.lifecycle}, {when}, {counts}){place}"]
     if task.requests:
-        asked = "; then ".join(quote(text, REQUEST) for text, _ in task.requests)
-        lines.append(f"  asked: {asked} [user]")
+        lines.append(f"  asked: {_asked(task.requests)}")
     elif row.title:
         lines.append(f"  about: {quote(row.title, REQUEST)}")
     command = resume_command(row.agent, row.agent_session_id, row.workspace)
     if command is not None and row.lifecycle != "archived":
         lines.append(f"  to resume: {quote(command, 300)}")
     return lines
+
+
+def _asked(requests: tuple[Request, ...]) -> str:
+    """What was asked, one after the other; whose word it is once, as long as it is the same."""
+    parts = groupby(requests, key=lambda one: one.trust)
+    return "; then ".join(
+        f"{'; then '.join(quote(one.text, REQUEST) for one in some)} [{trust}]" for trust, some in parts
+    )
 
 
 def _task_json(task: Task) -> dict[str, Any]:
@@ -173,7 +181,7 @@ def _task_json(task: Task) -> dict[str, Any]:
         "day": task.label,
         "began": iso(task.began),
         "ended": iso(task.ended),
-        "requests": [{"text": text, "seq": seq} for text, seq in task.requests],
+        "requests": [dict(one.__dict__) for one in task.requests],
         "resume": resume_command(row.agent, row.agent_session_id, row.workspace),
     }
 

@@ -26,12 +26,21 @@ MINUTE = 60_000_000
 
 
 @dataclass(frozen=True)
+class Request:
+    """What was asked, where, and whose word it counts as."""
+
+    text: str
+    seq: int
+    trust: str
+
+
+@dataclass(frozen=True)
 class Task:
     """What one session was about on a day: the request in the user's words, and its items."""
 
     session: SessionRow
     label: str
-    requests: tuple[tuple[str, int], ...]
+    requests: tuple[Request, ...]
     items: tuple[Item, ...]
     began: int
     ended: int
@@ -123,7 +132,11 @@ def _task(store: Store, row: SessionRow, label: str, span: tuple[int, int, int] 
     return Task(row, label, _requests(state, since), tuple(items), began, ended, worth)
 
 
-def _requests(state: SessionState, since: int) -> tuple[tuple[str, int], ...]:
+def _requests(state: SessionState, since: int) -> tuple[Request, ...]:
     """The first request and the latest ones: what it was about, and where it went."""
-    asked = [(one["text"] or "", one["seq"]) for one in state.requests.values() if one["seq"] >= since]
+    asked = [
+        Request(one["text"] or "", one["seq"], one["trust"])
+        for one in state.requests.values()
+        if one["seq"] >= since
+    ]
     return tuple(asked if len(asked) <= 3 else [asked[0], *asked[-2:]])

@@ -14,6 +14,7 @@ from os.path import normpath
 from typing import Any
 
 from fazm_memory.model.clock import TimeError, micros, moment, parse
+from fazm_memory.recall.shown import FINDABLE
 
 NAMES = {
     "agent": "agent", "tool": "tool", "kind": "kind", "in": "folder", "workspace": "folder",
@@ -54,6 +55,7 @@ class Query:
     until: int | None = None
     said: str | None = None  # the plain words that were taken for a day
     quarantined: bool = False  # look among what is held back, too
+    doubts: tuple[str, ...] = ()  # why what looked like a filter was taken for words
 
     @property
     def filtered(self) -> bool:
@@ -70,6 +72,8 @@ def parse_query(text: str, *, now: int, home: str = "") -> Query:
         name, value = NAMES[found[1].lower()], found[2] if found[2] is not None else found[3]
         made = _with(query, name, value, now, home) if value else None
         if made is None:
+            if value:
+                query = replace(query, doubts=(*query.doubts, _doubt(found[0], name)))
             return found[0]
         query = made
         return " "
@@ -86,11 +90,20 @@ def parse_query(text: str, *, now: int, home: str = "") -> Query:
     return replace(query, text=" ".join("".join(parts).split()))
 
 
+def _doubt(typed: str, name: str) -> str:
+    if name == "kind":
+        return f"{typed} is no kind and was looked for as words; there are {', '.join(sorted(FINDABLE))}"
+    return f"{typed} is no date and was looked for as words; say e.g. 2026-11-01, yesterday or last-week"
+
+
 def _with(query: Query, name: str, value: str, now: int, home: str) -> Query | None:
     if name == "folder":
         path = home + value[1:] if home and (value == "~" or value.startswith("~/")) else value
         return replace(query, folder=normpath(path))
+    if name == "kind" and value.lower() not in FINDABLE:
+        return None
     if name in ("agent", "tool", "kind", "session"):
+        value = value.lower() if name == "kind" else value
         told: dict[str, Any] = {name: value}
         return replace(query, **told)
     span = _day(value, moment(now).date())

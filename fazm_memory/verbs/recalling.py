@@ -18,6 +18,7 @@ from fazm_memory.recall.context_file import Context, render
 from fazm_memory.recall.digest import Digest, digest, looked_at
 from fazm_memory.recall.habits import Habits, habits
 from fazm_memory.recall.news import render_news
+from fazm_memory.recall.query import parse_query
 
 if TYPE_CHECKING:
     from fazm_memory.capture.recorder import Recorded
@@ -69,6 +70,10 @@ class Recalling:
         for result in told:
             if result.error is not None:
                 raise result.error
+
+    def query_doubts(self, query: str) -> tuple[str, ...]:
+        """Why parts of a search query that look like filters are looked for as words."""
+        return parse_query(query, now=self.now()).doubts
 
     def context(
         self, workspace: str | None = None, *, budget: int | None = None, besides: str | None = None

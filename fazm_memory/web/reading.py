@@ -176,7 +176,8 @@ def lanes(memory: Memory, ask: Asked) -> dict[str, Any]:
 
 def search(memory: Memory, ask: Asked) -> dict[str, Any]:
     found = memory.search(ask.needed("q"), limit=ask.limit(20, MOST_FOUND))
-    return {"items": [{**one, "ms": parse(one["at"]) // 1000} for one in found], "next": None}
+    return {"items": [{**one, "ms": parse(one["at"]) // 1000} for one in found], "next": None,
+            "notes": memory.query_doubts(ask.needed("q"))}  # fmt: skip
 
 
 def questions(memory: Memory, ask: Asked) -> dict[str, Any]:

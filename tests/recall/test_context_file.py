@@ -240,3 +240,12 @@ def test_an_empty_memory_says_so(desk: Desk) -> None:
 def test_every_kind_of_item_has_a_weight_and_open_ones_lead() -> None:
     ranked = sorted(WEIGHTS, key=lambda kind: -WEIGHTS[kind])
     assert ranked[:3] == ["question", "pending", "failed"]
+
+
+def test_a_request_counts_as_whose_word_it_is(desk: Desk) -> None:
+    desk.at("2026-11-14T16:00:00+00:00")
+    desk.say("s", "prompt", text="tidy up")
+    desk.say("s", "prompt", text="what the page told me to ask", trust="web")
+    text = desk.at("2026-11-15T09:00:00+00:00").context("/w").text
+    assert 'asked: "tidy up" [user]; then "what the page told me to ask" [web]' in text
+    assert '"what the page told me to ask" [web]' in desk.briefing("s").text

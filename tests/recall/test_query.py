@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,7 +67,21 @@ def test_days_are_understood(text: str, first: str | None, after: str | None) ->
     ['"last week"', "2026-11-02-acme.pdf", "yesterday.txt", "/w/today/x", "since:whenever", "on:", "in:"],
 )
 def test_what_only_looks_like_a_filter_stays_a_word(text: str) -> None:
-    assert read(text) == Query(text)
+    assert replace(read(text), doubts=()) == Query(text)
+
+
+@pytest.mark.parametrize(("text", "doubt"), [
+    ("since:whenever x", "since:whenever is no date"), ("kind:bogus x", "kind:bogus is no kind"),
+    ('on:"next year" x', 'on:"next year" is no date'),
+])  # fmt: skip
+def test_it_is_said_what_was_no_filter(text: str, doubt: str) -> None:
+    (said,) = read(text).doubts
+    assert said.startswith(doubt)
+    assert read(text).text == text
+
+
+def test_what_is_a_filter_is_in_no_doubt() -> None:
+    assert read("kind:Decision since:monday kind:convention on:2026-11-02 agent:any x").doubts == ()
 
 
 @given(st.text(max_size=80))

@@ -102,3 +102,33 @@ def test_a_rare_word_is_found_behind_many_common_ones(past: Desk) -> None:
 )
 def test_any_text_is_safe_to_search_for(past: Desk, text: str) -> None:
     assert isinstance(past.search(text), list)
+
+
+def test_what_could_not_be_done_is_found_among_what_failed(past: Desk) -> None:
+    assert past.search("what could not be checked of umbrella.pdf")[0]["snippet"].startswith("Bash qpdf")
+
+
+def test_files_are_found_by_what_they_were_changed_for(past: Desk) -> None:
+    past.say("leak", "prompt", workspace="/srv/gate", text="find the memory leak")
+    past.say("leak", "action", tool="Edit", input={"file_path": "/srv/gate/listen.ts"},
+             files=[{"path": "/srv/gate/listen.ts", "change": "modified"}])  # fmt: skip
+    found = past.search("which file was changed for the memory leak", limit=5)
+    assert any("/srv/gate/listen.ts" in hit["snippet"] for hit in found)
+
+
+def test_what_was_not_filed_is_what_was_skipped(past: Desk) -> None:
+    assert any("notes.txt" in hit["snippet"] for hit in past.search("which invoices were not filed", limit=5))
+
+
+def test_a_folder_is_found_where_it_is_only_mentioned(past: Desk) -> None:
+    past.say("other", "prompt", workspace="/elsewhere", text="count the pages in /srv/paper/2026 for me")
+    past.say("other", "prompt", text="count the pages again")
+    hits = past.search("pages in:/srv/paper/2026")
+    assert [hit["snippet"] for hit in hits if hit["kind"] == "prompt"] == [
+        "count the pages in /srv/paper/2026 for me"
+    ]
+
+
+def test_a_day_on_which_nothing_was_done_hides_nothing(past: Desk) -> None:
+    assert past.search("report on:2026-11-10") == []
+    assert past.search("acme on tuesday") != []

@@ -13,14 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from fazm_memory.backfill import intake_of, places_of
-from fazm_memory.capture import hook_script
+from fazm_memory.capture import excluded, hook_script
 from fazm_memory.capture.agents.connect import connected
 from fazm_memory.capture.agents.reader import RecordFile
 from fazm_memory.capture.booted import boot_time
 from fazm_memory.capture.desk import Desk, OnMain
 from fazm_memory.capture.desktop import DesktopSource
 from fazm_memory.capture.drain import Drain, due
-from fazm_memory.capture.excluded import FILE as EXCLUDED
 from fazm_memory.capture.follow import RECORDS, Folder, Follow, record_folders
 from fazm_memory.capture.hook_events import HookEvent
 from fazm_memory.capture.instance import only_one
@@ -46,7 +45,9 @@ TOLD = 200
 MOST_BESIDE = 200
 SECOND = 1_000_000
 EVERYTHING = 1 << 62
-SWITCHES = frozenset({PAUSED, EXCLUDED})  # what a person may turn, in any process: it holds at once
+SWITCHES = frozenset(
+    {PAUSED, excluded.FILE, excluded.FOLDERS}
+)  # what a person may turn, in any process: it holds at once
 
 Told = Callable[[Sequence[str]], object]
 
@@ -116,6 +117,7 @@ class Companion:
             workspaces = Workspaces(
                 self.memory.store, self.memory.record, self.memory.now,
                 user_home=config.user_home, added=config.watch, wake=self._wake.set,
+                excluded=lambda: excluded.read(self.home, excluded.FOLDERS),
             )  # fmt: skip
             self.before_change(workspaces.keep_before)
             desk = self._desk()

@@ -56,6 +56,7 @@ def watched_roots(
     now: int,
     user_home: str,
     added: Sequence[str] = (),
+    excluded: Sequence[str] = (),
     platform: str = sys.platform,
 ) -> list[Watched]:
     """The folders of sessions at work and those the user added, each with why it is not watched, if so."""
@@ -66,22 +67,25 @@ def watched_roots(
         at_work = row.lifecycle in AT_WORK and now - row.last_at < RECENT
         if folder is None or not at_work or not os.path.isabs(folder) or folder in found:
             continue
-        allowed = any(_inside(folder, one) for one in listed)
+        allowed = any(inside(folder, one) for one in listed)
         found[folder] = Watched(folder, None if allowed else refusal(folder, user_home, platform))
         if len(found) >= MOST_ROOTS + len(listed):
             break
+    for folder in found:
+        if any(inside(folder, one) for one in excluded):
+            found[folder] = Watched(folder, "you excluded it")
     return [one for one in found.values() if one.refused is not None or os.path.isdir(one.folder)]
 
 
 def refusal(folder: str, user_home: str, platform: str = sys.platform) -> str | None:
     """Why a folder is not watched unasked; None when it may be."""
     path, home = os.path.realpath(folder), os.path.realpath(user_home)
-    if _inside(home, path) or path in TOO_WIDE:
+    if inside(home, path) or path in TOO_WIDE:
         return "it holds a whole home or more"
-    if platform == "darwin" and any(_inside(path, os.path.join(home, one)) for one in PROTECTED):
+    if platform == "darwin" and any(inside(path, os.path.join(home, one)) for one in PROTECTED):
         return "macOS protects it: add it to `watch` in config.toml to allow it"
     return None
 
 
-def _inside(path: str, folder: str) -> bool:
+def inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")

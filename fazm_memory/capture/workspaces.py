@@ -27,7 +27,7 @@ from fazm_memory.capture.observers import system_observer
 from fazm_memory.capture.recorder import Recorded
 from fazm_memory.capture.recording import COMPANION, companion_opening
 from fazm_memory.capture.telling import draft, gap, happening, summaries, worth_telling
-from fazm_memory.capture.watched import Watched, note, watched_roots
+from fazm_memory.capture.watched import Watched, inside, note, watched_roots
 from fazm_memory.log.database import Database
 from fazm_memory.log.store import Store
 from fazm_memory.log.versions import NEWEST, Versions
@@ -55,6 +55,7 @@ class Workspaces:
         *,
         user_home: Path,
         added: Sequence[str] = (),
+        excluded: Callable[[], Sequence[str]] = lambda: (),
         wake: Callable[[], None] = lambda: None,
         hold: int = HOLD,
         observer: MakeObserver = system_observer,
@@ -62,6 +63,7 @@ class Workspaces:
     ) -> None:
         self.store, self.record, self.now, self.wake = store, record, now, wake
         self.user_home, self.added, self.hold = str(user_home), added, hold
+        self.excluded, self._excluded = excluded, tuple(excluded())
         self.watched: list[Watched] = []
         self._noted: list[Watched] | None = None
         self._since: dict[str, int] = {}
@@ -84,7 +86,7 @@ class Workspaces:
         self._looker = Looker(
             self.now,
             checkpoints=Checkpoints(self._trees),
-            never=[str(self.store.home)],
+            never=self._never(),
             known=self._known,
             digest=digest_now,
         )
@@ -92,6 +94,9 @@ class Workspaces:
             self._looker, self._saw, spare=self._read_on, observer=self._observer, quiet=self._quiet
         )
         self._watcher.start()
+
+    def _never(self) -> tuple[str, ...]:
+        return (str(self.store.home), *self._excluded)
 
     def stop(self) -> None:
         """Tell what was seen until now, and end."""
@@ -125,6 +130,8 @@ class Workspaces:
         """An agent is about to change these: keep them as they are, if that is not done already."""
         baseline = Baseline(self._versions)
         for path in paths:
+            if any(inside(path, one) for one in self._excluded):
+                continue
             for root in self._watcher.roots():
                 if path.startswith(root.rstrip("/") + "/"):
                     baseline.keep(root, [os.path.relpath(path, root)], self.now())
@@ -181,8 +188,14 @@ class Workspaces:
 
     def _follow(self) -> None:
         self._followed = time.monotonic()
+        if (excluded := tuple(self.excluded())) != self._excluded:
+            self._excluded = excluded
+            self._looker.never = self._never()
+            self._watcher.follow([])  # and again below, by the rules of now
         rows = self.store.sessions.listing(limit=SESSIONS)
-        self.watched = watched_roots(rows, now=self.now(), user_home=self.user_home, added=self.added)
+        self.watched = watched_roots(
+            rows, now=self.now(), user_home=self.user_home, added=self.added, excluded=excluded
+        )
         wanted = sorted(one.folder for one in self.watched if one.refused is None)
         if wanted != self._watcher.roots():
             self._watcher.follow(wanted)

@@ -58,6 +58,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "timeline": ("serving", "the timeline page in your browser; --no-open prints its address"),
     "serve": ("serving", "MCP over HTTP and the timeline page, for this machine only and with a token"),
     "recording": ("recording", "pause, resume or show recording"),
+    "exclude": ("excluding", "apps and folders that are never watched; add one, or take it off"),
     "forget": ("forgetting", "forget a session, a time, or what matches"),
     "retain": ("retaining", "let go of old details as the retention policy says; --dry-run shows it"),
     "verify": ("integrity", "check the log against its chain"),

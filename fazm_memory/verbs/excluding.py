@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,18 @@ class Excluding:
     def excluded_apps(self) -> dict[str, Any]:
         """The user's own: of the settings, and of the list that can be added to."""
         return {"settings": list(self.config.exclude_apps), "apps": list(excluded.read(self.config.home))}
+
+    def excluded_folders(self) -> list[str]:
+        """Folders that are neither watched nor kept versions of."""
+        return list(excluded.read(self.config.home, excluded.FOLDERS))
+
+    def exclude_folder(self, folder: str) -> list[str]:
+        """Do not watch a folder from now on, wherever agents work."""
+        path = os.path.join(str(self.config.user_home), folder[2:]) if folder.startswith("~/") else folder
+        return list(excluded.add_folder(private_folder(self.config.home), path))
+
+    def include_folder(self, folder: str) -> list[str]:
+        return list(excluded.remove_folder(self.config.home, folder))
 
     def desktop(self) -> dict[str, Any] | None:
         """Whether the desktop is watched and its windows may be read; None where nobody watches it."""

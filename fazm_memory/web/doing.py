@@ -121,17 +121,19 @@ def recording(memory: Memory, body: Body) -> dict[str, Any]:
 
 
 def exclusions(memory: Memory, body: Body) -> dict[str, Any]:
-    """Add an app or take it off the list."""
-    for way, verb in (("add", memory.exclude_app), ("remove", memory.include_app)):
+    """Add an app or a folder, or take it off its list."""
+    verbs = (
+        ("add", memory.exclude_app, memory.exclude_folder),
+        ("remove", memory.include_app, memory.include_folder),
+    )
+    for way, app, folder in verbs:
         one = body.value(way)
         if not isinstance(one, dict):
             continue
         if one.get("folder"):
-            raise NotHere(
-                "folders cannot be excluded one by one yet",
-                hint="only folders that agents work in, or that `watch` in config.toml names, are watched",
-            )
-        verb(Body(one).needed("app"))
+            folder(Body(one).needed("folder"))
+        else:
+            app(Body(one).needed("app"))
         return excluded(memory)
     raise InvalidInput("say what to add or remove", hint='such as {"add": {"app": "Mail"}}')
 

@@ -66,7 +66,7 @@ def excluded(memory: Memory) -> dict[str, Any]:
     own = memory.excluded_apps()
     apps = [{"name": name, "seeded": False} for name in own["apps"]]
     apps += [{"name": name, "seeded": True} for name in (*own["settings"], *seeded.NAMES)]
-    return {"apps": apps, "folders": []}
+    return {"apps": apps, "folders": [{"path": one} for one in memory.excluded_folders()]}
 
 
 def _storage(memory: Memory) -> dict[str, Any]:

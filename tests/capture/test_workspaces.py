@@ -41,6 +41,7 @@ class Office:
         self.session = self.scribe.open(workspace=str(folder))
         self.woken = threading.Event()
         self.watching: Workspaces | None = None
+        self.excluded: tuple[str, ...] = ()
 
     def begin(self) -> Workspaces:
         self.watching = Workspaces(
@@ -49,6 +50,7 @@ class Office:
             now,
             user_home=self.folder.parent / "user",
             wake=self.woken.set,
+            excluded=lambda: self.excluded,
             hold=0,
             quiet=0.02,
         )
@@ -230,6 +232,34 @@ def test_a_storm_is_told_in_part_and_the_rest_as_counts(office: Office) -> None:
     office.until(lambda: counted() == count)
     assert len(office.told()) < count
     assert "too many to tell one by one" in office.told(Gap)[0].note
+
+
+def test_a_folder_that_is_excluded_is_neither_watched_nor_kept(office: Office) -> None:
+    private = office.folder / "private"
+    private.mkdir()
+    (private / "diary.txt").write_text("before")
+    office.excluded = (str(private),)
+    watching = office.begin()
+    (private / "diary.txt").write_text("after")
+    (office.folder / "open.txt").write_text("seen")
+    office.until(lambda: office.told())
+    watching.keep_before([str(private / "diary.txt")])
+    assert [one.path for one in office.told()] == [str(office.folder / "open.txt")]
+    assert watching._versions.manifest(str(office.folder), now()).keys() == {"open.txt"}
+
+
+def test_a_workspace_that_is_excluded_while_it_is_watched_is_left_and_taken_up_again(office: Office) -> None:
+    watching = office.begin()
+    office.excluded = (str(office.folder),)
+    watching._followed = -100.0
+    office.until(lambda: watching._watcher.roots() == [])
+    assert [(one.folder, one.refused) for one in watching.watched] == [
+        (str(office.folder), "you excluded it")
+    ]
+    office.excluded = ()
+    watching._followed = -100.0
+    office.until(lambda: watching._watcher.roots() == [str(office.folder)])
+    assert watching.watched[0].refused is None
 
 
 def test_a_change_waits_for_trouble_to_pass(office: Office) -> None:

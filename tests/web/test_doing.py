@@ -181,6 +181,15 @@ def test_a_body_of_the_wrong_shape_is_refused_in_words(
     assert said["error"]["message"]
 
 
+def test_a_folder_is_excluded_and_taken_off_again(ask: Asking) -> None:
+    _, said = ask.raw("POST", "exclusions", {"add": {"folder": "/w/private/"}})
+    assert said["folders"] == [{"path": "/w/private"}]
+    status, said = ask.raw("POST", "exclusions", {"add": {"folder": "not/whole"}})
+    assert status == 400
+    _, said = ask.raw("POST", "exclusions", {"remove": {"folder": "/w/private"}})
+    assert said["folders"] == []
+
+
 def test_revealing_says_so_when_nothing_can_show_it(
     ask: Asking, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import signal
 import sys
-import webbrowser
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -91,6 +89,8 @@ def timeline_command(chosen: argparse.Namespace) -> int:
 
 
 def _show(chosen: argparse.Namespace, address: str) -> None:
+    import webbrowser  # here alone: agents start `mcp` and wait for it
+
     if chosen.json:
         emit_line({"page": address})
     elif chosen.no_open or not webbrowser.open(address):
@@ -111,6 +111,8 @@ def _server(chosen: argparse.Namespace, **more: Any) -> Any:
     given = chosen.port
     if given is not None and not 0 <= given <= HIGHEST_PORT:
         raise InvalidInput(f"{given} is not a port", hint=f"ports go from 0 to {HIGHEST_PORT}")
+    import logging
+
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="fazm-memory: %(message)s")
     home = memory_of(chosen).config.home
     port = PORT if given is None else given

@@ -12,6 +12,19 @@ class Checkpoints:
     def __init__(self, database: Database) -> None:
         self.db = database
 
+    def around(self, folder: str, before: int) -> str | None:
+        """The innermost root around a folder, if it was last looked at before that moment."""
+        found = self.db.execute(
+            "SELECT root, at FROM tree WHERE ? = root OR substr(?, 1, length(root) + 1) = root || '/'"
+            " ORDER BY length(root) DESC LIMIT 1",
+            (folder, folder),
+        ).fetchone()
+        return None if found is None or int(found[1]) > before else str(found[0])
+
+    def at(self, root: str) -> int | None:
+        row = self.db.execute("SELECT at FROM tree WHERE root=?", (root,)).fetchone()
+        return None if row is None else int(row[0])
+
     def load(self, root: str) -> Tree | None:
         row = self.db.execute("SELECT at, state FROM tree WHERE root=?", (root,)).fetchone()
         return None if row is None else Tree.from_bytes(root, int(row[0]), bytes(row[1]))

@@ -22,7 +22,6 @@ class Folders:
     """Of each session at work what it knows; the trees are those of the watcher's last look."""
 
     def __init__(self, database: Database) -> None:
-        self.db = database
         self.checkpoints = Checkpoints(database)
         self._known: dict[str, tuple[Known, int]] = {}
         self._trees: dict[str, Tree] = {}
@@ -43,16 +42,12 @@ class Folders:
 
     def _tree(self, cwd: str, before: int) -> Tree | None:
         """The innermost watched root around a folder, if it was looked at before that moment."""
-        found = self.db.execute(
-            "SELECT root, at FROM tree WHERE ? = root OR substr(?, 1, length(root) + 1) = root || '/'"
-            " ORDER BY length(root) DESC LIMIT 1",
-            (cwd, cwd),
-        ).fetchone()
-        if found is None or int(found[1]) > before:
+        root = self.checkpoints.around(cwd, before)
+        if root is None:
             return None
-        root, at = str(found[0]), int(found[1])
         kept = self._trees.pop(root, None)
-        tree = kept if kept is not None and kept.at == at else self.checkpoints.load(root)
+        tree = kept if kept is not None and kept.at == self.checkpoints.at(root) else None
+        tree = tree or self.checkpoints.load(root)
         if tree is not None:
             self._trees[root] = tree
             if len(self._trees) > MOST_TREES:

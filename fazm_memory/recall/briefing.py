@@ -6,6 +6,7 @@ records inside the fence, with the agent's own resume command.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,13 +32,17 @@ class Briefing:
     data: dict[str, Any]
 
 
-def briefing(store: Store, row: SessionRow, *, now: int) -> Briefing:
-    """What whoever takes up this session should know first."""
+def briefing(
+    store: Store, row: SessionRow, *, now: int, meanwhile: Sequence[dict[str, Any]] = ()
+) -> Briefing:
+    """What whoever takes up this session should know first; `meanwhile` are changes no event tells of yet."""
     state = store.ward.state_at(row.n, row.id, row.head)
     paused_at = _put_aside(store, row)
     items = items_of(state, organized(state, file_time), since=0, worth=1.0)
     last = _last_good_step(store, row)
-    changed = _changed_since(state, paused_at)
+    found = {one["path"] for one in meanwhile}
+    changed = [one for one in _changed_since(state, paused_at) if one["path"] not in found]
+    changed += meanwhile
     command = resume_command(row.agent, row.agent_session_id, row.workspace)
     lines = _lines(row, state, items, last, changed, command)
     mark = nonce(store.keys.chain, str(now), row.id, *lines)

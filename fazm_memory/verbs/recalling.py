@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.capture.draft import Draft
+from fazm_memory.capture.meanwhile import meanwhile
+from fazm_memory.capture.watched import AT_WORK
 from fazm_memory.config import Config
 from fazm_memory.errors import NotFound
 from fazm_memory.log.sessions import SessionRow
@@ -96,8 +98,11 @@ class Recalling:
     def briefing(self, session: str) -> Briefing:
         """What whoever takes up a session again should know first."""
         row = self.store.sessions.resolve(session)
+        found = []
+        if row.workspace is not None and row.lifecycle not in AT_WORK and self.recording()["recording"]:
+            found = meanwhile(self.store.db, row.workspace, self.now())
         with self.store.db.reading():
-            return briefing(self.store, row, now=self.now())
+            return briefing(self.store, row, now=self.now(), meanwhile=found)
 
     def choose(self, item: str, choice: str | None) -> dict[str, str]:
         """Pin or exclude an item of the context for good, or (None) leave it to its rank again."""

@@ -117,3 +117,36 @@ def test_what_changed_between_a_kill_and_the_next_start_is_found_and_told_as_suc
     assert {event.get("by", "unknown") for event in told.values()} == {"unknown"}
     assert all(event["since"] < event["seen"] for event in told.values()), json.dumps(told)
     assert all(event["evidence"].startswith("changed while not watched") for event in told.values())
+
+
+def test_whoever_takes_up_a_session_again_is_told_what_changed_while_it_was_put_aside(
+    run: Run, memory: Memory, companion: Callable[[], subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (folder / name).write_text(name)
+    opening = {"type": "session.open", "session": "s", "agent": "fazm", "workspace": str(folder)}
+    run("record", stdin=[opening, {"type": "prompt", "session": "s", "text": "Tidy it"}], now=None)
+    process = companion()
+    until(lambda: memory.watching(), process)
+    until(lambda: memory.store.db.execute("SELECT at FROM tree").fetchone(), process)
+    session = memory.sessions()[0]["id"]
+    run("pause", session, now=None)
+    until(lambda: not memory.watching(), process)
+
+    (folder / "a.txt").rename(folder / "A.txt")
+    (folder / "b.txt").unlink()
+    told = run("resume", session, "--json", now=None).json["briefing"]
+    changed = {(one["change"], one["path"], one.get("from")) for one in told["changed_since"]}
+    assert changed == {
+        ("renamed", str(folder / "A.txt"), str(folder / "a.txt")),
+        ("deleted", str(folder / "b.txt"), None),
+    }
+    assert {one["by"] for one in told["changed_since"]} == {"unknown"}
+    assert "while it was not watched" in told["changed_since"][0]["evidence"]
+    assert "CHANGED SINCE" in told["text"]
+
+    # Once resumed it is watched again, and the same is recorded: who, nobody can tell, and between when.
+    until(lambda: len(files(memory)) == 2, process)
+    assert {event["since"] < event["seen"] for event in files(memory).values()} == {True}

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.capture.draft import Draft
-from fazm_memory.capture.meanwhile import meanwhile
 from fazm_memory.capture.watched import AT_WORK
 from fazm_memory.config import Config
 from fazm_memory.errors import NotFound
@@ -100,6 +99,8 @@ class Recalling:
         row = self.store.sessions.resolve(session)
         found = []
         if row.workspace is not None and row.lifecycle not in AT_WORK and self.recording()["recording"]:
+            from fazm_memory.capture.meanwhile import meanwhile  # brings Git's rules along
+
             found = meanwhile(self.store.db, row.workspace, self.now())
         with self.store.db.reading():
             return briefing(self.store, row, now=self.now(), meanwhile=found)

@@ -14,7 +14,8 @@ from itertools import accumulate
 
 from fazm_memory.log.entries import Entry
 from fazm_memory.model.events import input_hash
-from fazm_memory.model.payloads import Action, FileTouch, Outcome, Prompt, SessionOpen
+from fazm_memory.model.payloads import Action, FileTouch, Prompt, SessionOpen
+from fazm_memory.model.words import Outcome
 
 COMMON, UNCOMMON, RARE = "invoice", "quarterly", "zymurgy"
 LONG = 0  # the session every fifth run belongs to

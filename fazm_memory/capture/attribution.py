@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from fazm_memory.model.payloads import By
+from fazm_memory.model.words import By
 
 SLACK = 1_500_000  # microseconds: clocks of hooks, delays of the disk, what a tool does on its way out
 Sure = Literal["certain", "likely", "possible"]

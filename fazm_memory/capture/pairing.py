@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fazm_memory.capture.tree import Delta, Stat
-from fazm_memory.model.payloads import Change
+from fazm_memory.model.words import Change
 
 MOST_DIGESTS = 500  # files read to pair them by content, at one time
 Digest = Callable[[str], str | None]

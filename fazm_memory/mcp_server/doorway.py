@@ -12,7 +12,7 @@ import os
 import select
 from typing import Any
 
-from fazm_memory.mcp_server.greeting import answer, hello, version_of
+from fazm_memory.mcp_server.greeting import hello, version_of
 from fazm_memory.mcp_server.traffic import Traffic
 
 CHUNK = 1 << 16
@@ -55,7 +55,7 @@ class Doorway:
         if self._first and (version := version_of(message)) is not None:
             self.greeted = message["id"]
             self._say(message["id"], hello(version))
-        elif self.greeted is not None and (result := answer(message)) is not None:
+        elif self.greeted is not None and (result := _early(message)) is not None:
             self._say(message["id"], result)
             return
         self._first = False
@@ -74,6 +74,12 @@ class Doorway:
 
     def writer(self) -> Writer:
         return Writer(os.fdopen(self.sink, "w", encoding="utf-8", closefd=False), self.greeted, self.traffic)
+
+
+def _early(message: Any) -> dict[str, Any] | None:
+    from fazm_memory.mcp_server.early import answer  # loaded after the handshake, which needs none of it
+
+    return answer(message)
 
 
 class Writer:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fazm_memory.capture.canonical import canonical
 from fazm_memory.errors import InvalidInput, NotFound
 from fazm_memory.mcp_server.tool import Caller
 
@@ -38,6 +37,8 @@ def to_read(caller: Caller, handle: str) -> dict[str, Any]:
 
 def to_open(caller: Caller, agent: str, key: str) -> None:
     """Refuse a name or a key that would make an agent the user."""
+    from fazm_memory.capture.canonical import canonical  # long to load, and nothing is listed with it
+
     if canonical(agent).strip().lower() == PERSON:  # as it would be kept: no hidden character makes another
         raise InvalidInput("no agent may call itself a person", hint="leave `agent` out")
     known = [row["id"] for row in caller.memory.sessions(agent=PERSON, background=True, limit=None)]

@@ -6,7 +6,6 @@ is believed, never raise it. There is no tool for the user's words; those come f
 
 from __future__ import annotations
 
-import secrets
 from typing import Any, get_args
 
 from fazm_memory.capture.draft import Draft
@@ -22,6 +21,7 @@ from fazm_memory.mcp_server.tool import (
     Schema,
     Told,
     Tool,
+    fresh,
     many,
     one_of,
     record,
@@ -29,7 +29,7 @@ from fazm_memory.mcp_server.tool import (
     text,
     whole,
 )
-from fazm_memory.model.payloads import Outcome, Touch
+from fazm_memory.model.words import Outcome, Touch
 
 CLAIMS = ("unverified", "web", "tool", "local", "agent")
 TURN = whole("A turn at or after the current one; the current one, when left out.", most=10**9)
@@ -97,7 +97,7 @@ def fact_record(caller: Caller, given: dict[str, Any]) -> Told:
 
 
 def pending_add(caller: Caller, given: dict[str, Any]) -> Told:
-    name = given.get("id") or secrets.token_hex(4)
+    name = given.get("id") or fresh(4)
     data = write(caller, given, "pending", {"id": name, "what": given["what"]})
     return Told(
         data | {"id": name}, f"pending {name!r} recorded in session {data['session']} at {data['seq']}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 from fazm_memory.errors import InvalidInput, NotFound
 from fazm_memory.mcp_server.handles import to_read
@@ -40,21 +39,22 @@ def listing(caller: Caller, given: str | None) -> tuple[list[dict[str, Any]], st
     at = place(given, {"skip": int})
     skip = 0 if at is None else at["skip"]
     rows = caller.memory.sessions(limit=min(skip, 10_000) + PAGE + 1)[skip:]
-    page: list[dict[str, Any]] = []
-    if skip == 0:
-        page.append(
-            {"uri": CONTEXT, "name": "context", "title": "What happened before", "mime_type": "text/plain"}
-        )
+    page = [first()] if at is None else []
     page += [
         {
             "uri": STATE.format(id=row["id"]),
             "name": f"state-{row['id'][:8]}",
             "title": (row["title"] or f"a session of {row['agent']}")[:120],
-            "mime_type": "application/json",
+            "mimeType": "application/json",
         }
         for row in rows[:PAGE]
     ]
     return page, cursor({"skip": skip + PAGE}) if len(rows) > PAGE else None
+
+
+def first() -> dict[str, Any]:
+    """The address that is always there."""
+    return {"uri": CONTEXT, "name": "context", "title": "What happened before", "mimeType": "text/plain"}
 
 
 def mark(caller: Caller, uri: str) -> object:
@@ -66,6 +66,8 @@ def mark(caller: Caller, uri: str) -> object:
 
 def _session(caller: Caller, uri: str) -> tuple[dict[str, Any], str, dict[str, str]]:
     """The session that an address names, which part of it, and what is asked of that."""
+    from urllib.parse import parse_qsl, unquote, urlsplit  # long to load, and nothing is listed with it
+
     missing = NotFound(
         f"there is no resource {uri[:120]!r}",
         hint="resources/templates/list tells the addresses",

@@ -24,16 +24,8 @@ from fazm_memory import __version__
 from fazm_memory.errors import FazmMemoryError, InvalidInput
 from fazm_memory.mcp_server import answers, asking, pages, prompts, resources
 from fazm_memory.mcp_server.catalogue import TOOLS
-from fazm_memory.mcp_server.greeting import (
-    ABOUT,
-    INSTRUCTIONS,
-    NAME,
-    PAGE,
-    TITLE,
-    listed,
-    listed_prompt,
-    listed_template,
-)
+from fazm_memory.mcp_server.early import PAGE, listed, listed_prompt, listed_template
+from fazm_memory.mcp_server.greeting import ABOUT, INSTRUCTIONS, NAME, TITLE
 from fazm_memory.mcp_server.host import Host, agent_name
 from fazm_memory.mcp_server.tool import SOURCE, Caller, Told, Tool
 from fazm_memory.mcp_server.watching import Watching
@@ -168,7 +160,7 @@ class MemoryServer:
         caller, given = self._caller(context), params.cursor if params else None
         rows, following = await self._at_work(lambda: _asked(lambda: resources.listing(caller, given)))
         return types.ListResourcesResult(
-            resources=[types.Resource(**row) for row in rows], next_cursor=following
+            resources=[types.Resource.model_validate(row) for row in rows], next_cursor=following
         )
 
     async def list_templates(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from typing import Any
 
 from fazm_memory.mcp_server.handles import to_open, to_read, to_write
@@ -21,6 +20,7 @@ from fazm_memory.mcp_server.tool import (
     Told,
     Tool,
     flag,
+    fresh,
     record,
     shape,
     text,
@@ -39,7 +39,7 @@ def session_open(caller: Caller, given: dict[str, Any]) -> Told:
     memory = caller.memory
     agent = given.get("agent") or caller.agent
     # A key of the host's belongs to its own agent: another name would make a second session of it.
-    key = given.get("key") or (caller.key if agent == caller.agent else None) or secrets.token_hex(16)
+    key = given.get("key") or (caller.key if agent == caller.agent else None) or fresh(16)
     to_open(caller, agent, key)
     workspace = given.get("workspace") or caller.workspace
     made = memory.open_session(agent, key=key, workspace=workspace, title=given.get("title"), source=SOURCE)

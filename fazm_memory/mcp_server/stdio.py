@@ -17,6 +17,7 @@ from fazm_memory.mcp_server.doorway import Doorway
 if TYPE_CHECKING:
     from fazm_memory.memory import Memory
 
+LISTS = "fazm_memory.mcp_server.early"
 LOOP = "fazm_memory.mcp_server.stdio_loop"
 
 
@@ -30,6 +31,7 @@ def run(open_memory: Callable[[], Memory]) -> None:
 
     def load() -> None:
         try:
+            import_module(LISTS)  # first, since a client asks for it right after the handshake
             import_module(LOOP)
         finally:
             os.close(done)  # readable at its end

@@ -5,6 +5,7 @@ Nothing here knows the SDK, so that tools can be read, checked and tested withou
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,11 @@ class Tool:
     reads_only: bool = False
     destructive: bool = False
     idempotent: bool = False
+
+
+def fresh(length: int) -> str:
+    """A name nobody can guess, as `secrets` makes them; loading that takes longer than listing all tools."""
+    return os.urandom(length).hex()
 
 
 def record(properties: dict[str, Schema], required: Sequence[str] = ()) -> Schema:

@@ -8,8 +8,8 @@ from fazm_memory.model import payloads
 from fazm_memory.model.builder import Builder, short
 from fazm_memory.model.events import Event
 from fazm_memory.model.eviction import in_sight
-from fazm_memory.model.payloads import By
 from fazm_memory.model.state import SEEN_FILES
+from fazm_memory.model.words import By
 from fazm_memory.model.working_set import apply_change, parent_folder
 
 

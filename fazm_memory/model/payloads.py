@@ -11,11 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from fazm_memory.model.codec import named
-
-Change = Literal["created", "modified", "renamed", "deleted"]
-Touch = Literal["created", "modified", "renamed", "deleted", "read"]
-Outcome = Literal["ok", "error", "denied", "timeout", "interrupted"]
-By = Literal["agent", "person", "unknown"]
+from fazm_memory.model.words import By, Change, Outcome, Touch
 
 FAILED: frozenset[str] = frozenset({"error", "denied", "timeout", "interrupted"})
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fazm_memory.model.payloads import By, Change
+from fazm_memory.model.words import By, Change
 
 
 @dataclass(frozen=True, slots=True)

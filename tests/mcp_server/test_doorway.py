@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from fazm_memory.mcp_server.doorway import Doorway
-from fazm_memory.mcp_server.greeting import VERSIONS, answer, hello
+from fazm_memory.mcp_server.early import answer
+from fazm_memory.mcp_server.greeting import VERSIONS, hello
 from fazm_memory.mcp_server.server import MemoryServer
 
 from .conftest import Asking, talk
@@ -25,6 +26,7 @@ def initialize(version: str = VERSIONS[-1], number: Any = 1) -> dict[str, Any]:
 
 PROMPTS = {"jsonrpc": "2.0", "id": "p", "method": "prompts/list"}
 TEMPLATES = {"jsonrpc": "2.0", "id": "t", "method": "resources/templates/list"}
+RESOURCES = {"jsonrpc": "2.0", "id": "r", "method": "resources/list"}
 LIST = {"jsonrpc": "2.0", "id": "l", "method": "tools/list"}
 CALL = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "session_list"}}
 
@@ -114,15 +116,42 @@ def test_only_the_second_answer_to_the_handshake_is_held_back() -> None:
         assert [json.loads(line)["id"] for line in file] == [7, 1]
 
 
-def test_greeting_loads_neither_the_sdk_nor_the_store() -> None:
-    code = (
-        "import sys; import fazm_memory.mcp_server.stdio, fazm_memory.cli.commands.serving;"
-        "heavy = {'mcp', 'mcp_types', 'pydantic', 'peewee', 'sqlcipher3', 'jsonschema', 're2'};"
-        "heavy &= set(sys.modules);"
-        "sys.exit(str(heavy) if heavy else 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+SDK_AND_STORE = {"mcp", "mcp_types", "pydantic", "asyncio", "peewee", "sqlcipher3", "jsonschema", "re2"}
+SHAPES = {"fazm_memory.model.payloads", "fazm_memory.model.events", "fazm_memory.capture.canonical"}
+SLOW = {"webbrowser", "secrets", "hashlib", "random", "urllib.parse", "logging"}
+MAKERS = {"dataclasses", "inspect", "fazm_memory.mcp_server.catalogue"}
+
+
+@pytest.mark.parametrize(
+    ("module", "left"),
+    [
+        ("fazm_memory.mcp_server.stdio", SDK_AND_STORE | SHAPES | SLOW | MAKERS),
+        ("fazm_memory.cli.commands.serving", SDK_AND_STORE | SHAPES | SLOW | MAKERS),
+        ("fazm_memory.mcp_server.early", SDK_AND_STORE | SHAPES | {"webbrowser", "secrets", "random"}),
+    ],
+)
+def test_what_is_answered_early_waits_for_nothing_that_it_does_not_need(module: str, left: set[str]) -> None:
+    code = f"import sys; had = set(sys.modules); import {module}; print(*sorted(set(sys.modules) - had))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert module in done.stdout.split()
+    assert left & set(done.stdout.split()) == set()
+
+
+def test_addresses_are_listed_early_and_the_next_page_goes_on_from_there(server: MemoryServer) -> None:
+    early = answer(RESOURCES)
+    assert early is not None
+
+    async def work(ask: Asking) -> tuple[Any, Any]:
+        for number in range(25):
+            await ask("session_open", title=f"task {number}", context=False)
+        rest = await ask.client.list_resources(cursor=early["nextCursor"])
+        return await ask.client.list_resources(), rest
+
+    whole, rest = talk(server, work)
+    listed = [one.model_dump(by_alias=True, mode="json", exclude_none=True) for one in whole.resources]
+    after = [one.model_dump(by_alias=True, mode="json", exclude_none=True) for one in rest.resources]
+    assert [*early["resources"], *after] == listed
+    assert whole.next_cursor == rest.next_cursor
 
 
 @pytest.mark.parametrize("params", [None, {}, {"_meta": {"progressToken": 0}}, {"cursor": None}])

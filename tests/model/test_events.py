@@ -19,6 +19,7 @@ from fazm_memory.model.events import (
     read_payload,
 )
 from fazm_memory.model.payloads import Prompt
+from fazm_memory.model.words import KIND_NAMES
 from tests.scribe import event
 
 
@@ -111,3 +112,7 @@ def test_the_hash_of_an_input_tells_tools_apart_and_ignores_the_order_of_keys() 
     assert input_hash("t", {"a": 1}) != input_hash("u", {"a": 1})
     assert input_hash("t", {"a": 1}) != input_hash("t", {"a": "1"})
     assert len(input_hash("t", None)) == 32
+
+
+def test_the_names_of_kinds_are_those_of_the_kinds() -> None:
+    assert tuple(KINDS) == KIND_NAMES

@@ -26,6 +26,7 @@ from fazm_memory.memory import Memory
 
 FLAT = 1.5
 BATCH = 1000
+RUNS = 40  # of the shortest past
 LATELY = 1000  # events of the last two days
 DAY = 86_400_000_000
 AFTER = 3 * DAY  # between the past and the last two days
@@ -53,7 +54,8 @@ class Past:
         """Written without syncs: how fast that goes is measured elsewhere."""
         store, numbers, done = self.memory.store, dict[int, int](), 0
         store.db.execute("PRAGMA synchronous=off")
-        for run_ in Life(self.events, batch=BATCH).runs():
+        # A short past has as many sessions as a context tells of, too: no fewer than six of older days.
+        for run_ in Life(self.events, batch=min(BATCH, self.events // RUNS or 1)).runs():
             append_run(store, numbers, run_)
             done += len(run_.entries)
             tell(f"writing {self.events:,} events", done, self.events)

@@ -64,7 +64,7 @@ def quote(text: str, cap: int = 200) -> str:
     made = json.dumps(line, ensure_ascii=False).translate(ALWAYS)
     for pattern in TELLING:
         made = pattern.sub(_taken, made)
-    if made.isprintable():  # most are, and asking character by character is the dearest step of all
+    if made.isprintable():  # as most are
         return made
     return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in made)
 

@@ -51,6 +51,7 @@ NAMED_FILES = 4
 LATEST_FILES = 8
 MORE_FILES = 24
 PLACES = 6
+FAILURES = 12  # of one session: a context has no room for more
 SAID = 400
 
 
@@ -145,10 +146,13 @@ def _open(state: SessionState, end: Recent) -> Iterator[Told]:
             one["seq"],
             one["trust"],
         )
-    for one in state.errors.values():
-        if one["mended_by"] is None:
-            text = f"{_call(one)} {one['outcome']}: {quote(one['error'] or '', 160)}; not mended"
-            yield "OPEN", "failed", str(one["seq"]), text, one["seq"], "tool"
+    failed = [one for one in state.errors.values() if one["mended_by"] is None]
+    for one in failed[-FAILURES:]:
+        text = f"{_call(one)} {one['outcome']}: {quote(one['error'] or '', 160)}; not mended"
+        yield "OPEN", "failed", str(one["seq"]), text, one["seq"], "tool"
+    if before := failed[:-FAILURES]:
+        text = f"{len(before)} more failed before those, not mended; `kind:action failed` finds them"
+        yield "OPEN", "more", "failed", text, before[-1]["seq"], "local"
     for call, one in state.running.items():
         about = f" {quote(end.running[call], 160)}" if end.running.get(call) else ""
         text = f"{plain_name(one['tool'])} call{about} began and never finished"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fazm_memory.mcp_server.greeting import INSTRUCTIONS
 from tests.e2e.clients.claude import Claude
 from tests.e2e.clients.client import Client
 from tests.e2e.clients.codex import Codex
@@ -153,3 +154,32 @@ def test_codex_too_is_killed_and_its_next_session_goes_on(codex: Codex, gate: Ga
     assert [one["what"] for one in state["decisions_made"]] == ["ISO dates first"]
     assert (state["pending_actions"], state["lifecycle"]) == ([], "closed")
     assert told(codex, "sessions")[0]["agent"] == "codex"
+
+
+def test_codex_has_our_tools_in_its_first_turn_though_it_waits_for_no_server(
+    codex: Codex, tmp_path: Path
+) -> None:
+    remembering(codex, tmp_path)
+    codex.call(str(PROGRAM), "connect", "codex")
+    opening = Call("session_open", {"key": KEY, "title": "Make a note"}, namespace="mcp__fazm_memory")
+
+    run = codex.run(
+        "Make a note.", scenario=Scenario("opens at once", (do(opening), say("Noted."))), timeout=90
+    )
+
+    assert run.returncode == 0, run.stderr
+    # It shows the model our words, and our tools when it searches for them; a call finds them either way.
+    (search,) = [one for one in run.turns[0].body["tools"] if one["type"] == "tool_search"]
+    assert INSTRUCTIONS in search["description"]
+    assert [one["title"] for one in told(codex, "sessions")] == ["Make a note"]
+
+
+def test_codex_starts_without_a_memory_that_is_broken(codex: Codex, tmp_path: Path) -> None:
+    """Why `connect` does not call our server required: Codex would wait for it, and not start without it."""
+    remembering(codex, tmp_path)
+    codex.call(str(PROGRAM), "connect", "codex")
+    config = codex.codex_home / "config.toml"
+    config.write_text(config.read_text().replace(str(PROGRAM), "/usr/bin/false"))
+    scenario = Scenario("works", (do(shell("echo one > 1.txt")), say("Noted.")))
+    assert codex.run("Make a note.", scenario=scenario, timeout=90).returncode == 0
+    assert (codex.workspace / "1.txt").read_text() == "one\n"

@@ -97,3 +97,24 @@ def test_a_resumed_session_is_told_only_what_changed_since(client: Client, memor
     assert told.count("Fazm Memory: changed since this session was last active") == 1
     assert 'asked "Write the letter."' in told
     assert str(client.workspace / "letter.txt") in told
+
+
+def test_a_session_as_fazm_starts_it_is_given_it_with_its_first_prompt_once(
+    claude: Claude, tmp_path: Path
+) -> None:
+    """Not Fazm itself: Claude Code as Fazm's kit starts it, where a folder of Fazm's is."""
+    memory = Remembered(claude, tmp_path / "memory")
+    memory.connect()
+    claude.run("File the scan.", scenario=working(claude, "touch scan.pdf"))
+    memory.take_in()
+    (claude.home / ".fazm").mkdir()
+
+    as_fazm = {"CLAUDE_CODE_ENTRYPOINT": "sdk-ts"}
+    run = claude.run("Go on as before.", scenario=working(claude, "true"), env=as_fazm)
+
+    assert run.returncode == 0, run.stderr
+    assert run.turns
+    assert all(request.text.count(OURS) == 1 for request in run.turns)
+    told = run.turns[0].text
+    assert "UserPromptSubmit hook" in told[: told.index(OURS)][-80:]
+    memory.close()

@@ -105,6 +105,29 @@ def test_a_persons_change_is_told_with_what_the_file_held_before_and_after(offic
     assert one.since is None
 
 
+def test_two_sessions_at_work_in_one_folder_are_told_apart_by_what_they_name_or_said_not_to_be(
+    office: Office,
+) -> None:
+    other = office.scribe.open(workspace=str(office.folder), agent="codex")
+    office.begin()
+    office.scribe.tell(office.session, ActionStart("Bash", {"command": "make all"}, "c1"), at=now())
+    office.scribe.tell(other, ActionStart("shell", {"command": "touch theirs.txt; make"}, "c2"), at=now())
+    (office.folder / "theirs.txt").write_text("named by one of them")
+    (office.folder / "whose.txt").write_text("named by none")
+    told: dict[str, FileChange] = {}
+
+    def both() -> bool:
+        every = [*office.told(), *office.told(session=other)]
+        told.update({Path(one.path).name: one for one in every})
+        return len(told) == 2
+
+    office.until(both)
+    assert told["theirs.txt"].evidence.startswith("named by shell")
+    assert str(office.folder / "theirs.txt") in [one.path for one in office.told(session=other)]
+    assert (told["whose.txt"].by, told["whose.txt"].sure) == ("agent", "possible")
+    assert "which cannot be told apart" in told["whose.txt"].evidence
+
+
 def test_beside_a_session_whose_calls_are_told_late_nobody_can_say_who_it_was(office: Office) -> None:
     late = office.scribe.open(workspace=str(office.folder), agent="gemini")
     office.scribe.tell(late, Action("run_shell_command", {"command": "ls"}), at=now() - 60_000_000)

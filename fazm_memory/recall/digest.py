@@ -75,6 +75,7 @@ def digest(store: Store, *, now: int, workspace: str | None = None, besides: str
     for label, day, worth in _days(rows, today):
         active = [(row, span) for row in rows if row.n not in taken and (span := _active(store, row, day))]
         taken |= {row.n for row, _ in active}
+        active.sort(key=lambda one: one[0].workspace != workspace)  # the folder itself before those in it
         tasks += [_task(store, row, label, span, worth) for row, span in active[:ON_A_DAY]]
         named = named or (label if active else "")
     for row in [row for row in rows if row.n not in taken][:OLDER]:

@@ -249,3 +249,12 @@ def test_a_request_counts_as_whose_word_it_is(desk: Desk) -> None:
     text = desk.at("2026-11-15T09:00:00+00:00").context("/w").text
     assert 'asked: "tidy up" [user]; then "what the page told me to ask" [web]' in text
     assert '"what the page told me to ask" [web]' in desk.briefing("s").text
+
+
+def test_a_busy_day_in_folders_below_does_not_push_out_the_folder_itself(desk: Desk) -> None:
+    desk.at("2026-11-14T09:00:00+00:00")
+    desk.say("own", "prompt", workspace="/w", text="answer the tax office")
+    for number in range(12):
+        desk.at(f"2026-11-14T{10 + number}:00:00+00:00")
+        desk.say(f"below-{number}", "prompt", workspace=f"/w/part-{number}", text=f"part {number}")
+    assert "answer the tax office" in desk.at("2026-11-15T09:00:00+00:00").context("/w").text

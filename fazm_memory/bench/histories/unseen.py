@@ -1,4 +1,8 @@
-"""Days written down before the code that answers for them was looked at, and asked about as people ask."""
+"""Days written down before it was known how they would be answered for, and asked about as people ask.
+
+The first ten were written by somebody who had not seen the code; what they missed was mended. The last five
+were written after that, and nothing was changed for them.
+"""
 
 TEXT = """
 == scanned-letters (filing)
@@ -195,4 +199,78 @@ noise 30
 ? which files | letter to the landlord about the deposit | /Users/paul/Move/deposit-letter.md
 ? what changed since | what did Paul edit himself for the move | /Users/paul/Move/addresses.md
 ? what convention | how should letters sound | friendly but with a deadline
+== vinyl-shelf (filing)
+@ 2026-11-14 15:10 v1 fazm /Users/gus/Audio
+ask Put the vinyl rips into albums, year in front
+seen /Users/gus/Audio: Kind of Blue 1959.flac | Blue Train 1958.flac | Mingus Ah Um 1959.flac | hum.wav
+mv /Users/gus/Audio: Kind of Blue 1959.flac -> 1959 Kind of Blue.flac
+mv /Users/gus/Audio: Blue Train 1958.flac -> 1958 Blue Train.flac
+mv /Users/gus/Audio: Mingus Ah Um 1959.flac -> 1959 Mingus Ah Um.flac
+decide leave hum.wav out // it is the recording of an empty groove
+bad Bash: metaflac --add-replay-gain *.flac => metaflac: not installed
+todo tags: write the tags when metaflac is there
+noise 25
+? what convention | how did we name the vinyl rips | 1959 Kind of Blue.flac
+? what was skipped | which audio was not renamed | hum.wav
+? what failed | which program was missing for the replay gain | metaflac: not installed
+? what is open | what still has to be done with the tags | write the tags when metaflac is there
+? why | why is hum.wav left out | recording of an empty groove
+== kiosk-app (coding)
+@ 2026-11-14 12:10 v2 codex /srv/kiosk
+ask The kiosk screen stays black after an update
+do apply_patch modified /srv/kiosk/boot/splash.service
+bad Bash: systemctl start kiosk => Failed with result exit-code: no display
+do apply_patch created /srv/kiosk/boot/wait-for-display.sh
+ok Bash: systemctl start kiosk => active
+decide wait for the display in a script // the unit's After= is met before the panel is on
+todo reboot: try it on the second kiosk
+noise 50
+? which files | which files were touched to get rid of the black screen | /srv/kiosk/boot/wait-for-display.sh
+? what failed | why did the kiosk service not start | no display
+? why | reason for the waiting script | met before the panel is on
+? what is open | where must it be tried next | second kiosk
+== bird-survey (research)
+@ 2026-11-13 08:00 v3 fazm /Users/lena/Birds
+ask Summarise this year's counts of swifts
+ok WebFetch: https://birds.example/swifts-2026 => 212 pairs, 12 % fewer
+fact swifts.trend = 12 percent fewer pairs than in 2025
+bad WebFetch: https://weather.example/may => could not resolve host
+do Write created /Users/lena/Birds/swifts.md
+hand May the counts of the private gardens be published?
+pause
+@ 2026-11-14 10:00 v3b fazm /Users/lena/Birds
+ask Make a map of the nests
+do Write created /Users/lena/Birds/nests.geojson
+person modified /Users/lena/Birds/swifts.md
+noise 20
+? what | how are the swifts doing compared with last year's count | 12 percent fewer pairs
+? what failed | weather page did not load | could not resolve host
+? which files | map of nests | /Users/lena/Birds/nests.geojson
+? what is open | unanswered question about gardens | private gardens be published
+? what changed since | which bird file did Lena edit herself | /Users/lena/Birds/swifts.md
+== cluster-night (interrupted)
+@ 2026-11-14 23:10 v4 claude-code /home/ivo/cluster
+ask Drain node 7 and upgrade it
+ok Bash: kubectl cordon node-7 => cordoned
+decide drain with a grace of 600 seconds // the render jobs write for nine minutes
+noise 30
+start Bash: kubectl drain node-7 --grace-period=600
+? what is open | was the drain of node 7 completed | kubectl drain node-7 --grace-period=600
+? why | why such a long grace period | write for nine minutes
+== choir-book (compacted)
+@ 2026-11-14 09:15 v5 claude-code /Users/bea/choir
+ask Typeset the choir book
+fact choir.key = the Bruckner goes down a semitone
+do Write created /Users/bea/choir/book.ly
+noise 90
+evict bruckner.ly | list of singers
+bad Bash: lilypond book.ly => error: unterminated slur in bar 41
+decide A5 landscape // the music stands are narrow
+todo alto: the alto line of the Duruflé is missing
+noise 90
+? what | what happens to the Bruckner | goes down a semitone
+? what failed | lilypond problem | unterminated slur in bar 41
+? why | why landscape | music stands are narrow
+? what is open | which voice is missing | alto line
+? what was evicted | what did the model lose of the choir book | list of singers
 """

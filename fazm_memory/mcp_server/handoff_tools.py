@@ -87,8 +87,8 @@ TOOLS = (
     Tool(
         "handoff_answer",
         "Answer a question left to an agent",
-        "Answer a question that another session left to an agent (to: agent): session_state shows it under"
-        " open_questions. Questions to a human are the user's alone. Costs about 150 tokens."
+        "Call when you take up a session with a question to an agent (to: agent) under open_questions of its"
+        " session_state, and can answer it. One to a human is the user's alone. Costs about 150 tokens."
         ' Example: {"session": "…", "question": "9f2c1a04", "answer": "by vendor"}',
         record(
             {

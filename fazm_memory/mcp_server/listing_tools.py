@@ -57,7 +57,7 @@ TOOLS = (
         "session_list",
         "List sessions",
         "Find sessions recorded on this machine, latest first. Call it to get the handle of earlier work"
-        " before session_state, session_events or session_resume. Costs about 60 tokens a session."
+        " before session_state, session_events or session_resume. Costs about 120 tokens a session."
         ' Example: {"workspace": "/Users/dana/Downloads", "limit": 5}',
         record(
             {

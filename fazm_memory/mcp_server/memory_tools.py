@@ -130,7 +130,7 @@ TOOLS = (
         "Find what was done, said or decided in any session, by words, paths and filters such as"
         " `kind:decision`, `tool:Bash` or `yesterday`. Call it before asking the user something they may"
         " have told already. Costs up"
-        ' to max_tokens (1500), about 60 a hit. Example: {"query": "invoice naming kind:decision",'
+        ' to max_tokens (1500), about 90 a hit. Example: {"query": "invoice naming kind:decision",'
         ' "limit": 5}',
         record(
             {
@@ -214,9 +214,9 @@ TOOLS = (
     Tool(
         "names_propose",
         "What new files would be called",
-        "What these files would become by the conventions of an earlier session, or why that is not known."
-        " Nothing is"
-        ' renamed. Costs about 50 tokens a name. Example: {"session": "…", "names": ["scan 3.pdf"]}',
+        "Call before you rename files like yesterday: what they would become by the conventions of an"
+        " earlier session, or why that is not known. Nothing is renamed. Costs about 50 tokens a name."
+        ' Example: {"session": "…", "names": ["scan 3.pdf"]}',
         record(
             {
                 "session": SESSION,

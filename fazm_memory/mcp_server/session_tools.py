@@ -6,6 +6,7 @@ from typing import Any
 
 from fazm_memory.mcp_server.handles import to_open, to_read, to_write
 from fazm_memory.mcp_server.listing_tools import session_line
+from fazm_memory.mcp_server.pages import room, tables_fitted
 from fazm_memory.mcp_server.recording_tools import write
 from fazm_memory.mcp_server.tool import (
     ANY_OBJECT,
@@ -16,6 +17,7 @@ from fazm_memory.mcp_server.tool import (
     SESSION_SHAPE,
     SOURCE,
     STRING,
+    TOKENS,
     Caller,
     Told,
     Tool,
@@ -26,12 +28,14 @@ from fazm_memory.mcp_server.tool import (
     text,
     whole,
 )
+from fazm_memory.recall.fence import quote
 
 CONTEXT_TOKENS = 1000
 REASON = text("Why, for whoever reads the log.", most=2000)
 MOVED = shape({"session": SESSION_SHAPE, "briefing": STRING}, ("session",))
 MAYBE_OBJECT: dict[str, Any] = {"type": ["object", "null"]}
-SHOWN = 40  # files that a plan names in words; the data has them all
+SHOWN = 10  # files that a plan names in words; the data has more, and counts the rest in `left_out`
+FIRST = frozenset({"files"})
 
 
 def session_open(caller: Caller, given: dict[str, Any]) -> Told:
@@ -87,9 +91,8 @@ def session_fork(caller: Caller, given: dict[str, Any]) -> Told:
     data = {"session": made, "folder": folder, "manifest": listed}
     told = f"a branch of {found['id']} at {made['parent_seq']}: {session_line(made)}"
     if listed is not None:
-        told += (
-            f"\n{listed['files'] - listed['missing']} files are in {folder}; {listed['missing']} are missing"
-        )
+        missing = listed["missing"]
+        told += f"\n{listed['files'] - missing} files are in {quote(folder)}; {missing} are missing"
     return Told(data, told)
 
 
@@ -97,9 +100,12 @@ def session_rewind(caller: Caller, given: dict[str, Any]) -> Told:
     found = to_write(caller, given["session"])
     if given.get("dry_run"):
         plan = caller.memory.rewind_plan(found["id"], given["to"])
-        lines = [f"{one['action']} {one['path']}: {one['why']}" for one in plan["files"][:SHOWN]]
+        lines = [
+            f"{one['action']} {quote(one['path'])}: {quote(one['why'])}" for one in plan["files"][:SHOWN]
+        ]
         head = f"a rewind to {given['to']} would touch {len(plan['files'])} files; nothing was done"
-        return Told({"session": found, "plan": plan}, "\n".join([head, *lines]))
+        shown, lost = tables_fitted(plan, room(TOKENS), leading=FIRST)
+        return Told({"session": found, "plan": shown, "left_out": lost}, "\n".join([head, *lines]))
     made = caller.memory.rewind(
         found["id"],
         given["to"],
@@ -114,8 +120,9 @@ def session_rewind(caller: Caller, given: dict[str, Any]) -> Told:
     made.pop("finished", None)
     done = sum(one["done"] for one in files)
     told = f"{done} files are as they were, {len(files) - done} were left" if files else "no file was touched"
+    listed, lost = tables_fitted({"files": files}, room(TOKENS), leading=FIRST)
     return Told(
-        {"session": made, "files": files, "undo": undo},
+        {"session": made, **listed, "undo": undo, "left_out": lost},
         f"session {made['id']} stands at {given['to']} again; nothing was erased, and {told}",
     )
 
@@ -149,10 +156,9 @@ TOOLS = (
     Tool(
         "session_pause",
         "Pause a session",
-        "Put a session aside to go on later, for example before waiting for the user. Nothing can be"
-        " written to it"
-        ' until session_resume. Costs about 150 tokens. Example: {"session": "…", "reason": "waiting for'
-        ' access"}',
+        "Call when you stop before the task is done, for example to wait for the user: the session is put"
+        " aside, and nothing can be written to it until session_resume. Costs about 150 tokens."
+        ' Example: {"session": "…", "reason": "waiting for access"}',
         MOVES,
         MOVED,
         session_pause,
@@ -161,9 +167,9 @@ TOOLS = (
     Tool(
         "session_resume",
         "Resume a session",
-        "Take a paused or closed session up again. Returns a briefing: where it stood, the last good step,"
-        " what is"
-        ' open, what changed since. Costs up to about 1200 tokens. Example: {"session": "…"}',
+        "Call when the user wants to go on with earlier work (session_list or memory_search finds it): a"
+        " paused or closed session is taken up again. Returns a briefing: where it stood, the last good step,"
+        ' what is open, what changed since. Costs up to about 1200 tokens. Example: {"session": "…"}',
         record({"session": SESSION, "reason": REASON}, ("session",)),
         shape({"session": SESSION_SHAPE, "briefing": STRING}, ("session", "briefing")),
         session_resume,
@@ -172,7 +178,7 @@ TOOLS = (
     Tool(
         "session_close",
         "Close a session",
-        "Close a session when its task is done. All of it stays readable, and session_resume opens it again."
+        "Call when the task is done. All of it stays readable, and session_resume opens it again."
         ' Costs about 150 tokens. Example: {"session": "…", "reason": "all invoices are renamed"}',
         MOVES,
         MOVED,
@@ -182,7 +188,7 @@ TOOLS = (
     Tool(
         "session_fork",
         "Branch a session",
-        "Begin a new session that stands where another one stood, to try a different way without touching it."
+        "Call to try a different way: a new session that stands where another stood, which is left as it is."
         " With `into` its files are written, as they were then, into that new folder, and it works there."
         ' Costs about 200 tokens. Example: {"session": "…", "at": 42, "title": "by vendor instead"}',
         record(
@@ -200,11 +206,12 @@ TOOLS = (
     Tool(
         "session_rewind",
         "Rewind a session",
-        "Move a session's state back to an earlier position and go on from there. The log keeps what came"
-        " after. With files=true the files you changed since go back too, shell-made changes included;"
+        "Call to undo: a session's state moves back to an earlier position and goes on from there. The log"
+        " keeps what came after. With files=true the files you changed since go back too, by shell or not;"
         " dry_run=true only tells the plan. What a person changed since is refused unless force=true, which"
         " only the user may ask for. Ask the user first: what was recorded since no longer counts."
-        ' Costs about 150 tokens. Example: {"session": "…", "to": 42, "reason": "wrong folder"}',
+        " Costs about 150 tokens, with files up to 1500."
+        ' Example: {"session": "…", "to": 42, "reason": "wrong folder"}',
         record(
             {
                 "session": SESSION,
@@ -224,6 +231,7 @@ TOOLS = (
                 "files": OBJECTS,
                 "undo": MAYBE_STRING,
                 "plan": ANY_OBJECT,
+                "left_out": ANY_OBJECT,
             },
             ("session",),
         ),

@@ -96,8 +96,8 @@ def many(items: Schema, about: str, *, most: int = 200) -> Schema:
 
 SESSION = text("The session's handle: the `id` that session_open or session_list gave.", most=200)
 EXPECTED = whole(
-    "Append only if the session still has this many events (`seq` + 1 of its last event, or `events`)."
-    " When another writer came first nothing is recorded and the error tells the head."
+    "Append only if the session still has this many events; else nothing is recorded and the error tells how"
+    " many it has."
 )
 MAX_TOKENS = whole(
     "Keep the answer within about this many tokens; what did not fit is counted, with how to get it.",

@@ -23,7 +23,7 @@ import uvicorn
 from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import Implementation
+from mcp_types import ElicitResult, Implementation
 
 from fazm_memory.loopback.guard import Guard
 from fazm_memory.mcp_server.http import application
@@ -31,6 +31,7 @@ from fazm_memory.mcp_server.http import application
 from .conftest import Asking, OpenServer
 
 T = TypeVar("T")
+Form = Callable[[Any, Any], Awaitable[ElicitResult]]
 TOKEN = "t" * 43
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "protocol.schema.json").read_text())
 HANDLE = "0123456789abcdef" * 2
@@ -43,15 +44,19 @@ class Subject:
     url: str
     token: str
 
-    def talk(self, *work: Callable[[Asking], Awaitable[T]]) -> list[T]:
-        """Each piece of work over a connection of its own, all at once."""
+    def talk(self, *work: Callable[[Asking], Awaitable[T]], form: Form | None = None) -> list[T]:
+        """Each piece of work over a connection of its own, all at once; its client may show a form."""
 
         async def one(doing: Callable[[Asking], Awaitable[T]]) -> T:
             headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
             told = Implementation(name="checklist", version="1")
             async with (
                 httpx2.AsyncClient(headers=headers, timeout=60) as http,
-                Client(streamable_http_client(self.url, http_client=http), client_info=told) as client,
+                Client(
+                    streamable_http_client(self.url, http_client=http),
+                    client_info=told,
+                    elicitation_callback=form,
+                ) as client,
             ):
                 await client.list_tools()
                 return await doing(Asking(client))
@@ -288,3 +293,25 @@ def test_12_over_http_each_refusal_holds_on_every_route(
             for path in (address.path, "/", "/no/such")
         }
     assert answered == dict.fromkeys(answered, status)
+
+
+@pytest.mark.parametrize("action", ["accept", "decline", "cancel", None])
+def test_13_a_question_to_a_person_is_answered_by_a_person_alone(subject: Subject, action: Any) -> None:
+    async def person(context: Any, params: Any) -> ElicitResult:
+        return ElicitResult(action=action, content={"answer": "yes"} if action == "accept" else None)
+
+    async def work(ask: Asking) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        session = await opened(ask)
+        asked = await ask("session_handoff", session=session, to="human", note="Delete the doubles?")
+        await ask.refused("handoff_answer", session=session, question=asked["question"], answer="yes")
+        await ask("session_pause", session=session)
+        if not asked.get("answered"):
+            await ask.refused("session_resume", session=session)
+        return asked, [one for one in await events(ask, session) if one["kind"] == "handoff.answer"]
+
+    [(asked, answers)] = subject.talk(work, form=None if action is None else person)
+    if asked.get("answered"):  # a server may show forms; it need not
+        assert action == "accept"
+        assert [(one["actor"], one["trust"]) for one in answers] == [("person", "agent")]
+    else:
+        assert answers == []

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from fazm_memory.mcp_server.pages import room, size
 from fazm_memory.mcp_server.server import MemoryServer
+from fazm_memory.mcp_server.tool import TOKENS
 from tests.files_world import World
 
 from .conftest import Asking, talk
@@ -45,3 +47,22 @@ def test_an_agent_rewinds_its_files_by_a_plan_and_never_a_persons(world: World, 
     assert [(one["action"], one["done"]) for one in done["files"]] == [("delete", True)]
     assert done["undo"] is not None
     assert world.files() == {"a.txt": b"mine"}
+
+
+def test_a_rewind_of_many_files_keeps_to_its_budget_and_counts_the_rest(world: World) -> None:
+    server = MemoryServer(world.memory)
+    many = [world.write(f"a file with a long name number {number}.txt", "new") for number in range(150)]
+    position = world.agent(lambda: [one() for one in many])
+
+    async def work(ask: Asking) -> tuple[dict[str, Any], dict[str, Any]]:
+        given = {"session": world.session, "to": position, "files": True}
+        plan = await ask("session_rewind", **given, dry_run=True)
+        return plan, await ask("session_rewind", **given, plan=plan["plan"]["digest"])
+
+    plan, done = talk(server, work)
+    assert (
+        len(plan["plan"]["files"]) + plan["left_out"]["files"] == sum(plan["plan"]["counts"].values()) == 150
+    )
+    assert len(done["files"]) + done["left_out"]["files"] == 150
+    assert all(size(one) <= room(TOKENS + 200) for one in (plan, done))
+    assert list(world.files()) == ["a.txt"]

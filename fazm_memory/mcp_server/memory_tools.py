@@ -43,14 +43,15 @@ def memory_search(caller: Caller, given: dict[str, Any]) -> Told:
     )
     following = cursor({"query": given["query"], "skip": skip + len(kept)}) if rest is not None else None
     lines = [NOTE] if kept else ["nothing matches; try fewer or other words"]
-    lines += [f"note: {quote(doubt, 240)}" for doubt in caller.memory.query_doubts(given["query"])]
+    notes = list(caller.memory.query_doubts(given["query"]))
+    lines += [f"note: {quote(note, 240)}" for note in notes]
     lines += [
         f"{one['session']} @{one['seq']} {one['at'][:16]} {one['kind']}: {quote(str(one['snippet']), 200)}"
         for one in kept
     ]
     if following:
         lines.append("more: call memory_search again with next_cursor")
-    return Told({"hits": kept, "next_cursor": following}, "\n".join(lines))
+    return Told({"hits": kept, "notes": notes, "next_cursor": following}, "\n".join(lines))
 
 
 def memory_context(caller: Caller, given: dict[str, Any]) -> Told:
@@ -157,6 +158,7 @@ TOOLS = (
                         ("session", "seq", "at", "kind"),
                     ),
                 },
+                "notes": {"type": "array", "items": STRING},
                 "next_cursor": NEXT,
             },
             ("hits", "next_cursor"),

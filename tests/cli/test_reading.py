@@ -156,3 +156,10 @@ def test_recorded_text_cannot_drive_the_terminal(run: Run) -> None:
     session = run("sessions", "--json").json[0]["id"]
     for command in (("events", session), ("show", session), ("search", "red"), ("sessions",)):
         assert "\x1b" not in run(*command).out
+
+
+def test_what_is_no_filter_is_said_beside_the_hits(run: Run, session: str) -> None:
+    told = run("search", "invoices since:garbage kind:bogus", "--json")
+    assert told.json
+    assert "note: since:garbage is no date" in told.err
+    assert "note: kind:bogus is no kind" in told.err

@@ -293,6 +293,15 @@ def test_search_finds_across_sessions_and_pages(server: MemoryServer) -> None:
     assert paged == whole
 
 
+def test_a_search_says_what_is_no_filter(server: MemoryServer) -> None:
+    async def work(ask: Asking) -> list[str]:
+        await tidy(ask)
+        return list((await ask("memory_search", query="pdf since:soon"))["notes"])
+
+    (note,) = talk(server, work)
+    assert note.startswith("since:soon is no date")
+
+
 def test_the_context_keeps_to_its_budget(server: MemoryServer) -> None:
     async def work(ask: Asking) -> dict[str, Any]:
         await tidy(ask)

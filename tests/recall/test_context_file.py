@@ -258,3 +258,13 @@ def test_a_busy_day_in_folders_below_does_not_push_out_the_folder_itself(desk: D
         desk.at(f"2026-11-14T{10 + number}:00:00+00:00")
         desk.say(f"below-{number}", "prompt", workspace=f"/w/part-{number}", text=f"part {number}")
     assert "answer the tax office" in desk.at("2026-11-15T09:00:00+00:00").context("/w").text
+
+
+def test_failures_past_the_newest_are_counted(desk: Desk) -> None:
+    desk.at("2026-11-14T16:00:00+00:00")
+    for number in range(15):
+        desk.say("s", "action", tool="Bash", input={"command": f"make part-{number}"}, error=f"no {number}")
+    text = desk.at("2026-11-15T09:00:00+00:00").context("/w").text
+    assert '"make part-14" error: "no 14"; not mended' in text
+    assert '"make part-2"' not in text
+    assert "3 more failed before those, not mended" in text

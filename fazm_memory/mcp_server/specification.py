@@ -1,13 +1,19 @@
-"""The events of the protocol as one JSON Schema, made from the same classes that read and write the log.
+"""The protocol for machines: its events as one JSON Schema, made from the classes of the log, and its calls.
 
-`python -m fazm_memory.mcp_server.specification` prints docs/protocol.schema.json; a test holds them together.
+`python -m fazm_memory.mcp_server.specification FOLDER` writes both there, docs/protocol.schema.json and
+docs/protocol.calls.json; a test holds them together.
 """
 
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 from typing import Any
 
+from fazm_memory.mcp_server import prompts, resources
+from fazm_memory.mcp_server.catalogue import TOOLS
+from fazm_memory.mcp_server.early import listed, listed_prompt, listed_template
 from fazm_memory.model.codec import json_schema
 from fazm_memory.model.events import KINDS
 from fazm_memory.model.trust import ACTORS, SOURCES, TRUSTS
@@ -51,9 +57,22 @@ def schema() -> dict[str, Any]:
     }
 
 
-def document() -> str:
-    return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
+def calls() -> dict[str, Any]:
+    """Every tool with what it takes and gives, every address and every prompt, as the lists tell them."""
+    return {
+        "tools": [listed(tool) for tool in TOOLS.values()],
+        "resources": [resources.first()],
+        "resourceTemplates": [listed_template(one) for one in resources.TEMPLATES],
+        "prompts": [listed_prompt(name) for name in prompts.PROMPTS],
+    }
+
+
+def documents() -> dict[str, str]:
+    """The files of the specification by their names."""
+    made = {"protocol.schema.json": schema(), "protocol.calls.json": calls()}
+    return {name: json.dumps(one, indent=1, ensure_ascii=False) + "\n" for name, one in made.items()}
 
 
 if __name__ == "__main__":
-    print(document(), end="")
+    for name, text in documents().items():
+        Path(sys.argv[1], name).write_text(text, encoding="utf-8")

@@ -16,7 +16,7 @@ from fazm_memory.mcp_server import resources
 from fazm_memory.mcp_server.catalogue import TOOLS
 from fazm_memory.mcp_server.prompts import PROMPTS
 from fazm_memory.mcp_server.server import EXTENSION, EXTENSION_VERSION, MemoryServer
-from fazm_memory.mcp_server.specification import document, schema
+from fazm_memory.mcp_server.specification import calls, documents, schema
 from fazm_memory.model.events import KINDS
 from fazm_memory.model.lifecycle import LIFECYCLES, after
 
@@ -33,12 +33,17 @@ def rows(section: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("| ").split("|")] for line in lines[2:]]
 
 
-def test_the_schema_in_the_documentation_is_the_one_of_the_code() -> None:
-    assert (DOCS / "protocol.schema.json").read_text() == document()
+@pytest.mark.parametrize("name", documents())
+def test_what_machines_read_in_the_documentation_is_what_the_code_says(name: str) -> None:
+    assert (DOCS / name).read_text() == documents()[name]
+    assert f"[{name}]({name})" in TEXT
 
 
-def test_the_schema_is_one() -> None:
+def test_the_schemas_are_schemas() -> None:
     Draft202012Validator.check_schema(schema())
+    for tool in calls()["tools"]:
+        Draft202012Validator.check_schema(tool["inputSchema"])
+        Draft202012Validator.check_schema(tool["outputSchema"])
 
 
 def test_every_kind_of_event_is_listed_with_its_tier() -> None:

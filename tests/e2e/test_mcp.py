@@ -183,3 +183,28 @@ def test_codex_starts_without_a_memory_that_is_broken(codex: Codex, tmp_path: Pa
     scenario = Scenario("works", (do(shell("echo one > 1.txt")), say("Noted.")))
     assert codex.run("Make a note.", scenario=scenario, timeout=90).returncode == 0
     assert (codex.workspace / "1.txt").read_text() == "one\n"
+
+
+def test_a_question_to_a_person_stays_open_when_nobody_sits_at_the_client(
+    claude: Claude, codex: Codex, tmp_path: Path
+) -> None:
+    """Both run without a terminal here: whatever they make of a form, it is not a person's answer."""
+    asking = {"session": KEY, "to": "human", "note": "Delete the doubles?"}
+    for client, call, before in ((claude, tool, (READY, READY)), (codex, codex_tool, ())):
+        remembering(client, tmp_path / client.wire.__class__.__name__)
+        server = {"memory": {**SERVER["memory"], "env": dict(client.env)}}
+        if client is codex:
+            server["memory"] |= {"startup_timeout_sec": 90, "required": True}
+        steps = (
+            *before,
+            do(call("session_open", key=KEY)),
+            do(call("session_handoff", **asking)),
+            say("Asked."),
+        )
+
+        run = client.run("Ask.", scenario=Scenario("asks", steps), mcp_config=server, timeout=90)
+
+        assert run.returncode == 0, run.stderr
+        state = told(client, "state", KEY)
+        assert [one["note"] for one in state["open_questions"]] == ["Delete the doubles?"]
+        assert state["answered_questions"] == []

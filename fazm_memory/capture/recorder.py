@@ -186,7 +186,8 @@ class Recorder:
         """
         if draft.kind not in DERIVED or door in PERSONS_DOORS or (draft.turn or 0) > head.turn:
             return "user"
-        fresh = [one.trust for one in writer.events.get(head.n, ()) if one.turn == head.turn]
+        told = writer.events.get(head.n, ())
+        fresh = [one.trust for one in told if one.turn == head.turn and one.kind == "action"]
         begin = writer.db.execute(
             "SELECT seq FROM turn WHERE session=? AND turn=?", (head.n, head.turn)
         ).fetchone()

@@ -73,7 +73,7 @@ def opened_elsewhere(home: Path) -> str | None:
     try:
         connection.request("POST", NEW_CODE, body=b"{}", headers=headers)
         answer = connection.getresponse()
-        code = answer.read(200).decode("ascii", "replace")
+        code = answer.read().decode("ascii", "replace")
         return page_url(port, code) if answer.status == 200 else None
     except (OSError, HTTPException):  # it ended between our look and our call
         return None

@@ -60,6 +60,7 @@ def _mended(b: Builder, seq: int | None, by: int) -> None:
 
 def amended(b: Builder, event: Event, p: payloads.ActionAmend) -> None:
     if p.outcome == "interrupted" and p.call_id in b.running:
+        b.count("failures")  # told as a failure; one that is only found out counts as interrupted alone
         interrupt(b, event, {p.call_id: b.running[p.call_id]}, p.error or "never finished")
     elif p.outcome is not None and p.outcome in FAILED:
         b.count("failures")
@@ -72,7 +73,6 @@ def interrupt(b: Builder, event: Event, calls: dict[str, dict[str, Any]], why: s
     """Calls that can no longer finish."""
     for call, entry in list(calls.items()):
         b.count("interrupted")
-        b.count("failures")
         told = {
             "seq": entry["seq"],
             "tool": entry["tool"],
@@ -107,4 +107,3 @@ def _finished_after_all(b: Builder, call: str | None) -> None:
     for seq in [seq for seq, one in b.errors.items() if one.get("call_id") == call]:
         del b.errors[seq]
         b.count("interrupted", -1)
-        b.count("failures", -1)

@@ -187,7 +187,7 @@ def test_with_an_unreadable_list_of_apps_no_app_is_looked_at(office: Office) -> 
     home = office.memory.config.home
     (home / excluded.FILE).write_text("{")
     office.world.front = office.app("Editor")
-    with pytest.raises(ConfigError, match="no app is looked at"):
+    with pytest.raises(ConfigError, match="nothing that it may name is looked at"):
         office.desk.tick()
     assert office.world.reads == []
 

@@ -342,7 +342,7 @@ def test_a_call_that_finishes_after_all_was_not_interrupted() -> None:
         event(Action("Bash", call_id="c"), 2, turn=2),
     ]
     state = fold(initial("s"), told)
-    assert (state.errors, state.counts["failures"]) == ({}, 0)
+    assert (state.errors, state.counts["interrupted"]) == ({}, 0)
 
 
 def test_a_call_is_interrupted_when_somebody_says_its_agent_is_gone() -> None:

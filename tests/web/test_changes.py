@@ -56,6 +56,7 @@ def listening(served: PageServer, **headers: str) -> Iterator[HTTPResponse]:
     try:
         yield answer
     finally:
+        answer.close()  # it has not been read to its end, and holds on to the connection
         connection.close()
 
 

@@ -16,7 +16,7 @@ from typing import Literal
 
 from fazm_memory.memory import Memory
 from fazm_memory.private import private_folder, write_private
-from fazm_memory.recall.resume_command import ANEW, COMMANDS
+from fazm_memory.recall.resume_command import ANEW, COMMANDS, NOT_AN_ID, RESUMABLE
 from fazm_memory.recall.resuming import LONGEST_BRIEFING, record_gone
 
 Took = Literal["exact", "briefing", "clipboard"]
@@ -70,6 +70,8 @@ def steps(offer: Offer, is_folder: Callable[[str], bool]) -> list[Step]:
         why = "Fazm did not answer"
     elif exact is None or offer.agent_session_id is None:
         why = f"{offer.agent} has no command that resumes a session"
+    elif not RESUMABLE(offer.agent_session_id):
+        why = NOT_AN_ID
     elif not there:
         why = f"the folder it worked in is gone: {offer.cwd or 'unknown'}"
     elif offer.gone is not None:

@@ -1,11 +1,12 @@
 """How each agent takes up a session of its own: the command, in the folder the session began in.
 
 The folder matters: a session resumed elsewhere is not found. Words are quoted for the shell, since a folder's
-name may hold anything.
+name may hold anything; an id that could be read as an option of the program is none.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 
 COMMANDS: dict[str, str] = {
@@ -22,11 +23,15 @@ ANEW: dict[str, str] = {
     "opencode": "opencode --prompt {text}",
 }
 
+# Whoever records names their session: what begins with a dash would be an option, quoted or not.
+RESUMABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}").fullmatch
+NOT_AN_ID = "the id of its session is not one that a command may be given"
+
 
 def resume_command(agent: str, agent_session_id: str | None, workspace: str | None) -> str | None:
     """The shell command that resumes the agent's own session, or None when the agent has none."""
     command = COMMANDS.get(agent)
-    if command is None or agent_session_id is None:
+    if command is None or agent_session_id is None or not RESUMABLE(agent_session_id):
         return None
     made = command.format(id=shlex.quote(agent_session_id))
     return f"cd {shlex.quote(workspace)} && {made}" if workspace else made

@@ -13,7 +13,7 @@ from typing import Any
 
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
-from fazm_memory.recall.resume_command import ANEW, COMMANDS, resume_command
+from fazm_memory.recall.resume_command import ANEW, COMMANDS, NOT_AN_ID, RESUMABLE, resume_command
 
 LONGEST_BRIEFING = 20_000  # characters; the command line of a program holds no novel
 
@@ -47,6 +47,8 @@ def _why_not_exact(store: Store, row: SessionRow, there: bool) -> str | None:
     program = _program(row.agent)
     if program is None or row.agent_session_id is None or row.agent not in COMMANDS:
         return f"{row.agent} has no command that resumes a session"
+    if not RESUMABLE(row.agent_session_id):
+        return NOT_AN_ID
     if shutil.which(program) is None:
         return f"{program} is not installed here"
     if not there:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fazm_memory.menubar.link import Link, parse_link
 from fazm_memory.menubar.resuming import Offer, keep_script, quoted, script, steps
+from fazm_memory.recall.resume_command import NOT_AN_ID, resume_command
 
 HOSTILE = [
     "it's", '"; rm -rf ~; "', "$(touch pwned)", "`id`", "a\\", "a\\\\b", "new\nline", "-n", "--", "'",
@@ -42,6 +43,18 @@ def test_the_ways_to_go_on_best_first() -> None:
     )
     unnamed = steps(offer(agent_session_id=None), lambda path: True)
     assert [one.took for one in unnamed] == ["briefing", "clipboard"]
+
+
+@pytest.mark.parametrize(
+    "told", ["-p", "--dangerously-skip-permissions", "", "a b", "x" * 129, "a\n", "$(id)"]
+)
+def test_an_id_that_could_be_an_option_is_never_given_to_a_program(told: str) -> None:
+    assert [one.took for one in steps(offer(agent_session_id=told), lambda path: True)] == [
+        "briefing",
+        "clipboard",
+    ]
+    assert steps(offer(agent_session_id=told), lambda path: True)[0].why == NOT_AN_ID
+    assert resume_command("claude-code", told, "/w") is None
 
 
 @pytest.mark.parametrize("agent", ["fazm", "other", "claude-code", "codex", "gemini", "opencode"])

@@ -28,8 +28,8 @@ MONTHS = ("january", "february", "march", "april", "may", "june", "july", "augus
           "november", "december")  # fmt: skip
 NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
 WORDS = re.compile(
-    r"(?<![\w/.-])(?:(today|yesterday|(?:this|last) (?:week|month|year|night|morning))"
-    rf"|(?:on|last) ({'|'.join(DAYS)})"
+    r"(?<![\w/.-])(?:(today|yesterday|(?:this|last)[ -](?:week|month|year|night|morning))"
+    rf"|(?:on|last)[ -]({'|'.join(DAYS)})"
     rf"|(?:in|last) ({'|'.join(MONTHS)})"
     rf"|(\d{{1,3}}|{'|'.join(NUMBERS)}) (day|week|month)s? ago"
     rf"|(?:in )?the (?:last|past) (\d{{1,3}}|{'|'.join(NUMBERS)}) (day|week|month)s?"
@@ -131,7 +131,7 @@ def _plain(found: re.Match[str], today: date) -> Span | None:
         one.lower() if one else one for one in found.groups()
     )
     if word:
-        return RELATIVE[word](today)
+        return RELATIVE[word.replace("-", " ")](today)
     if weekday:
         back = (today.weekday() - DAYS.index(weekday)) % 7 or 7
         return _days(today - timedelta(back))

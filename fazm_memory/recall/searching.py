@@ -39,13 +39,52 @@ def search(
     query = replace(parse_query(text, now=now, home=home), quarantined=quarantined)
     scope = _scope(store, query)
     hits = _search(store, query, scope, limit, now)
-    if query.said is None or (query.text and hits and store.search.has_all(query.text, scope)):
+    if query.said is None or _that_day(store, query, scope, hits):
         return hits
-    if not query.text and hits:
-        return hits
-    # "on friday" may have been meant as words after all, and nothing of that day says otherwise.
-    plain = replace(query, text=f"{query.text} {query.said}".strip(), since=None, until=None, said=None)
+    plain = _without_the_day(query)
     return _best([*_search(store, plain, _scope(store, plain), limit, now), *hits], limit)
+
+
+def notes(store: Store, text: str, *, now: int, home: str = "") -> tuple[str, ...]:
+    """What whoever asked should know of the answer: filters that are none, that match nothing, or that
+    `search` let go of."""
+    query = parse_query(text, now=now, home=home)
+    told = list(query.doubts)
+    about = store.db.execute("SELECT id, agent, agent_session_id FROM session").fetchall()
+    if query.agent is not None and not any(_is_agent(query.agent, agent) for _, agent, _ in about):
+        known = ", ".join(sorted({agent for _, agent, _ in about}))
+        told.append(f"no session is of an agent {query.agent!r}; there are {known or 'none yet'}")
+    if query.session is not None and not any(_is_session(query.session, one, own) for one, _, own in about):
+        told.append(f"there is no session {query.session!r}")
+    if query.said is None:
+        return tuple(told)
+    scope = _scope(store, query)
+    hits = _search(store, query, scope, 1, now)
+    if not _that_day(store, query, scope, hits):
+        plain = _without_the_day(query)
+        if hits:
+            told.append(f"nothing {query.said} has all of these words; other days are among it")
+        elif _search(store, plain, _scope(store, plain), 1, now):
+            told.append(f"nothing {query.said}; without the day:")
+    return tuple(told)
+
+
+def _that_day(store: Store, query: Query, scope: Scope | None, hits: list[Hit]) -> bool:
+    """Whether the day that was named has what was asked for."""
+    return bool(hits) and (not query.text or store.search.has_all(query.text, scope))
+
+
+def _without_the_day(query: Query) -> Query:
+    """A day may have been meant as words after all: nothing of that day says otherwise."""
+    return replace(query, text=f"{query.text} {query.said}".strip(), since=None, until=None, said=None)
+
+
+def _is_agent(asked: str, agent: str) -> bool:
+    return asked.lower() in agent.lower()
+
+
+def _is_session(asked: str, id_: str, own: str | None) -> bool:
+    return id_.startswith(asked) or own == asked
 
 
 def _best(hits: Iterable[Hit], limit: int) -> list[Hit]:
@@ -171,8 +210,8 @@ def _spans(store: Store, query: Query) -> dict[int, Span] | None:
         n: spans[n]
         for n, id_, agent, own in about
         if n in spans
-        and (query.agent is None or query.agent.lower() in agent.lower())
-        and (query.session is None or id_.startswith(query.session) or own == query.session)
+        and (query.agent is None or _is_agent(query.agent, agent))
+        and (query.session is None or _is_session(query.session, id_, own))
     }
 
 

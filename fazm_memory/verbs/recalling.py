@@ -19,7 +19,7 @@ from fazm_memory.recall.context_file import Context, render
 from fazm_memory.recall.digest import Digest, digest, looked_at
 from fazm_memory.recall.habits import Habits, habits
 from fazm_memory.recall.news import render_news
-from fazm_memory.recall.query import parse_query
+from fazm_memory.recall.searching import notes
 
 if TYPE_CHECKING:
     from fazm_memory.capture.recorder import Recorded
@@ -73,8 +73,11 @@ class Recalling:
                 raise result.error
 
     def query_doubts(self, query: str) -> tuple[str, ...]:
-        """Why parts of a search query that look like filters are looked for as words."""
-        return parse_query(query, now=self.now()).doubts
+        """What whoever searched should know of the answer: which parts of the query are no filters after all,
+        match no session, or were let go of because nothing else was found."""
+        self.store.index_all()
+        with self.store.db.reading():
+            return notes(self.store, query, now=self.now(), home=str(self.config.user_home))
 
     def context(
         self, workspace: str | None = None, *, budget: int | None = None, besides: str | None = None

@@ -53,6 +53,27 @@ def test_the_day_the_agent_and_the_place_narrow_it(past: Desk) -> None:
     assert past.search("tax report agent:gemini") == []
 
 
+@pytest.mark.parametrize(
+    ("query", "note"),
+    [
+        ("acme yesterday", None),
+        ("acme today", "nothing today; without the day:"),
+        ("acme on friday", "nothing on friday; without the day:"),
+        ("acme last-month", "nothing last-month; without the day:"),
+        ("acme this-week", None),
+        ("LaTeX invoices yesterday", "nothing yesterday has all of these words; other days are among it"),
+        ("zebra today", None),  # nothing is found either way, and the answer says so
+        ("acme agent:fzam", "no session is of an agent 'fzam'; there are codex, fazm"),
+        ("acme session:nope", "there is no session 'nope'"),
+        ("acme agent:FAZ", None),
+    ],
+)
+def test_an_answer_that_let_go_of_a_filter_says_so(past: Desk, query: str, note: str | None) -> None:
+    assert past.query_doubts(query) == (() if note is None else (note,))
+    if note is not None and "day:" in note:
+        assert past.search(query)
+
+
 def test_kinds_and_tools_narrow_it(past: Desk) -> None:
     assert set(kinds(past, "report kind:decision")) == {"decision"}
     assert set(kinds(past, "acme tool:Bash")) == {"action"}

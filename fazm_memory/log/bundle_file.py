@@ -167,18 +167,21 @@ class BundleFile:
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """Every line, from the beginning. BundleRefused at the first thing that is wrong."""
-        held, total = b"", 0
+        held, length, total = [b""], 0, 0  # parts of a line that has not ended, and their length
         room = max(LEAST_ROOM, RATIO * self.size)
         for part in self._unpacked():
             total += len(part)
             if total > room:
                 raise BundleRefused(f"the bundle unpacks to more than {room:,} bytes: it is not one of ours")
-            *whole, held = (held + part).split(b"\n")
-            if len(held) > LONGEST_LINE:
+            first, *others = part.split(b"\n")
+            held.append(first)
+            length += len(first)
+            if length > LONGEST_LINE:
                 raise BundleRefused("the bundle has a line that is longer than any event")
-            for line in whole:
-                yield _object(line)
-        if held:
+            for other in others:
+                yield _object(b"".join(held))
+                held, length = [other], len(other)
+        if length:
             raise BundleRefused("the bundle ends in the middle of a line: it was cut")
 
     def _unpacked(self) -> Iterator[bytes]:

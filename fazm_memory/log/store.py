@@ -94,7 +94,7 @@ class Store:
             raise
 
     def renew(self, row: SessionRow, at: int) -> None:
-        """Make the snapshots of a session anew when those it has are of an older fold: once, not each time."""
+        """Make the snapshots of a session anew when those it has are of an older fold, once."""
         if self.snapshots.lost(row.n, at):
             with self.db.transaction():
                 self.snapshots.catch_up(row.n, row.id, row.head, 0)

@@ -19,11 +19,13 @@ from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.rows import pack
 from fazm_memory.log.store import Store
 from fazm_memory.model import codec
-from fazm_memory.model.events import Event, read_payload
+from fazm_memory.model.events import KINDS, Event, read_payload
 from fazm_memory.model.portable import local
 from fazm_memory.model.trust import lowest
 
 Scrub = Callable[[Any], Any]
+NAME = 200
+OURS = frozenset({"checkpoint", "quarantine"})
 
 
 @dataclass
@@ -48,9 +50,24 @@ class Here:
     moved: dict[str, str] = field(default_factory=dict)
 
     def local(self, told: Told) -> Told:
+        """An event as it may be kept here."""
         payload = None if told.payload is None else self.scrub(local(told.payload, self.home, self.moved))
-        trust = told.trust if self.believed else lowest((told.trust, "unverified"))
-        return replace(told, payload=payload, trust=trust)
+        for name in ("agent", "tool"):
+            if payload is not None and isinstance(payload.get(name), str):
+                payload[name] = self.name(payload[name])
+        key = told.key if told.key is None or self.scrub(told.key) == told.key else None
+        told = replace(told, payload=payload, key=key)
+        if self.believed:
+            return told
+        if told.kind in OURS and told.payload is not None:
+            # Only we ourselves may say where a session stood, or what is held back of it.
+            told = replace(
+                told, kind="unknown", version=KINDS["unknown"].version, payload={"type": told.kind}
+            )
+        return replace(told, trust=lowest((told.trust, "unverified")))
+
+    def name(self, text: str) -> str:
+        return " ".join(str(self.scrub(text)).split())[:NAME] or "unknown"
 
 
 def take(
@@ -62,7 +79,7 @@ def take(
         session: _Session | None = None
         for line in lines:
             if isinstance(line, Opened):
-                session = _Session(store, writer, line, taken)
+                session = _Session(store, writer, line, here, taken)
             elif isinstance(line, Told):
                 assert session is not None, "a judged bundle opens a session before it tells of it"
                 session.take(here.local(line))
@@ -73,16 +90,19 @@ def take(
 class _Session:
     """One session of the bundle, beside what is here of it already."""
 
-    def __init__(self, store: Store, writer: Writer, opened: Opened, taken: Taken) -> None:
-        self.writer, self.taken, self.id = writer, taken, opened.id
+    def __init__(self, store: Store, writer: Writer, opened: Opened, here: Here, taken: Taken) -> None:
+        self.writer, self.taken, self.id, self.believed = writer, taken, opened.id, here.believed
         self.here: Iterator[Event] = iter(())
         taken.sessions.append(opened.id)
         row = store.db.execute("SELECT n FROM session WHERE id=?", (opened.id,)).fetchone()
+        self.here_already = row is not None
         if row is not None:
             self.head: SessionHead = writer.head(row[0])
             self.here = iter(list(store.log.slice(row[0], opened.id)))
             return
         own = opened.agent_session_id
+        if own is not None and here.scrub(own) != own:
+            own = None  # a name that looks like a secret is none that we keep
         if own is not None:
             known = store.db.execute(
                 "SELECT id FROM session WHERE agent_session_id=? AND agent=?", (own, opened.agent)
@@ -93,7 +113,9 @@ class _Session:
                     f" {opened.id[:8]} is brought in beside it, without that name"
                 )
                 own = None
-        self.head = writer.create(opened.agent, opened.opened_at, agent_session_id=own, session_id=opened.id)
+        self.head = writer.create(
+            here.name(opened.agent), opened.opened_at, agent_session_id=own, session_id=opened.id
+        )
 
     def take(self, told: Told) -> None:
         known = next(self.here, None)
@@ -101,6 +123,11 @@ class _Session:
             self._compare(known, told)
             self.taken.known += 1
             return
+        if self.here_already and not self.believed:
+            raise Conflict(
+                f"session {self.id[:8]} is here already; only a sealed bundle may add to it, or your own",
+                hint="nothing was changed; --mine, if you made it yourself",
+            )
         if self.head.head != told.seq:
             raise Conflict(
                 f"session {self.id[:8]} ends at {self.head.head} here and cannot go on at {told.seq}",

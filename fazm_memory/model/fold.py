@@ -149,7 +149,8 @@ def _stood(b: Builder, event: Event, p: payloads.Checkpoint) -> None:
     # When it was written the fold stood here already; once what led here is let go, only this says so.
     kept = from_plain(p.state)
     own = ("session", "at", "last_at", "turn", "lifecycle")  # the envelopes that are left tell these
-    b.__dict__.update(Builder(kept).__dict__ | {name: b.__dict__[name] for name in own})
+    trust = lowest((kept.trust, event.trust))  # what it says of itself makes it no more believable
+    b.__dict__.update(Builder(kept).__dict__ | {name: b.__dict__[name] for name in own} | {"trust": trust})
 
 
 def _used(b: Builder, event: Event, p: payloads.Usage) -> None:

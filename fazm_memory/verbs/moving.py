@@ -13,6 +13,7 @@ from fazm_memory.errors import Declined, NotFound
 from fazm_memory.log import bundle, bundle_file, unbundle
 from fazm_memory.log.bundle import Kept, Opened
 from fazm_memory.log.forget import files_named
+from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.log.versions import FILE_CAP, Version, Versions, versions_exist
 from fazm_memory.model.portable import local
@@ -46,14 +47,18 @@ class Moving:
         files: bool = True,
         secrets: bool = False,
         force: bool = False,
+        quarantined: bool = False,
         progress: Callable[[int], None] = lambda done: None,
     ) -> dict[str, Any]:
-        """A session, those it was forked from and the kept versions of its files as one file."""
+        """A session, those it was forked from and the kept versions of its files as one file; what is in
+        quarantine only when it is asked for."""
         row = self.store.sessions.resolve(session)
         if not path.parent.is_dir():
             raise NotFound(f"there is no folder {path.parent}", hint="make it first, or name another")
         if path.exists() and not force:
             raise Declined(f"{path} is there already", hint="name another file, or use --force")
+        if not quarantined:
+            self._check_quarantine(row)
         left_out = {SECRET: 0}
         told: dict[str, Any] = {}
 
@@ -78,6 +83,20 @@ class Moving:
             "left_out": left_out[SECRET],
         }  # fmt: skip
 
+    def _check_quarantine(self, row: SessionRow) -> None:
+        """A bundle is a whole log: nothing of it can stay behind without breaking it."""
+        for one, count in bundle.lineage(self.store, row):
+            held = self.store.ward.held(one.n)
+            some = sum(seq < count for seq in held.seqs)
+            if count and (held.whole or some):
+                what = "" if held.whole else f"event {min(held.seqs)} of " if some == 1 else f"{some} events of "
+                verb = "is" if held.whole or some == 1 else "are"
+                raise Declined(
+                    f"{what}session {one.id[:8]} {verb} in quarantine and would leave with the file;"
+                    " nothing was written",
+                    hint=f"`fazm-memory quarantine {one.id[:8]} --lift`, or export with --quarantined",
+                )
+
     def import_bundle(
         self,
         path: Path,
@@ -95,7 +114,10 @@ class Moving:
             moved = self._moved(last, workspace, home)
             here = unbundle.Here(home, self._clean, mine or file.sealed, moved)
             taken = unbundle.take(self.store, bundle.judged(file.lines()), here, progress=progress)
-            taken.versions, taken.versions_known = self._take_versions(file, here)
+            if here.believed or workspace is not None:
+                taken.versions, taken.versions_known = self._take_versions(file, here)
+            else:  # a stranger must not choose the folder into which rewinding would write
+                taken.notes.append("its files were left out: say with --workspace where they belong")
         if not here.believed:
             taken.notes.append(
                 "it is not sealed, so nothing in it is taken for your own word (--mine, if you made it)"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from fazm_memory.loopback.guard import NEW_CODE, OPEN
 from fazm_memory.loopback.listening import ADDRESS
-from fazm_memory.loopback.token import token_of
+from fazm_memory.loopback.token import PAGE_TOKEN, token_of
 from fazm_memory.private import private_file, private_folder
 
 FILE = "page.json"
@@ -69,7 +69,7 @@ def opened_elsewhere(home: Path) -> str | None:
     if port is None:
         return None
     connection = HTTPConnection(ADDRESS, port, timeout=SECONDS)
-    headers = {"Authorization": f"Bearer {token_of(home)[1]}", "Content-Type": "application/json"}
+    headers = {"Authorization": f"Bearer {token_of(home, PAGE_TOKEN)[1]}", "Content-Type": "application/json"}
     try:
         connection.request("POST", NEW_CODE, body=b"{}", headers=headers)
         answer = connection.getresponse()

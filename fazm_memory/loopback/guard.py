@@ -2,14 +2,15 @@
 
 A page in a browser can reach a loopback port. It cannot know the token, and a name that was rebound to
 127.0.0.1 shows in the Host header; so both are checked on every request, before anything reads it. Our own
-page has a cookie in place of the token, and with it must say where it comes from.
+page has a cookie in place of the token, and with it must say where it comes from. Where agents call, a token
+of theirs is needed, which opens nothing else; nor does the page's open what is for agents.
 """
 
 from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
@@ -40,11 +41,23 @@ class Answer:
 
 
 class Guard:
-    """Lets through to `app` what may be; answers the rest itself, and says nothing of what is inside."""
+    """Lets through to `app` what may be; answers the rest itself, and says nothing of what is inside.
 
-    def __init__(self, app: App, *, token: str, port: int, pages: PageKeys | None = None) -> None:
+    `agents` are tokens by the beginning of the paths that each of them opens, and no other key does.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        token: str,
+        port: int,
+        pages: PageKeys | None = None,
+        agents: Mapping[str, str] | None = None,
+    ) -> None:
         self.app = app
         self.token = token.encode()
+        self.agents = {path: one.encode() for path, one in (agents or {}).items()}
         self.pages = pages
         self.hosts = frozenset(f"{name}:{port}".encode() for name in LOOPBACK)
         self.origins = frozenset(b"http://" + host for host in self.hosts)
@@ -71,18 +84,15 @@ class Guard:
         if self.pages is not None and scope["path"] == OPEN:
             return None if scope["method"] == "GET" else Answer(405, "the page is opened with GET")
         given = _all(headers, b"authorization")
-        if given or self.pages is None or not self.pages.known(_all(headers, b"cookie")):
-            if len(given) != 1 or not self._known(given[0]):
+        theirs = next((one for path, one in self.agents.items() if below(scope["path"], path)), None)
+        if theirs or given or self.pages is None or not self.pages.known(_all(headers, b"cookie")):
+            if len(given) != 1 or not _is(given[0], theirs or self.token):
                 return Answer(401, "a bearer token is needed", ((b"www-authenticate", b"Bearer"),))
         elif any(site not in OWN_SITES for site in _all(headers, b"sec-fetch-site")):
             return Answer(403, "pages from elsewhere may not call this")
         elif scope["method"] not in ("GET", "HEAD") and (not origins or scope["path"] == NEW_CODE):
             return Answer(403, "only our own page may do that, and it says where it comes from")
         return _body_refused(scope["method"], headers)
-
-    def _known(self, given: bytes) -> bool:
-        scheme, _, token = given.partition(b" ")
-        return hmac.compare_digest(token.strip(), self.token) and scheme.lower() == b"bearer"
 
     def _opening(self, scope: Scope) -> Answer | None:
         """The two doors of the page, for requests that were let in."""
@@ -95,6 +105,16 @@ class Guard:
             return Answer(401, "This link was used or is too old. `fazm-memory timeline` makes a new one.")
         cookie = (b"set-cookie", self.pages.set_cookie().encode())
         return Answer(303, "the page is at /", ((b"location", b"/"), cookie))
+
+
+def below(path: str, beginning: str) -> bool:
+    """Whether a path is this one or goes on from it: the guard and who shares paths out must agree."""
+    return path == beginning or path.startswith(f"{beginning}/")
+
+
+def _is(given: bytes, token: bytes) -> bool:
+    scheme, _, told = given.partition(b" ")
+    return hmac.compare_digest(told.strip(), token) and scheme.lower() == b"bearer"
 
 
 def _all(headers: list[Header], wanted: bytes) -> list[bytes]:

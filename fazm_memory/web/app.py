@@ -16,7 +16,7 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from fazm_memory.errors import FazmMemoryError, NotFound
-from fazm_memory.loopback.guard import App, Message, Receive, Scope, Send
+from fazm_memory.loopback.guard import App, Message, Receive, Scope, Send, below
 from fazm_memory.web import doing, reading, settings
 from fazm_memory.web.answers import HEADERS, answer, refused, unforeseen
 from fazm_memory.web.asked import asked, body_of
@@ -164,7 +164,7 @@ def together(page: PageApp, beside: dict[str, Starlette]) -> App:
             await life(scope, receive, send)
             return
         for path, one in beside.items():
-            if scope["path"] == path or scope["path"].startswith(f"{path}/"):
+            if below(scope["path"], path):
                 await one(scope, receive, send)
                 return
         await page(scope, receive, send)

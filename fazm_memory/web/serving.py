@@ -12,7 +12,7 @@ from fazm_memory.loopback.announced import announced, page_url
 from fazm_memory.loopback.guard import Guard
 from fazm_memory.loopback.listening import ADDRESS, PORT, Beside, Server, bound, port_of
 from fazm_memory.loopback.page_keys import PageKeys
-from fazm_memory.loopback.token import token_of
+from fazm_memory.loopback.token import PAGE_TOKEN, token_of
 from fazm_memory.web.app import page_app, together
 from fazm_memory.web.desk import MemoryFactory
 
@@ -31,13 +31,17 @@ class PageServer:
         apps: Callable[[int], dict[str, Starlette]] = lambda port: {},
     ) -> None:
         self.home = home
-        self.token_file, self.token = token_of(home, new=new_token)
+        self.token_file, agents_token = token_of(home, new=new_token)  # what agents are told of
+        self.token = token_of(home, PAGE_TOKEN)[1]
         self.listener = bound(port, otherwise_any=otherwise_any)
         self.port = port_of(self.listener)
         self.keys = PageKeys(self.port)
         self.page = page_app(factory)
-        app = together(self.page, apps(self.port))
-        guard = Guard(app, token=self.token, port=self.port, pages=self.keys)
+        beside = apps(self.port)
+        guard = Guard(
+            together(self.page, beside), token=self.token, port=self.port, pages=self.keys,
+            agents=dict.fromkeys(beside, agents_token),
+        )  # fmt: skip
         self.server = Server(guard, ending=self.page.stop)
 
     @property

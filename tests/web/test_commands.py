@@ -68,9 +68,17 @@ def test_page_and_mcp_share_a_port_and_a_guard(tmp_path: Path) -> None:
     with started(tmp_path, "serve", "--port", "0") as (_, told):
         origin = told["page"].split("/open")[0]
         assert told["url"] == f"{origin}/mcp"
-        token = {"Authorization": f"Bearer {Path(told['token_file']).read_text()}"}
-        assert get(f"{origin}/api/v1/status", **token)[0] == 200
-        assert get(f"{origin}/mcp", **token)[0] in (400, 405, 406)  # it wants a POST, or a stream
+        agents = {"Authorization": f"Bearer {Path(told['token_file']).read_text()}"}
+        pages = {"Authorization": f"Bearer {(tmp_path / 'memory' / 'page-token').read_text()}"}
+        cookie = {"Cookie": get(told["page"])[1]["set-cookie"].split(";")[0]}
+        let_in = (400, 405, 406)  # it wants a POST, or a stream
+        assert get(f"{origin}/mcp", **agents)[0] in let_in
+        for path in ("/", "/api/v1/status", "/open/code", "/mcpx"):
+            assert get(f"{origin}{path}", **agents)[0] == 401, path
+            assert get(f"{origin}{path}", **agents, **cookie)[0] == 401, path
+        for key in (pages, cookie):
+            assert get(f"{origin}/api/v1/status", **key)[0] == 200
+            assert [get(f"{origin}{path}", **key)[0] for path in ("/mcp", "/mcp/", "/mcp/x")] == [401] * 3
         assert [get(f"{origin}{path}")[0] for path in ("/", "/mcp", "/api/v1/status")] == [401, 401, 401]
 
 

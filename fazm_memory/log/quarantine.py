@@ -44,8 +44,8 @@ def note(db: Database, number: int, told: Quarantine) -> None:
     book = read(db)
     held = book.get(number, NOTHING)
     if told.released:
-        seqs = frozenset() if told.whole else held.seqs - set(told.seqs)
-        held = Held(held.whole and not told.whole, seqs)
+        # What was held back for itself stays so when its session is let go: it needs a word of its own.
+        held = Held(held.whole and not told.whole, held.seqs - set(told.seqs))
     else:
         held = Held(held.whole or told.whole, held.seqs | set(told.seqs))
     book[number] = held

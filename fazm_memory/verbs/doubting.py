@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fazm_memory.capture.draft import Draft
 from fazm_memory.config import Config
 from fazm_memory.errors import InvalidInput
+from fazm_memory.log.quarantine import read
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.log.unfinished import unfinished
@@ -57,8 +58,11 @@ class Doubting:
         row = self.store.sessions.resolve(session)
         seqs = [] if seq is None else self._derived(row, seq)
         held = self.store.ward.held(row.n)
-        if lift and not (held.seqs & set(seqs) if seqs else held.whole or held.seqs):
-            raise InvalidInput("nothing of that is quarantined", hint="`fazm-memory state ID` shows what is")
+        if lift and not (held.seqs & set(seqs) if seqs else held.whole):
+            hint = "`fazm-memory state ID` shows what is"
+            if held.seqs:
+                hint = f"its events are, one by one: --seq {min(held.seqs)} --lift"
+            raise InvalidInput("nothing of that is quarantined", hint=hint)
         self.tell(
             row.id, "quarantine", source=source, seqs=seqs, reason=reason, released=lift, whole=seq is None
         )
@@ -72,6 +76,12 @@ class Doubting:
             "changed": seqs,
             "lifted": lift,
         }
+
+    def held_back(self) -> dict[str, str]:
+        """The sessions that something of is in quarantine: "whole" or "part", by their ids."""
+        book = read(self.store.db)
+        rows = self.store.db.execute("SELECT n, id FROM session").fetchall() if book else []
+        return {id_: "whole" if book[n].whole else "part" for n, id_ in rows if n in book}
 
     def _derived(self, row: SessionRow, seq: int) -> list[int]:
         """An event and what the agent made of it: what it said, decided and noted in that turn, after it."""

@@ -89,11 +89,11 @@ class Moving:
             held = self.store.ward.held(one.n)
             some = sum(seq < count for seq in held.seqs)
             if count and (held.whole or some):
-                what = "" if held.whole else f"event {min(held.seqs)} of " if some == 1 else f"{some} events of "
-                verb = "is" if held.whole or some == 1 else "are"
+                few = f"event {min(held.seqs)} of" if some == 1 else f"{some} events of"
+                what = "all of" if held.whole else few
                 raise Declined(
-                    f"{what}session {one.id[:8]} {verb} in quarantine and would leave with the file;"
-                    " nothing was written",
+                    f"quarantine holds {what} session {one.id[:8]}, which would leave with the file; nothing was"
+                    " written",
                     hint=f"`fazm-memory quarantine {one.id[:8]} --lift`, or export with --quarantined",
                 )
 

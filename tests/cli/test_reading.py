@@ -163,3 +163,13 @@ def test_what_is_no_filter_is_said_beside_the_hits(run: Run, session: str) -> No
     assert told.json
     assert "note: since:garbage is no date" in told.err
     assert "note: kind:bogus is no kind" in told.err
+
+
+def test_a_quarantined_session_says_so_wherever_it_is_listed(run: Run, session: str) -> None:
+    assert run("sessions", "--json").json[0]["quarantined"] is None
+    run("quarantine", session, "--seq", "1")
+    assert run("sessions", "--json").json[0]["quarantined"] == "part"
+    run("quarantine", session)
+    for told in (run("sessions"), run("show", session)):
+        assert "active, quarantined" in told.out
+    assert run("export", session, "x.fazm").code == 18

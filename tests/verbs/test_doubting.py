@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import Declined, InvalidInput
 
 from .desk import SECOND, START, Desk
 
@@ -121,3 +123,31 @@ def test_a_call_of_an_agent_that_fell_silent_is_interrupted_and_may_still_finish
     assert [one["why"] for one in desk.note_interrupted()] == ["its agent fell silent before it ended"]
     desk.act(made, "Bash", call_id="c1")
     assert desk.state(made)["errors"] == []
+
+
+def test_lifting_a_session_does_not_lift_what_was_quarantined_for_itself(desk: Desk, poisoned: str) -> None:
+    desk.quarantine(poisoned, seq=3)
+    desk.quarantine(poisoned)
+    assert desk.held_back() == {poisoned: "whole"}
+    assert desk.quarantine(poisoned, lift=True)["seqs"] == [3, 4, 5, 6, 7]
+    assert desk.held_back() == {poisoned: "part"}
+    assert "zymurgy" not in told_everywhere(desk, poisoned)
+    with pytest.raises(InvalidInput) as refused:
+        desk.quarantine(poisoned, lift=True)
+    assert "--seq 3 --lift" in str(refused.value.hint)
+    assert desk.quarantine(poisoned, seq=3, lift=True)["seqs"] == []
+    assert desk.held_back() == {}
+
+
+@pytest.mark.parametrize(("seq", "said"), [(None, "all of session"), (3, "5 events of"), (9, "event 9 of")])
+def test_what_is_quarantined_leaves_in_a_bundle_only_when_asked_for(
+    desk: Desk, poisoned: str, tmp_path: Path, seq: int | None, said: str
+) -> None:
+    desk.quarantine(poisoned, seq=seq)
+    child = desk.fork(poisoned)["id"]
+    for session in (poisoned, child):
+        with pytest.raises(Declined, match="quarantine holds") as refused:
+            desk.export_bundle(session, tmp_path / "out.fazm")
+        assert said in str(refused.value)
+        assert not (tmp_path / "out.fazm").exists()
+    assert desk.export_bundle(poisoned, tmp_path / "out.fazm", quarantined=True)["bytes"] > 0

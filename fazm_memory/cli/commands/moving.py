@@ -24,6 +24,7 @@ def export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-files", action="store_true", help="leave out the kept versions of files")
     parser.add_argument("--with-secrets", action="store_true", help="keep contents that look like secrets")
     parser.add_argument("--force", action="store_true", help="replace FILE if it is there")
+    parser.add_argument("--quarantined", action="store_true", help="also what is held back from exports")
 
 
 def export_command(chosen: argparse.Namespace) -> int:
@@ -36,6 +37,7 @@ def export_command(chosen: argparse.Namespace) -> int:
             files=not chosen.no_files,
             secrets=chosen.with_secrets,
             force=chosen.force,
+            quarantined=chosen.quarantined,
             progress=progress.at,
         )
     if chosen.json:

@@ -39,21 +39,28 @@ def sessions_command(chosen: argparse.Namespace) -> int:
         lifecycle=chosen.lifecycle,
         background=chosen.all,
     )
+    held = memory.held_back()
     if chosen.json:
-        emit_json(rows)
+        emit_json([{**row, "quarantined": held.get(row["id"])} for row in rows])
         return 0
     if not rows:
         say("no such sessions" if chosen.agent or chosen.workspace or chosen.lifecycle else "no sessions yet")
         return 0
     table(
         [
-            (row["id"][:8], row["lifecycle"], row["agent"], when(row["last_at"], memory.now()),
+            (row["id"][:8], _standing(row, held), row["agent"], when(row["last_at"], memory.now()),
              f"{row['actions']:,}", f"{row['failures']:,}", row["title"] or "", row["workspace"] or "")
             for row in rows
         ],
         ("id", "state", "agent", "last", "actions", "failed", "title", "workspace"),
     )  # fmt: skip
     return 0
+
+
+def _standing(session: dict[str, Any], held: dict[str, str]) -> str:
+    """Where a session is in its life, and whether it is held back."""
+    quarantined = {"whole": ", quarantined", "part": ", partly quarantined"}
+    return str(session["lifecycle"]) + quarantined.get(held.get(session["id"], ""), "")
 
 
 def _id(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +79,8 @@ def show_command(chosen: argparse.Namespace) -> int:
         return 0
     now = memory.now()
     say(paint(session["title"] or "(no title)", "bold"))
-    say(f"{session['id']}  {session['lifecycle']}  {session['agent']}  {session['workspace'] or ''}")
+    standing = _standing(session, memory.held_back())
+    say(f"{session['id']}  {standing}  {session['agent']}  {session['workspace'] or ''}")
     say(f"opened {when(session['opened_at'], now)}, last {when(session['last_at'], now)};"
         f" {plural(session['turns'], 'turn')}, {plural(session['actions'], 'action')},"
         f" {session['failures']} failed")  # fmt: skip

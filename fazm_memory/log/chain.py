@@ -11,13 +11,16 @@ import hashlib
 import hmac
 import os
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fazm_memory.private import disk_error, full_sync, private_file, sync_folder
 
-SLOT = struct.Struct(">Q32s8s16x")  # 64 bytes: none lies across two sectors, so a power cut tears none
+SLOT = struct.Struct(">Q32s8s16s")  # 64 bytes: none lies across two sectors, so a power cut tears none
+ALARM = struct.Struct(">BxxxQI")  # the last part of a slot: what was once found wrong with the session
+QUIET = bytes(ALARM.size)
+TRIES = 3  # a slot may be read while another process writes it; an altered one is altered each time
 
 
 def digest_of(payload: bytes) -> bytes:
@@ -55,11 +58,38 @@ def link(
 
 
 @dataclass(frozen=True)
+class Alarm:
+    """What a writer found wrong before it wrote on. It stays in the slot until the store is recovered."""
+
+    kind: int
+    there: int  # events the head outside knew of
+    had: int  # events the database had then
+
+    def told(self) -> str:
+        if self.kind == CUT:
+            return f"the tail was cut: {self.there} events were there when the log was back at {self.had}"
+        return {
+            MISSING: "its head outside the database was missing when it was written on: a cut tail cannot be"
+            " ruled out",
+            ALTERED: "its head outside the database was altered before it was written on: a cut tail cannot"
+            " be ruled out",
+            OTHER: f"its event {self.there - 1} was not the one that the head outside remembered",
+        }.get(self.kind, "something was wrong with it before it was written on")
+
+
+CUT, MISSING, ALTERED, OTHER = 1, 2, 3, 4
+
+
+@dataclass(frozen=True)
 class Head:
     """The last event of a session as known outside the database."""
 
     count: int
     mac: bytes
+    alarm: Alarm | None = None
+
+
+WRONG = Head(-1, b"")  # what an altered slot holds: nothing to go by
 
 
 class Heads:
@@ -99,16 +129,68 @@ class Heads:
             full_sync(self._file())
 
     def write(self, heads: Iterable[tuple[int, int, bytes]]) -> None:
-        descriptor = self._file()
+        """The newest heads. An alarm that stands in a slot stays there."""
+        for number, count, mac in heads:
+            before = self._read(number)
+            alarm = before.alarm if isinstance(before, Head) else None
+            self._put(number, Head(count, mac, alarm))
+
+    def check(self, number: int, count: int, mac: bytes, mac_at: Callable[[int], bytes]) -> None:
+        """Hold the slot against the database before it is written over: what it proves must outlive that.
+
+        `mac_at` is the mark of the event at a position, asked for only when the slot lags behind.
+        """
+        found = self._read(number)
+        alarm: Alarm | None = None
+        if found is None:
+            alarm = Alarm(MISSING, 0, count) if count else None
+        elif found is WRONG:
+            alarm = Alarm(ALTERED, 0, count)
+        elif found.count > count:
+            alarm = Alarm(CUT, found.count, count)
+        elif found.count and not hmac.compare_digest(
+            found.mac, mac if found.count == count else mac_at(found.count - 1)
+        ):
+            alarm = Alarm(OTHER, found.count, count)
+        if alarm is None:
+            return
+        if found is not None and found.alarm is not None and found.alarm.there >= alarm.there:
+            alarm = found.alarm  # the worse of the two
+        known = found if found is not None and found is not WRONG else Head(count, mac)
+        self._put(number, Head(known.count, known.mac, alarm))
+        full_sync(self._file())
+
+    def _put(self, number: int, head: Head) -> None:
+        alarm = QUIET if head.alarm is None else ALARM.pack(head.alarm.kind, head.alarm.there, head.alarm.had)
+        slot = SLOT.pack(head.count, head.mac, self._tag(number, head.count, head.mac, alarm), alarm)
         try:
-            for number, count, mac in heads:
-                slot = SLOT.pack(count, mac, self._tag(number, count, mac))
-                os.pwrite(descriptor, slot, number * SLOT.size)
+            os.pwrite(self._file(), slot, number * SLOT.size)
         except OSError as error:
             raise disk_error(error, self.path) from error
 
-    def _tag(self, number: int, count: int, mac: bytes) -> bytes:
-        return hmac.digest(self.key, b"head\0" + struct.pack(">QQ", number, count) + mac, "sha256")[:8]
+    def _read(self, number: int) -> Head | None:
+        """The head in a slot, None in one never written, WRONG in one that somebody has altered."""
+        found: Head | None = None
+        for _ in range(TRIES):
+            found = self._parsed(number, os.pread(self._file(), SLOT.size, number * SLOT.size))
+            if found is not WRONG:
+                break
+        return found
+
+    def _parsed(self, number: int, raw: bytes) -> Head | None:
+        if not any(raw):
+            return None
+        if len(raw) < SLOT.size:
+            return WRONG
+        count, mac, tag, alarm = SLOT.unpack(raw)
+        if not hmac.compare_digest(tag, self._tag(number, count, mac, alarm)):
+            return WRONG
+        return Head(count, mac, None if alarm == QUIET else Alarm(*ALARM.unpack(alarm)))
+
+    def _tag(self, number: int, count: int, mac: bytes, alarm: bytes) -> bytes:
+        said = b"head\0" + struct.pack(">QQ", number, count) + mac
+        # A slot without an alarm is marked as it was before there were alarms.
+        return hmac.digest(self.key, said if alarm == QUIET else said + alarm, "sha256")[:8]
 
     def exists(self) -> bool:
         return self.path.exists() and self.path.stat().st_size > 0
@@ -121,17 +203,11 @@ class Heads:
         heads: dict[int, Head] = {}
         altered: list[int] = []
         for number in range((len(data) + SLOT.size - 1) // SLOT.size):
-            raw = data[number * SLOT.size : (number + 1) * SLOT.size]
-            if not any(raw):
-                continue
-            if len(raw) < SLOT.size:
+            found = self._parsed(number, data[number * SLOT.size : (number + 1) * SLOT.size])
+            if found is WRONG:
                 altered.append(number)
-                continue
-            count, mac, tag = SLOT.unpack(raw)
-            if hmac.compare_digest(tag, self._tag(number, count, mac)):
-                heads[number] = Head(count, mac)
-            else:
-                altered.append(number)
+            elif found is not None:
+                heads[number] = found
         return heads, altered
 
     def close(self) -> None:

@@ -84,6 +84,7 @@ class Writer:
             row = self.db.execute(SELECT_HEAD, (number,)).fetchone()
             known = self.heads[number] = SessionHead(*row)
             self.written[number] = known.counts(), known.face()
+            self.outside.check(number, known.head, known.mac, lambda seq: mac_at(self.db, number, seq))
         return known
 
     def known(self, key: str) -> Appended | None:
@@ -324,5 +325,10 @@ class EventLog:
     def _mac_before(self, number: int, session: str, seq: int) -> bytes:
         if seq == 0:
             return chain.genesis(self.key, session)
-        row = self.db.execute("SELECT mac FROM event WHERE id=?", (event_id(number, seq - 1),)).fetchone()
-        return bytes(row[0]) if row is not None else b""
+        return mac_at(self.db, number, seq - 1)
+
+
+def mac_at(database: Database, number: int, seq: int) -> bytes:
+    """The mark of the event at a position, or nothing when there is none."""
+    row = database.execute("SELECT mac FROM event WHERE id=?", (event_id(number, seq),)).fetchone()
+    return bytes(row[0]) if row is not None else b""

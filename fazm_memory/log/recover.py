@@ -135,8 +135,11 @@ def _save(
             kept, lost = _session(
                 wreck, writer, head, chain_key, outside.get(number), now, named=id_ is not None
             )
-            if lost:
+            alarm = outside[number].alarm if number in outside else None
+            if lost or alarm is not None:
                 note = f"positions lost: {lost} of {kept + lost}"
+                if alarm is not None:  # later events stand where the lost ones stood: only this tells of them
+                    note += f"; {alarm.told()}"
                 _housekeep(writer, head, Recovered(kept=kept, lost=lost, note=note), "recovered", now)
         told.kept, told.lost, told.sessions = told.kept + kept, told.lost + lost, told.sessions + 1
         progress(told.kept)

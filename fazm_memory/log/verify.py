@@ -209,7 +209,7 @@ def _session(
         if not hmac.compare_digest(made, stored_mac):
             yield seq, "its envelope was altered, or it is not where it was written"
         elif kind == "forgotten" and whole:
-            allowed += _ranges(stored)
+            allowed += _ranges(stored, seq)
         prev = stored_mac
         expected = seq + 1
         if outside is not None and expected == outside.count:
@@ -237,6 +237,8 @@ def _session(
         )
     elif outside_mac is not None and not hmac.compare_digest(outside_mac, outside.mac):
         yield outside.count - 1, "it is not the event that the head outside remembers"
+    if outside is not None and outside.alarm is not None:
+        yield min(outside.alarm.had, expected), outside.alarm.told()
 
 
 def _taken(gone: list[int], allowed: list[tuple[int, int]]) -> Iterator[int]:
@@ -252,16 +254,19 @@ def _taken(gone: list[int], allowed: list[tuple[int, int]]) -> Iterator[int]:
 def _tombstones(log: EventLog, number: int) -> list[tuple[int, int]]:
     """Every range this session was told to forget."""
     rows = log.db.execute(
-        "SELECT payload FROM event WHERE id >= ? AND id < ? AND kind='forgotten' AND payload IS NOT NULL",
+        "SELECT payload, id FROM event WHERE id >= ? AND id < ? AND kind='forgotten' AND payload IS NOT NULL",
         (event_id(number, 0), event_id(number + 1, 0)),
     ).fetchall()
-    return [pair for (stored,) in rows for pair in _ranges(stored)]
+    return [pair for stored, id_ in rows for pair in _ranges(stored, id_ & SEQ_MASK)]
 
 
-def _ranges(stored: bytes) -> list[tuple[int, int]]:
-    """The ranges a `forgotten` event names; none if it cannot be read."""
+def _ranges(stored: bytes, seq: int) -> list[tuple[int, int]]:
+    """The ranges a `forgotten` event names, up to itself: it cannot allow what is not yet written to go.
+
+    None if it cannot be read.
+    """
     try:
         payload = read_payload("forgotten", KINDS["forgotten"].version, json.loads(unpack(stored)))
     except (ValueError, TypeError, zstandard.ZstdError):
         return []
-    return [(pair[0], pair[1]) for pair in payload.ranges if len(pair) == 2]
+    return [(pair[0], min(pair[1], seq)) for pair in payload.ranges if len(pair) == 2]

@@ -1,0 +1,132 @@
+"""A store put back to an older state does not become clean by writing on in it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fazm_memory.log.chain import SLOT, Heads
+from fazm_memory.log.recover import recover
+from fazm_memory.log.store import Store
+from fazm_memory.log.tables import event_id
+from fazm_memory.log.verify import verify
+from fazm_memory.model.payloads import Decision, Forgotten, Message, Recovered
+from tests.conftest import OpenStore
+from tests.scribe import T0, Scribe
+
+
+def whats(store: Store, **more: bool) -> list[str]:
+    return [one.what for one in verify(store.log, **more).findings]
+
+
+def rolled_back(store: Store, home: Path, open_store: OpenStore, session: str, more: int) -> Store:
+    """The store after `more` decisions were recorded and its folder was put back as it was before them."""
+    store.close()
+    folder = home / "store.noindex"
+    kept = {path: path.read_bytes() for path in folder.iterdir()}
+    later = open_store()
+    Scribe(later).tell(session, *(Decision(f"number {n}") for n in range(more)))
+    later.close()
+    for path in folder.iterdir():
+        path.unlink()
+    for path, data in kept.items():
+        path.write_bytes(data)
+    return open_store()
+
+
+def test_a_store_rolled_back_is_told_of_however_much_is_written_on(
+    store: Store, home: Path, open_store: OpenStore
+) -> None:
+    session = Scribe(store).open(Message("one"))
+    again = rolled_back(store, home, open_store, session, 3)
+    assert whats(again) == ["the tail was cut: the head outside says 5 events, the log has 2"]
+    for n in range(5):
+        Scribe(again).tell(session, Message(f"written on {n}"))
+        expected = "the tail was cut: 5 events were there when the log was back at 2"
+        assert expected in whats(again)
+        assert expected in whats(again, full=False)
+
+
+def test_recovery_says_what_was_cut_and_is_clean_after(
+    store: Store, home: Path, open_store: OpenStore
+) -> None:
+    session = Scribe(store).open(Message("one"))
+    again = rolled_back(store, home, open_store, session, 3)
+    Scribe(again).tell(session, Message("written on"))
+    again.close()
+    assert recover(home, key="file", now=T0, stamp="then").needed
+    saved = open_store()
+    assert whats(saved) == []
+    told = [one for one in Scribe(saved).payloads(session) if isinstance(one, Recovered)]
+    assert [(one.kept, one.lost) for one in told] == [(3, 0)]
+    assert "5 events were there when the log was back at 2" in (told[0].note or "")
+
+
+@pytest.mark.parametrize(
+    ("harm", "what"),
+    [("missing", "was missing when it was written on"), ("altered", "was altered before it was written on")],
+)
+def test_a_head_that_was_tampered_with_is_told_of_after_writing_on(
+    scribe: Scribe, harm: str, what: str
+) -> None:
+    session = scribe.open(Message("one"))
+    at = scribe.row(session).n * SLOT.size
+    descriptor = os.open(scribe.store.heads.path, os.O_RDWR)
+    os.pwrite(descriptor, bytes(SLOT.size) if harm == "missing" else b"\xff", at)
+    os.close(descriptor)
+    scribe.tell(session, Message("two"))
+    scribe.tell(session, Message("three"))
+    assert [one for one in whats(scribe.store) if what in one]
+
+
+def test_another_event_in_the_place_of_the_last_is_told_of_after_writing_on(scribe: Scribe) -> None:
+    session = scribe.open(Message("one"))
+    number = scribe.row(session).n
+    scribe.store.heads.write([(number, 2, b"x" * 32)])
+    scribe.tell(session, Message("two"))
+    assert whats(scribe.store) == ["its event 1 was not the one that the head outside remembered"]
+
+
+def test_a_head_that_lags_is_no_alarm_when_it_is_written_on(scribe: Scribe) -> None:
+    session = scribe.open(Message("one"))
+    kept = scribe.store.heads.path.read_bytes()
+    scribe.tell(session, Message("two"), Message("three"))
+    scribe.store.heads.path.write_bytes(kept)
+    scribe.tell(session, Message("four"))
+    assert verify(scribe.store.log).clean
+
+
+@given(there=st.integers(1, 50), had=st.integers(0, 50), more=st.lists(st.integers(1, 9), max_size=5))
+def test_only_a_head_that_is_ahead_is_an_alarm_and_it_stays(
+    tmp_path_factory: pytest.TempPathFactory, there: int, had: int, more: list[int]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "alarmed heads"
+    path.unlink(missing_ok=True)
+    heads = Heads(path, b"k" * 32)
+
+    def mac(seq: int) -> bytes:
+        return bytes([seq % 256]) * 32
+
+    heads.write([(1, there, mac(there - 1))])
+    heads.check(1, had, mac(had - 1), mac)
+    for one in more:
+        had += one
+        heads.write([(1, had, mac(had - 1))])
+        heads.check(1, had, mac(had - 1), mac)
+    found, altered = heads.read_all()
+    heads.close()
+    assert altered == []
+    assert (found[1].alarm is not None) == (there > had - sum(more))
+
+
+def test_a_forgotten_event_allows_nothing_that_comes_after_it(scribe: Scribe) -> None:
+    session = scribe.open(Message("one"), Forgotten(9, "asked", ((0, 1000),)), Message("later"))
+    number = scribe.row(session).n
+    for seq in (1, 3):
+        scribe.store.db.execute("UPDATE event SET payload=NULL WHERE id=?", (event_id(number, seq),))
+    found = [(one.seq, one.what) for one in verify(scribe.store.log).findings]
+    assert found == [(3, "its payload is missing, and nobody asked to forget it")]

@@ -27,4 +27,6 @@ def test_jobs_are_done_in_order_on_one_thread_and_trouble_is_told(desk: Desk) ->
 
 
 def test_one_that_never_began_can_be_stopped(desk: Desk) -> None:
-    Worker(lambda: desk.memory, lambda error: None).stop()
+    worker = Worker(lambda: desk.memory, lambda error: None)
+    worker.stop()
+    assert [one.name for one in threading.enumerate() if one.name == "menu bar worker"] == []

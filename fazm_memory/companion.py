@@ -19,16 +19,19 @@ from fazm_memory.capture.agents.reader import RecordFile
 from fazm_memory.capture.booted import boot_time
 from fazm_memory.capture.desk import Desk, OnMain
 from fazm_memory.capture.desktop import DesktopSource
+from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.drain import Drain, due
 from fazm_memory.capture.follow import RECORDS, Folder, Follow, record_folders
 from fazm_memory.capture.hook_events import HookEvent
 from fazm_memory.capture.instance import only_one
 from fazm_memory.capture.intake import WAVE
+from fazm_memory.capture.open_files import allow_enough, none_left
+from fazm_memory.capture.recorder import Recorded
 from fazm_memory.capture.recording import FILE as PAUSED
 from fazm_memory.capture.recording import read as read_pause
 from fazm_memory.capture.spool import PART, Spool
 from fazm_memory.capture.tally import Tally
-from fazm_memory.capture.workspaces import Workspaces
+from fazm_memory.capture.workspaces import FOLLOW_EVERY, Workspaces
 from fazm_memory.errors import ConfigError, StoreBusy, StoreFull, StoreReadOnly
 from fazm_memory.memory import Memory
 from fazm_memory.model.clock import moment
@@ -106,6 +109,7 @@ class Companion:
 
     def run(self, started: Callable[[], None] = lambda: None) -> None:
         """Work until `stop`; raises StoreBusy when another is at work here, else calls `started`."""
+        allow_enough()
         with only_one(self.home):
             started()
             self._prepare()
@@ -115,7 +119,7 @@ class Companion:
             follow.start()
             config = self.memory.config
             workspaces = Workspaces(
-                self.memory.store, self.memory.record, self.memory.now,
+                self.memory.store, self._record_seen, self.memory.now,
                 user_home=config.user_home, added=config.watch, wake=self._wake.set,
                 excluded=lambda: excluded.read(self.home, excluded.FOLDERS),
             )  # fmt: skip
@@ -142,10 +146,14 @@ class Companion:
     def _work(self, follow: Follow, workspaces: Workspaces, desk: Desk | None) -> None:
         backlog: Iterator[Tally] = iter(())
         polled, every, noted = -POLL, POLL, False
+        version, look_by = 0, 0.0
         while not self._stop.is_set():
             self._wake.clear()
             wait = POLL
             try:
+                seen, version = version, self._version()
+                if version != seen:  # and once more when the workspaces are due to see whose sessions are new
+                    look_by = time.monotonic() + FOLLOW_EVERY
                 if time.monotonic() - polled >= every:
                     polled, spent = time.monotonic(), time.process_time()
                     self._look_after(follow)
@@ -171,12 +179,37 @@ class Companion:
                     if desk is not None:
                         desk.rest(self._paused_since())
                 wait = min(wait, self._tell_when_quiet())
+                if (left := look_by - time.monotonic()) > 0:
+                    wait = min(wait, left)
+                self._sleep(wait, version)
             except (StoreBusy, StoreFull, StoreReadOnly) as trouble:
                 # What was not taken in stays where it is; the next try looks at everything again.
                 self._once_only(f"{trouble.title}: {trouble.message}")
-                wait, polled = AFTER_TROUBLE, -every
-            if wait > 0 and self._wake.wait(wait):
+                polled = -every
+                self._sleep(AFTER_TROUBLE)
+            except OSError as trouble:
+                if not none_left(trouble):
+                    raise
+                self._once_only("Too many files are open here; it goes on when some are closed")
+                polled = -every
+                self._sleep(AFTER_TROUBLE)
+
+    def _sleep(self, seconds: float, version: int | None = None) -> None:
+        """Until somebody wakes us, the time is over, or another process has written to the store.
+
+        A session that an agent opens there has a folder to be watched, and nothing else tells us of it.
+        """
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            if self._wake.wait(min(left, FOLLOW_EVERY)):
                 self._stop.wait(GATHER)
+                return
+            if version is not None and self._version() != version:
+                return
+
+    def _version(self) -> int:
+        """A number that is another one after any other connection wrote to the store; it costs no reading."""
+        return int(self.memory.store.db.execute("PRAGMA data_version").fetchone()[0])
 
     def _desk(self) -> Desk | None:
         if self._desktop is None:
@@ -184,7 +217,7 @@ class Companion:
         source, on_main = self._desktop
         memory = self.memory
         return Desk(
-            source, memory.recorder.scrubber, memory.record, memory.now,
+            source, memory.recorder.scrubber, self._record_seen, memory.now,
             home=self.home, exclusions=memory.exclusions, on_main=on_main, wake=self._wake.set,
         )  # fmt: skip
 
@@ -235,6 +268,13 @@ class Companion:
                 waits = min(((due(event) - now) / SECOND for event in left), default=POLL)
                 return max(0.05, waits), not self.intake.unread(records)
             records = []
+
+    def _record_seen(self, drafts: Sequence[Draft]) -> list[Recorded]:
+        """What watchers saw: it counts like what agents told."""
+        recorded, seen = self.memory.record(drafts), Tally()
+        seen.count(recorded)
+        self.tally.events += seen.events
+        return recorded
 
     def _keep_before(self, event: HookEvent) -> None:
         if event.before:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
@@ -15,6 +16,7 @@ import pytest
 
 from fazm_memory import companion as module
 from fazm_memory.capture import hook_script
+from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.instance import only_one, running
 from fazm_memory.capture.recorder import Recorder
 from fazm_memory.companion import Companion
@@ -243,6 +245,51 @@ def test_a_full_disk_is_told_once_and_nothing_is_lost(desk: Desk, monkeypatch: p
         desk.until(lambda: desk.prompts() == ["Hello"])
 
     assert desk.said == ["There is no room left to write: no room left"]
+
+
+def test_too_many_open_files_are_waited_out(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    record, tries = Recorder.record, iter(range(100))
+
+    def none_left(recorder: Recorder, *given: Any, **more: Any) -> Any:
+        if next(tries) == 0:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return record(recorder, *given, **more)
+
+    monkeypatch.setattr(module, "AFTER_TROUBLE", 0.05)
+    monkeypatch.setattr(Recorder, "record", none_left)
+    desk.prompt("Hello")
+    with desk.working():
+        desk.until(lambda: desk.prompts() == ["Hello"])
+
+    assert len(desk.said) == 1
+    assert desk.said[0].startswith("Too many files are open")
+
+
+def test_a_folder_of_a_session_opened_elsewhere_is_watched_before_the_next_round(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing but the store tells of it; and what is seen there counts as recorded."""
+    for name in ("POLL", "LATEST"):
+        monkeypatch.setattr(module, name, 1000 * PATIENCE)
+    monkeypatch.setattr("fazm_memory.capture.workspaces.IDLE", 1000 * PATIENCE)
+    work = tmp_path / "work"
+    work.mkdir()
+    asleep, sleep = threading.Event(), Companion._sleep
+
+    def noted(companion: Companion, *given: Any) -> None:
+        if given[0] > 2 * PATIENCE:
+            asleep.set()
+        sleep(companion, *given)
+
+    monkeypatch.setattr(Companion, "_sleep", noted)
+    with desk.working() as companion:
+        assert asleep.wait(PATIENCE)
+        opening = {"agent": "fazm", "agent_session_id": "s", "workspace": str(work)}
+        desk.memory.record([Draft("s", "session.open", opening, agent="fazm", source="record")])
+        desk.until(lambda: any(one["how"] for one in desk.memory.watching()))
+        before = companion.tally.events
+        (work / "invoice.txt").write_text("2026")
+        desk.until(lambda: companion.tally.events > before)
 
 
 def test_what_cannot_be_read_is_told_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ import uvicorn
 
 from fazm_memory.errors import StoreBusy
 from fazm_memory.loopback.guard import App
+from fazm_memory.loopback.patience import BACKLOG, MOST_OPEN, Patience
 
 ADDRESS = "127.0.0.1"
 PORT = 47813
@@ -55,6 +56,9 @@ class Server(uvicorn.Server):
             log_level=logging.WARNING,
             server_header=False,
             ws="none",
+            http=Patience,
+            backlog=BACKLOG,
+            limit_concurrency=MOST_OPEN,
             timeout_graceful_shutdown=PATIENCE,
         )
         super().__init__(config)

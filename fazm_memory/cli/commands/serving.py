@@ -11,7 +11,7 @@ from typing import Any
 
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import emit_line, say
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import InvalidRequest
 
 HIGHEST_PORT = 65535
 
@@ -105,15 +105,17 @@ def _port(parser: argparse.ArgumentParser) -> None:
 
 
 def _server(chosen: argparse.Namespace, **more: Any) -> Any:
+    from fazm_memory.capture.open_files import allow_enough
     from fazm_memory.loopback.listening import PORT
     from fazm_memory.web.serving import PageServer
 
     given = chosen.port
     if given is not None and not 0 <= given <= HIGHEST_PORT:
-        raise InvalidInput(f"{given} is not a port", hint=f"ports go from 0 to {HIGHEST_PORT}")
+        raise InvalidRequest(f"{given} is not a port", hint=f"ports go from 0 to {HIGHEST_PORT}")
     import logging
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="fazm-memory: %(message)s")
+    allow_enough()
     home = memory_of(chosen).config.home
     port = PORT if given is None else given
     return PageServer(lambda: memory_of(chosen), home, port=port, otherwise_any=given is None, **more)

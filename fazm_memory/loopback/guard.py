@@ -28,6 +28,16 @@ LOOPBACK = ("127.0.0.1", "localhost")
 BODY = 2 << 20  # bytes of a request
 OPEN = "/open"  # where a one-time code becomes a cookie
 NEW_CODE = "/open/code"  # where who has the token gets such a code
+USED = "This link was used already, or is older than five minutes."
+CLOSED = "This page was not opened in this browser, or too long ago."
+PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Fazm Memory</title>
+<h1>The timeline is not open here</h1>
+<p>{}</p>
+<p>Run <code>fazm-memory timeline</code> in a terminal again: it opens the page with a new link.</p>
+</html>
+"""
 OWN_SITES = (b"same-origin", b"none")
 
 
@@ -38,6 +48,7 @@ class Answer:
     status: int
     says: str
     headers: tuple[Header, ...] = ()
+    shown: bool = False  # to a person in a browser
 
 
 class Guard:
@@ -87,6 +98,8 @@ class Guard:
         theirs = next((one for path, one in self.agents.items() if below(scope["path"], path)), None)
         if theirs or given or self.pages is None or not self.pages.known(_all(headers, b"cookie")):
             if len(given) != 1 or not _is(given[0], theirs or self.token):
+                if not theirs and self.pages is not None and _by_a_person(scope["method"], headers):
+                    return Answer(401, CLOSED, shown=True)
                 return Answer(401, "a bearer token is needed", ((b"www-authenticate", b"Bearer"),))
         elif any(site not in OWN_SITES for site in _all(headers, b"sec-fetch-site")):
             return Answer(403, "pages from elsewhere may not call this")
@@ -102,7 +115,7 @@ class Guard:
             return Answer(200, self.pages.code()) if scope["method"] == "POST" else Answer(405, "POST only")
         codes = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("code", [])
         if len(codes) != 1 or not self.pages.spend(codes[0]):
-            return Answer(401, "This link was used or is too old. `fazm-memory timeline` makes a new one.")
+            return Answer(401, USED, shown=True)
         cookie = (b"set-cookie", self.pages.set_cookie().encode())
         return Answer(303, "the page is at /", ((b"location", b"/"), cookie))
 
@@ -121,6 +134,11 @@ def _all(headers: list[Header], wanted: bytes) -> list[bytes]:
     return [value for name, value in headers if name == wanted]
 
 
+def _by_a_person(method: str, headers: list[Header]) -> bool:
+    """Whether a browser asks for a page to show."""
+    return method == "GET" and any(b"text/html" in value for value in _all(headers, b"accept"))
+
+
 def _body_refused(method: str, headers: list[Header]) -> Answer | None:
     if method == "POST":
         kinds = [value.split(b";")[0].strip().lower() for value in _all(headers, b"content-type")]
@@ -134,7 +152,9 @@ def _body_refused(method: str, headers: list[Header]) -> Answer | None:
 
 async def _say(answer: Answer, path: str, send: Send) -> None:
     body, kind = answer.says.encode(), b"text/plain; charset=utf-8"
-    if path.startswith("/api/") and answer.status >= 400:
+    if answer.shown:
+        body, kind = PAGE.format(answer.says).encode(), b"text/html; charset=utf-8"
+    elif path.startswith("/api/") and answer.status >= 400:
         hint = "`fazm-memory timeline` opens the page anew"
         told = {"title": "The request was refused", "message": answer.says, "hint": hint, "code": 0}
         body, kind = json.dumps({"error": told}).encode(), b"application/json"
@@ -143,6 +163,7 @@ async def _say(answer: Answer, path: str, send: Send) -> None:
         (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-store"),
         (b"referrer-policy", b"no-referrer"),
+        (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
         (b"x-content-type-options", b"nosniff"),
         (b"connection", b"close"),  # what follows of a body nobody reads
         *answer.headers,

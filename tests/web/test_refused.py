@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from fazm_memory.loopback.guard import BODY
-from fazm_memory.loopback.page_keys import CODE_SECONDS, PageKeys
+from fazm_memory.loopback.guard import BODY, CLOSED, USED
+from fazm_memory.loopback.page_keys import CODE_SECONDS, UNUSED_SECONDS, PageKeys
 from fazm_memory.web import doing, reading, settings
 from fazm_memory.web.serving import PageServer
 from tests.web.conftest import API, bearer, call
@@ -68,6 +68,29 @@ def test_a_code_ends_with_time_and_the_oldest_make_room() -> None:
     first = keys.code()
     assert len({keys.code() for _ in range(20)}) == 20
     assert not keys.spend(first)
+
+
+def test_a_cookie_that_nobody_used_for_half_a_day_ends_and_is_not_given_again() -> None:
+    clock = [0.0]
+    keys = PageKeys(1, now=lambda: clock[0])
+    first = keys.set_cookie().split(";")[0].encode()
+    for _ in range(3):
+        clock[0] += UNUSED_SECONDS - 1
+        assert keys.known([first])
+    clock[0] += UNUSED_SECONDS + 1
+    assert not keys.known([first])
+    second = keys.set_cookie().split(";")[0].encode()
+    assert keys.known([second])
+    assert not keys.known([first])
+
+
+@pytest.mark.parametrize(("path", "why"), [("/open?code=used", USED), ("/", CLOSED)])
+def test_a_person_at_a_closed_door_is_told_how_to_open_it(served: PageServer, path: str, why: str) -> None:
+    status, headers, body = call(served, "GET", path, {"Accept": "text/html,*/*;q=0.8"})
+    assert (status, headers["content-type"]) == (401, "text/html; charset=utf-8")
+    assert headers["content-security-policy"].startswith("default-src 'none'")
+    assert "<code>fazm-memory timeline</code>" in body.decode()
+    assert why in body.decode()
 
 
 def test_only_who_has_the_token_gets_a_code(served: PageServer) -> None:

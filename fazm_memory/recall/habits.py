@@ -153,7 +153,8 @@ class _Told:
 
 def habits(store: Store) -> Habits:
     """The habits that the latest sessions show."""
-    rows = sorted(store.ward.rows(store.sessions.listing(limit=SESSIONS)), key=lambda row: row.opened_at)
+    listed = store.ward.rows(store.sessions.listing(limit=SESSIONS))
+    rows = _once(sorted(listed, key=lambda row: (row.opened_at, row.n)))
     graph = _Graph()
     tasks: list[_Told] = []
     mends: list[Mend] = []
@@ -181,6 +182,16 @@ def habits(store: Store) -> Habits:
         key=lambda edge: (-edge[3], edge),
     )  # fmt: skip
     return Habits(len(rows), tuple(map(_task, recurring)), tuple(nodes), tuple(edges), _stumbles(mends))
+
+
+def _once(rows: Iterable[SessionRow]) -> list[SessionRow]:
+    """Of a session and its forks the first: what a fork inherits was asked and done but once."""
+    families: dict[str, str] = {}
+    firsts: dict[str, SessionRow] = {}
+    for row in rows:
+        families[row.id] = row.id if row.parent is None else families.get(row.parent, row.parent)
+        firsts.setdefault(families[row.id], row)
+    return list(firsts.values())
 
 
 def _meet(graph: _Graph, row: SessionRow, state: SessionState) -> set[str]:

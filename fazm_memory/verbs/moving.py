@@ -92,8 +92,8 @@ class Moving:
                 few = f"event {min(held.seqs)} of" if some == 1 else f"{some} events of"
                 what = "all of" if held.whole else few
                 raise Declined(
-                    f"quarantine holds {what} session {one.id[:8]}, which would leave with the file; nothing was"
-                    " written",
+                    f"quarantine holds {what} session {one.id[:8]}, which would leave with the file;"
+                    " nothing was written",
                     hint=f"`fazm-memory quarantine {one.id[:8]} --lift`, or export with --quarantined",
                 )
 

@@ -107,3 +107,15 @@ def test_an_empty_memory_has_no_habits(desk: Desk) -> None:
 
 def test_small_words_and_numbers_do_not_make_a_task() -> None:
     assert content_words("Please do the 3 reports of week 44") == {"please", "report", "week"}
+
+
+def test_a_fork_is_no_second_time(desk: Desk) -> None:
+    desk.say("one", "prompt", text="File the invoices please")
+    desk.say("one", "action", tool="Bash", input={"command": "make check"}, error="connection refused")
+    first = desk.fork("one")["id"]
+    desk.fork(first)
+    found = desk.habits()
+    assert (found.sessions, found.tasks, found.nodes, found.stumbles) == (1, (), (), ())
+    desk.say("two", "prompt", text="File the invoices please")
+    [task] = desk.habits().tasks
+    assert len(task.moments) == 2

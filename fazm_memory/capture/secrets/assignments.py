@@ -143,11 +143,14 @@ def _bare(found: _Assignment) -> Span | None:
     if found.is_flag():
         return _given(found)
     if found.is_exported():
-        value = found.value()
+        end = found.end
+        while end > found.start and found.data[end - 1] in b";&|":
+            end -= 1  # the command that follows in a shell
+        value = found.value(end)
         hidden = len(value) >= 3 and not (
             is_placeholder(value) or is_address(value) or value.startswith("$(")
         )
-        return (found.start, found.end) if hidden else None
+        return (found.start, end) if hidden else None
     if found.joint in (COMMA, SPACE) or first in (b"(", b"[", b"{"):
         return None
     end = _cut(found.data, found.start, found.end, b"&<;" if found.sign.strip() == b"=" else b"<")

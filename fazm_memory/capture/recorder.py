@@ -175,7 +175,7 @@ class Recorder:
         if waiting and door not in PERSONS_DOORS and (door, kind) != (FORM, "handoff.answer"):
             raise InvalidTransition(
                 f"session {head.id[:8]} waits for a person: {waiting[0]['note']}",
-                hint=f"a person answers with `fazm-memory answer {head.id[:8]} {waiting[0]['id']} TEXT`",
+                hint="a person answers it in the timeline, the menu bar or the terminal",
                 details={"session": head.id, "open_questions": [one["id"] for one in waiting]},
             )
 

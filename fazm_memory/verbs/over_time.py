@@ -96,7 +96,7 @@ class OverTime:
         if waiting:
             raise InvalidTransition(
                 f"session {row.id[:8]} waits for a person: {waiting[0]['note']}",
-                hint=f"`fazm-memory answer {row.id[:8]} {waiting[0]['id']} TEXT`, or --waive",
+                hint="a person answers it in the timeline, the menu bar or the terminal",
                 details={"session": row.id, "open_questions": [one["id"] for one in waiting]},
             )
 

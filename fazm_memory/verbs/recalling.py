@@ -51,21 +51,24 @@ class Recalling:
         with self.store.db.reading():
             return habits(self.store)
 
-    def state_fact(self, key: str, value: Any, *, source: str = "cli") -> None:
-        """The user's own word on something; agents see it as a preference."""
-        self._own_word("fact", {"key": key, "value": value}, source)
+    def state_fact(self, key: str, value: Any, *, source: str = "cli", agent: str | None = None) -> None:
+        """The user's own word on something; agents see it as a preference. With `agent` it is the agent's."""
+        self._own_word("fact", {"key": key, "value": value}, source, agent)
 
-    def retract_fact(self, key: str, *, source: str = "cli") -> None:
+    def retract_fact(self, key: str, *, source: str = "cli", agent: str | None = None) -> None:
         if not self.facts(key=key):
             raise NotFound(f"there is no fact {key!r} to take back", hint="`fazm-memory facts` lists them")
-        self._own_word("fact.retract", {"key": key}, source)
+        self._own_word("fact.retract", {"key": key}, source, agent)
 
-    def _own_word(self, kind: str, payload: dict[str, Any], source: str) -> None:
-        opening = {"agent": "person", "title": "The user's own facts", "background": True}
+    def _own_word(self, kind: str, payload: dict[str, Any], source: str, agent: str | None) -> None:
+        name, title = OWN_FACTS, "The user's own facts"
+        if agent is not None:
+            name, title, source = f"{OWN_FACTS} of {agent}", f"Facts that {agent} told", "record"
+        opening = {"agent": agent or "person", "title": title, "background": True}
         told = self.record(
             [
-                Draft(OWN_FACTS, "session.open", opening, agent="person", source=source),
-                Draft(OWN_FACTS, kind, payload, agent="person", source=source),
+                Draft(name, "session.open", opening, agent=agent or "person", source=source),
+                Draft(name, kind, payload, agent=agent or "person", source=source),
             ]
         )
         for result in told:

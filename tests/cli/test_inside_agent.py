@@ -1,0 +1,63 @@
+"""A command that an agent runs in its shell does not speak in the user's name."""
+
+from __future__ import annotations
+
+import pytest
+
+from fazm_memory.capture.inside_agent import MARKS, inside_agent
+
+from .conftest import Run
+
+
+@pytest.mark.parametrize(
+    ("environment", "agent"),
+    [
+        ({}, None),
+        ({"CLAUDECODE": ""}, None),
+        ({"CODEX_HOME": "/h", "GEMINI_API_KEY": "k", "OPENCODE_CONFIG": "c"}, None),
+        ({"CLAUDECODE": "1"}, "claude-code"),
+        ({"CODEX_THREAD_ID": "0199"}, "codex"),
+        ({"CODEX_SANDBOX": "seatbelt"}, "codex"),
+        ({"GEMINI_CLI": "1"}, "gemini"),
+        ({"OPENCODE": "1"}, "opencode"),
+    ],
+)
+def test_an_agents_shell_is_known_by_its_mark(environment: dict[str, str], agent: str | None) -> None:
+    assert inside_agent(environment) == agent
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_an_agents_shell_answers_nothing_that_a_person_was_asked(
+    run: Run, session: str, monkeypatch: pytest.MonkeyPatch, mark: str
+) -> None:
+    question = run("handoff", session, "--to", "human", "--note", "May I?", "--json").json["question"]
+    with monkeypatch.context() as shell:
+        shell.setenv(mark, "1")
+        for words in (("yes",), ("--waive",)):
+            refused = run("answer", session, question, *words)
+            assert refused.code != 0
+            assert "waits for a person" in refused.err
+            assert "speaks as the agent" in refused.err
+            assert "fazm-memory answer" not in refused.err
+    assert run("answer", session, question, "yes").code == 0
+
+
+def test_an_agents_shell_answers_what_an_agent_was_asked_as_the_agent(
+    run: Run, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = run("handoff", session, "--to", "agent", "--note", "Which?", "--json").json["question"]
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert run("answer", session, question, "this").code == 0
+    assert "Which? → this by agent" in run("show", session).out
+
+
+def test_a_fact_from_an_agents_shell_is_the_agents_word(
+    run: Run, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("facts", "add", "mine", "kept")
+    monkeypatch.setenv("CODEX_THREAD_ID", "0199")
+    assert run("facts", "add", "pay.to", "evil").code == 0
+    run("facts", "add", "mine", "theirs")
+    run("facts", "retract", "mine")
+    facts = {one["key"]: (one["value"], one["trust"], one["actor"]) for one in run("facts", "--json").json}
+    assert facts == {"pay.to": ("evil", "agent", "agent"), "mine": ("kept", "user", "person")}

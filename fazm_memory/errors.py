@@ -49,6 +49,13 @@ class InvalidInput(FazmMemoryError):
     title = "That cannot be recorded as it is"
 
 
+class InvalidRequest(InvalidInput):
+    """A question or an order that makes no sense as it was put; nothing was to be recorded."""
+
+    exit_code = 2
+    title = "That cannot be asked like this"
+
+
 class InvalidTransition(FazmMemoryError):
     exit_code = 7
     title = "The session is not in a state for that"
@@ -126,4 +133,4 @@ class BundleRefused(FazmMemoryError):
 
 def error_classes() -> list[type[FazmMemoryError]]:
     """Every class a person may meet, in order of exit code."""
-    return sorted(FazmMemoryError.__subclasses__(), key=lambda cls: cls.exit_code)
+    return sorted([*FazmMemoryError.__subclasses__(), InvalidRequest], key=lambda cls: cls.exit_code)

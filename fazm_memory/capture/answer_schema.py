@@ -68,7 +68,13 @@ def as_asked(schema: Mapping[str, Any] | None, answer: Any) -> Any:
         read = json.loads(answer)
     except (ValueError, RecursionError):
         return answer
-    return read if _fits(schema, read) else answer
+    return read if _fits(schema, read) or not _takes_text(schema) else answer
+
+
+def _takes_text(schema: Mapping[str, Any]) -> bool:
+    """Whether some text might be an answer: else what was typed is judged as the JSON it is."""
+    wanted = schema.get("type", "string")
+    return "string" in (wanted if isinstance(wanted, (list, tuple)) else (wanted,))
 
 
 def _fits(schema: Mapping[str, Any], answer: Any) -> bool:

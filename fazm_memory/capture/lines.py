@@ -10,9 +10,11 @@ import json
 import os
 import select
 from collections.abc import Iterator, Mapping
+from os.path import isabs
 from typing import Any
 
 from fazm_memory.capture.draft import Draft
+from fazm_memory.capture.scrub import default_scrubber
 from fazm_memory.errors import InvalidInput
 from fazm_memory.model.clock import TimeError, parse
 from fazm_memory.model.trust import ACTORS, SOURCES, TRUSTS
@@ -39,7 +41,7 @@ def line_to_draft(line: bytes) -> Draft:
         raise InvalidInput('a line needs a "type", such as "action" or "prompt"')
     if kind not in TYPES:
         raise InvalidInput(
-            f"there is no type {kind[:60]!r}", hint=f"the types are: {', '.join(sorted(TYPES))}"
+            f"there is no type {_echo(kind)}", hint=f"the types are: {', '.join(sorted(TYPES))}"
         )
     payload = {name: value for name, value in raw.items() if name not in ENVELOPE}
     if kind == "session.open":
@@ -114,8 +116,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidInput(f"the name {twice[:60]!r} is given twice")
+        raise InvalidInput(f"the name {_echo(twice)} is given twice")
     return made
+
+
+def _echo(text: str) -> str:
+    """What was sent, said back: an answer may end in a log, so nothing secret is repeated in it."""
+    return repr(default_scrubber().text(text[:LONGEST_NAME]).text[:60])
 
 
 def _name(raw: Mapping[str, Any], field: str, *, needed: bool = False) -> str | None:
@@ -145,7 +152,7 @@ def _choice(raw: Mapping[str, Any], field: str, choices: tuple[str, ...]) -> str
     if value is None:
         return None
     if value not in choices:
-        raise InvalidInput(f'"{field}" must be one of {", ".join(choices)}, not {str(value)[:40]!r}')
+        raise InvalidInput(f'"{field}" must be one of {", ".join(choices)}, not {_echo(str(value))}')
     return str(value)
 
 
@@ -160,6 +167,9 @@ def _time(value: Any) -> int | None:
 
 def _shaped(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
     """Small courtesies of the protocol: a file may be told by its path alone."""
+    workspace = payload.get("workspace")
+    if kind == "session.open" and isinstance(workspace, str) and not isabs(workspace):
+        raise InvalidInput('"workspace" must be the whole path of a folder, beginning with /')
     if kind == "action" and isinstance(payload.get("files"), list):
         payload["files"] = [
             {"path": one, "change": "modified"} if isinstance(one, str) else one for one in payload["files"]

@@ -154,13 +154,13 @@ def guarded(run: Callable[[argparse.Namespace], int], chosen: argparse.Namespace
 
 
 def show_error(error: FazmMemoryError, *, as_json: bool) -> None:
-    from fazm_memory.cli.output import emit_json
+    from fazm_memory.cli.output import emit_json, talk
 
     if as_json:
         emit_json({"ok": False, **error.to_json()})
-    sys.stderr.write(f"{error.title}: {error.message}\n")
+    talk(f"{error.title}: {error.message}")
     if error.hint:
-        sys.stderr.write(f"hint: {error.hint}\n")
+        talk(f"hint: {error.hint}")
 
 
 def _close(name: str) -> str:

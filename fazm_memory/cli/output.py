@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -11,12 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import InvalidRequest
 from fazm_memory.model.clock import TimeError, moment, parse
 
-# The only escapes we write. Recorded text may hold them too: a colour does no harm.
-OWN_COLOURS = re.compile(r"(\x1b\[(?:[0-9]{1,2})?m)")
 COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34"}
+# The only escapes we write. Recorded text may hold them too: these do no harm, others hide what is there.
+OWN_COLOURS = re.compile(rf"(\x1b\[(?:0|{'|'.join(COLOURS.values())})m)")
 
 
 def emit_json(value: Any) -> None:
@@ -104,15 +105,28 @@ def clock(fixed: str | None) -> Callable[[], int]:
     """The machine's clock, or the moment given with --now."""
     if fixed is None:
         return lambda: time.time_ns() // 1000
-    at = moment_argument(fixed)
+    try:
+        at = parse(fixed)
+    except TimeError as error:
+        raise InvalidRequest(str(error)) from None
     return lambda: at
 
 
-def moment_argument(text: str) -> int:
+def whole(text: str) -> int:
+    """The type of an argument that counts or names a position."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number from 0 up")
+    return int(text)
+
+
+def moment_argument(text: str, now: int) -> int:
+    """A time, or the beginning of a day as a person says it, such as yesterday."""
+    from fazm_memory.recall.query import begin_of
+
     try:
-        return parse(text)
+        return begin_of(text, now=now)
     except TimeError as error:
-        raise InvalidInput(str(error)) from None
+        raise InvalidRequest(str(error)) from None
 
 
 class Progress:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import InvalidRequest
 from fazm_memory.log.rows import EVENT_COLUMNS, ZSTD_MAGIC, to_event
 from fazm_memory.log.sessions import COLUMNS, SessionRow
 from fazm_memory.log.slices import names, paths_of
@@ -67,7 +67,7 @@ def kinds_of(given: Iterable[str]) -> frozenset[str]:
             kind for kind in KINDS if kind.startswith(f"{name}.")
         ]
         if not family:
-            raise InvalidInput(f"there is no kind {name[:40]!r}", hint=f"there are: {', '.join(KINDS)}")
+            raise InvalidRequest(f"there is no kind {name[:40]!r}", hint=f"there are: {', '.join(KINDS)}")
         found |= set(family)
     return frozenset(found)
 
@@ -212,5 +212,7 @@ def read_cursor(cursor: str, kind: str, numbers: int) -> list[int]:
     parts = cursor.split(".")
     read = [re.fullmatch(r"-?[0-9]{1,18}", part) for part in parts[1:]]
     if parts[0] != kind or len(read) != numbers or not all(read):
-        raise InvalidInput(f"{cursor[:40]!r} is not a cursor of this list", hint="leave it out to begin anew")
+        raise InvalidRequest(
+            f"{cursor[:40]!r} is not a cursor of this list", hint="leave it out to begin anew"
+        )
     return [int(part) for part in parts[1:]]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import InvalidRequest
 from fazm_memory.model.clock import iso, moment
 from fazm_memory.recall.digest import Digest, Request, Task
 from fazm_memory.recall.fence import fenced, nonce, plain_name, quote
@@ -55,7 +55,7 @@ def render(
     room = min(budget * CHARACTERS_A_TOKEN, MOST_CHARACTERS) - frame
     if room < 0:
         least = -(-frame // CHARACTERS_A_TOKEN)
-        raise InvalidInput(f"{budget} tokens cannot hold a context", hint=f"give it at least {least}")
+        raise InvalidRequest(f"{budget} tokens cannot hold a context", hint=f"give it at least {least}")
     ranked = _ranked(told, choices)
     excluded = {item.id for item in told.items if choices.get(item.id) == "exclude"}
     chosen, left, shown = _fitting(told, ranked, room)

@@ -106,14 +106,20 @@ def _with(query: Query, name: str, value: str, now: int, home: str) -> Query | N
         value = value.lower() if name == "kind" else value
         told: dict[str, Any] = {name: value}
         return replace(query, **told)
-    span = _day(value, moment(now).date())
     if name == "on":
+        span = _day(value, moment(now).date())
         return None if span is None else _between(query, span)
     try:
-        at = parse(value) if span is None else _begin(span[0])
+        at = begin_of(value, now=now)
     except TimeError:
         return None
     return replace(query, since=at) if name == "since" else replace(query, until=at)
+
+
+def begin_of(value: str, *, now: int) -> int:
+    """The moment that a text names, or the first one of the day or days it names."""
+    span = _day(value, moment(now).date())
+    return parse(value) if span is None else _begin(span[0])
 
 
 def _day(value: str, today: date) -> Span | None:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.capture.recording import COMPANION_AGENT
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import InvalidRequest
 from fazm_memory.log import calendar, pages
 from fazm_memory.log.pages import EventFilter
 from fazm_memory.log.rows import EVENT_COLUMNS, to_event
@@ -92,7 +92,7 @@ class Browsing:
         """Sessions, latest first; with the first page the agents and folders there are to choose from."""
         wanted = (words or "").casefold().split()
         if outcome not in (None, "ok", "failed", "waiting"):
-            raise InvalidInput(
+            raise InvalidRequest(
                 f"there is no outcome {outcome[:40]!r} of a session", hint="ok, failed or waiting"
             )
 
@@ -207,7 +207,7 @@ class Browsing:
         """What each stretch of time held, and the gaps in which nobody looked."""
         names = list(BUCKETS)
         if bucket not in BUCKETS:
-            raise InvalidInput(f"there is no bucket {bucket[:40]!r}", hint=", ".join(names))
+            raise InvalidRequest(f"there is no bucket {bucket[:40]!r}", hint=", ".join(names))
         while (end - begin) / BUCKETS[bucket] > MOST_BUCKETS and bucket != names[-1]:
             bucket = names[names.index(bucket) + 1]
         size = BUCKETS[bucket]

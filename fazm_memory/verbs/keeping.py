@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.config import Config
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import InvalidRequest
 from fazm_memory.log import recover as recovery
 from fazm_memory.log import retain as retaining
 from fazm_memory.log import verify as verification
@@ -75,11 +75,15 @@ class Keeping:
         `seqs` are positions of the session to which all this is narrowed.
         """
         if session is None and since is None and until is None and match is None:
-            raise InvalidInput(
+            raise InvalidRequest(
                 "nothing was named to forget", hint="give a session, --since/--until, or --match"
             )
+        if match is not None and not match.strip():
+            raise InvalidRequest(
+                "an empty text is in everything, so nothing was forgotten", hint="say which text"
+            )
         if seqs is not None and session is None:
-            raise InvalidInput("positions are those of a session", hint="say which session")
+            raise InvalidRequest("positions are those of a session", hint="say which session")
         chosen = choose_events(self.store, session, since=since, until=until, match=match, seqs=seqs)
         count = sum(len(seqs) for seqs in chosen.values())
         told = {"sessions": len(chosen), "events": count, "dry_run": dry_run}

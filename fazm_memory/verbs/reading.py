@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from difflib import unified_diff
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.log import slices
 from fazm_memory.log.paths import effective, parted
 from fazm_memory.log.sessions import SessionRow
@@ -23,6 +24,7 @@ from fazm_memory.model import diff
 from fazm_memory.model.commit_log import event_json
 from fazm_memory.model.events import KINDS, Event, target_of
 from fazm_memory.model.fold import fold, initial
+from fazm_memory.model.late import LATE, place_of
 from fazm_memory.model.organized import organized, organized_json
 from fazm_memory.model.payloads import FAILED, Action
 from fazm_memory.model.state import SessionState
@@ -92,14 +94,15 @@ class Reading:
         """The net changes to files, of the whole session or of its last turns, with whose hand it was."""
         row = self.store.sessions.resolve(session)
         if turns is not None and turns < 1:
-            raise InvalidInput("the last turns are at least one", hint="leave it out for the whole session")
+            raise InvalidRequest("the last turns are at least one", hint="leave it out for the whole session")
         first = 0 if turns is None else max(0, row.turn - turns + 1)
         with self.store.db.reading():
             if turns is None:
                 state = self.store.snapshots.state_at(row.n, row.id, row.head)
             else:
                 begin = self.store.sessions.turn_position(row.n, first - 1, row.head) if first else 0
-                state = fold(initial(row.id), self._effective(row, begin, row.head))
+                events = self._effective(row, begin, row.head)
+                state = fold(initial(row.id), (event for event in events if place_of(event) >= begin))
         files = [entry.to_json() for entry in state.files_modified.values()]
         omitted = state.omitted.get("files_modified", 0)
         return {"session": row.id, "turns": [first, row.turn], "files": files, "omitted": omitted}
@@ -114,12 +117,30 @@ class Reading:
         """What changed between two positions, or between the ends of two turns, and why."""
         row = self.store.sessions.resolve(session)
         if turns:
+            for turn in (first, second):
+                if not 0 <= turn <= row.turn:
+                    raise NotFound(
+                        f"session {row.id[:8]} has no turn {turn}", hint=f"its turns go up to {row.turn}"
+                    )
             position = self.store.sessions.turn_position
             first, second = position(row.n, first, row.head), position(row.n, second, row.head)
         before, after = self._state(row, first, quarantined), self._state(row, second, quarantined)
         low, high = min(first, second), max(first, second)
-        because = self._causes(row, low, high, (before, after), quarantined)
+        because = self._causes(row, low, high, (before, after), quarantined, turns=turns)
+        if turns:
+            before = self._with_late(row, first, before, quarantined)
+            after = self._with_late(row, second, after, quarantined)
         return {**diff.compare(before, after), "because": because}
+
+    def _with_late(self, row: SessionRow, at: int, state: SessionState, quarantined: bool) -> SessionState:
+        """The state at the end of a turn with what its calls were seen to have changed only later."""
+        made = fold(state, self._late(row, at, quarantined))
+        return replace(made, at=state.at, turn=state.turn, last_at=state.last_at)
+
+    def _late(self, row: SessionRow, at: int, quarantined: bool) -> list[Event]:
+        with self.store.db.reading():
+            events = [one for one in self._effective(row, at, min(row.head, at + LATE)) if place_of(one) < at]
+            return events if quarantined else self.store.ward.events(row.n, events)
 
     def compare(
         self,
@@ -152,7 +173,14 @@ class Reading:
         }
 
     def _causes(
-        self, row: SessionRow, low: int, high: int, states: tuple[SessionState, ...], quarantined: bool
+        self,
+        row: SessionRow,
+        low: int,
+        high: int,
+        states: tuple[SessionState, ...],
+        quarantined: bool,
+        *,
+        turns: bool = False,
     ) -> list[dict[str, Any]]:
         with self.store.db.reading():
             events = list(self._remembered(row, low, max(low, high - SPAN), states))
@@ -160,6 +188,9 @@ class Reading:
             events += self.store.log.slice(row.n, row.id, max(low, high - SPAN), high)
             if not quarantined:
                 events = self.store.ward.events(row.n, events)
+        if turns:
+            late = [*events, *self._late(row, high, quarantined)]
+            events = sorted((one for one in late if place_of(one) >= low), key=place_of)
         made = diff.causes(events)
         if unread > 0:
             made.append({"kind": "more", "role": "more", "counts": {"earlier events": unread}})
@@ -202,7 +233,7 @@ class Reading:
 
 def _known(name: str, given: str | None, options: Any) -> None:
     if given is not None and given not in options:
-        raise InvalidInput(f"there is no {name} {given[:40]!r}", hint=f"there are: {', '.join(options)}")
+        raise InvalidRequest(f"there is no {name} {given[:40]!r}", hint=f"there are: {', '.join(options)}")
 
 
 def _bare(event: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.enclosure import Enclosure, Refused
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import InvalidRequest
 from fazm_memory.log.store import Store
 from fazm_memory.model.organized import organized
 from fazm_memory.model.rewinding import Held
@@ -107,7 +107,7 @@ class Replaying:
         folder = normpath(onto.get("folder") or root_of(made["steps"]) or "")
         if not folder.startswith("/") or not os.path.isdir(folder):
             hint = "name the folder it should be done to: --onto DIR"
-            raise InvalidInput(f"there is no folder {folder!r} to do it in", hint=hint)
+            raise InvalidRequest(f"there is no folder {folder!r} to do it in", hint=hint)
         return os.path.realpath(folder)  # where it really is: below it no link is followed
 
     def _again(self, made: Mapping[str, Any], folder: str, onto: Mapping[str, str]) -> Rerun:

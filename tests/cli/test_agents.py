@@ -64,7 +64,7 @@ def test_connect_as_data(run: Run, user: Path) -> None:
 def test_an_agent_that_is_not_here_or_unknown_is_refused_with_what_to_do(run: Run, user: Path) -> None:
     missing, unknown = run("connect", "codex"), run("connect", "emacs")
 
-    assert (missing.code, unknown.code) == (4, 6)
+    assert (missing.code, unknown.code) == (4, 2)
     assert "start it once" in missing.err
     assert "fazm, claude-code, codex, gemini" in unknown.err
 

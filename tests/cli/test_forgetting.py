@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from fazm_memory.log.store import Store
 from fazm_memory.log.versions import Versions
 
@@ -11,7 +13,7 @@ from .conftest import Run
 
 
 def test_a_forgotten_session_is_gone_from_everywhere_and_verifies(run: Run, session: str, home: Path) -> None:
-    told = run("forget", session, "--json").json
+    told = run("forget", session, "--yes", "--json").json
     assert told == {"sessions": 1, "events": 4, "dry_run": False}
     assert run("sessions", "--json").json == []
     assert run("search", "invoices", "--json").json == []
@@ -26,7 +28,7 @@ def test_a_dry_run_only_says(run: Run, session: str) -> None:
 
 
 def test_what_matches_is_forgotten_and_the_rest_stays(run: Run, session: str) -> None:
-    assert run("forget", "--match", "DATES FIRST", "--json").json["events"] == 1
+    assert run("forget", "--match", "DATES FIRST", "--yes", "--json").json["events"] == 1
     assert run("state", session, "--json").json["decisions_made"] == []
     assert run("search", "invoices", "--json").json != []
     assert run("verify", "--json").json["clean"] is True
@@ -38,9 +40,8 @@ def test_a_time_is_forgotten(run: Run, session: str) -> None:
         stdin=[{"type": "prompt", "session": session, "text": "later"}],
         now="2026-11-15T10:00:00+00:00",
     )
-    told = run(
-        "forget", "--since", "2026-11-15T09:30:00+00:00", "--until", "2026-11-15T10:30:00+00:00", "--json"
-    )
+    since, until = "2026-11-15T09:30:00+00:00", "2026-11-15T10:30:00+00:00"
+    told = run("forget", "--since", since, "--until", until, "--yes", "--json")
     assert told.json["events"] == 1
     assert [event["payload"] is None for event in run("events", session, "--json").json][:5] == [
         False, False, False, False, True,
@@ -49,8 +50,28 @@ def test_a_time_is_forgotten(run: Run, session: str) -> None:
 
 def test_forgetting_nothing_in_particular_is_refused(run: Run, session: str) -> None:
     told = run("forget")
-    assert told.code == 6
+    assert told.code == 2
     assert "nothing was named" in told.err
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t"])
+def test_an_empty_text_matches_nothing_rather_than_everything(run: Run, session: str, text: str) -> None:
+    told = run("forget", "--match", text, "--yes")
+    assert (told.code, "an empty text is in everything" in told.err) == (2, True)
+    assert run("search", "invoices", "--json").json != []
+
+
+def test_where_nobody_can_be_asked_nothing_is_forgotten_without_a_word(run: Run, session: str) -> None:
+    told = run("forget", session, stdin=b"y\n")
+    assert told.code == 18
+    assert "4 events in 1 session" in told.err
+    assert run("search", "invoices", "--json").json != []
+
+
+def test_a_day_is_named_as_a_person_says_it(run: Run, session: str) -> None:
+    later = "2026-11-16T09:00:00+00:00"
+    assert run("forget", "--since", "today", "--dry-run", "--json", now=later).json["events"] == 0
+    assert run("forget", "--since", "yesterday", "--dry-run", "--json", now=later).json["events"] == 4
 
 
 def test_kept_versions_of_forgotten_files_go_too(run: Run, session: str, home: Path) -> None:
@@ -59,7 +80,7 @@ def test_kept_versions_of_forgotten_files_go_too(run: Run, session: str, home: P
     key.close()
     versions.keep("/w", "b", 1, b"what the file held")
     versions.keep("/w", "other", 1, b"another file")
-    run("forget", session)
+    run("forget", session, "--yes")
     assert versions.last("/w", "b") is None
     assert versions.last("/w", "other") is not None
     versions.close()

@@ -110,5 +110,5 @@ def test_closed_or_full_streams_are_no_traceback(home: Path, closed: str) -> Non
 
 def test_a_rewound_session_can_be_forgotten(run: Run, session: str) -> None:
     run("rewind", session, "--to", "2")
-    assert run("forget", session).code == 0
+    assert run("forget", session, "--yes").code == 0
     assert run("verify").code == 0

@@ -69,8 +69,8 @@ def test_errors_are_data_with_json(run: Run, session: str) -> None:
 
 def test_a_bad_time_is_told_in_words(run: Run) -> None:
     told = run("sessions", now="tomorrowish")
-    assert told.code == 6
-    assert "not a time we can read" in told.err
+    assert told.code == 2
+    assert "That cannot be asked like this: not a time we can read: 'tomorrowish'; write" in told.err
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

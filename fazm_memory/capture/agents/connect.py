@@ -23,7 +23,7 @@ from fazm_memory.capture.agents.connect_json import NotJson
 from fazm_memory.capture.agents.connect_settings import Joining, Setting, folder_of, settings_of
 from fazm_memory.capture.agents.connect_toml import NotToml
 from fazm_memory.capture.agents.names import CONNECTABLE
-from fazm_memory.errors import ConfigError, Conflict, InvalidInput, NotFound
+from fazm_memory.errors import ConfigError, Conflict, InvalidRequest, NotFound
 from fazm_memory.private import disk_error, private_folder, write_private
 
 MANIFEST = "connections.json"
@@ -209,7 +209,7 @@ def _kept_for_another(agent: str, joining: Joining, records: Mapping[str, Any]) 
 
 def _check_name(agent: str) -> None:
     if agent not in CONNECTABLE:
-        raise InvalidInput(
+        raise InvalidRequest(
             f"there is nothing to connect in {agent!r}", hint=f"it works for {', '.join(CONNECTABLE)}"
         )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from fazm_memory.bench.figures import Figure
 from fazm_memory.bench.suites import DEFAULT, SUITES, Options, suite
 from fazm_memory.cli.output import Progress, emit_json, table, talk
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import InvalidRequest
 
 QUICK_SIZES = (5_000, 10_000)
 
@@ -28,7 +28,7 @@ def bench_command(chosen: argparse.Namespace) -> int:
     names = chosen.suites or list(DEFAULT)
     for name in names:
         if name not in SUITES:
-            raise InvalidInput(f"there is no suite {name[:40]!r}", hint=f"there are {', '.join(SUITES)}")
+            raise InvalidRequest(f"there is no suite {name[:40]!r}", hint=f"there are {', '.join(SUITES)}")
     options = Options(_sizes(chosen), quick=chosen.quick, peers=chosen.peers, folder=chosen.folder)
     found: dict[str, list[Figure]] = {name: list(_run(name, options)) for name in names}
     if chosen.json:
@@ -47,7 +47,7 @@ def _sizes(chosen: argparse.Namespace) -> tuple[int, ...]:
     except ValueError:
         sizes = ()
     if not sizes or min(sizes) < 1000:
-        raise InvalidInput("--events takes numbers of at least 1000, such as 10000,100000")
+        raise InvalidRequest("--events takes numbers of at least 1000, such as 10000,100000")
     return sizes
 
 

@@ -6,7 +6,8 @@ import argparse
 
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import emit_json, paint, say, when
-from fazm_memory.errors import InvalidInput
+from fazm_memory.cli.speaker import speaker
+from fazm_memory.errors import InvalidRequest
 
 
 def facts_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,12 +23,14 @@ def facts_command(chosen: argparse.Namespace) -> int:
     memory = memory_of(chosen)
     if chosen.verb == "add":
         if chosen.key is None or chosen.value is None:
-            raise InvalidInput("a fact needs a key and a value", hint="fazm-memory facts add date-format ISO")
-        memory.state_fact(chosen.key, chosen.value)
+            raise InvalidRequest(
+                "a fact needs a key and a value", hint="fazm-memory facts add date-format ISO"
+            )
+        memory.state_fact(chosen.key, chosen.value, agent=speaker())
     elif chosen.verb == "retract":
         if chosen.key is None:
-            raise InvalidInput("which fact?", hint="fazm-memory facts retract KEY")
-        memory.retract_fact(chosen.key)
+            raise InvalidRequest("which fact?", hint="fazm-memory facts retract KEY")
+        memory.retract_fact(chosen.key, agent=speaker())
         if not chosen.json:
             say(f"{chosen.key} is taken back")
             return 0

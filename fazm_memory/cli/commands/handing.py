@@ -8,7 +8,8 @@ from typing import Any
 
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import emit_json, one_line, paint, plural, say
-from fazm_memory.errors import InvalidInput
+from fazm_memory.cli.speaker import speaker
+from fazm_memory.errors import InvalidInput, InvalidRequest
 
 
 def _id(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +47,12 @@ def answer_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def answer_command(chosen: argparse.Namespace) -> int:
-    made = memory_of(chosen).answer(chosen.id, chosen.question, chosen.text, waived=chosen.waive)
+    if chosen.waive and chosen.text is not None:
+        raise InvalidRequest("a question is answered or waived, not both", hint="leave one of them out")
+    source = "cli" if speaker() is None else "record"  # which answers nothing that a person was asked
+    made = memory_of(chosen).answer(
+        chosen.id, chosen.question, chosen.text, waived=chosen.waive, source=source
+    )
     done = "waived" if chosen.waive else "answered"
     left = f"{plural(made['open_questions'], 'question')} left open"
     return _told(chosen, made, f"{chosen.question} is {done}; {left} in {made['id'][:8]}")

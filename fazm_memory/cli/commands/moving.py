@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import Progress, emit_json, plural, say, size
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import InvalidRequest
 
 
 def _passphrase_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,16 +88,16 @@ def _passphrase(chosen: argparse.Namespace, *, twice: bool = False) -> str | Non
         try:
             lines = Path(chosen.passphrase_file).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise InvalidInput(f"{chosen.passphrase_file} cannot be read: {error}") from error
+            raise InvalidRequest(f"{chosen.passphrase_file} cannot be read: {error}") from error
         given = lines[0] if lines else ""
     elif chosen.passphrase:
         if not sys.stdin.isatty():
-            raise InvalidInput("nobody is there to ask", hint="use --passphrase-file")
+            raise InvalidRequest("nobody is there to ask", hint="use --passphrase-file")
         given = getpass.getpass("passphrase: ")
         if twice and getpass.getpass("again: ") != given:
-            raise InvalidInput("the two are not the same")
+            raise InvalidRequest("the two are not the same")
     else:
         return None
     if not given:
-        raise InvalidInput("the passphrase is empty")
+        raise InvalidRequest("the passphrase is empty")
     return given

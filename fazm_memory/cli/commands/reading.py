@@ -16,14 +16,15 @@ from fazm_memory.cli.output import (
     table,
     talk,
     when,
+    whole,
 )
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import InvalidRequest
 from fazm_memory.model.events import target_of
 from fazm_memory.model.lifecycle import LIFECYCLES
 
 
 def sessions_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--limit", type=int, default=20, metavar="N", help="how many (default 20)")
+    parser.add_argument("--limit", type=whole, default=20, metavar="N", help="how many (default 20)")
     parser.add_argument("--agent", help="only of this agent")
     parser.add_argument("--workspace", metavar="DIR", help="only in this folder")
     parser.add_argument("--lifecycle", choices=LIFECYCLES, help="only sessions in this state")
@@ -141,9 +142,9 @@ def _file(entry: dict[str, Any]) -> str:
 
 def events_arguments(parser: argparse.ArgumentParser) -> None:
     _id(parser)
-    parser.add_argument("--from", dest="start", type=int, default=0, metavar="N", help="from this position")
+    parser.add_argument("--from", dest="start", type=whole, default=0, metavar="N", help="from this position")
     parser.add_argument(
-        "--to", dest="stop", type=int, metavar="M", help="up to, not including, this position"
+        "--to", dest="stop", type=whole, metavar="M", help="up to, not including, this position"
     )
     parser.add_argument("--kind", metavar="K", help="only this kind, such as action or decision")
     parser.add_argument("--tool", metavar="NAME", help="only calls of this tool")
@@ -153,7 +154,7 @@ def events_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--turns", metavar="A[-B]", help="only these turns")
     parser.add_argument("--since", metavar="TIME", help="from this time on")
     parser.add_argument("--until", metavar="TIME", help="before this time")
-    parser.add_argument("--limit", type=int, metavar="N", help="the first N of them")
+    parser.add_argument("--limit", type=whole, metavar="N", help="the first N of them")
 
 
 def events_command(chosen: argparse.Namespace) -> int:
@@ -168,22 +169,26 @@ def events_command(chosen: argparse.Namespace) -> int:
         outcome=chosen.outcome,
         trust=chosen.trust,
         turns=None if chosen.turns is None else _turns(chosen.turns),
-        since=None if chosen.since is None else moment_argument(chosen.since),
-        until=None if chosen.until is None else moment_argument(chosen.until),
+        since=None if chosen.since is None else moment_argument(chosen.since, memory.now()),
+        until=None if chosen.until is None else moment_argument(chosen.until, memory.now()),
         limit=chosen.limit,
     )
     if chosen.json:
         emit_json(list(events))
         return 0
+    found = False
     for event in events:
+        found = True
         say(f"{event['seq']:>6}  {when(event['at'], memory.now())}  turn {event['turn']:<3} {told(event)}")
+    if not found:
+        say("no event matches")
     return 0
 
 
 def _turns(text: str) -> tuple[int, int]:
     first, _, last = text.partition("-")
     if not first.isdecimal() or not (last or first).isdecimal():
-        raise InvalidInput(f"{text[:40]!r} names no turns", hint="give one as 3, or several as 3-7")
+        raise InvalidRequest(f"{text[:40]!r} names no turns", hint="give one as 3, or several as 3-7")
     return int(first), int(last or first)
 
 
@@ -243,7 +248,7 @@ def search_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="QUERY",
         help='words, an "exact phrase", agent:codex, in:DIR, yesterday, …',
     )
-    parser.add_argument("--limit", type=int, default=10, metavar="N", help="how many (default 10)")
+    parser.add_argument("--limit", type=whole, default=10, metavar="N", help="how many (default 10)")
     parser.add_argument("--quarantined", action="store_true", help="also what is held back from exports")
 
 

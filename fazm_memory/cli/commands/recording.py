@@ -6,7 +6,7 @@ import argparse
 
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import emit_json, say, when
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import InvalidRequest
 from fazm_memory.model.clock import TimeError, span
 
 
@@ -20,7 +20,7 @@ def recording_arguments(parser: argparse.ArgumentParser) -> None:
 def recording_command(chosen: argparse.Namespace) -> int:
     memory = memory_of(chosen)
     if chosen.duration is not None and chosen.verb != "pause":
-        raise InvalidInput("only `recording pause` takes a duration")
+        raise InvalidRequest("only `recording pause` takes a duration")
     if chosen.verb == "pause":
         status = memory.pause_recording(None if chosen.duration is None else _span(chosen.duration))
     elif chosen.verb == "resume":
@@ -42,4 +42,4 @@ def _span(text: str) -> int:
     try:
         return span(text)
     except TimeError as error:
-        raise InvalidInput(str(error)) from None
+        raise InvalidRequest(str(error)) from None

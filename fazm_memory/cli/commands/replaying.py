@@ -9,7 +9,7 @@ from typing import Any
 
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import emit_json, one_line, paint, plural, say, talk
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import InvalidRequest
 
 COLOURS = {"done": "green", "failed": "red", "refused": "red", "planned": "bold", "left": "dim"}
 
@@ -51,7 +51,9 @@ def _again(chosen: argparse.Namespace) -> int:
     onto = _parameters(chosen)
     run = chosen.run and not chosen.dry_run
     if run and not chosen.yes and not sys.stdin.isatty():
-        raise InvalidInput("there is nobody to ask before each step", hint="--yes moves files without asking")
+        raise InvalidRequest(
+            "there is nobody to ask before each step", hint="--yes moves files without asking"
+        )
     if run and not chosen.json:  # the whole of it first, as it would be
         _show(memory.replay_run(chosen.id, onto=onto, execute=False, confirm=_never))
     made = memory.replay_run(chosen.id, onto=onto, execute=run, confirm=_always if chosen.yes else _ask)
@@ -69,7 +71,7 @@ def _parameters(chosen: argparse.Namespace) -> dict[str, str]:
     for one in chosen.set:
         name, mark, value = one.partition("=")
         if not mark or not name:
-            raise InvalidInput(f"{one[:60]!r} sets nothing", hint="give it as NAME=VALUE")
+            raise InvalidRequest(f"{one[:60]!r} sets nothing", hint="give it as NAME=VALUE")
         onto[name] = value
     if chosen.onto is not None:
         onto["folder"] = os.path.abspath(os.path.expanduser(chosen.onto))

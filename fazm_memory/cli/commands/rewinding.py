@@ -7,7 +7,7 @@ from typing import Any
 
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import emit_json, one_line, paint, plural, say, table, talk, when
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import InvalidRequest
 
 SHOWN = 60
 COLOURS = {"refuse": "red", "cannot": "yellow", "keep": "dim"}
@@ -84,7 +84,7 @@ def rewind_command(chosen: argparse.Namespace) -> int:
         made = memory.undo_rewind(chosen.id, force=chosen.force)
         return _done(chosen, made, f"{made['id']} stands where it stood before that rewind")
     if chosen.to is None:
-        raise InvalidInput("a rewind needs a position", hint="--to N, or --undo to take the last one back")
+        raise InvalidRequest("a rewind needs a position", hint="--to N, or --undo to take the last one back")
     row = memory.session(chosen.id)
     change = memory.diff(chosen.id, row["events"], chosen.to)
     plan = memory.rewind_plan(chosen.id, chosen.to) if chosen.files else None

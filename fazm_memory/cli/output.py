@@ -15,6 +15,7 @@ from typing import Any
 from fazm_memory.errors import InvalidRequest
 from fazm_memory.model.clock import TimeError, moment, parse
 
+DIGITS = 18  # of a number that every layer can hold
 COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34"}
 # The only escapes we write. Recorded text may hold them too: these do no harm, others hide what is there.
 OWN_COLOURS = re.compile(rf"(\x1b\[(?:0|{'|'.join(COLOURS.values())})m)")
@@ -114,8 +115,10 @@ def clock(fixed: str | None) -> Callable[[], int]:
 
 def whole(text: str) -> int:
     """The type of an argument that counts or names a position."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number from 0 up")
+    if not text.isdecimal() or len(text) > DIGITS:
+        raise argparse.ArgumentTypeError(
+            f"{text[:40]!r} is not a whole number from 0 up, of {DIGITS} digits at most"
+        )
     return int(text)
 
 

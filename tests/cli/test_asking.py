@@ -43,6 +43,7 @@ def test_what_makes_no_sense_ends_with_two(run: Run, session: str, asked: tuple[
         ("events", "{session}", "--to", "-1"),
         ("sessions", "--limit", "-1"),
         ("search", "x", "--limit", "-1"),
+        ("sessions", "--limit", "9" * 23),
     ],
 )
 def test_no_count_is_below_nothing(run: Run, session: str, asked: tuple[str, ...]) -> None:

@@ -127,6 +127,31 @@ def test_search_jumps_to_what_it_finds(shown: Served, open_page: OpenPage) -> No
     expect(page.get_by_text("You are looking at Thursday")).to_be_visible()
 
 
+def test_what_a_search_finds_is_all_in_sight_on_a_narrow_screen(shown: Served, open_page: OpenPage) -> None:
+    page = open_page(shown, viewport={"width": 420, "height": 800})
+    page.get_by_role("button", name="Sidebar").click()
+    page.get_by_role("combobox", name="Search everything recorded").fill("invoice")
+    found = page.get_by_role("listbox", name="Search results")
+    expect(found).to_be_visible()
+    # Whoever points at its right edge points at it, and not at what covers or clips it.
+    assert found.evaluate(
+        """list => {
+            const { right, top } = list.getBoundingClientRect();
+            return list.contains(document.elementFromPoint(right - 8, top + 16));
+        }"""
+    )
+
+
+def test_a_search_that_let_go_of_the_day_says_so_above_what_it_found(
+    shown: Served, open_page: OpenPage
+) -> None:
+    query = "invoice agent:nobody-here"
+    [note] = shown.world.memory.query_doubts(query)
+    page = open_page(shown)
+    page.get_by_role("combobox", name="Search everything recorded").fill(query)
+    expect(page.locator(".found-note")).to_contain_text(note[1:])
+
+
 def test_a_search_that_finds_nothing_says_so(shown: Served, open_page: OpenPage) -> None:
     page = open_page(shown)
     page.get_by_role("combobox", name="Search everything recorded").fill("zzzqqqxxy")

@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 from playwright.sync_api import expect
 
+from fazm_memory.capture.instance import only_one
 from tests.page.conftest import OpenPage
 from tests.page.serving import Served
 
@@ -75,6 +76,37 @@ def test_recording_is_paused_and_resumed_from_the_settings(own: Served, open_pag
     page.get_by_role("region", name="Recording").get_by_role("button", name="Resume recording").click()
     expect(page.get_by_role("button", name="Pause recording for 1 hour")).to_be_visible()
     assert own.world.memory.recording()["recording"]
+
+
+def test_without_a_companion_nobody_is_told_that_all_is_recorded(shown: Served, open_page: OpenPage) -> None:
+    page = open_page(shown, "#/settings")
+    card = page.get_by_role("region", name="Recording")
+    expect(card.get_by_text("companion not running", exact=True)).to_be_visible()
+    expect(card.get_by_text("No agent is connected")).to_be_visible()
+    expect(page.locator("fm-recording").get_by_text("The companion is not running")).to_be_visible()
+
+
+def test_with_a_companion_the_settings_say_that_it_records(own: Served, open_page: OpenPage) -> None:
+    with only_one(own.world.memory.config.home):
+        page = open_page(own, "#/settings")
+        expect(
+            page.get_by_role("region", name="Recording").get_by_text("recording", exact=True)
+        ).to_be_visible()
+        expect(page.locator("fm-recording").get_by_text("Recording", exact=True)).to_be_visible()
+
+
+def test_trouble_with_claude_codes_settings_is_not_told_of_fazm_that_is_not_here(
+    own: Served, open_page: OpenPage
+) -> None:
+    settings = own.world.memory.config.user_home / ".claude" / "settings.json"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("{ no json")
+    page = open_page(own, "#/settings")
+    rows = page.get_by_role("region", name="Agents").get_by_role("listitem")
+    expect(rows.filter(has_text="Claude Code").locator(".warn")).to_have_count(1)
+    absent = rows.filter(has_text="not found")
+    expect(absent.filter(has_text="Fazm")).to_have_count(1)
+    expect(absent.locator(".warn")).to_have_count(0)
 
 
 def test_an_app_is_excluded_and_recorded_again(own: Served, open_page: OpenPage) -> None:

@@ -43,7 +43,8 @@ class Recording extends HTMLElement {
   draw(status) {
     const waiting = status.open_questions?.length || 0;
     const until = status.paused_until ? ` until ${clock(Date.parse(status.paused_until))}` : "";
-    const words = status.recording ? "Recording" : `Recording is paused${until}`;
+    const heard = status.companion ? "Recording" : "The companion is not running";
+    const words = status.recording ? heard : `Recording is paused${until}`;
     const more = h(
       "button",
       { class: "btn quiet icon", type: "button", "aria-label": "Recording" },
@@ -63,7 +64,7 @@ class Recording extends HTMLElement {
       h(
         "p",
         { class: "recording" },
-        h("span", { class: `recording-dot${status.recording ? " is-on" : ""}` }),
+        h("span", { class: `recording-dot${status.recording && status.companion ? " is-on" : ""}` }),
         h("span", { class: "recording-words" }, words),
         status.recording
           ? Menu.of(more, "Recording", () => [

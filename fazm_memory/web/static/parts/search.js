@@ -44,7 +44,8 @@ class Search extends HTMLElement {
       hidden: true,
     });
     this.hint = h("p", { class: "found-note", hidden: true });
-    fill(this, h("span", { class: "search-glyph" }, icon("search", 14)), this.input, this.hint, this.list);
+    this.box = h("div", { class: "found-box", hidden: true }, this.hint, this.list);
+    fill(this, h("span", { class: "search-glyph" }, icon("search", 14)), this.input, this.box);
     this.addEventListener("focusout", (event) => {
       if (!this.contains(/** @type {Node|null} */ (event.relatedTarget))) this.open(false);
     });
@@ -75,7 +76,8 @@ class Search extends HTMLElement {
       const answer = await api.get("search", { q, limit: 30 }, { signal: asking.signal });
       if (asking.signal.aborted) return;
       this.results = answer.items;
-      this.say(this.results.length ? "" : `Nothing recorded matches “${q}”. Try fewer or other words.`);
+      const none = this.results.length ? [] : [`Nothing recorded matches “${q}”. Try fewer or other words.`];
+      this.say([...none, ...(answer.notes || []).map(sentence)].join(" "));
     } catch (error) {
       if (asking.signal.aborted) return;
       this.results = [];
@@ -84,7 +86,8 @@ class Search extends HTMLElement {
     this.at = this.results.length ? 0 : -1;
     this.draw();
     this.open(true);
-    announce(this.results.length ? `${counted(this.results.length, "result")}` : "No results");
+    const doubt = this.hint?.textContent;
+    announce(this.results.length ? `${counted(this.results.length, "result")}${doubt ? `. ${doubt}` : ""}` : "No results");
   }
 
   /** @param {string} text */
@@ -135,7 +138,9 @@ class Search extends HTMLElement {
   open(wanted) {
     const shown = wanted && this.results.length > 0;
     /** @type {HTMLElement} */ (this.list).hidden = !shown;
-    /** @type {HTMLElement} */ (this.hint).hidden = !wanted || shown || !this.hint?.textContent;
+    const said = wanted && Boolean(this.hint?.textContent);
+    /** @type {HTMLElement} */ (this.hint).hidden = !said;
+    /** @type {HTMLElement} */ (this.box).hidden = !shown && !said;
     this.input?.setAttribute("aria-expanded", String(shown));
   }
 
@@ -162,6 +167,11 @@ class Search extends HTMLElement {
     this.input?.blur();
     go(sessionHash(one.session, one.seq));
   }
+}
+
+/** @param {string} note */
+function sentence(note) {
+  return `${note.charAt(0).toUpperCase()}${note.slice(1)}${/[.:!?]$/.test(note) ? "" : "."}`;
 }
 
 customElements.define("fm-search", Search);

@@ -49,7 +49,7 @@ class SettingsScreen extends Screen {
       h(
         "div",
         { class: "cards" },
-        recordingCard(told.recording, after),
+        recordingCard(told.recording, after, told.companion, told.agents || []),
         agentsCard(told.agents || [], after),
         permissionsCard(told.permissions),
         rootsCard(told.roots),

@@ -12,7 +12,7 @@ import { changed, toast } from "../verbs/toast.js";
 /** @typedef {import("./settings_recording.js").After} After */
 
 /** @type {Record<string, string>} */
-const NAMES = { fazm: "Fazm", "claude-code": "Claude Code", codex: "Codex", gemini: "Gemini CLI", opencode: "opencode" };
+export const NAMES = { fazm: "Fazm", "claude-code": "Claude Code", codex: "Codex", gemini: "Gemini CLI", opencode: "opencode" };
 const CONNECTABLE = new Set(["fazm", "claude-code", "codex"]);
 
 /**
@@ -20,7 +20,7 @@ const CONNECTABLE = new Set(["fazm", "claude-code", "codex"]);
  * @param {After} after
  */
 export function agentsCard(agents, after) {
-  const order = (/** @type {any} */ one) => (one.trouble ? 0 : one.hooks || one.mcp ? 1 : one.here ? 2 : 3);
+  const order = (/** @type {any} */ one) => (one.here && one.trouble ? 0 : one.hooks || one.mcp ? 1 : one.here ? 2 : 3);
   const sorted = [...agents].sort((one, two) => order(one) - order(two));
   return h(
     "section",
@@ -45,7 +45,8 @@ function agent(one, after) {
       null,
       h("p", null, h("strong", null, name), " ", h("span", { class: `pill ${tone}` }, state)),
       h("p", { class: "note" }, detail(one)),
-      one.trouble ? h("p", { class: "note warn" }, one.trouble) : null,
+      // Of one that is not here the trouble is another's: Fazm and Claude Code share their settings.
+      one.here && one.trouble ? h("p", { class: "note warn" }, one.trouble) : null,
     ),
     one.here && (one.connectable ?? CONNECTABLE.has(one.agent)) ? joinButton(one, name, after) : null,
   );

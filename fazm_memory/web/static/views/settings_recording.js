@@ -4,6 +4,7 @@
 
 import { api } from "../api.js";
 import { h } from "../dom.js";
+import { NAMES } from "./settings_agents.js";
 
 /** @typedef {(done: Promise<unknown>, words: string) => void} After */
 
@@ -17,11 +18,14 @@ const PAUSES = [
 /**
  * @param {any} status
  * @param {After} after
+ * @param {number|null} companion
+ * @param {any[]} agents
  */
-export function recordingCard(status, after) {
+export function recordingCard(status, after, companion, agents) {
   const on = status.recording;
+  const pill = companion ? h("span", { class: "pill good" }, "recording") : h("span", { class: "pill warn" }, "companion not running");
   const state = on
-    ? h("p", null, h("span", { class: "pill good" }, "recording"), " What connected agents do is remembered.")
+    ? h("p", null, pill, ` ${remembered(companion, agents)}`)
     : h("p", null, h("span", { class: "pill warn" }, "paused"), ` Nothing is recorded, summarised or handed out. ${until(status)}`);
   const buttons = on
     ? [h("span", { class: "note", id: "pause-for" }, "Pause for"), ...PAUSES.map(([seconds, label]) => pauseButton(seconds, label, after))]
@@ -44,6 +48,20 @@ function pauseButton(seconds, label, after) {
   const name = seconds === null ? "Pause recording until I resume" : `Pause recording for ${label}`;
   const act = () => after(api.post("recording", { pause: seconds }), "Recording is paused");
   return h("button", { class: "btn", type: "button", "aria-label": name, "data-focus": label, onclick: act }, label);
+}
+
+/**
+ * What is remembered as things are: who tells, and whether anybody listens.
+ * @param {number|null} companion
+ * @param {any[]} agents
+ */
+function remembered(companion, agents) {
+  const names = agents.filter((one) => one.hooks || one.mcp).map((one) => NAMES[one.agent] || one.agent);
+  const listed = [names.slice(0, -1).join(", "), ...names.slice(-1)].filter(Boolean).join(" and ");
+  const nobody = agents.some((one) => one.here) ? "No agent is connected." : "No agent is connected, and none was found here.";
+  if (companion) return names.length ? `What ${listed} ${names.length > 1 ? "do" : "does"} is remembered.` : `${nobody} What agents leave in their own records is taken in.`;
+  const waits = "What agents tell over MCP is kept; their hooks and records wait, and no folder is watched, until `fazm-memory run` runs.";
+  return names.length ? waits : `${nobody} ${waits}`;
 }
 
 /** @param {any} status */

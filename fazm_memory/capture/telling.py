@@ -43,6 +43,7 @@ def draft(one: Noted, verdict: Verdict) -> Draft:
         "before": one.before,
         "after": one.after,
         "sure": verdict.sure,
+        "call": verdict.seq,
     }
     given = {name: value for name, value in payload.items() if value is not None}
     session = verdict.session or COMPANION

@@ -142,7 +142,10 @@ class PendingDone:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A change seen on disk rather than told by a tool call, with who made it and how we know."""
+    """A change seen on disk rather than told by a tool call, with who made it and how we know.
+
+    `call` is the position of the agent's call that made it, in the same session.
+    """
 
     path: str
     change: Change
@@ -153,6 +156,7 @@ class FileChange:
     before: str | None = None
     after: str | None = None
     sure: str | None = None
+    call: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

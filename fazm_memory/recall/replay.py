@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from fazm_memory.model.events import Event, target_of
-from fazm_memory.model.payloads import FAILED, Action
+from fazm_memory.model.late import made_by_calls
+from fazm_memory.model.payloads import FAILED, Action, FileChange, FileTouch
 from fazm_memory.model.working_set import parent_folder
 
 MOST_STEPS = 500
@@ -28,6 +29,8 @@ def plan(events: Iterable[Event], *, workspace: str | None = None) -> dict[str, 
     """Steps, parameters, a script of the shell work, and what was left out."""
     steps: list[dict[str, Any]] = []
     left = Counter[str]()
+    events = list(events)
+    seen = made_by_calls(events)
     for event in events:
         if event.kind == "rewind" and event.payload is not None:
             steps = [step for step in steps if step["seq"] < event.payload.to]
@@ -37,7 +40,7 @@ def plan(events: Iterable[Event], *, workspace: str | None = None) -> dict[str, 
                 {"seq": event.seq, "kind": "decision", "what": event.payload.what, "why": event.payload.why}
             )
         elif event.kind == "action":
-            _take(event, steps, left)
+            _take(event, seen.get(event.seq, []), steps, left)
     if len(steps) > MOST_STEPS:
         left["older steps"] = len(steps) - MOST_STEPS
         steps = steps[-MOST_STEPS:]
@@ -49,13 +52,17 @@ def plan(events: Iterable[Event], *, workspace: str | None = None) -> dict[str, 
     }
 
 
-def _take(event: Event, steps: list[dict[str, Any]], left: Counter[str]) -> None:
+def _take(event: Event, seen: list[FileChange], steps: list[dict[str, Any]], left: Counter[str]) -> None:
+    """One call as a step, with the changes it told and those that were only seen on disk."""
     action: Action | None = event.payload
+    told = [] if action is None else [touch for touch in action.files if touch.change != "read"]
+    paths = {touch.path for touch in told}
+    changes: list[FileTouch | FileChange] = [*told, *(change for change in seen if change.path not in paths)]
     if action is None:
         left["forgotten"] += 1
     elif action.outcome in FAILED:
         left[action.outcome] += 1
-    elif not [touch for touch in action.files if touch.change != "read"]:
+    elif not changes:
         left["changed nothing"] += 1
     else:
         steps.append(
@@ -67,9 +74,7 @@ def _take(event: Event, steps: list[dict[str, Any]], left: Counter[str]) -> None
                 "target": target_of(action.input),
                 "command": _command(action),
                 "files": [
-                    {"path": touch.path, "change": touch.change, "from": touch.origin}
-                    for touch in action.files
-                    if touch.change != "read"
+                    {"path": touch.path, "change": touch.change, "from": touch.origin} for touch in changes
                 ],
             }
         )

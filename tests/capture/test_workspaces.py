@@ -173,6 +173,7 @@ def test_a_change_while_a_shell_runs_is_the_agents(office: Office) -> None:
     (one,) = office.told()
     assert (one.by, one.sure, one.change) == ("agent", "likely", "created")
     assert "while it ran: Bash" in one.evidence
+    assert f"(#{one.call})" in one.evidence
 
 
 def test_a_change_that_its_action_told_adds_no_event_but_its_version_is_kept(

@@ -144,3 +144,41 @@ def test_a_retry_stands_beside_what_it_retried(desk: Desk, session: str) -> None
     assert told["after"] == {"outcome": "ok", "error": None, "output": "done"}
     assert told["diff"].splitlines() == ["@@ -1 +1 @@", "-no rule", "+done"]
     assert told["same_input"]
+
+
+def seen_late(desk: Desk, source: str = "files") -> str:
+    """A call of the first turn whose change is told when the second has begun."""
+    made = desk.begin()
+    desk.say(made, "prompt", text="build it")  # 1
+    desk.say(made, "action.start", tool="Bash", input={"command": "make"}, call_id="c")  # 2
+    desk.say(made, "action", tool="Bash", input={"command": "make"}, call_id="c")  # 3
+    desk.act(made, "Bash", {"command": "ls"})  # 4
+    desk.say(made, "prompt", text="thanks")  # 5
+    for path, call in (("/w/a.o", 2), ("/w/b.o", 3)):  # 6, 7
+        desk.say(made, "file", path=path, change="created", by="agent", call=call, source=source)
+    return made
+
+
+def test_a_change_seen_late_belongs_to_the_turn_of_its_call(desk: Desk) -> None:
+    session = seen_late(desk)
+    assert desk.files_modified(session, turns=1)["files"] == []
+    assert [one["path"] for one in desk.files_modified(session, turns=2)["files"]] == ["/w/a.o", "/w/b.o"]
+    first, second = desk.diff(session, 0, 1, turns=True), desk.diff(session, 1, 2, turns=True)
+    assert [one["path"] for one in first["added"]["files_modified"]] == ["/w/a.o", "/w/b.o"]
+    assert [one["seq"] for one in first["because"] if one["kind"] == "file"] == [6, 7]
+    assert "files_modified" not in second["added"]
+    assert [one["seq"] for one in second["because"]] == [5]
+
+
+def test_only_the_watchers_word_moves_a_change_to_another_turn(desk: Desk) -> None:
+    session = seen_late(desk, source="record")
+    assert [one["path"] for one in desk.files_modified(session, turns=1)["files"]] == ["/w/a.o", "/w/b.o"]
+    assert desk.replay_plan(session)["left_out"] == {"changed nothing": 2}
+
+
+def test_shell_work_that_was_seen_to_change_files_is_a_step_of_a_replay(desk: Desk) -> None:
+    made = desk.replay_plan(seen_late(desk))
+    [step] = made["steps"]
+    assert (step["seq"], step["command"]) == (3, "make")
+    assert [one["path"] for one in step["files"]] == ["/w/a.o", "/w/b.o"]
+    assert made["left_out"] == {"changed nothing": 1}

@@ -14,6 +14,7 @@ from fazm_memory.model.events import Event
 from fazm_memory.model.payloads import Action, ActionAmend, ActionStart
 
 BACK = 300  # events of a session that are looked through
+LONGEST = 3_600_000_000  # microseconds: how long a call may claim to have taken when nobody saw it begin
 # Their hooks or their records tell of a call before it ends; of others we may hear long after it wrote.
 TELL_AT_ONCE = frozenset({"claude-code", "codex", "fazm", "opencode"})
 MOST_TEXT = 20_000
@@ -46,11 +47,11 @@ def recent_calls(store: Store, rows: Sequence[SessionRow], since: int, *, user_h
         if row.last_at < since and row.lifecycle not in AT_WORK:
             continue
         start = max(0, row.head - BACK)
-        found += _calls(store.log.slice(row.n, row.id, start, row.head), since, user_home)
+        found += _calls(store.log.slice(row.n, row.id, start, row.head), since, user_home, row.opened_at)
     return found
 
 
-def _calls(events: Iterable[Event], since: int, user_home: str) -> list[Call]:
+def _calls(events: Iterable[Event], since: int, user_home: str, opened: int) -> list[Call]:
     running: dict[str, Call] = {}
     over: dict[str, Call] = {}
     for event in events:
@@ -60,16 +61,20 @@ def _calls(events: Iterable[Event], since: int, user_home: str) -> list[Call]:
                 running[begun.call_id or str(event.seq)] = call
             case Action() as action:
                 key = action.call_id or str(event.seq)
-                over[key] = _ended(event, action, running.pop(key, None), user_home)
+                over[key] = _ended(event, action, running.pop(key, None), user_home, opened)
             case ActionAmend() as amend if (known := over.get(amend.call_id)) is not None:
                 over[amend.call_id] = _with(known, _touched(amend, user_home))
     return [*running.values(), *(call for call in over.values() if (call.ended or since) >= since)]
 
 
-def _ended(event: Event, action: Action, begun: Call | None, user_home: str) -> Call:
-    """A call that is over. Sources differ in whether they stamp its beginning or its end: allow for both."""
-    length = (action.duration_ms or 0) * 1000
-    started = begun.started if begun is not None else event.at - length
+def _ended(event: Event, action: Action, begun: Call | None, user_home: str, opened: int) -> Call:
+    """A call that is over. Sources differ in whether they stamp its beginning or its end: allow for both.
+
+    How long it took is its own claim, and what others did meanwhile would be taken for its work: so it is
+    believed for an hour at most, and for no time before the session was opened.
+    """
+    length = min(max((action.duration_ms or 0) * 1000, 0), LONGEST)
+    started = begun.started if begun is not None else min(max(event.at - length, opened), event.at)
     ended = event.at if begun is not None else event.at + length
     touched = _touched(action, user_home)
     return Call(event.session, action.tool, started, ended, event.seq, touched, _text(action.input))

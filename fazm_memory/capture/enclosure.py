@@ -87,7 +87,11 @@ class Enclosure:
         with self._folder(folders, make=expected.absent) as folder:
             self._exact(folder, name)
             try:
-                _write(folder, spare, data, was)
+                descriptor = os.open(spare, NEW, OPENED, dir_fd=folder)
+            except OSError as error:  # nothing of ours is there yet: whoever has the spare name keeps it
+                raise _refused(error, path) from None
+            try:
+                _write(descriptor, data, was)
                 self._still(folders, folder)
                 if expected.absent:
                     place(folder, spare, folder, name)
@@ -294,9 +298,8 @@ def _split(path: str) -> tuple[list[str], str]:
     return folders, name
 
 
-def _write(folder: int, name: str, data: bytes, was: Held) -> None:
-    """A new file with this content and, where they are known, the rights and the time it had."""
-    descriptor = os.open(name, NEW, OPENED, dir_fd=folder)
+def _write(descriptor: int, data: bytes, was: Held) -> None:
+    """A new file gets this content and, where they are known, the rights and the time it had."""
     with open(descriptor, "wb") as file:
         file.write(data)
         file.flush()

@@ -100,12 +100,13 @@ def then_held(rows: Iterable[Version], where: Spot) -> dict[str, Version]:
 
 def candidates(
     store: Store, versions: Versions, names: Names, row: SessionRow, where: Spot
-) -> tuple[dict[str, bool], list[str]]:
+) -> tuple[dict[str, bool | None], list[str]]:
     """Files below the workspace that may have changed since; and those elsewhere that the agent named.
 
     Of the first it is said whether the log tells that they were made since: then there was nothing before.
+    None: only the agent says so.
     """
-    found: dict[str, bool] = {}
+    found: dict[str, bool | None] = {}
     for root in names.roots:
         for path in versions.changed_since(root, where.moment - MARGIN):
             ours = names.ours(root, path)
@@ -117,7 +118,11 @@ def candidates(
         for path, made in _told(event.payload):
             if _inside(path, names.workspace):
                 ours = path[len(names.workspace) + 1 :]
-                found[ours] = found.get(ours, False) if ours in told else made
+                seen = made and event.source == "files"
+                if ours not in told:
+                    found[ours] = made if seen or not made else None
+                elif found[ours] is None and seen:
+                    found[ours] = True
                 told.add(ours)
             elif isinstance(event.payload, (Action, ActionAmend)):
                 elsewhere[path] = None
@@ -141,7 +146,7 @@ def _told(payload: object) -> Iterator[tuple[str, bool]]:
 def pasts(
     place: Enclosure,
     known: dict[str, list[Version]],
-    made: Mapping[str, bool],
+    made: Mapping[str, bool | None],
     where: Spot,
     judge: Judge,
     now: int,
@@ -167,7 +172,7 @@ def _past(
     place: Enclosure,
     path: str,
     rows: Sequence[Version],
-    made: bool,
+    made: bool | None,
     where: Spot,
     judge: Judge,
     now: int,
@@ -175,12 +180,14 @@ def _past(
     found, barred = look(place, path)
     then = [row for row in rows if where.has(row)]
     since = [row for row in rows if not where.has(row)]
-    was = rewinding.ABSENT if made and not then else held(then[-1] if then else None)
+    was = rewinding.ABSENT if made is not False and not then else held(then[-1] if then else None)
     hands = [Hand(row.hand, row.session) if row.hand is not None else judge(path, row.at) for row in since]
     last = held(rows[-1] if rows else None)
     if last is None or not last.same(found):  # changed since anybody looked
         hands.append(judge(path, now if found.mtime_ns is None else found.mtime_ns // 1000))
-    return Past(path, was, found, tuple(hands), barred)
+    # The watcher's mark on the version after is as good as its word that the file was made then.
+    seen = bool(since) and since[0].hand is not None
+    return Past(path, was, found, tuple(hands), barred, claimed=made is None and not then and not seen)
 
 
 def _inside(path: str, folder: str) -> bool:

@@ -208,8 +208,8 @@ TOOLS = (
         "Rewind a session",
         "Call to undo: a session's state moves back to an earlier position and goes on from there. The log"
         " keeps what came after. With files=true the files you changed since go back too, by shell or not;"
-        " dry_run=true only tells the plan. What a person changed since is refused unless force=true, which"
-        " only the user may ask for. Ask the user first: what was recorded since no longer counts."
+        " dry_run=true only tells the plan. What others changed since is refused, with force=true too: only"
+        " a person may insist, elsewhere. Ask the user first: what was recorded since no longer counts."
         " Costs about 150 tokens, with files up to 1500."
         ' Example: {"session": "…", "to": 42, "reason": "wrong folder"}',
         record(
@@ -218,7 +218,7 @@ TOOLS = (
                 "to": whole("The position to stand at again."),
                 "files": flag("Also bring back the files.", default=False),
                 "dry_run": flag("Only tell what it would do to files.", default=False),
-                "force": flag("Also files that others changed since; copies are kept.", default=False),
+                "force": flag("Also past events and calls that nobody has seen yet.", default=False),
                 "plan": text("The digest of the plan that was shown: only that is done.", most=200),
                 "reason": REASON,
                 "expected_seq": EXPECTED,

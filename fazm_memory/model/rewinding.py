@@ -62,6 +62,7 @@ class Past:
     now: Held
     hands: tuple[Hand, ...] = ()
     barred: str | None = None  # why this path may not be written to at all
+    claimed: bool = False  # that it was made since is the agent's word alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +179,9 @@ def _decide(one: Past, session: str) -> Step:
     if not one.now.absent and one.now.digest is None:
         why = f"no copy of what it holds now can be kept first: {one.now.reason or 'it is unknown'}"
         return Step(one.path, "cannot", why, who, None, one.was, one.now)
+    if one.was.absent and one.claimed:
+        why = "only the agent says that it made it; a copy of it is kept if you insist"
+        return Step(one.path, "refuse", why, "unknown", None, one.was, one.now, "delete")
     if one.was.absent:
         made = Step(one.path, "delete", f"the {who} created it", who, None, one.was, one.now)
     elif one.was.digest is None:

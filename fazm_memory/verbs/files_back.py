@@ -85,6 +85,7 @@ class FilesBack(FilesPlanned):
                     hint="look at the new plan: `fazm-memory rewind ID --to N --files --dry-run`",
                     details={"plan": shown},
                 )
+            self._check_insisting(made, force=force, source=source)
             if made.refused and not force:
                 first = made.refused[0]
                 raise Declined(
@@ -117,6 +118,7 @@ class FilesBack(FilesPlanned):
                 )
             self._check_moment(row, int(last.told["head"]), force=force, expected=None, source=source)
             made = self._undo_plan(desk, last)
+            self._check_insisting(made, force=force, source=source)
             if made.refused and not force:
                 first = made.refused[0]
                 raise Declined(

@@ -198,6 +198,16 @@ class FilesPlanned:
                 details={"unseen": unseen, "session": row.id},
             )
 
+    def _check_insisting(self, made: Plan, *, force: bool, source: str) -> None:
+        """To go over what others changed is a person's to ask for, at a door that only persons use."""
+        if made.refused and force and source not in PERSONS_DOORS:
+            first = made.refused[0]
+            raise Declined(
+                f"{first.path}: {first.why.partition(';')[0]}; only a person may insist, and nothing was done",
+                hint="a person rewinds it in the timeline, or with `fazm-memory rewind ID --to N --files`",
+                details={"refused": [step.path for step in made.refused[:100]]},
+            )
+
 
 def steps_of(one: Restore) -> list[Step]:
     left = one.told.get("left", {})

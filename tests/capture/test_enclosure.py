@@ -220,3 +220,11 @@ def test_pipes_and_folders_are_not_read_as_files(place: Enclosure) -> None:
     os.mkfifo(root(place) / "pipe")
     assert place.look("pipe").held.reason == "it is not a plain file"
     assert place.look("sub").held.reason == "it is not a plain file"
+
+
+def test_a_spare_name_that_somebody_has_is_refused_and_theirs_stays(tmp_path: Path) -> None:
+    (tmp_path / "spare").write_text("a person's")
+    with Enclosure(str(tmp_path)) as inside, pytest.raises(Refused):
+        inside.put("new", b"x", ABSENT, ABSENT, "spare")
+    assert (tmp_path / "spare").read_text() == "a person's"
+    assert not (tmp_path / "new").exists()

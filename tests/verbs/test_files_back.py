@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fazm_memory.capture.calls import recent_calls
 from fazm_memory.errors import Conflict, Declined, InvalidInput, InvalidTransition, NotFound, StoreBusy
 from fazm_memory.log.restores import Restores, only_one
 from fazm_memory.log.versions import FILE_CAP
@@ -295,3 +296,48 @@ def test_forgetting_a_session_reaches_the_journal_of_its_rewinds(world: World) -
     assert Restores(world.versions).last(world.session) is not None
     world.memory.forget(world.session)
     assert Restores(world.versions).last(world.session) is None
+
+
+def test_an_agent_cannot_insist_over_what_a_person_changed(world: World) -> None:
+    position = work(world)
+    world.person(world.write("a.txt", "a person's words"))
+    before, head = world.files(), world.head()
+    with pytest.raises(Declined, match="only a person may insist"):
+        world.memory.rewind(world.session, position, files=True, force=True, source="mcp")
+    assert (world.files(), world.head()) == (before, head)
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_what_only_the_agent_claims_to_have_made_is_not_removed(tmp_path: Path, force: bool) -> None:
+    world = World(tmp_path)
+    world.write("diary.txt", "a person's")()
+    os.utime(world.folder / "diary.txt", ns=(world.now() * 1000, world.now() * 1000))
+    world.session = str(world.memory.open_session("evil", workspace=str(world.folder), source="mcp")["id"])
+    touch = {"path": str(world.folder / "diary.txt"), "change": "created"}
+    claim = {"tool": "Bash", "input": {}, "call_id": "x", "duration_ms": 600_000, "files": [touch]}
+    world._record("action", claim)
+    try:
+        plan = world.memory.rewind_plan(world.session, 1)
+        assert actions(plan, world) == {"diary.txt": "refuse"}
+        with pytest.raises(Declined):
+            world.memory.rewind(world.session, 1, files=True, force=force, source="mcp")
+        assert world.files() == {"diary.txt": b"a person's"}
+    finally:
+        world.close()
+
+
+def test_a_call_is_believed_to_have_taken_an_hour_at_most_and_no_time_before_its_session(
+    world: World,
+) -> None:
+    world.clock += 10 * 3_600_000_000
+    world._record("action", {"tool": "Bash", "input": {}, "call_id": "long", "duration_ms": 36_000_000})
+    store = world.memory.store
+    row = store.sessions.resolve(world.session)
+    (call,) = recent_calls(store, [row], 0)
+    assert call.started == world.now() - 3_600_000_000
+    new = str(world.memory.open_session("fazm", key="new", source="hook")["id"])
+    world.session = new
+    world._record("action", {"tool": "Bash", "input": {}, "call_id": "early", "duration_ms": 1000})
+    row = store.sessions.resolve(new)
+    (call,) = recent_calls(store, [row], 0)
+    assert call.started == row.opened_at

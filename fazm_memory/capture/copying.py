@@ -7,7 +7,7 @@ however large. Git's own folder, ignored files and links are left out: by them t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fazm_memory.capture.enclosure import SPARE, Enclosure, Refused
@@ -21,6 +21,7 @@ from fazm_memory.model.rewinding import Held
 
 SHARED = "it is a link, which the two folders would share"
 BATCH = 64  # files that are kept in one transaction
+Barred = Callable[[str], str | None]  # a path below the workspace → why it is left out, if so
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,13 @@ class Entry:
     missing: str | None = None
 
 
-def manifest(place: Enclosure, versions: Versions, names: Names, where: Spot, never: str) -> Iterator[Entry]:
-    """Every file of the workspace at a spot, as far as it is known, with where its content is to be had."""
+def manifest(
+    place: Enclosure, versions: Versions, names: Names, where: Spot, never: str, barred: Barred
+) -> Iterator[Entry]:
+    """Every file of the workspace at a spot, as far as it is known, with where its content is to be had.
+
+    What is barred is named and not read.
+    """
     tree = scan(place.root, Ignore(place.root, [never]))
     present = dict(tree.files())
     known: dict[str, None] = {}
@@ -46,7 +52,10 @@ def manifest(place: Enclosure, versions: Versions, names: Names, where: Spot, ne
                 known[ours] = None
     for path, rows in histories(versions, names, sorted({*known, *present})).items():
         then = [row for row in rows if where.has(row)]
-        if then:
+        if (why := barred(path)) is not None:
+            if path in present or (then and not then[-1].absent):
+                yield Entry(path, Held(reason=why), missing=why)
+        elif then:
             if not then[-1].absent:
                 yield _entry(place, versions, path, then[-1])
         elif path in present and not rows:
@@ -82,9 +91,9 @@ def _look(place: Enclosure, path: str) -> Held:
 
 
 def write_out(
-    entries: list[Entry], source: Enclosure, target: Enclosure, versions: Versions, root: str, at: int
+    entries: list[Entry], source: Enclosure, target: Enclosure, versions: Versions, root: str | None, at: int
 ) -> list[Entry]:
-    """Write a manifest into an empty folder, and keep it as what that folder began with.
+    """Write a manifest into an empty folder, and keep it as what that folder began with, if it has a root.
 
     Returns the manifest as it came out: what could not be copied after all says why.
     """
@@ -98,6 +107,8 @@ def write_out(
             except (Refused, OSError) as error:
                 done = Entry(entry.path, entry.held, missing=str(error))
         made.append(done)
+    if root is None:
+        return made
     there = [entry.path for entry in made if entry.missing is None]
     for first in range(0, len(there), BATCH):
         with versions.db.transaction():

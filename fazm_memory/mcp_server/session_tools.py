@@ -189,7 +189,7 @@ TOOLS = (
         "session_fork",
         "Branch a session",
         "Call to try a different way: a new session that stands where another stood, which is left as it is."
-        " With `into` its files are written, as they were then, into that new folder, and it works there."
+        " With `into` its files are written, as they were then, into that new folder beside its own."
         ' Costs about 200 tokens. Example: {"session": "…", "at": 42, "title": "by vendor instead"}',
         record(
             {

@@ -13,17 +13,19 @@ from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from fazm_memory.capture.baseline import SECRET, secret
 from fazm_memory.capture.copying import Entry as Copied
 from fazm_memory.capture.copying import manifest, write_out
 from fazm_memory.capture.enclosure import Enclosure
 from fazm_memory.config import Config
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import Declined, InvalidInput
 from fazm_memory.log.entries import Entry
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
+from fazm_memory.log.tables import SEQ_MASK
 from fazm_memory.model.clock import iso
 from fazm_memory.model.payloads import SessionOpen
-from fazm_memory.model.trust import ceiling, default_actor
+from fazm_memory.model.trust import PERSONS_DOORS, ceiling, default_actor
 from fazm_memory.verbs.files_plan import Desk
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from fazm_memory.capture.recorder import Recorder
 
 MISSING_SHOWN = 100
+SESSIONS = 200  # of a folder, that are asked who told of it
+EXCLUDED = "left out: you excluded its folder"
 
 
 class Branching:
@@ -46,6 +50,7 @@ class Branching:
         @cached_property
         def recorder(self) -> Recorder: ...
         def check_recording(self) -> None: ...
+        def excluded_folders(self) -> list[str]: ...
         def session(self, session: str) -> dict[str, Any]: ...
         def position(self, row: SessionRow, at: int | None) -> int: ...
         def finish_rewinds(self) -> list[str]: ...
@@ -71,7 +76,7 @@ class Branching:
         name = row.title if title is None else self.recorder.scrubber.text(title, 500).text
         told: dict[str, Any] = {"folder": row.workspace, "manifest": None}
         if into is not None:
-            told = self._into(row, position, into)
+            told = self._into(row, position, into, source)
         opening = SessionOpen(
             agent=row.agent, workspace=told["folder"], title=name, parent=row.id, parent_seq=position
         )
@@ -89,7 +94,7 @@ class Branching:
         row = self.store.sessions.resolve(session)
         position = self.position(row, at)
         with self._desk(row) as desk:
-            entries = self._manifest(desk, position)
+            entries = self._manifest(desk, position, "cli")
         return {
             "session": row.id,
             "at": position,
@@ -121,21 +126,36 @@ class Branching:
 
     # -- a folder of its own -----------------------------------------------------------------------------
 
-    def _manifest(self, desk: Desk, position: int) -> list[Copied]:
+    def _manifest(self, desk: Desk, position: int, source: str) -> list[Copied]:
         where = self._spot(desk.row, position)
         never = os.path.realpath(self.config.home)
-        return list(manifest(desk.place, desk.versions, desk.names, where, never))
+        roots = {desk.place.root, desk.names.workspace}
+        excluded = self._excluded()
 
-    def _into(self, row: SessionRow, position: int, into: str) -> dict[str, Any]:
+        def barred(path: str) -> str | None:
+            if any(_within(f"{root}/{path}", one) for root in roots for one in excluded):
+                return EXCLUDED
+            return SECRET if source not in PERSONS_DOORS and secret(path.rpartition("/")[2]) else None
+
+        return list(manifest(desk.place, desk.versions, desk.names, where, never, barred))
+
+    def _excluded(self) -> set[str]:
+        """The folders the user excluded, by the names they gave and by where those lead."""
+        return {name for one in self.excluded_folders() for name in (one, os.path.realpath(one))}
+
+    def _into(self, row: SessionRow, position: int, into: str, source: str) -> dict[str, Any]:
         self.finish_rewinds()
         folder = os.path.abspath(os.path.expanduser(into))
         with self._desk(row) as desk:
             self._check_folder(folder, desk.place.root)
-            entries = self._manifest(desk, position)
+            if source not in PERSONS_DOORS:
+                self._check_reach(row, folder, desk.place.root)
+            entries = self._manifest(desk, position, source)
             os.makedirs(folder, exist_ok=True)
             folder = os.path.realpath(folder)
             with Enclosure(folder) as target:
-                done = write_out(entries, desk.place, target, desk.versions, folder, self.now())
+                kept = None if any(_within(folder, one) for one in self._excluded()) else folder
+                done = write_out(entries, desk.place, target, desk.versions, kept, self.now())
         missing = [{"path": one.path, "why": one.missing} for one in done if one.missing is not None]
         return {
             "folder": folder,
@@ -153,6 +173,40 @@ class Branching:
                 raise InvalidInput(
                     f"{folder} and {what} would lie in one another", hint="name a folder beside it"
                 )
+
+    def _check_reach(self, row: SessionRow, folder: str, workspace: str) -> None:
+        """An agent names its workspace itself: only beside one that others told of may it have files written,
+        and nowhere that programs are started or set up from."""
+        real, around = os.path.realpath(folder), os.path.dirname(workspace)
+        home = os.path.realpath(self.config.user_home)
+        inner = [os.path.relpath(real, one) for one in (around, home) if _within(real, one)]
+        hidden = any(part.startswith(".") for one in inner for part in one.split("/"))
+        system = _within(real, os.path.join(home, "Library"))
+        if around == "/" or not _within(real, around) or hidden or system:
+            raise Declined(
+                f"an agent may not have files written to {folder}",
+                hint=f"name a new folder in {around}, or let a person run `fazm-memory fork ID --into DIR`",
+            )
+        if not self._told_by_others(row):
+            raise Declined(
+                f"only an agent says that session {row.id[:8]} works in {workspace}; nothing was copied",
+                hint="a person may run `fazm-memory fork ID --into DIR`",
+            )
+
+    def _told_by_others(self, row: SessionRow) -> bool:
+        """Whether any session in this folder was opened there through another door than an agent's own."""
+        for one in (row, *self.store.sessions.listing(workspace=row.workspace, limit=SESSIONS)):
+            found = self.store.db.execute(
+                "SELECT id FROM event WHERE id>=? AND id<? AND kind='session.open'"
+                " AND source NOT IN ('mcp', 'record', 'import')",
+                (one.n << 32, (one.n + 1) << 32),
+            )
+            for (number,) in found.fetchall():
+                seq = int(number) & SEQ_MASK
+                opening = next(self.store.log.slice(one.n, one.id, seq, seq + 1)).payload
+                if isinstance(opening, SessionOpen) and opening.workspace == row.workspace:
+                    return True
+        return False
 
 
 def _within(path: str, folder: str) -> bool:

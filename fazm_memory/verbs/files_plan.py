@@ -203,7 +203,7 @@ class FilesPlanned:
         if made.refused and force and source not in PERSONS_DOORS:
             first = made.refused[0]
             raise Declined(
-                f"{first.path}: {first.why.partition(';')[0]}; only a person may insist, and nothing was done",
+                f"{first.path}: {first.why.split(';')[0]}; only a person may insist; nothing was done",
                 hint="a person rewinds it in the timeline, or with `fazm-memory rewind ID --to N --files`",
                 details={"refused": [step.path for step in made.refused[:100]]},
             )

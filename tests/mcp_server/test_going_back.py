@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fazm_memory.capture.baseline import SECRET
+from fazm_memory.log.versions import digest_of
 from fazm_memory.mcp_server.pages import room, size
 from fazm_memory.mcp_server.server import MemoryServer
 from fazm_memory.mcp_server.tool import TOKENS
+from fazm_memory.verbs.branching import EXCLUDED
 from tests.files_world import World
 
 from .conftest import Asking, talk
@@ -25,7 +29,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     made.close()
 
 
-def test_an_agent_rewinds_its_files_by_a_plan_and_never_a_persons(world: World, tmp_path: Path) -> None:
+def test_an_agent_rewinds_its_files_by_a_plan_and_never_a_persons(world: World) -> None:
     server = MemoryServer(world.memory)
     position = world.agent(world.write("a.txt", "two"))
 
@@ -33,7 +37,7 @@ def test_an_agent_rewinds_its_files_by_a_plan_and_never_a_persons(world: World, 
         shown = await ask("session_rewind", session=world.session, to=position, files=True, dry_run=True)
         assert [one["action"] for one in shown["plan"]["files"]] == ["restore"]
         assert world.files() == {"a.txt": b"two"}
-        branch = str(tmp_path / "branch")
+        branch = str(world.base / "branch")
         made = await ask("session_fork", session=world.session, at=position, into=branch)
         assert (made["folder"], Path(branch, "a.txt").read_text()) == (branch, "one")
         world.person(world.write("a.txt", "mine"))
@@ -66,3 +70,42 @@ def test_a_rewind_of_many_files_keeps_to_its_budget_and_counts_the_rest(world: W
     assert len(done["files"]) + done["left_out"]["files"] == 150
     assert all(size(one) <= room(TOKENS + 200) for one in (plan, done))
     assert list(world.files()) == ["a.txt"]
+
+
+def test_an_agent_has_files_written_only_beside_a_folder_that_others_told_of(world: World) -> None:
+    server = MemoryServer(world.memory)
+    claimed, home = world.base / "keys" / "in", world.base / "user"
+    (home / "proj").mkdir(parents=True)
+    claimed.mkdir(parents=True)
+    (claimed / "id.txt").write_text("k")
+    world.memory.open_session("fazm", key="p", workspace=str(home / "proj"), source="hook")
+
+    async def work(ask: Asking) -> None:
+        own = (await ask("session_open", workspace=str(claimed), context=False))["session"]["id"]
+        refused = await ask.refused("session_fork", session=own, into=str(world.base / "keys" / "out"))
+        assert "only an agent says" in refused["error"]
+        proj = (await ask("session_open", workspace=str(home / "proj"), context=False))["session"]["id"]
+        for place in (home / ".config" / "autostart", home / "Library" / "LaunchAgents", world.base / "out"):
+            refused = await ask.refused("session_fork", session=proj, into=str(place))
+            assert "may not have files written" in refused["error"]
+            assert not place.exists()
+        assert (await ask("session_fork", session=proj, into=str(home / "other")))["folder"]
+
+    talk(server, work)
+
+
+def test_a_fork_leaves_out_secrets_for_an_agent_and_excluded_folders_for_everybody(world: World) -> None:
+    world.write(".env", "TOKEN=1")()
+    world.write("private/x.txt", "not yours")()
+    os.utime(world.folder / "private" / "x.txt", ns=(10**18, 10**18))
+    world.memory.exclude_folder(str(world.folder / "private"))
+    theirs, ours = world.base / "theirs", world.base / "ours"
+    told = world.memory.fork(world.session, into=str(theirs), source="mcp")["manifest"]
+    assert {Path(one["path"]).name: one["why"] for one in told["left_out"]} == {
+        ".env": SECRET,
+        "x.txt": EXCLUDED,
+    }
+    assert sorted(one.name for one in theirs.rglob("*")) == ["a.txt"]
+    world.memory.fork(world.session, into=str(ours))
+    assert not (ours / "private").exists()
+    assert world.versions.read(digest_of(b"not yours")) is None

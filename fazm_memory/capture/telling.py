@@ -13,6 +13,7 @@ from fazm_memory.capture.keeper import Noted
 from fazm_memory.capture.looking import START, Blind, Flush
 from fazm_memory.capture.recording import COMPANION, COMPANION_AGENT
 from fazm_memory.model.clock import iso
+from fazm_memory.model.counting import plural
 
 
 def happening(one: Noted) -> Happening:
@@ -68,8 +69,8 @@ def summaries(rest: Sequence[tuple[Noted, Verdict]], now: int) -> list[Draft]:
             "what": "files",
             "since": iso(min(one.sighting.earliest for one in some)),
             "until": iso(max(one.sighting.at for one in some)),
-            "note": f"{len(some):,} more files changed, by {by}, too many to tell one by one: {counts};"
-            f" in {places}{more}",
+            "note": f"{plural(len(some), 'more file')} changed, by {by}, too many to tell one by one:"
+            f" {counts}; in {places}{more}",
         }
         agent = COMPANION_AGENT if session == COMPANION else None
         made.append(Draft(session, "gap", payload, agent, now, source="files"))
@@ -87,7 +88,7 @@ def gap(blind: Blind, flush: Flush) -> Draft:
         "what": "files",
         "since": iso(blind.since),
         "until": iso(blind.until),
-        "note": f"{printable(blind.root)}: {blind.why}; {count:,} changes were found by looking again",
+        "note": f"{printable(blind.root)}: {blind.why}; found by looking again: {plural(count, 'change')}",
     }
     return Draft(COMPANION, "gap", payload, COMPANION_AGENT, blind.until, source="files")
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from fazm_memory.errors import InvalidRequest
 from fazm_memory.model.clock import TimeError, moment, parse
+from fazm_memory.model.counting import plural as plural
 
 DIGITS = 18  # of a number that every layer can hold
 COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34"}
@@ -96,10 +97,6 @@ def size(count: int) -> str:
             return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
         value /= 1000
     raise AssertionError("unreachable")
-
-
-def plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def clock(fixed: str | None) -> Callable[[], int]:

@@ -22,6 +22,7 @@ from fazm_memory.errors import (
     StoreBusy,
 )
 from fazm_memory.mcp_server.tool import Caller, Tool
+from fazm_memory.model.counting import plural
 
 NEXT: dict[type[FazmMemoryError], str] = {
     NotFound: "call session_list for the handles there are, or session_open for a new one",
@@ -84,7 +85,7 @@ def _kept(tool: Tool, caller: Caller, handle: object) -> str:
             events = caller.memory.session(handle)["events"]
         except FazmMemoryError:
             return "nothing was recorded by this call; every session is as it was"
-        return f"nothing was recorded by this call; all {events} events of the session are kept"
+        return f"nothing was recorded by this call; the session is as it was, with {plural(events, 'event')}"
     return "nothing was recorded by this call"
 
 

@@ -20,6 +20,7 @@ from fazm_memory.mcp_server.tool import (
     whole,
 )
 from fazm_memory.model.clock import parse
+from fazm_memory.model.counting import plural
 from fazm_memory.recall.fence import plain_name, quote
 
 LISTED = 20
@@ -28,7 +29,7 @@ LISTED = 20
 def session_line(one: dict[str, Any]) -> str:
     title = quote(one["title"], 80) if one["title"] else "untitled"
     folder = f" in {quote(one['workspace'], 120)}" if one["workspace"] else ""
-    about = f"{plain_name(one['agent'])}, {one['lifecycle']}, {one['events']} events"
+    about = f"{plain_name(one['agent'])}, {one['lifecycle']}, {plural(one['events'], 'event')}"
     return f"{one['id']} {title}{folder} ({about})"
 
 

@@ -27,6 +27,7 @@ from fazm_memory.mcp_server.tool import (
     text,
     whole,
 )
+from fazm_memory.model.counting import plural
 from fazm_memory.recall.fence import quote
 
 FOUND = 10
@@ -70,7 +71,7 @@ def conventions_get(caller: Caller, given: dict[str, Any]) -> Told:
     lines = [f"session {shown['session']}. {NOTE}"]
     for one in shown["conventions"][:10]:
         where = quote(str(one["folder"]), 160)
-        lines.append(f"named {quote(str(one['pattern']), 160)} in {where} ({one['support']} files)")
+        lines.append(f"named {quote(str(one['pattern']), 160)} in {where} ({plural(one['support'], 'file')})")
     for one in shown["skipped"][:10]:
         where = quote(str(one["folder"]), 160)
         lines.append(f"skipped {one['count']} in {where}: {quote(str(one['rule']), 160)}")
@@ -106,7 +107,7 @@ def replay_plan(caller: Caller, given: dict[str, Any]) -> Told:
     free = ("what", "why", "target", "command", "files")
     steps, rest = filled(plan["steps"][skip:], limit=limit, most=most, free=free)
     following = cursor({"session": plan["session"], "skip": skip + len(steps)}) if rest is not None else None
-    lines = [f"session {plan['session']}: {len(plan['steps'])} steps; nothing is executed. {NOTE}"]
+    lines = [f"session {plan['session']}: {plural(len(plan['steps']), 'step')}; nothing is executed. {NOTE}"]
     for step in steps:
         what = step["what"] if step["kind"] == "decision" else f"{step['tool']} {step['target']}"
         lines.append(f"@{step['seq']} {step['kind']}: {quote(str(what), 160)}")

@@ -31,6 +31,7 @@ from fazm_memory.mcp_server.tool import (
     whole,
 )
 from fazm_memory.model.clock import TimeError, parse
+from fazm_memory.model.counting import plural
 from fazm_memory.model.trust import TRUSTS
 from fazm_memory.model.words import KIND_NAMES, Outcome
 from fazm_memory.recall.fence import quote
@@ -102,7 +103,7 @@ def session_events(caller: Caller, given: dict[str, Any]) -> Told:
     following = None
     if rest is not None:
         following = cursor({"session": found["id"], "next": rest["seq"], "stop": stop})
-    lines = [f"session {found['id']}, {head} events. {NOTE}", *map(event_line, kept)]
+    lines = [f"session {found['id']}, {plural(head, 'event')}. {NOTE}", *map(event_line, kept)]
     if following:
         lines.append("more: call session_events again with next_cursor")
     return Told(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from fazm_memory.model.clock import TimeError, iso, parse
+from fazm_memory.model.counting import plural
 from fazm_memory.model.events import Event, target_of
 from fazm_memory.model.payloads import FAILED
 
@@ -92,10 +93,10 @@ def _told(event: Event) -> tuple[Any, Any, Any]:
     if kind == "app":
         return p.app, p.title, p.document
     if kind == "seen":
-        return "Looked at a folder", f"{p.total or len(p.files)} files", p.folder
+        return "Looked at a folder", plural(p.total or len(p.files), "file"), p.folder
     if kind == "evicted":
         count = len(p.keys)
-        return "The context was compacted", p.summary or ", ".join(map(str, p.keys[:8])), f"{count} keys"
+        return "The context was compacted", p.summary or ", ".join(map(str, p.keys[:8])), plural(count, "key")
     if kind == "handoff":
         return "Question for you" if p.to == "human" else "Question for the agent", p.note, p.id
     if kind == "handoff.answer":
@@ -117,7 +118,7 @@ def _told(event: Event) -> tuple[Any, Any, Any]:
     if kind == "usage":
         return "Tokens", f"{p.input_tokens} in, {p.output_tokens} out", p.model
     if kind == "quarantine":
-        many = f"{len(p.seqs)} events"
+        many = "the session" if p.whole else plural(len(p.seqs), "event")
         return (f"Released {many}" if p.released else f"Quarantined {many}"), p.reason, None
     if kind == "forgotten":
         return f"{p.count} details forgotten", p.reason, None

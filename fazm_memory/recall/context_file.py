@@ -13,6 +13,7 @@ from typing import Any
 
 from fazm_memory.errors import InvalidRequest
 from fazm_memory.model.clock import iso, moment
+from fazm_memory.model.counting import plural
 from fazm_memory.recall.digest import Digest, Request, Task
 from fazm_memory.recall.fence import fenced, nonce, plain_name, quote
 from fazm_memory.recall.items import Item
@@ -150,7 +151,7 @@ def _heading(task: Task) -> list[str]:
     row = task.session
     when = f"{moment(task.began):%H:%M}-{moment(task.ended):%H:%M}"
     place = f" in {quote(row.workspace, 160)}" if row.workspace else ""
-    counts = f"{row.actions} actions, {row.failures} failed"
+    counts = f"{plural(row.actions, 'action')}, {row.failures} failed"
     lines = [f"* session {row.id[:8]} ({plain_name(row.agent)}, {row.lifecycle}, {when}, {counts}){place}"]
     if task.requests:
         lines.append(f"  asked: {_asked(task.requests)}")

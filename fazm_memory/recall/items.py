@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fazm_memory.log.facts import FactRow
+from fazm_memory.model.counting import plural
 from fazm_memory.model.learned import Learned
 from fazm_memory.model.state import SessionState
 from fazm_memory.model.trust import DOUBTED
@@ -168,14 +169,15 @@ def _call(one: dict[str, Any]) -> str:
 def _organised(learned: Learned, state: SessionState) -> Iterator[Told]:
     last = state.at - 1
     for folder in learned.folders:
-        text = f"folder {quote(folder.path, 160)}: {folder.processed} of {folder.total} files processed"
+        many = f"{folder.processed} of {plural(folder.total, 'file')}"
+        text = f"folder {quote(folder.path, 160)}: {many} processed"
         yield "DONE", "folder", folder.path, text, last, "local"
     for one in learned.conventions:
         before, after = one.examples[0]
         place = f" into {quote(one.destination, 100)}" if one.destination else ""
         text = (
             f"naming in {quote(one.folder, 120)}: {quote(one.pattern, 160)}{place},"
-            f" e.g. {quote(before, 100)} -> {quote(after, 100)} ({one.support} files)"
+            f" e.g. {quote(before, 100)} -> {quote(after, 100)} ({plural(one.support, 'file')})"
         )
         if one.ambiguous:
             text += f", or {quote(one.ambiguous[0], 120)}"

@@ -8,11 +8,13 @@ the session left alone is left alone. Only what settles nothing else is taken li
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from posixpath import basename, commonpath, dirname, join
 from typing import Any, Literal
 
+from fazm_memory.model.counting import plural
 from fazm_memory.model.learned import Learned
 from fazm_memory.model.trust import DOUBTED
 
@@ -73,6 +75,59 @@ def swapped(text: str, values: Mapping[str, str]) -> str:
     return pattern.sub(lambda found: values[found.group()], text)
 
 
+# Where a command's quotes cannot be followed by counting them: only words that need none go in there.
+UNCOUNTABLE = re.compile(r"<<|#|\$'")
+PLAIN = re.compile(r"[\w@%+=:,./ -]*", re.ASCII).fullmatch  # the same text inside quotes of any kind
+
+
+def command_swapped(command: str, values: Mapping[str, str]) -> str | None:
+    """A command with recorded values replaced, each as one word and nothing more to the shell; None when a
+    value stands where that cannot be made sure of."""
+    made = swapped(command, values)
+    if all(shlex.quote(value) == value for value in values.values()) or made == command:
+        return made
+    quoted = swapped(command, {old: _Word.mark(number) for number, old in enumerate(values)})
+    given = list(values.values())
+    told, state, at = "", "", 0
+    while at < len(quoted):
+        letter = quoted[at]
+        if (word := _Word.at(quoted, at)) is not None:
+            value = given[word.number]
+            if shlex.quote(value) != value and (
+                UNCOUNTABLE.search(command) or (state and PLAIN(value) is None)
+            ):
+                return None
+            told += value if state else shlex.quote(value)
+            at = word.end
+            continue
+        if letter == "\\" and state != "'":
+            told, at = told + quoted[at : at + 2], at + 2
+            continue
+        if letter in "'\"":
+            state = letter if not state else "" if state == letter else state
+        told, at = told + letter, at + 1
+    return None if state else told
+
+
+@dataclass(frozen=True)
+class _Word:
+    """Where a value will stand: a mark that no command holds, since no argument can hold a null."""
+
+    number: int
+    end: int
+
+    @staticmethod
+    def mark(number: int) -> str:
+        return f"\0{number}\0"
+
+    @staticmethod
+    def at(text: str, start: int) -> _Word | None:
+        if text[start] != "\0":
+            return None
+        end = text.index("\0", start + 1)
+        return _Word(int(text[start + 1 : end]), end + 1)
+
+
 def plan_again(
     plan: Mapping[str, Any],
     learned: Learned,
@@ -92,7 +147,8 @@ def plan_again(
     divergence = []
     if again.absent:
         some = ", ".join(basename(path) for path in again.absent[:3])
-        divergence.append(f"{len(again.absent)} files of the recording are not here ({some})")
+        are = "is" if len(again.absent) == 1 else "are"
+        divergence.append(f"{plural(len(again.absent), 'file')} of the recording {are} not here ({some})")
     return Rerun(tuple(again.steps), tuple(divergence), values)
 
 
@@ -105,6 +161,7 @@ class _Again:
         self.steps: list[Step] = []
         self.literal: dict[str, Step] = {}  # by the file: what the recording did to one of that name
         self.absent: list[str] = []
+        self.doubted = False  # the names were given by somebody nobody answers for
 
     def take(self, step: Mapping[str, Any]) -> None:
         """A recorded step: files by their names where those are here, the rest as a command or a note."""
@@ -118,14 +175,21 @@ class _Again:
             path = swapped(file["path"], self.values)
             if file["change"] == "renamed" and file["from"]:
                 if (source := self._met(file["from"])) is not None:
-                    self.literal[source] = _move(source, path, seq)
+                    self.literal[source] = _move(source, path, seq, doubted)
+                self.doubted |= doubted
             elif file["change"] == "deleted":
                 if (source := self._met(file["path"])) is not None:
-                    self.literal[source] = Step("trash", f"put {source} aside", source, seq=seq)
+                    self.literal[source] = Step(
+                        "trash", f"put {source} aside", source, seq=seq, doubted=doubted
+                    )
             else:
                 other.append(path)
         if other and step.get("command"):
-            command = swapped(step["command"], self.values)
+            command = command_swapped(step["command"].replace("\0", ""), self.values)
+            if command is None:
+                why = "the new names cannot be put into it safely"
+                self.steps.append(Step("by hand", f"run: {step['command']}", seq=seq, divergence=why))
+                return
             made = Step("command", f"run: {command}", command=command, seq=seq, doubted=doubted)
             self.steps.append(made)
         elif other:
@@ -158,7 +222,7 @@ class _Again:
             if proposal.becomes is not None:
                 becomes = proposal.becomes
                 target = becomes if becomes.startswith("/") else join(dirname(proposal.name), becomes)
-                self.steps.append(_move(source, swapped(target, self.values)))
+                self.steps.append(_move(source, swapped(target, self.values), doubted=self.doubted))
             elif source in self.literal:
                 self.steps.append(self.literal[source])
             else:
@@ -170,9 +234,9 @@ def _under(path: str, old: str, new: str) -> str:
     return new.rstrip("/") + path[len(old.rstrip("/")) :] if path.startswith(old.rstrip("/") + "/") else path
 
 
-def _move(source: str, target: str, seq: int | None = None) -> Step:
+def _move(source: str, target: str, seq: int | None = None, doubted: bool = False) -> Step:
     if source == target:
         return Step("keep", f"leave {source}", source, seq=seq, divergence="it is named so already")
     inside = dirname(source) == dirname(target)
     what = f"rename {source} to {basename(target)}" if inside else f"move {source} to {target}"
-    return Step("move", what, source, target, seq=seq)
+    return Step("move", what, source, target, seq=seq, doubted=doubted)

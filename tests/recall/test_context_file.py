@@ -268,3 +268,12 @@ def test_failures_past_the_newest_are_counted(desk: Desk) -> None:
     assert '"make part-14" error: "no 14"; not mended' in text
     assert '"make part-2"' not in text
     assert "3 more failed before those, not mended" in text
+
+
+@pytest.mark.parametrize(("count", "told"), [(0, "0 actions"), (1, "1 action"), (2, "2 actions")])
+def test_one_thing_is_told_as_one(desk: Desk, count: int, told: str) -> None:
+    desk.say("s", "prompt", text="look around")
+    desk.say("s", "decision", what="stay")
+    for number in range(count):
+        desk.say("s", "action", tool="Bash", input={"command": f"ls {number}"})
+    assert f", {told}, 0 failed" in desk.context("/w").text

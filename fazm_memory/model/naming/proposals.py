@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from fazm_memory.model.counting import plural
 from fazm_memory.model.naming.convention import Convention
 from fazm_memory.model.naming.outcome import ALREADY, Outcome, Surroundings, apply, fold_case
 from fazm_memory.model.naming.parts import LONGEST, Subject, subject
@@ -80,9 +81,8 @@ def propose(
 
 def _grounds(convention: Convention) -> str:
     into = f"{convention.destination}/" if convention.destination else ""
-    return (
-        f"{into}{convention.pattern}, as {convention.support} files in {convention.folder or 'this folder'}"
-    )
+    folder = convention.folder or "this folder"
+    return f"{into}{convention.pattern}, as {plural(convention.support, 'file')} in {folder}"
 
 
 def _reason(silent: Sequence[tuple[Convention, Outcome]], asked: Subject) -> str:

@@ -84,7 +84,7 @@ class Replaying:
         told: list[dict[str, Any]] = []
         recorded: str | None = None
         for number, step in enumerate(again.steps, 1):
-            shown = _shown(number, step)
+            shown = _shown(number, step, folder)
             if execute and shown["outcome"] == "planned":
                 done = Done("declined")
                 if confirm(shown):
@@ -139,7 +139,7 @@ class Replaying:
         return session
 
 
-def _shown(number: int, step: Step) -> dict[str, Any]:
+def _shown(number: int, step: Step, folder: str) -> dict[str, Any]:
     told: dict[str, Any] = {"n": number, "kind": step.kind, "what": step.what, "seq": step.seq}
     told["outcome"] = WAITS.get(step.kind, "planned")
     if step.doubted:
@@ -150,6 +150,9 @@ def _shown(number: int, step: Step) -> dict[str, Any]:
         told["command"] = step.command
     if step.source is not None:
         told |= {"from": step.source, "to": step.target}
+    if step.target is not None and not normpath(step.target).startswith(f"{folder}/"):
+        told["outside"] = True
+        told.setdefault("divergence", f"it leads out of {folder}")
     return told
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from fazm_memory.cli.commands.replaying import _always
 from fazm_memory.errors import InvalidInput
-from fazm_memory.recall.rerun import swapped
+from fazm_memory.recall.rerun import command_swapped, swapped
 
 from .desk import Desk
 
@@ -180,3 +181,48 @@ def test_a_plan_names_its_folder_its_dates_and_its_month(desk: Desk, october: st
     found = {one["name"]: one["value"] for one in desk.replay_plan(october)["parameters"]}
     assert (found["folder"], found["month"]) == (str(downloads / "October"), "October")
     assert found["date"] == "2026-10-03"
+
+
+def test_moves_of_doubtful_origin_are_refused_whoever_confirms(desk: Desk, tmp_path: Path) -> None:
+    session = desk.begin(workspace=str(tmp_path))
+    moved = [{"path": f"{tmp_path}/b.txt", "change": "renamed", "from": f"{tmp_path}/a.txt"}]
+    gone = [{"path": f"{tmp_path}/c.txt", "change": "deleted"}]
+    for name in ("a.txt", "c.txt"):
+        (tmp_path / name).write_text(name)
+    desk.act(session, "Bash", {"command": "x"}, files=moved, trust="web")
+    desk.act(session, "Bash", {"command": "y"}, files=gone, trust="unverified")
+    told = run(desk, session, tmp_path)
+    assert {one["outcome"] for one in told["steps"]} == {"refused"}
+    assert {"a.txt", "c.txt"} <= set(names(tmp_path))
+
+
+def test_a_target_outside_the_folder_is_told_as_such(desk: Desk, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.txt").write_text("a")
+    session = desk.begin(workspace=str(folder))
+    moved = [{"path": f"{tmp_path}/out/a.txt", "change": "renamed", "from": f"{folder}/a.txt"}]
+    desk.act(session, "Bash", {"command": "x"}, files=moved)
+    (step,) = run(desk, session, folder, no)["steps"]
+    assert (step["outside"], step["divergence"]) == (True, f"it leads out of {folder}")
+    assert not _always(step)
+    assert _always({"kind": "move"})
+
+
+@pytest.mark.parametrize(
+    ("command", "value", "becomes"),
+    [
+        ("mkdir /old/x", "/new", "mkdir /new/x"),
+        ("mkdir /old/x", "/d; touch y", "mkdir '/d; touch y'/x"),
+        ("mkdir '/old/x'", "/d e", "mkdir '/d e/x'"),
+        ("mkdir '/old/x'", "/d'; touch y'", None),
+        ('mkdir "/old/x"', "/d$(touch y)", None),
+        ("echo it\\'s /old", "/d e", "echo it\\'s '/d e'"),
+        ("cat <<E\ndon't\nE\nmkdir /old", "/d; touch y", None),
+        ("mkdir /old/x 'unfinished", "/d e", None),
+    ],
+)
+def test_a_value_is_one_word_to_the_shell_or_the_step_is_left_to_a_person(
+    command: str, value: str, becomes: str | None
+) -> None:
+    assert command_swapped(command, {"/old": value}) == becomes

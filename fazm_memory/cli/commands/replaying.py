@@ -95,8 +95,8 @@ def _never(step: dict[str, Any]) -> bool:
 
 
 def _always(step: dict[str, Any]) -> bool:
-    """Files are moved without asking; a command that a recording holds never runs unasked."""
-    return bool(step["kind"] != "command")
+    """Files are moved unasked inside the folder; out of it, or by a recorded command, nothing is done so."""
+    return bool(step["kind"] != "command" and not step.get("outside", False))
 
 
 def _ask(step: dict[str, Any]) -> bool:

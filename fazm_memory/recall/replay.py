@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fazm_memory.model.events import Event, target_of
@@ -25,22 +25,16 @@ MONTH = re.compile(
 )
 
 
-def plan(events: Iterable[Event], *, workspace: str | None = None) -> dict[str, Any]:
-    """Steps, parameters, a script of the shell work, and what was left out."""
+Part = tuple[Iterable[Event], Sequence[tuple[int, int]]]  # events of one session, and where they still count
+
+
+def plan(parts: Iterable[Part], *, workspace: str | None = None) -> dict[str, Any]:
+    """Steps, parameters, a script of the shell work, and what was left out: of a session and those before it
+    that it was forked from, the first of them first."""
     steps: list[dict[str, Any]] = []
     left = Counter[str]()
-    events = list(events)
-    seen = made_by_calls(events)
-    for event in events:
-        if event.kind == "rewind" and event.payload is not None:
-            steps = [step for step in steps if step["seq"] < event.payload.to]
-            left["rewound"] += 1
-        elif event.kind == "decision" and event.payload is not None:
-            steps.append(
-                {"seq": event.seq, "kind": "decision", "what": event.payload.what, "why": event.payload.why}
-            )
-        elif event.kind == "action":
-            _take(event, seen.get(event.seq, []), steps, left)
+    for events, counting in parts:
+        _take_part(list(events), counting, steps, left)
     if len(steps) > MOST_STEPS:
         left["older steps"] = len(steps) - MOST_STEPS
         steps = steps[-MOST_STEPS:]
@@ -50,6 +44,27 @@ def plan(events: Iterable[Event], *, workspace: str | None = None) -> dict[str, 
         "script": _script(steps, workspace),
         "left_out": dict(left),
     }
+
+
+def _take_part(
+    events: list[Event],
+    counting: Sequence[tuple[int, int]],
+    steps: list[dict[str, Any]],
+    left: Counter[str],
+) -> None:
+    seen = made_by_calls(events)
+    for event in events:
+        counts = any(start <= event.seq < stop for start, stop in counting)
+        if event.kind not in ("decision", "action"):
+            continue
+        if not counts:
+            left["rewound"] += 1
+        elif event.kind == "action":
+            _take(event, seen.get(event.seq, []), steps, left)
+        elif event.payload is not None:
+            steps.append(
+                {"seq": event.seq, "kind": "decision", "what": event.payload.what, "why": event.payload.why}
+            )
 
 
 def _take(event: Event, seen: list[FileChange], steps: list[dict[str, Any]], left: Counter[str]) -> None:

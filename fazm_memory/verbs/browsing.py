@@ -15,6 +15,7 @@ from fazm_memory.capture.recording import COMPANION_AGENT
 from fazm_memory.errors import InvalidRequest
 from fazm_memory.log import calendar, pages
 from fazm_memory.log.pages import EventFilter
+from fazm_memory.log.paths import effective
 from fazm_memory.log.rows import EVENT_COLUMNS, to_event
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
@@ -170,7 +171,7 @@ class Browsing:
 
     def marked(self, row: SessionRow, events: Sequence[Event]) -> list[dict[str, Any]]:
         """Slim rows with what later events, branches and the quarantine say of them."""
-        rewinds = self.store.db.execute("SELECT seq, target FROM rewind WHERE session=?", (row.n,)).fetchall()
+        counting = effective(self.store.db, row.n, row.head)
         branches: dict[int, list[str]] = {}
         for child in self.store.sessions.children(row.id):
             branches.setdefault((child.parent_seq or 0) - 1, []).append(child.id)
@@ -178,7 +179,7 @@ class Browsing:
         rows = []
         for event in events:
             told = slim_row(event)
-            if any(target <= event.seq < seq for seq, target in rewinds):
+            if not any(start <= event.seq < stop for start, stop in counting):
                 told["marks"].append("rewound")
             if held.has(event.seq):
                 told["marks"].append("quarantined")

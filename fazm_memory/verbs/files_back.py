@@ -105,17 +105,18 @@ class FilesBack(FilesPlanned):
         }
 
     def undo_rewind(self, session: str, *, force: bool = False, source: str = "cli") -> dict[str, Any]:
-        """Take back the last rewind of this session's files: the copy kept before it, and the head."""
+        """Take back the latest rewind of this session: the head, and the files if it brought some back."""
         self.check_recording()
         finished = self.finish_rewinds()
         row = self.store.sessions.resolve(session)
+        seq = self._latest_rewind(row)
+        if not self._had_files(row, seq):
+            self._check_moment(row, seq, force=force, expected=None, source=source)
+            told: dict[str, Any] = {"to": seq, "reason": "taken back", "undoes": seq}
+            self._append(row, told, source, None, None if force else row.head)
+            return self.session(row.id) | {"files": [], "undo": None, "finished": finished}
         with only_one(self.config.home), self._desk(row) as desk:
-            last = desk.journal.last(row.id)
-            if last is None:
-                raise NotFound(
-                    f"session {row.id[:8]} has no rewind of files to take back",
-                    hint="`fazm-memory events ID --kind rewind` lists its rewinds",
-                )
+            last = self._last_files(desk, seq)
             self._check_moment(row, int(last.told["head"]), force=force, expected=None, source=source)
             made = self._undo_plan(desk, last)
             self._check_insisting(made, force=force, source=source)
@@ -133,6 +134,39 @@ class FilesBack(FilesPlanned):
             "undo": str(one.id),
             "finished": finished,
         }
+
+    def undo_plan(self, session: str) -> dict[str, Any]:
+        """What taking the latest rewind back would do; nothing is done."""
+        self.finish_rewinds()
+        row = self.store.sessions.resolve(session)
+        seq = self._latest_rewind(row)
+        if not self._had_files(row, seq):
+            return self._plan_json(row, seq, Plan(()), ())
+        with self._desk(row) as desk:
+            last = self._last_files(desk, seq)
+            return self._plan_json(row, int(last.told["head"]), self._undo_plan(desk, last), ())
+
+    def _latest_rewind(self, row: SessionRow) -> int:
+        found = self.store.db.execute("SELECT max(seq) FROM rewind WHERE session=?", (row.n,)).fetchone()
+        if found is None or found[0] is None:
+            raise NotFound(
+                f"session {row.id[:8]} has no rewind to take back",
+                hint="`fazm-memory events ID --kind rewind` lists its rewinds",
+            )
+        return int(found[0])
+
+    def _had_files(self, row: SessionRow, seq: int) -> bool:
+        event = next(self.store.log.slice(row.n, row.id, seq, seq + 1))
+        return bool(event.payload is not None and event.payload.files)
+
+    def _last_files(self, desk: Desk, seq: int) -> Restore:
+        last = desk.journal.last(desk.row.id)
+        if last is None or last.told.get("seq") != seq:
+            raise NotFound(
+                f"the copies kept for the rewind at {seq} of session {desk.row.id[:8]} are not here",
+                hint=f"`fazm-memory rewind ID --to {seq}` moves the session alone, without files",
+            )
+        return last
 
     def finish_rewinds(self) -> list[str]:
         """Finish what a crash cut short, and say what that was."""

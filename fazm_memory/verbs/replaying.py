@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.enclosure import Enclosure, Refused
 from fazm_memory.errors import InvalidRequest
+from fazm_memory.log.paths import DEEPEST, effective
+from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.model.organized import organized
 from fazm_memory.model.rewinding import Held
@@ -67,8 +69,30 @@ class Replaying:
     def replay_plan(self, session: str) -> dict[str, Any]:
         """The effective steps of a session, dead ends and retries removed, with the parameters found."""
         row = self.store.sessions.resolve(session)
-        events = self.store.ward.events(row.n, self.store.log.slice(row.n, row.id))
-        return {"session": row.id, "title": row.title, **plan(events, workspace=row.workspace)}
+        past, whole = self._past(row)
+        parts = [
+            (
+                self.store.ward.events(one.n, self.store.log.slice(one.n, one.id, 0, at)),
+                effective(self.store.db, one.n, at),
+            )
+            for one, at in past
+        ]
+        made = plan(parts, workspace=row.workspace)
+        if not whole:
+            made["left_out"]["steps of a session that is not here"] = past[0][0].parent_seq
+        return {"session": row.id, "title": row.title, **made}
+
+    def _past(self, row: SessionRow) -> tuple[list[tuple[SessionRow, int]], bool]:
+        """The session and those it was forked from, with how far each counts, the first one first; and
+        whether all of them are here."""
+        found = [(row, row.head)]
+        while row.parent is not None and row.parent_seq is not None and len(found) < DEEPEST:
+            above = self.store.sessions.by_key(row.parent, None)
+            if above is None:
+                return found[::-1], False
+            found.append((above, row.parent_seq))
+            row = above
+        return found[::-1], True
 
     def replay_run(
         self, session: str, *, onto: Mapping[str, str], execute: bool, confirm: Confirm

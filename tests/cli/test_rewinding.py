@@ -88,3 +88,26 @@ def test_a_fork_in_mid_action_says_it_was_interrupted_and_whose_the_past_is(run:
     state = run("state", later["id"], "--json", now=now).json
     assert (later["actions"], later["files_modified"]) == (1, 2)
     assert {one["session"] for one in state["files_modified"]} == {world.session}
+
+
+def test_an_undo_is_shown_before_it_is_done_and_is_of_the_latest_rewind(run: Run, world: World) -> None:
+    position, now = worked(world), iso(world.now())
+    run("rewind", world.session, "--to", str(position), "--files", now=now)
+    before, head = world.files(), world.head()
+    shown = run("rewind", world.session, "--undo", "--dry-run", now=now)
+    assert (shown.code, f"restore {world.folder}/a.txt" in shown.out) == (0, True)
+    assert run("rewind", world.session, "--undo", "--to", "1", now=now).code == 2
+    assert (world.files(), world.head()) == (before, head)
+    run("rewind", world.session, "--to", "1", now=now)  # without files
+    assert run("rewind", world.session, "--undo", "--json", now=now).json["files"] == []
+    assert world.files() == before
+
+
+def test_what_an_undo_brought_back_counts_as_a_step_again(run: Run, session: str) -> None:
+    whole = run("replay", session, "--json").json
+    run("rewind", session, "--to", "2")
+    assert run("replay", session, "--json").json["left_out"]["rewound"] == 2
+    assert run("rewind", session, "--undo").code == 0
+    assert run("replay", session, "--json").json == whole
+    fork = run("fork", session, "--json").json["id"]
+    assert run("replay", fork, "--json").json["steps"] == whole["steps"]

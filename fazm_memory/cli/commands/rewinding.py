@@ -70,7 +70,7 @@ def rewind_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--files", action="store_true", help="bring back the files the agent changed since")
     parser.add_argument("--dry-run", action="store_true", help="only show what would change")
     parser.add_argument("--plan", metavar="DIGEST", help="only if the plan is still the one that was shown")
-    parser.add_argument("--undo", action="store_true", help="take the last rewind of files back")
+    parser.add_argument("--undo", action="store_true", help="take the latest rewind back")
     parser.add_argument(
         "--force", action="store_true", help="also what others changed since (copies are kept), or unseen"
     )
@@ -80,6 +80,10 @@ def rewind_arguments(parser: argparse.ArgumentParser) -> None:
 
 def rewind_command(chosen: argparse.Namespace) -> int:
     memory = memory_of(chosen)
+    if chosen.undo and chosen.to is not None:
+        raise InvalidRequest("--undo and --to are two different things", hint="give one of them")
+    if chosen.undo and chosen.dry_run:
+        return _undo_shown(chosen, memory.undo_plan(chosen.id))
     if chosen.undo:
         made = memory.undo_rewind(chosen.id, force=chosen.force)
         return _done(chosen, made, f"{made['id']} stands where it stood before that rewind")
@@ -104,6 +108,16 @@ def rewind_command(chosen: argparse.Namespace) -> int:
     )  # fmt: skip
     made["left"] = [one for one in plan["files"] if one["action"] in ("keep", "cannot")] if plan else []
     return _done(chosen, made, f"{made['id']} stands at {chosen.to} again; {_effect(change)}")
+
+
+def _undo_shown(chosen: argparse.Namespace, plan: dict[str, Any]) -> int:
+    if chosen.json:
+        emit_json({"session": plan["session"], "to": plan["to"], "dry_run": True, "plan": plan})
+        return 0
+    say(f"{plan['session']} would stand at {plan['to']} again, where it stood before its latest rewind")
+    _show_files(plan["files"])
+    say(paint("nothing was done: without --dry-run it is", "dim"))
+    return 0
 
 
 def _effect(change: dict[str, Any]) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from fazm_memory.config import Config
 from fazm_memory.errors import NotFound
 from fazm_memory.log.pages import EventFilter, event_page
-from fazm_memory.log.restores import Restores
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.log.versions import Version, Versions, versions_exist
@@ -93,9 +92,10 @@ class Inspecting:
         return told
 
     def can_undo_rewind(self, session: str) -> bool:
-        """Whether a rewind of this session's files can be taken back."""
-        versions = self._side_versions
-        return versions is not None and Restores(versions).last(session) is not None
+        """Whether this session has a rewind that can be taken back."""
+        number = self.store.sessions.resolve(session).n
+        found = self.store.db.execute("SELECT 1 FROM rewind WHERE session=? LIMIT 1", (number,)).fetchone()
+        return found is not None
 
     # -- one event ---------------------------------------------------------------------------------------
 

@@ -31,6 +31,10 @@ def test_a_rewind_marks_what_it_went_back_over(ask: Asking, world: World) -> Non
     assert "rewound" not in marks[2]
     assert all("rewound" in marks[seq] for seq in (3, 4, 5, 6))
     assert marks[7] == ["rewind"]
+    assert ask.get(path)["can_undo"]
+    ask.post(f"{path}/undo")  # and what is taken back is struck out no more
+    marks = {row["seq"]: row["marks"] for row in ask.get(f"{path}/events")["items"]}
+    assert not any("rewound" in marks[seq] for seq in range(7))
 
 
 def test_files_go_back_only_with_the_plan_that_was_shown(ask: Asking, world: World) -> None:

@@ -22,7 +22,6 @@ from fazm_memory.errors import (
     StoreBusy,
 )
 from fazm_memory.mcp_server.tool import Caller, Tool
-from fazm_memory.model.counting import plural
 
 NEXT: dict[type[FazmMemoryError], str] = {
     NotFound: "call session_list for the handles there are, or session_open for a new one",
@@ -85,7 +84,8 @@ def _kept(tool: Tool, caller: Caller, handle: object) -> str:
             events = caller.memory.session(handle)["events"]
         except FazmMemoryError:
             return "nothing was recorded by this call; every session is as it was"
-        return f"nothing was recorded by this call; the session is as it was, with {plural(events, 'event')}"
+        kept = "its one event" if events == 1 else f"all {events} events"
+        return f"nothing was recorded by this call; the session keeps {kept}"
     return "nothing was recorded by this call"
 
 

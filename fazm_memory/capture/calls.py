@@ -75,7 +75,8 @@ def _ended(event: Event, action: Action, begun: Call | None, user_home: str, ope
     """
     length = min(max((action.duration_ms or 0) * 1000, 0), LONGEST)
     started = begun.started if begun is not None else min(max(event.at - length, opened), event.at)
-    ended = event.at if begun is not None else event.at + length
+    # An agent tells of a call through MCP when it is over: nothing it claims reaches beyond that.
+    ended = event.at if begun is not None or event.source == "mcp" else event.at + length
     touched = _touched(action, user_home)
     return Call(event.session, action.tool, started, ended, event.seq, touched, _text(action.input))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fazm_memory.capture.calls import recent_calls
+from fazm_memory.capture.draft import Draft
 from fazm_memory.errors import Conflict, Declined, InvalidInput, InvalidTransition, NotFound, StoreBusy
 from fazm_memory.log.restores import Restores, only_one
 from fazm_memory.log.versions import FILE_CAP
@@ -341,3 +342,6 @@ def test_a_call_is_believed_to_have_taken_an_hour_at_most_and_no_time_before_its
     row = store.sessions.resolve(new)
     (call,) = recent_calls(store, [row], 0)
     assert call.started == row.opened_at
+    claim = {"tool": "Bash", "input": {}, "call_id": "ahead", "duration_ms": 600_000}
+    world.memory.record([Draft(new, "action", claim, at=world.now(), source="mcp")])
+    assert recent_calls(store, [store.sessions.resolve(new)], 0)[-1].ended == world.now()

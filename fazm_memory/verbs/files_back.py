@@ -20,6 +20,7 @@ from fazm_memory.log.tables import SEQ_MASK
 from fazm_memory.log.versions import Versions, versions_exist
 from fazm_memory.model import rewinding
 from fazm_memory.model.clock import iso
+from fazm_memory.model.counting import plural
 from fazm_memory.model.rewinding import Plan, Step, step_json
 from fazm_memory.verbs.files_plan import Desk, FilesPlanned, step_shown, steps_of
 
@@ -89,7 +90,7 @@ class FilesBack(FilesPlanned):
             if made.refused and not force:
                 first = made.refused[0]
                 raise Declined(
-                    f"{len(made.refused)} of the files were changed by others since, such as"
+                    f"changed by others since: {plural(len(made.refused), 'file')}, such as"
                     f" {first.path}: {first.why}; nothing was done",
                     hint="--force brings them back too, and keeps a copy of each; --dry-run shows the plan",
                     details={"plan": shown},
@@ -246,7 +247,7 @@ class FilesBack(FilesPlanned):
             one, DONE, ended=self.now(), told={"left": {each.step.path: each.left for each in left}}
         )
         if left:
-            note = f"{len(left)} files were left as they are, such as {left[0].step.path}: {left[0].left}"
+            note = f"left alone: {plural(len(left), 'file')}, such as {left[0].step.path}: {left[0].left}"
             gap = {"what": "rewind", "since": iso(one.began), "until": iso(self.now()), "note": note}
             self.record([Draft(one.session, "gap", gap, source=str(one.told["source"]))])
         return done

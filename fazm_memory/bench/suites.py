@@ -24,7 +24,10 @@ class Options:
 SUITES: dict[str, tuple[str, str]] = {
     "log": ("fazm_memory.bench.log_suite", "appending, reading, searching and verifying the log"),
     "time": ("fazm_memory.bench.time_suite", "states, differences and forks of one session of any length"),
-    "start": ("fazm_memory.bench.start_suite", "starting the program and its MCP server, and scrubbing a kilobyte"),
+    "start": (
+        "fazm_memory.bench.start_suite",
+        "starting the program and its MCP server; scrubbing a kilobyte",
+    ),
     "hook": ("fazm_memory.bench.hooking", "the hooks that an agent waits for"),
     "import": ("fazm_memory.bench.importing", "importing a gigabyte of an agent's records"),
     "context": ("fazm_memory.bench.context_suite", "rendering a context and starting a session with it"),

@@ -93,7 +93,10 @@ class Lanes extends HTMLElement {
   async load() {
     const { span, day } = store.state;
     this.timer = 0;
-    if (!span || !day) return;
+    if (!span || !day) {
+      this.setAttribute("aria-busy", "false"); // there is nothing to read: another screen is shown
+      return;
+    }
     const generation = (this.generation += 1);
     const air = (span.to - span.from) / 2; // what is just outside is there when the hand moves on
     const asked = within({ from: span.from - air, to: span.to + air }, bounds());

@@ -179,8 +179,8 @@ def test_the_program_serves_a_client_and_ends_in_order(tmp_path: Path) -> None:
         assert token not in started
         bare = HTTPConnection("127.0.0.1", int(told["url"].split(":")[2].split("/")[0]), timeout=60)
         bare.request("GET", "/mcp")
-        answer = bare.getresponse()
-        assert (answer.status, answer.getheader("server")) == (401, None)
+        with bare.getresponse() as answer:  # unread, it would hold on to the connection
+            assert (answer.status, answer.getheader("server")) == (401, None)
         bare.close()
         assert _chunked(bare, token) == 413
         state = asyncio.run(_work(told["url"], token))
@@ -196,7 +196,8 @@ def _chunked(connection: HTTPConnection, token: str) -> int:
     # The last chunk is the one too many: whoever is refused earlier may be cut off while still talking.
     body = (b" " * (1 << 16) for _ in range(BODY // (1 << 16) + 1))
     connection.request("POST", "/mcp", body=body, headers=headers, encode_chunked=True)
-    status = connection.getresponse().status
+    with connection.getresponse() as answer:
+        status = answer.status
     connection.close()
     return status
 

@@ -29,7 +29,7 @@ e2e: $(DEV) tests/e2e/clients/node_modules tests/e2e/mcp_suites/node_modules tes
 
 # The crash, tamper and fuzz runs at full length.
 campaign: $(DEV)
-	$(BIN)/python -m pytest -m campaign
+	CAMPAIGN=1 $(BIN)/python -m pytest -m campaign
 
 bench: $(READY)
 	$(BIN)/fazm-memory bench

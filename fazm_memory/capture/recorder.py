@@ -80,7 +80,8 @@ class Recorder:
         door = draft.door or draft.source  # a claim about the source does not open another door
         typed = self._typed(draft)
         head = self._session(writer, draft, at, typed)
-        self._check_question(writer, head, draft.kind, typed, door)
+        if draft.key is None or writer.known(draft.key) is None:  # told again, it is what it was
+            self._check_question(writer, head, draft.kind, typed, door)
         if draft.kind == "session.open":
             typed = self._descended(writer, draft, head, typed, at)
             # A session may be met before anybody says where it works, whose fork or whose own it is.

@@ -152,7 +152,7 @@ def test_a_state_stays_small_however_long_the_log_is() -> None:
 
 
 @settings(max_examples=20)
-@given(history=histories(max_size=10), seed=st.integers(0, 3))
+@given(history=histories(("prompt", "message", "decision", "fact"), max_size=10), seed=st.integers(0, 3))
 def test_what_was_omitted_is_counted(history: list[Event], seed: int) -> None:
     bound = BOUNDS["errors"]
     more = [event(payloads.Action("t", outcome="error"), len(history) + n) for n in range(bound + seed)]

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, settings
 from fazm_memory.log.store import Store
 from tests.scribe import Scribe
 
-# How long an example takes says nothing on a busy machine. The same examples in every run, so that a change is
-# judged by what it changed; `make campaign` draws new ones.
+# How long an example takes says nothing on a busy machine. The same examples in every run, so that a change
+# is judged by what it changed; `make campaign` draws new ones.
 settings.register_profile(
     "house",
     max_examples=50,

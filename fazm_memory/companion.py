@@ -48,9 +48,8 @@ TOLD = 200
 MOST_BESIDE = 200
 SECOND = 1_000_000
 EVERYTHING = 1 << 62
-SWITCHES = frozenset(
-    {PAUSED, excluded.FILE, excluded.FOLDERS}
-)  # what a person may turn, in any process: it holds at once
+# What a person may turn, in any process: it holds at once.
+SWITCHES = frozenset({PAUSED, excluded.FILE, excluded.FOLDERS})
 
 Told = Callable[[Sequence[str]], object]
 

@@ -121,7 +121,7 @@ def _told(event: Event) -> tuple[Any, Any, Any]:
         many = "the session" if p.whole else plural(len(p.seqs), "event")
         return (f"Released {many}" if p.released else f"Quarantined {many}"), p.reason, None
     if kind == "forgotten":
-        return f"{p.count} details forgotten", p.reason, None
+        return f"{plural(p.count, 'detail')} forgotten", p.reason, None
     said = getattr(p, "text", None) or getattr(p, "what", None) or getattr(p, "note", None)
     return said or kind, getattr(p, "why", None), getattr(p, "id", None)
 

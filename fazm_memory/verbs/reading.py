@@ -27,6 +27,7 @@ from fazm_memory.model.fold import fold, initial
 from fazm_memory.model.late import LATE, place_of
 from fazm_memory.model.organized import organized, organized_json
 from fazm_memory.model.payloads import FAILED, Action
+from fazm_memory.model.slim import slim_row
 from fazm_memory.model.state import SessionState
 from fazm_memory.model.state import to_json as state_json
 from fazm_memory.model.trust import TRUSTS
@@ -63,8 +64,9 @@ class Reading:
         until: int | None = None,
         limit: int | None = None,
         quarantined: bool = True,
+        slim: bool = False,
     ) -> Iterator[dict[str, Any]]:
-        """A slice of the commit log, half-open, filtered, as the contract's events."""
+        """A slice of the commit log, half-open, filtered: the contract's events, or slim rows of them."""
         _known("kind", kind, KINDS)
         _known("outcome", outcome, ("ok", *sorted(FAILED)))
         _known("trust", trust, TRUSTS)
@@ -72,7 +74,7 @@ class Reading:
         held = self.store.ward.held(row.n)
         wanted = Wanted(start, stop, kind, tool, file, outcome, trust, turns, since, until, limit)
         for event in slices.find(self.store.log, row.n, row.id, wanted):
-            told = event_json(event)
+            told = slim_row(event) if slim else event_json(event)
             if held.has(event.seq):
                 told["quarantined"] = True
                 if not quarantined:

@@ -146,7 +146,7 @@ def test_people_can_read_it_too(run: Run, session: str) -> None:
     assert "renamed /w/b (from /w/a) by agent" in shown
     assert "mv a b" in run("events", session).out
     assert "because" in run("diff", session, "0", "4").out
-    assert "tools_used" in run("state", session).out
+    assert "tools used" in run("state", session).out
     assert "Tidy" in run("sessions").out
     assert session[:8] in run("search", "invoices").out
 

@@ -18,8 +18,8 @@ from fazm_memory.cli.output import (
     when,
     whole,
 )
+from fazm_memory.cli.telling import event_line, file_words, place_of, tell_state
 from fazm_memory.errors import InvalidRequest
-from fazm_memory.model.events import target_of
 from fazm_memory.model.lifecycle import LIFECYCLES
 
 
@@ -90,7 +90,7 @@ def show_command(chosen: argparse.Namespace) -> int:
     _section("asked", [one["text"] or "" for one in state["requests"]])
     _section("decisions", [f"{one['what']}" + (f" — {one['why']}" if one["why"] else "")
                            for one in state["decisions_made"]])  # fmt: skip
-    _section("files", [_file(one) for one in state["files_modified"]])
+    _section("files", [file_words(one) for one in state["files_modified"]])
     _section("failed", [f"{place_of(one)} {one['tool'] or ''}: {one['outcome']} {one['error'] or ''}"
                         + (f" (mended at {one['mended_by']})" if one["mended_by"] is not None else "")
                         for one in state["errors"]])  # fmt: skip
@@ -129,17 +129,6 @@ def _section(title: str, lines: list[str], most: int = 15) -> None:
         say(paint(f"  and {len(lines) - most} more: --json has them", "dim"))
 
 
-def place_of(entry: dict[str, Any]) -> str:
-    """A position, with whose it is when a fork has it from its parent."""
-    return f"@{entry['seq']}" + (f" of {entry['session'][:8]}" if entry.get("session") else "")
-
-
-def _file(entry: dict[str, Any]) -> str:
-    came = f" (from {entry['from']})" if entry["from"] else ""
-    of = f", in {entry['session'][:8]}" if entry.get("session") else ""
-    return f"{entry['change']} {entry['path']}{came} by {entry['by']}{of}"
-
-
 def events_arguments(parser: argparse.ArgumentParser) -> None:
     _id(parser)
     parser.add_argument("--from", dest="start", type=whole, default=0, metavar="N", help="from this position")
@@ -172,6 +161,7 @@ def events_command(chosen: argparse.Namespace) -> int:
         since=None if chosen.since is None else moment_argument(chosen.since, memory.now()),
         until=None if chosen.until is None else moment_argument(chosen.until, memory.now()),
         limit=chosen.limit,
+        slim=not chosen.json,
     )
     if chosen.json:
         emit_json(list(events))
@@ -179,7 +169,8 @@ def events_command(chosen: argparse.Namespace) -> int:
     found = False
     for event in events:
         found = True
-        say(f"{event['seq']:>6}  {when(event['at'], memory.now())}  turn {event['turn']:<3} {told(event)}")
+        at = when(event["at"], memory.now())
+        say(f"{event['seq']:>6}  {at}  turn {event['turn']:<3} {event_line(event)}")
     if not found:
         say("no event matches")
     return 0
@@ -192,53 +183,19 @@ def _turns(text: str) -> tuple[int, int]:
     return int(first), int(last or first)
 
 
-def told(event: dict[str, Any]) -> str:
-    """An event on one line."""
-    payload = event["payload"]
-    if event.get("quarantined"):
-        return f"{event['kind']} (quarantined)"
-    if payload is None:
-        return f"{event['kind']} (forgotten)"
-    if event["kind"] == "action":
-        mark = (
-            "" if event["outcome"] == "ok" else paint(f" {event['outcome']}: {event['error'] or ''}", "red")
-        )
-        retry = f" (retry of {event['retry_of']})" if event["retry_of"] is not None else ""
-        said = one_line(event["output_summary"] or "")[:60]
-        call = f"{event['tool']} {target_of(payload.get('input'))[:100]}"
-        return f"{call}{' → ' + said if said else ''}{mark}{retry}"
-    values = [str(value) for value in payload.values() if isinstance(value, (str, int))]
-    return one_line(f"{event['kind']} {' · '.join(values)}")[:200]
-
-
 def state_arguments(parser: argparse.ArgumentParser) -> None:
     _id(parser)
     parser.add_argument("--at", type=int, metavar="N", help="after the first N events, instead of now")
 
 
 def state_command(chosen: argparse.Namespace) -> int:
-    state = memory_of(chosen).state(chosen.id, at=chosen.at)
+    memory = memory_of(chosen)
+    state = memory.state(chosen.id, at=chosen.at)
     if chosen.json:
         emit_json(state)
-        return 0
-    for key, value in state.items():
-        if value in (None, [], {}):
-            continue
-        if isinstance(value, list):
-            say(f"{key}: {len(value)}")
-            for one in value[-10:]:
-                say(f"  {one_line(_entry(one))[:200]}")
-        elif isinstance(value, dict):
-            say(f"{key}: " + ", ".join(f"{name} {_entry(one)}" for name, one in list(value.items())[:20]))
-        else:
-            say(f"{key}: {value}")
+    else:
+        tell_state(state, memory.now())
     return 0
-
-
-def _entry(one: Any) -> str:
-    if not isinstance(one, dict):
-        return str(one)
-    return "  ".join(f"{key}={value}" for key, value in one.items() if value not in (None, [], {}))
 
 
 def search_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fazm_memory.capture.exclusions import Exclusions
-from fazm_memory.errors import ConfigError, InvalidInput
+from fazm_memory.errors import ConfigError, InvalidRequest
 from fazm_memory.private import alone, private_folder, write_private
 
 FILE = "excluded-apps.json"
@@ -46,7 +46,7 @@ def add(home: Path, apps: Iterable[str]) -> tuple[str, ...]:
     with alone(private_folder(home)):
         listed = tuple(dict.fromkeys((*read(home), *named)))
         if len(listed) > MOST:
-            raise InvalidInput(f"more than {MOST} apps cannot be excluded one by one", hint="use a pattern")
+            raise InvalidRequest(f"more than {MOST} apps cannot be excluded one by one", hint="use a pattern")
         _write(home, listed)
     return listed
 
@@ -62,11 +62,11 @@ def remove(home: Path, app: str) -> tuple[str, ...]:
 def add_folder(home: Path, folder: str) -> tuple[str, ...]:
     """Neither watch a folder nor keep what its files hold; the list as it is then."""
     if not os.path.isabs(folder) or "\0" in folder or len(folder) > LONGEST_PATH:
-        raise InvalidInput(f"{folder[:60]!r} is not the whole path of a folder")
+        raise InvalidRequest(f"{folder[:60]!r} is not the whole path of a folder")
     with alone(private_folder(home)):
         listed = tuple(dict.fromkeys((*read(home, FOLDERS), os.path.normpath(folder))))
         if len(listed) > MOST:
-            raise InvalidInput(f"more than {MOST} folders cannot be excluded one by one")
+            raise InvalidRequest(f"more than {MOST} folders cannot be excluded one by one")
         _write(home, listed, FOLDERS)
     return listed
 
@@ -89,11 +89,11 @@ def exclusions(configured: Iterable[str], home: Path) -> Exclusions:
 def checked(app: str) -> str:
     name = " ".join(app.split())
     if not name or len(name) > LONGEST or not name.isprintable():
-        raise InvalidInput(
+        raise InvalidRequest(
             f"{app[:40]!r} is not the name of an app", hint="give its name or bundle identifier"
         )
     if set(name) <= set("*?"):
-        raise InvalidInput(
+        raise InvalidRequest(
             "that would exclude every app", hint="`fazm-memory recording pause` stops recording"
         )
     return name

@@ -119,6 +119,13 @@ def whole(text: str) -> int:
     return int(text)
 
 
+def integer(text: str) -> int:
+    """The type of an argument whose range only the session knows."""
+    if not re.fullmatch(r"-?[0-9]{1,60}", text):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number")
+    return int(text)
+
+
 def moment_argument(text: str, now: int) -> int:
     """A time, or the beginning of a day as a person says it, such as yesterday."""
     from fazm_memory.recall.query import begin_of

@@ -18,7 +18,7 @@ from fazm_memory.capture.copying import Entry as Copied
 from fazm_memory.capture.copying import manifest, write_out
 from fazm_memory.capture.enclosure import Enclosure
 from fazm_memory.config import Config
-from fazm_memory.errors import Declined, InvalidInput
+from fazm_memory.errors import Declined, InvalidRequest
 from fazm_memory.log.entries import Entry
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
@@ -165,12 +165,12 @@ class Branching:
     def _check_folder(self, folder: str, workspace: str) -> None:
         real, home = os.path.realpath(folder), os.path.realpath(self.config.home)
         if os.path.lexists(folder) and not os.path.isdir(folder):
-            raise InvalidInput(f"{folder} is not a folder", hint="name a new folder, or an empty one")
+            raise InvalidRequest(f"{folder} is not a folder", hint="name a new folder, or an empty one")
         if os.path.isdir(folder) and os.listdir(folder):
-            raise InvalidInput(f"{folder} is not empty", hint="name a new folder, or an empty one")
+            raise InvalidRequest(f"{folder} is not empty", hint="name a new folder, or an empty one")
         for other, what in ((workspace, "the session's own workspace"), (home, "the memory itself")):
             if _within(real, other) or _within(other, real):
-                raise InvalidInput(
+                raise InvalidRequest(
                     f"{folder} and {what} would lie in one another", hint="name a folder beside it"
                 )
 

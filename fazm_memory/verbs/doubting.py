@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fazm_memory.capture.draft import Draft
 from fazm_memory.config import Config
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.log.quarantine import read
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
@@ -62,7 +62,7 @@ class Doubting:
             hint = "`fazm-memory state ID` shows what is"
             if held.seqs:
                 hint = f"its events are, one by one: --seq {min(held.seqs)} --lift"
-            raise InvalidInput("nothing of that is quarantined", hint=hint)
+            raise InvalidRequest("nothing of that is quarantined", hint=hint)
         self.tell(
             row.id, "quarantine", source=source, seqs=seqs, reason=reason, released=lift, whole=seq is None
         )
@@ -86,7 +86,7 @@ class Doubting:
     def _derived(self, row: SessionRow, seq: int) -> list[int]:
         """An event and what the agent made of it: what it said, decided and noted in that turn, after it."""
         if self.position(row, seq) == row.head:
-            raise InvalidInput(f"session {row.id[:8]} has no event {seq}", hint=f"its last is {row.head - 1}")
+            raise NotFound(f"session {row.id[:8]} has no event {seq}", hint=f"its last is {row.head - 1}")
         first = next(self.store.log.slice(row.n, row.id, seq, seq + 1))
         end = self.store.sessions.turn_position(row.n, first.turn, row.head)
         least = RANK["agent"]

@@ -24,7 +24,7 @@ from fazm_memory.capture.files_then import (
     spot,
 )
 from fazm_memory.config import Config
-from fazm_memory.errors import Conflict, Declined, InvalidInput, InvalidTransition, NotFound
+from fazm_memory.errors import Conflict, Declined, InvalidRequest, InvalidTransition, NotFound
 from fazm_memory.log.restores import Restore, Restores
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
@@ -66,7 +66,7 @@ class FilesPlanned:
     @contextmanager
     def _desk(self, row: SessionRow) -> Iterator[Desk]:
         if row.workspace is None:
-            raise InvalidInput(
+            raise InvalidRequest(
                 f"session {row.id[:8]} has no workspace, so there are no files to bring back",
                 hint="rewind it without --files",
             )

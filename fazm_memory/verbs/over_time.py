@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.capture.answer_schema import as_asked
-from fazm_memory.errors import InvalidInput, InvalidTransition, NotFound
+from fazm_memory.errors import InvalidRequest, InvalidTransition, NotFound
 from fazm_memory.log.overview import open_questions
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
@@ -60,7 +60,7 @@ class OverTime:
         """Answer an open question as it was asked, or waive it. The event and the state say who did."""
         row = self.store.sessions.resolve(session)
         if answer is None and not waived:
-            raise InvalidInput("an answer needs words", hint="give the answer, or waive the question")
+            raise InvalidRequest("an answer needs words", hint="give the answer, or waive the question")
         asked = self.questions(row).get(question)
         if asked is None:
             raise NotFound(

@@ -43,7 +43,7 @@ def test_a_session_goes_on_only_when_its_questions_are_answered(run: Run, sessio
     assert (waiting["session"], waiting["id"], waiting["note"]) == (session, question, "Which folder?")
     assert f"fazm-memory answer {session[:8]} {question} TEXT" in run("status").out
     assert f"question {question} for the human: Which folder?" in run("show", session).out
-    assert run("answer", session, question).code == 6
+    assert run("answer", session, question).code == 2
     for line in ({"type": "session.pause"}, {"type": "session.resume"},
                  {"type": "handoff.answer", "id": question, "answer": "mine"}):  # fmt: skip
         run("record", stdin=[line | {"session": session}])

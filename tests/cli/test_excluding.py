@@ -21,4 +21,4 @@ def test_apps_and_folders_are_added_and_taken_off(run: Run, tmp_path: Path) -> N
 
 def test_a_name_means_only_itself(run: Run) -> None:
     assert run("exclude", "--app", "*", "--json").json["apps"] == ["[*]"]
-    assert run("exclude", "--app", "").code == 6
+    assert run("exclude", "--app", "").code == 2

@@ -75,7 +75,7 @@ def test_a_branch_gets_a_folder_of_its_own_and_is_listed(run: Run, world: World,
     told = run("branches", made["id"], now=now).out.splitlines()
     assert [line.split()[0] for line in told] == ["id", world.session[:8], f"└{made['id'][:8]}"]
     for wrong in (folder, world.folder / "inside", world.folder, tmp_path / "memory" / "x", tmp_path):
-        assert run("fork", world.session, "--into", str(wrong), now=now).code == 6
+        assert run("fork", world.session, "--into", str(wrong), now=now).code == 2
     assert run("close", made["id"], now=now).code == 0
 
 

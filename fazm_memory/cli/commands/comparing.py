@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import emit_json, one_line, paint, plural, say
+from fazm_memory.cli.output import emit_json, integer, one_line, paint, plural, say
 from fazm_memory.recall.difference import SIGNS, headline, page, sections
 
 COLOURS = {"added": "green", "removed": "red", "changed": "yellow", "error": "red", "decision": "bold"}
@@ -15,8 +15,8 @@ COLOURS = {"added": "green", "removed": "red", "changed": "yellow", "error": "re
 
 def diff_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="a session's id, or the beginning of it")
-    parser.add_argument("first", type=int, metavar="A", help="a position, or a turn with --turns")
-    parser.add_argument("second", type=int, metavar="B")
+    parser.add_argument("first", type=integer, metavar="A", help="a position, or a turn with --turns")
+    parser.add_argument("second", type=integer, metavar="B")
     parser.add_argument("--turns", action="store_true", help="A and B are turns")
     parser.add_argument("--html", action="store_true", help="as a page on stdout")
 
@@ -72,7 +72,7 @@ def _show(chosen: argparse.Namespace, made: dict[str, Any], title: str) -> int:
 
 def files_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="a session's id, or the beginning of it")
-    parser.add_argument("--turns", type=int, metavar="N", help="only in its last N turns")
+    parser.add_argument("--turns", type=integer, metavar="N", help="only in its last N turns")
     parser.add_argument("--by", choices=("agent", "person", "unknown"), help="only by this hand")
 
 

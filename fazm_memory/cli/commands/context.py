@@ -7,13 +7,13 @@ import os
 import sys
 
 from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import emit_json, talk
+from fazm_memory.cli.output import emit_json, integer, talk
 from fazm_memory.errors import NotFound
 
 
 def context_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workspace", metavar="DIR", help="the folder the session starts in (default: all)")
-    parser.add_argument("--budget", type=int, metavar="TOKENS", help="at most this many tokens")
+    parser.add_argument("--budget", type=integer, metavar="TOKENS", help="at most this many tokens")
     parser.add_argument("--pin", metavar="ITEM", help="always include this item")
     parser.add_argument("--exclude", metavar="ITEM", help="never include this item")
     parser.add_argument("--include", metavar="ITEM", help="leave this item to its rank again")

@@ -7,6 +7,7 @@ import os
 
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import emit_json, say
+from fazm_memory.errors import InvalidRequest
 
 
 def exclude_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,6 +18,10 @@ def exclude_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def exclude_command(chosen: argparse.Namespace) -> int:
+    if chosen.remove and chosen.app is None and chosen.folder is None:
+        raise InvalidRequest("nothing was named to take off the list", hint="name it: --app or --folder")
+    if chosen.folder is not None and not chosen.folder.strip():  # which would be the folder we stand in
+        raise InvalidRequest("an empty name is no folder", hint="name the folder; `.` is this one")
     memory = memory_of(chosen)
     if chosen.app is not None:
         (memory.include_app if chosen.remove else memory.exclude_app)(chosen.app)

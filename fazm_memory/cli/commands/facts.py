@@ -22,7 +22,7 @@ def facts_arguments(parser: argparse.ArgumentParser) -> None:
 def facts_command(chosen: argparse.Namespace) -> int:
     memory = memory_of(chosen)
     if chosen.verb == "add":
-        if chosen.key is None or chosen.value is None:
+        if not (chosen.key or "").strip() or chosen.value is None:
             raise InvalidRequest(
                 "a fact needs a key and a value", hint="fazm-memory facts add date-format ISO"
             )

@@ -6,10 +6,13 @@ import argparse
 import json
 from typing import Any
 
+from fazm_memory.capture.answer_schema import check_schema
 from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import emit_json, one_line, paint, plural, say
+from fazm_memory.cli.output import emit_json, integer, one_line, paint, plural, say
 from fazm_memory.cli.speaker import speaker
 from fazm_memory.errors import InvalidInput, InvalidRequest
+
+SCHEMA_HINT = """such as '{"type": "boolean"}'"""
 
 
 def _id(parser: argparse.ArgumentParser) -> None:
@@ -33,9 +36,13 @@ def _schema(text: str) -> dict[str, Any]:
     try:
         read = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"--schema is not JSON: {str(error)[:120]}") from None
+        raise InvalidRequest(f"--schema is not JSON: {str(error)[:120]}", hint=SCHEMA_HINT) from None
     if not isinstance(read, dict):
-        raise InvalidInput("--schema is JSON, but not an object", hint='such as {"type": "boolean"}')
+        raise InvalidRequest("--schema is JSON, but not an object", hint=SCHEMA_HINT)
+    try:
+        check_schema(read)
+    except InvalidInput as error:  # refused for what was typed here, not for what was to be recorded
+        raise InvalidRequest(f"--schema cannot be used: {error.message}", hint=error.hint) from None
     return read
 
 
@@ -81,7 +88,7 @@ def questions_command(chosen: argparse.Namespace) -> int:
 def quarantine_arguments(parser: argparse.ArgumentParser) -> None:
     _id(parser)
     parser.add_argument(
-        "--seq", type=int, metavar="N", help="only this event and what the agent made of it in that turn"
+        "--seq", type=integer, metavar="N", help="only this event and what the agent made of it in that turn"
     )
     parser.add_argument("--lift", action="store_true", help="let it into exports again")
     parser.add_argument("--reason", help="why, for whoever reads the log")

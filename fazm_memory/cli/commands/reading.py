@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any
 
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import (
+    DIGITS,
     emit_json,
+    integer,
     moment_argument,
     one_line,
     paint,
@@ -177,15 +180,16 @@ def events_command(chosen: argparse.Namespace) -> int:
 
 
 def _turns(text: str) -> tuple[int, int]:
-    first, _, last = text.partition("-")
-    if not first.isdecimal() or not (last or first).isdecimal():
+    named = re.fullmatch(rf"([0-9]{{1,{DIGITS}}})(?:-([0-9]{{1,{DIGITS}}}))?", text)
+    first, last = (0, -1) if named is None else (int(named[1]), int(named[2] or named[1]))
+    if last < first:
         raise InvalidRequest(f"{text[:40]!r} names no turns", hint="give one as 3, or several as 3-7")
-    return int(first), int(last or first)
+    return first, last
 
 
 def state_arguments(parser: argparse.ArgumentParser) -> None:
     _id(parser)
-    parser.add_argument("--at", type=int, metavar="N", help="after the first N events, instead of now")
+    parser.add_argument("--at", type=integer, metavar="N", help="after the first N events, instead of now")
 
 
 def state_command(chosen: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import emit_json, one_line, paint, plural, say, table, talk, when
+from fazm_memory.cli.output import emit_json, integer, one_line, paint, plural, say, table, talk, when
 from fazm_memory.errors import InvalidRequest
 
 SHOWN = 60
@@ -21,7 +21,7 @@ def _id(parser: argparse.ArgumentParser) -> None:
 
 def fork_arguments(parser: argparse.ArgumentParser) -> None:
     _id(parser)
-    parser.add_argument("--at", type=int, metavar="N", help="after its first N events (default: now)")
+    parser.add_argument("--at", type=integer, metavar="N", help="after its first N events (default: now)")
     parser.add_argument("--title", help="what the branch is about")
     parser.add_argument(
         "--into", metavar="DIR", help="write its files, as they were then, into this new folder"
@@ -66,7 +66,7 @@ def branches_command(chosen: argparse.Namespace) -> int:
 
 def rewind_arguments(parser: argparse.ArgumentParser) -> None:
     _id(parser)
-    parser.add_argument("--to", type=int, metavar="N", help="the position to stand at again")
+    parser.add_argument("--to", type=integer, metavar="N", help="the position to stand at again")
     parser.add_argument("--files", action="store_true", help="bring back the files the agent changed since")
     parser.add_argument("--dry-run", action="store_true", help="only show what would change")
     parser.add_argument("--plan", metavar="DIGEST", help="only if the plan is still the one that was shown")
@@ -74,7 +74,7 @@ def rewind_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force", action="store_true", help="also what others changed since (copies are kept), or unseen"
     )
-    parser.add_argument("--expect", type=int, metavar="N", help="only if the session has this many events")
+    parser.add_argument("--expect", type=integer, metavar="N", help="only if it has this many events")
     parser.add_argument("--reason", help="why, for whoever reads the log")
 
 

@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any
 
 from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import emit_line, say
+from fazm_memory.cli.output import emit_line, integer, say
 from fazm_memory.errors import InvalidRequest
 
 HIGHEST_PORT = 65535
@@ -101,7 +101,7 @@ def _show(chosen: argparse.Namespace, address: str) -> None:
 
 
 def _port(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--port", type=int, metavar="N", help="the loopback port (0: any that is free)")
+    parser.add_argument("--port", type=integer, metavar="N", help="the loopback port (0: any that is free)")
 
 
 def _server(chosen: argparse.Namespace, **more: Any) -> Any:

@@ -9,7 +9,8 @@ from fazm_memory.bench.figures import clocked
 from fazm_memory.bench.floor import Floor
 from fazm_memory.bench.rows import Life, Run
 from fazm_memory.bench.suites import Tell
-from fazm_memory.log.store import Store
+from fazm_memory.log.database import LOG_PAGES
+from fazm_memory.log.store import PAGE, Store
 
 
 @dataclass
@@ -70,9 +71,26 @@ class Pair:
         self.store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self.floor.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
+    def fill_logs(self, session: int) -> None:
+        """Write both write-ahead logs full once: a log that still grows makes every sync dearer, and only one
+        of the two would."""
+        sides = (self.store.path, self.floor.path)
+        full = LOG_PAGES * PAGE
+        while wal_bytes(sides[0]) < full:
+            self.append(Run(session, self.life.more(session, self.life.batch)))
+        while wal_bytes(sides[1]) < full:
+            self.floor.insert(*self.floor.prepare(Run(session, self.life.more(session, self.life.batch))))
+        self.store.db.execute("PRAGMA wal_checkpoint(RESTART)")
+        self.floor.connection.execute("PRAGMA wal_checkpoint(RESTART)")
+
     def close(self) -> None:
         self.store.close()
         self.floor.close()
+
+
+def wal_bytes(database: Path) -> int:
+    wal = database.with_name(database.name + "-wal")
+    return wal.stat().st_size if wal.exists() else 0
 
 
 def append_run(store: Store, numbers: dict[int, int], run: Run) -> None:

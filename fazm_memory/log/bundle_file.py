@@ -156,7 +156,8 @@ class BundleFile:
             raise BundleRefused("the bundle's salt is not one of ours")
         if made is not None and self.passphrase is None:
             raise BundleRefused(
-                "the bundle is sealed with a passphrase", hint="give it with --passphrase-file"
+                "the bundle is sealed with a passphrase",
+                hint="--passphrase asks for it at the terminal, --passphrase-file FILE reads it from a file",
             )
         if made is None and self.passphrase is not None:
             raise BundleRefused(

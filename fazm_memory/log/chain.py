@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fazm_memory.private import disk_error, full_sync, private_file, sync_folder
+from fazm_memory.log.slots import Slots
 
 SLOT = struct.Struct(">Q32s8s16s")  # 64 bytes: none lies across two sectors, so a power cut tears none
 ALARM = struct.Struct(">BxxxQI")  # the last part of a slot: what was once found wrong with the session
@@ -103,30 +102,23 @@ class Heads:
     def __init__(self, path: Path, key: bytes) -> None:
         self.path = path
         self.key = key
-        self._descriptor: int | None = None
-
-    def _file(self) -> int:
-        if self._descriptor is None:
-            fresh = not self.path.exists()
-            private_file(self.path)
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
-            if fresh:
-                sync_folder(self.path.parent)
-        return self._descriptor
+        self.slots = Slots(path, SLOT.size)
+        # Slots as they were last written or found sound: the same bytes need not be proved again.
+        self._proved: dict[int, tuple[bytes, Head]] = {}
 
     def open(self) -> None:
         """Find out now, not after a commit, whether heads can be written."""
-        self._file()
+        self.slots.open()
 
     def last(self) -> int:
         """The highest number that ever had a slot: a new session must not take the place of a lost one."""
-        return os.fstat(self._file()).st_size // SLOT.size - 1
+        return self.slots.count() - 1
 
     def announce(self, numbers: Sequence[int]) -> None:
         """Give sessions that are about to be committed their slots, durably."""
         if numbers:
             self.write((number, 0, bytes(32)) for number in numbers)
-            full_sync(self._file())
+            self.slots.sync()
 
     def write(self, heads: Iterable[tuple[int, int, bytes]]) -> None:
         """The newest heads. An alarm that stands in a slot stays there."""
@@ -158,21 +150,23 @@ class Heads:
             alarm = found.alarm  # the worse of the two
         known = found if found is not None and found is not WRONG else Head(count, mac)
         self._put(number, Head(known.count, known.mac, alarm))
-        full_sync(self._file())
+        self.slots.sync()
 
     def _put(self, number: int, head: Head) -> None:
         alarm = QUIET if head.alarm is None else ALARM.pack(head.alarm.kind, head.alarm.there, head.alarm.had)
         slot = SLOT.pack(head.count, head.mac, self._tag(number, head.count, head.mac, alarm), alarm)
-        try:
-            os.pwrite(self._file(), slot, number * SLOT.size)
-        except OSError as error:
-            raise disk_error(error, self.path) from error
+        self.slots.write(number, slot)
+        self._proved[number] = slot, head
 
     def _read(self, number: int) -> Head | None:
         """The head in a slot, None in one never written, WRONG in one that somebody has altered."""
         found: Head | None = None
         for _ in range(TRIES):
-            found = self._parsed(number, os.pread(self._file(), SLOT.size, number * SLOT.size))
+            raw = self.slots.read(number)
+            proved = self._proved.get(number)
+            if proved is not None and proved[0] == raw:
+                return proved[1]
+            found = self._parsed(number, raw)
             if found is not WRONG:
                 break
         return found
@@ -211,6 +205,4 @@ class Heads:
         return heads, altered
 
     def close(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        self.slots.close()

@@ -34,6 +34,7 @@ from fazm_memory.private import alone, private_file, private_folder
 
 PLAINTEXT = b"SQLite format 3\x00"
 BUSY_SECONDS: float = 30
+LOG_PAGES = 4000  # a larger write-ahead log is copied back more seldom, each page once
 
 RECOVER_HINT = "run `fazm-memory recover`: it sets the damaged store aside and saves all that verifies"
 
@@ -153,7 +154,7 @@ def pragmas() -> list[tuple[str, object]]:
         ("cipher_log_level", "none"),  # its words go to stderr, where an agent would read them
         ("busy_timeout", round(BUSY_SECONDS * 1000)),  # peewee's own `timeout` never reaches SQLCipher
         ("journal_mode", "wal"),
-        ("wal_autocheckpoint", 4000),  # pages: a larger log is copied back more seldom, each page once
+        ("wal_autocheckpoint", LOG_PAGES),
         ("synchronous", "full"),
         ("cache_size", -32_000),
         ("temp_store", "memory"),  # a temporary file would be plaintext

@@ -263,9 +263,11 @@ class Writer:
         """Write what was appended so far; the transaction stays open."""
         if self.spoiled is not None:
             raise self.spoiled
-        if self.rows:
+        if len(self.rows) == 1:
+            self.db.execute(INSERT_EVENT, self.rows[0])
+        elif self.rows:
             self.db.executemany(INSERT_EVENT, self.rows)
-            self.rows.clear()
+        self.rows.clear()
         self.keys.clear()
         for number, head in self.heads.items():
             before, now = self.written[number], (head.counts(), head.face())

@@ -19,7 +19,9 @@ from fazm_memory.log.tables import event_id
 from fazm_memory.model.events import Event
 from fazm_memory.model.payloads import FAILED
 
-INDEX_AFTER = 256  # events that may wait, of all sessions together: what a search may have to take in first
+# Events that may wait, of all sessions together. Appends only wait for the log: the companion takes in what
+# waits after each burst, a search before it looks, and an append only when neither has come by for so long.
+INDEX_AFTER = 1000
 LOOK_AFTER = 32  # others append too
 RUN = 500  # events taken in at a time
 MINUTE = 60_000_000

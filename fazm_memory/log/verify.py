@@ -20,6 +20,7 @@ from fazm_memory.log.database import told
 from fazm_memory.log.eventlog import EventLog
 from fazm_memory.log.rows import EVENT_COLUMNS, unpack
 from fazm_memory.log.tables import SEQ_MASK, event_id
+from fazm_memory.model.counting import plural
 from fazm_memory.model.events import KINDS, read_payload
 
 
@@ -233,7 +234,8 @@ def _session(
     elif outside.count > expected:
         yield (
             expected,
-            f"the tail was cut: the head outside says {outside.count} events, the log has {expected}",
+            f"the tail was cut: the head outside says {plural(outside.count, 'event')},"
+            f" the log has {expected}",
         )
     elif outside_mac is not None and not hmac.compare_digest(outside_mac, outside.mac):
         yield outside.count - 1, "it is not the event that the head outside remembers"

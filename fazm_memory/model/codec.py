@@ -212,8 +212,10 @@ def _plain(value: Any) -> Any:
     return value
 
 
-# Made once: json.dumps would make it anew for every event.
-_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+# Made once: json.dumps would make it anew for every event. A value inside itself ends in RecursionError.
+_compact = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
+).encode
 
 
 def to_bytes(payload: Any) -> bytes:

@@ -111,6 +111,7 @@ def test_the_log_suite_tells_every_figure_at_every_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_suite, "ROUND", 8)
+    monkeypatch.setattr(log_suite, "TURN", 4)
     monkeypatch.setattr(reading, "ROUNDS", (2, 2))
     options = Options(sizes=(1200, 1000), quick=True, folder=tmp_path)
     found = list(suites.suite("log")(options, silent))

@@ -20,6 +20,7 @@ from typing import Any, Literal
 from fazm_memory import __version__
 from fazm_memory.errors import FazmMemoryError
 from fazm_memory.memory import Memory
+from fazm_memory.model.counting import plural
 from fazm_memory.proof import proofs
 
 Verdict = Literal["ok", "warning", "broken", "not here"]
@@ -109,7 +110,9 @@ def _integrity(memory: Memory) -> Check:
     if not report.clean:
         finding = report.findings[0]
         return Check("integrity", "broken", f"{finding.session[:8]}: {finding.what}", "`fazm-memory verify`")
-    return Check("integrity", "ok", f"{report.events:,} events since the last check, chain and heads agree")
+    return Check(
+        "integrity", "ok", f"{plural(report.events, 'event')} since the last check, chain and heads agree"
+    )
 
 
 def _round_trip(memory: Memory) -> Check:

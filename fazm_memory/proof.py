@@ -59,14 +59,19 @@ def _of(memory: Memory, agent: AgentHere) -> Iterator[Proof]:
         return
     used = f"last used {agent.last_record}" if agent.last_record else "it has left no records yet"
     if not agent.hooks and agent.joined_words() != "by its records":
+        if agent.trouble:  # connecting could not read it either
+            hint = f"mend that file in an editor, or move it away; then `fazm-memory connect {agent.agent}`"
+            joined = agent.agent in connected(memory.config.home)
+            yield Proof(agent.agent, "broken" if joined else "warning", agent.trouble, hint)
+            return
         if agent.agent in connected(memory.config.home):
             yield Proof(
-                agent.agent, "broken", agent.trouble or "its hooks are gone from its configuration",
+                agent.agent, "broken", "its hooks are gone from its configuration",
                 f"`fazm-memory connect {agent.agent}` puts them back",
             )  # fmt: skip
             return
         yield Proof(
-            agent.agent, "warning", agent.trouble or f"not connected; its records are read; {used}",
+            agent.agent, "warning", f"not connected; its records are read; {used}",
             f"`fazm-memory connect {agent.agent}`",
         )  # fmt: skip
         return

@@ -48,6 +48,7 @@ class Recorded:
 
     appended: Appended | None = None
     error: FazmMemoryError | None = None
+    unannounced: bool = False  # nobody had opened its session: it was opened for this
 
 
 class Recorder:
@@ -68,7 +69,10 @@ class Recorder:
         with self.store.writing() as writer:
             for draft in drafts:
                 try:
-                    results.append(Recorded(appended=self._one(writer, draft)))
+                    known = len(writer.created)
+                    appended = self._one(writer, draft)
+                    unannounced = len(writer.created) != known and draft.kind != "session.open"
+                    results.append(Recorded(appended, unannounced=unannounced))
                 except FazmMemoryError as error:
                     results.append(Recorded(error=error))
             also(writer)

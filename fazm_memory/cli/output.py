@@ -15,6 +15,7 @@ from typing import Any
 from fazm_memory.errors import InvalidRequest
 from fazm_memory.model.clock import TimeError, moment, parse
 from fazm_memory.model.counting import plural as plural
+from fazm_memory.model.counting import they as they
 
 DIGITS = 18  # of a number that every layer can hold
 COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34"}

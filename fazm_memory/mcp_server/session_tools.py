@@ -28,6 +28,7 @@ from fazm_memory.mcp_server.tool import (
     text,
     whole,
 )
+from fazm_memory.model.counting import plural, they
 from fazm_memory.recall.fence import quote
 
 CONTEXT_TOKENS = 1000
@@ -79,7 +80,9 @@ def session_resume(caller: Caller, given: dict[str, Any]) -> Told:
 
 def session_close(caller: Caller, given: dict[str, Any]) -> Told:
     made = _move(caller, given, "close")
-    return Told({"session": made}, f"session {made['id']} is closed with {made['events']} events kept")
+    return Told(
+        {"session": made}, f"session {made['id']} is closed with {plural(made['events'], 'event')} kept"
+    )
 
 
 def session_fork(caller: Caller, given: dict[str, Any]) -> Told:
@@ -92,7 +95,7 @@ def session_fork(caller: Caller, given: dict[str, Any]) -> Told:
     told = f"a branch of {found['id']} at {made['parent_seq']}: {session_line(made)}"
     if listed is not None:
         missing = listed["missing"]
-        told += f"\n{listed['files'] - missing} files are in {quote(folder)}; {missing} are missing"
+        told += f"\n{they(listed['files'] - missing, 'file', 'are')} in {quote(folder)}; {missing} missing"
     return Told(data, told)
 
 
@@ -103,7 +106,7 @@ def session_rewind(caller: Caller, given: dict[str, Any]) -> Told:
         lines = [
             f"{one['action']} {quote(one['path'])}: {quote(one['why'])}" for one in plan["files"][:SHOWN]
         ]
-        head = f"a rewind to {given['to']} would touch {len(plan['files'])} files; nothing was done"
+        head = f"a rewind to {given['to']} would touch {plural(len(plan['files']), 'file')}; nothing was done"
         shown, lost = tables_fitted(plan, room(TOKENS), leading=FIRST)
         return Told({"session": found, "plan": shown, "left_out": lost}, "\n".join([head, *lines]))
     made = caller.memory.rewind(
@@ -119,7 +122,8 @@ def session_rewind(caller: Caller, given: dict[str, Any]) -> Told:
     files, undo = made.pop("files"), made.pop("undo")
     made.pop("finished", None)
     done = sum(one["done"] for one in files)
-    told = f"{done} files are as they were, {len(files) - done} were left" if files else "no file was touched"
+    left = f"{they(len(files) - done, 'file', 'were')} left alone"
+    told = f"{they(done, 'file', 'are')} as before, {left}" if files else "no file was touched"
     listed, lost = tables_fitted({"files": files}, room(TOKENS), leading=FIRST)
     return Told(
         {"session": made, **listed, "undo": undo, "left_out": lost},

@@ -38,7 +38,7 @@ def offer(store: Store, row: SessionRow, briefing: str) -> dict[str, Any]:
         **told,
         "command": None,
         "took": "clipboard",
-        "why": f"{exact}: paste the briefing where you go on",
+        "why": f"{exact}, so the briefing goes by hand",
     }
 
 

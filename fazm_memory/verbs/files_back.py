@@ -20,7 +20,7 @@ from fazm_memory.log.tables import SEQ_MASK
 from fazm_memory.log.versions import Versions, versions_exist
 from fazm_memory.model import rewinding
 from fazm_memory.model.clock import iso
-from fazm_memory.model.counting import plural
+from fazm_memory.model.counting import plural, they
 from fazm_memory.model.rewinding import Plan, Step, step_json
 from fazm_memory.verbs.files_plan import Desk, FilesPlanned, step_shown, steps_of
 
@@ -281,8 +281,9 @@ class FilesBack(FilesPlanned):
             journal.move(one, DONE, ended=self.now(), told={"left": {"": str(error)}})
             return f"{who} could not be finished: {error}"
         left = sum(each.left is not None for each in done)
-        return f"{who} has been finished: {len(done) - left} files are as they were" + (
-            f", {left} were left as they are" if left else ""
+        back = they(len(done) - left, "file", "are")
+        return f"{who} has been finished: {back} as they were" + (
+            f", {they(left, 'file', 'were')} left alone" if left else ""
         )
 
     def _append(

@@ -30,6 +30,7 @@ from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.log.versions import Versions
 from fazm_memory.model import lifecycle, rewinding
+from fazm_memory.model.counting import they
 from fazm_memory.model.rewinding import Hand, Held, Past, Plan, Step, step_from
 from fazm_memory.model.trust import PERSONS_DOORS
 
@@ -184,7 +185,7 @@ class FilesPlanned:
         if expected is not None and expected != row.head and not force:
             raise Conflict(
                 f"position {expected} was expected, but session {row.id[:8]} is at {row.head}:"
-                f" {row.head - expected} events have not been seen",
+                f" {they(row.head - expected, 'event', 'have')} not been seen",
                 hint="read what was added since, then rewind; --force goes past it unseen",
                 details={"head": row.head, "session": row.id},
             )

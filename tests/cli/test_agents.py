@@ -93,9 +93,10 @@ def test_connected_but_silent_is_said_aloud(run: Run, user: Path, home: Path) ->
 
 
 def test_a_configuration_that_cannot_be_read_is_said_aloud(run: Run, user: Path) -> None:
-    (user / ".claude" / "settings.json").write_text("{")
+    path = user / ".claude" / "settings.json"
+    path.write_text("{")
 
-    assert "its configuration cannot be read" in run("agents").err
+    assert f"claude-code: its configuration cannot be read: {path}: " in run("agents").err
     assert json.loads(run("agents", "--json").out)[1]["hooks"] is False
 
 
@@ -103,3 +104,45 @@ def test_a_machine_without_agents_is_told_so(run: Run, home: Path, monkeypatch: 
     monkeypatch.setenv("PATH", "/nowhere")
 
     assert "No agent was found on this machine" in run("agents").out
+
+
+def test_a_broken_configuration_is_named_with_its_place_and_what_to_do(run: Run, user: Path) -> None:
+    path = user / ".claude" / "settings.json"
+    path.write_text('{"theme": "dark",\n  "model": "x",,\n}')
+
+    said = run("doctor").out.split("! claude-code: ")[1].splitlines()
+    assert said[0] == f"its configuration cannot be read: {path}: a name is missing, line 2"
+    assert said[1].strip().startswith("hint: mend that file in an editor")
+    assert "warning" in said[-1]
+
+    refused = run("connect", "claude-code")
+    assert refused.code == 3
+    assert f"{path} cannot be edited: a name is missing, line 2" in refused.err
+    assert "mend that place and connect again" in refused.err
+    assert "doctor" not in refused.err
+
+
+def test_a_file_on_one_line_is_shown_laid_out_and_keeps_its_layout(run: Run, user: Path) -> None:
+    path = user / ".claude" / "settings.json"
+    minified = '{"permissions":{"allow":["Bash(ls:*)"]},"theme":"dark"}'
+    path.write_text(minified)
+
+    shown = run("connect", "claude-code").out
+    assert '+  "hooks": {\n' in shown
+    assert "\n   }" in shown  # what stays is shown around it
+    assert "the file keeps its own layout" in shown
+    assert max(map(len, shown.splitlines())) < 300
+    assert "\n" not in path.read_text().strip()
+
+    assert '-  "hooks": {\n' in run("disconnect", "claude-code").out
+    assert path.read_text() == minified
+
+
+def test_a_wide_file_that_is_not_plain_json_is_shown_as_it_is(run: Run, user: Path) -> None:
+    path = user / ".claude" / "settings.json"
+    path.write_text('{"theme": "dark" /* mine */}')
+
+    ran = run("connect", "claude-code")
+    assert ran.code == 0
+    assert '-{"theme": "dark" /* mine */}' in ran.out
+    assert "keeps its own layout" not in ran.out

@@ -97,7 +97,8 @@ def test_quarantine_holds_back_and_is_lifted(run: Run, session: str) -> None:
 
 def test_resuming_says_which_way_it_took(run: Run, session: str) -> None:
     offered = run("resume", session, "--offer")
-    assert "to go on by hand: fazm has no command that resumes a session" in offered.out
+    assert "to go on, copy the text above into a new session (fazm has no command" in offered.out
+    assert "is active, and stays so: --offer changes nothing" in offered.out
     assert run("sessions", "--json").json[0]["lifecycle"] == "active"
     run("pause", session)
     assert run("resume", session, "--json").json["offer"]["took"] == "clipboard"
@@ -117,5 +118,6 @@ def test_a_replay_on_another_folder_is_shown_and_done_without_asking_when_told(
     shown = run("replay", "r", "--onto", str(folder)).out
     assert "nothing was done" in shown
     assert (folder / "Invoice 11-02.pdf").exists()
-    run("replay", "r", "--onto", str(folder), "--run", "--yes")
+    done = run("replay", "r", "--onto", str(folder), "--run", "--yes").out
+    assert done.count("Invoice 11-02.pdf to") == 1, done  # nobody is asked, so it is told once, as it went
     assert [one.name for one in folder.iterdir()] == ["2026-11-02 Invoice.pdf"]

@@ -154,3 +154,16 @@ def test_random_mutations_of_good_lines_never_lose_their_neighbours(run: Run) ->
     answers = {one["line"]: one for one in told.lines}
     assert all(answers[line]["ok"] for line in range(3, 302, 2))
     assert run("verify", "--json").json["clean"]
+
+
+def test_a_session_that_nobody_opened_is_told_of_once(run: Run, session: str) -> None:
+    prompt = {"type": "prompt", "text": "go on"}
+    made = run("record", stdin=[prompt | {"session": "tidi"}, prompt | {"session": "tidi"}])
+    new = made.lines[0]["session"]
+    assert new != session
+    note = f"note: line 1: there was no session 'tidi', so a new one was opened: {new}\n"
+    assert made.err == note
+    assert set(made.lines[0]) == {"ok", "line", "session", "seq"}
+    assert run("record", stdin=[prompt | {"session": "tidi"}, prompt | {"session": "tidy"}]).err == ""
+    opened = [{"type": "session.open", "session": "new"}, prompt | {"session": "new"}]
+    assert run("record", stdin=opened).err == ""

@@ -151,7 +151,7 @@ def test_the_plan_that_was_shown_is_the_one_carried_out(world: World) -> None:
 def test_a_rewind_past_what_nobody_has_seen_is_refused(world: World) -> None:
     position = work(world)
     head = world.head()
-    with pytest.raises(Conflict, match="1 events have not been seen"):
+    with pytest.raises(Conflict, match="1 event has not been seen"):
         world.memory.rewind(world.session, position, files=True, expected_seq=head - 1)
     world.memory.handoff(world.session, to="human", note="Delete them?")
     assert world.memory.rewind_plan(world.session, position)["unseen"] == 1
@@ -276,7 +276,7 @@ def test_what_a_person_saves_between_a_crash_and_its_end_is_left(world: World) -
     assert killed(world, position, "put", 0) == -signal.SIGKILL
     world.write("a.txt", "saved after the crash")()
     (said,) = world.memory.finish_rewinds()
-    assert "1 were left as they are" in said
+    assert "1 file was left alone" in said
     assert world.files()["a.txt"] == b"saved after the crash"
     last = list(world.memory.events(world.session))[-1]
     assert (last["kind"], "a.txt" in last["payload"]["note"]) == ("gap", True)

@@ -6,7 +6,6 @@ file that nobody has edited since we did is put back byte for byte; of any other
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import os
@@ -19,6 +18,7 @@ from typing import Any
 
 from fazm_memory.capture import hook_script
 from fazm_memory.capture.agents import connect_json
+from fazm_memory.capture.agents.connect_diff import difference, readable
 from fazm_memory.capture.agents.connect_json import NotJson
 from fazm_memory.capture.agents.connect_settings import Joining, Setting, folder_of, settings_of
 from fazm_memory.capture.agents.connect_toml import NotToml
@@ -57,8 +57,10 @@ class Edit:
     clean: bool = True
 
     def diff(self) -> str:
-        name = str(self.path)
-        return "".join(difflib.unified_diff(_lines(self.before), _lines(self.after), name, name))
+        return difference(str(self.path), self.before, self.after)
+
+    def readable(self) -> tuple[str, bool]:
+        return readable(str(self.path), self.before, self.after)
 
 
 @dataclass(frozen=True)
@@ -87,12 +89,15 @@ class Joined:
 def status(agent: str, joining: Joining) -> Joined:
     """How it stands with an agent, from its own configuration."""
     found: dict[str, bool] = {}
-    try:
-        for setting in settings_of(agent, joining):
+    for setting in settings_of(agent, joining):
+        try:
             data = _read(setting.path)
             found[setting.kind] = data is not None and setting.complete(_text(data))
-    except (NotJson, NotToml, ConfigError) as error:
-        return Joined(agent, True, False, False, f"its configuration cannot be read: {error}")
+        except (NotJson, NotToml) as error:
+            trouble = f"its configuration cannot be read: {setting.path}: {error}"
+            return Joined(agent, True, False, False, trouble)
+        except ConfigError as error:
+            return Joined(agent, True, False, False, f"its configuration cannot be read: {error}")
     return Joined(agent, is_here(agent, joining), found["hooks"], found["mcp"])
 
 
@@ -223,7 +228,8 @@ def _try(setting: Setting, do: Any, text: str) -> Any:
     except (NotJson, NotToml) as error:
         raise ConfigError(
             f"{setting.path} cannot be edited: {error}; nothing was changed",
-            hint="mend it, or put our part in by hand: docs/connect.md shows it",
+            hint="open that file in an editor, mend that place and connect again; or put our part in by hand:"
+            " docs/connect.md shows it",
         ) from None
 
 
@@ -233,7 +239,10 @@ def _read(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror or error}; nothing was changed") from None
+        raise ConfigError(
+            f"{path} cannot be read: {error.strerror or error}; nothing was changed",
+            hint="check its owner and permissions, then try again",
+        ) from None
 
 
 def _write(path: Path, data: bytes | None) -> None:
@@ -285,8 +294,3 @@ def _text(data: bytes) -> str:
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
-
-
-def _lines(data: bytes | None) -> list[str]:
-    lines = [] if data is None else data.decode("utf-8", "replace").splitlines(keepends=True)
-    return [line if line.endswith("\n") else f"{line}\n" for line in lines]

@@ -43,7 +43,7 @@ def agents_command(chosen: argparse.Namespace) -> int:
     ]
     table(rows, ("agent", "records", "last used", "connected", "last hook"))
     for one in found:
-        if one.trouble:
+        if one.trouble and one.here:
             talk(f"{one.agent}: {one.trouble}")
     if not any(one.files or one.here for one in found):
         say("\nNo agent was found on this machine. Start one of them once; `record` takes any other's word.")
@@ -110,7 +110,10 @@ def _show(plan: Plan, joining_it: bool) -> None:
     for edit in plan.edits:
         if edit.after is None:
             say(f"{edit.path} was made by us alone and goes")
-        for line in edit.diff().splitlines():
+        text, laid_out = edit.readable()
+        if laid_out:
+            say(f"{edit.path} has long lines: shown a value a line; the file keeps its own layout")
+        for line in text.splitlines():
             say(paint(line, COLOURS[line[0]]) if line[:1] in COLOURS else line)
 
 

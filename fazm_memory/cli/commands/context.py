@@ -7,7 +7,7 @@ import os
 import sys
 
 from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import emit_json, integer, talk
+from fazm_memory.cli.output import emit_json, integer, plural, talk
 from fazm_memory.errors import NotFound
 
 
@@ -37,5 +37,7 @@ def context_command(chosen: argparse.Namespace) -> int:
         emit_json(context.data)
         return 0
     sys.stdout.write(context.text)
-    talk(f"{context.data['characters']:,} characters, about {context.data['tokens']:,} tokens")
+    talk(
+        f"{plural(context.data['characters'], 'character')}, about {plural(context.data['tokens'], 'token')}"
+    )
     return 0

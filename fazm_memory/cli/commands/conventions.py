@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import emit_json, paint, say
+from fazm_memory.cli.output import emit_json, paint, plural, say
 
 
 def conventions_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,10 +27,10 @@ def conventions_command(chosen: argparse.Namespace) -> int:
     if chosen.apply:
         return 0
     for one in told["folders_processed"]:
-        say(f"{one['folder']}: {one['processed']} of {one['total']} files")
+        say(f"{one['folder']}: {one['processed']} of {plural(one['total'], 'file')}")
     for one in told["conventions"]:
         place = f" into {one['destination']}" if one["destination"] else ""
-        say(f"{paint(one['pattern'], 'bold')}{place}  ({one['support']} files in {one['folder']})")
+        say(f"{paint(one['pattern'], 'bold')}{place}  ({plural(one['support'], 'file')} in {one['folder']})")
         for before, after in one["examples"][:2]:
             say(f"    {before} → {after}")
         for other in one["ambiguous"]:

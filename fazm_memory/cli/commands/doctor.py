@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import emit_json, paint, say
+from fazm_memory.cli.output import emit_json, paint, plural, say
 
 MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "broken": ("✗", "red"), "not here": ("–", "dim")}
 
@@ -42,5 +42,7 @@ def doctor_command(chosen: argparse.Namespace) -> int:
     if chosen.json:
         emit_json({"ok": not broken, "checks": [check.to_json() for check in checks]})
     else:
-        say(f"\n{broken} broken" if broken else "\nall is well")
+        warnings = sum(check.verdict == "warning" for check in checks)
+        also = f", with {plural(warnings, 'warning')} (marked !)" if warnings else ""
+        say(f"\n{broken} broken{also}" if broken else f"\nall is well{also}")
     return 1 if broken else 0

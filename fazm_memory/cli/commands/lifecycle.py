@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import emit_json, say
+from fazm_memory.cli.output import emit_json, plural, say
 
 
 def open_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,9 @@ pause_arguments = close_arguments = _move_arguments
 
 def resume_arguments(parser: argparse.ArgumentParser) -> None:
     _move_arguments(parser)
-    parser.add_argument("--offer", action="store_true", help="only say how it would be taken up")
+    parser.add_argument(
+        "--offer", action="store_true", help="show the briefing and how to go on; change nothing"
+    )
 
 
 def archive_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,17 +59,25 @@ def resume_command(chosen: argparse.Namespace) -> int:
     if chosen.json:
         emit_json(session | {"briefing": told.data | {"text": told.text}, "offer": offer})
         return 0
-    say(f"{session['id']} is {session['lifecycle']}\n")
+    as_it_is = ", and stays so: --offer changes nothing" if chosen.offer else ""
+    say(f"{session['id']} is {session['lifecycle']}{as_it_is}\n")
     say(told.text)
-    say(f"{TOOK[offer['took']]}: {offer['why']}")
+    if offer["waits_for"]:
+        waiting = plural(len(offer["waits_for"]), "question")
+        say(f"before it can go on, {waiting} of it must be answered: `fazm-memory questions` lists them")
+    say(f"{TOOK[offer['took']]} ({offer['why']})")
     if offer["took"] == "exact":
         say(f"  {offer['command']}")
     elif offer["took"] == "briefing":
-        say("  `--json` has its command, with the briefing above as its first message")
+        say(f"  fazm-memory resume {session['id'][:8]} --offer --json  has that command under `offer`")
     return 0
 
 
-TOOK = {"exact": "to go on", "briefing": "to go on anew", "clipboard": "to go on by hand"}
+TOOK = {
+    "exact": "to go on, run this command",
+    "briefing": "to go on, start the agent with the text above as its first message",
+    "clipboard": "to go on, copy the text above into a new session",
+}
 
 
 def close_command(chosen: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import Progress, emit_json, plural, say, size
+from fazm_memory.cli.output import Progress, emit_json, plural, say, size, they
 from fazm_memory.errors import InvalidRequest
 
 
@@ -46,7 +46,7 @@ def export_command(chosen: argparse.Namespace) -> int:
     say(f"{told['file']}: {plural(told['events'], 'event')} of {plural(told['sessions'], 'session')},"
         f" {plural(told['versions'], 'version')} of files, {size(told['bytes'])}")  # fmt: skip
     if told["left_out"]:
-        say(f"{plural(told['left_out'], 'version')} left out: they look as if they held a secret")
+        say(f"{plural(told['left_out'], 'version')} left out: it looks as if there were a secret in it")
     if not told["sealed"]:
         say("it is not sealed: anybody who has the file can read it (--passphrase seals it)")
     say("on the other machine: fazm-memory import-bundle FILE")
@@ -74,7 +74,7 @@ def import_bundle_command(chosen: argparse.Namespace) -> int:
         emit_json(told)
         return 0
     new = f"{plural(told['added'], 'event')} and {plural(told['versions'], 'version')} of files"
-    say(f"brought in {new}; {plural(told['known'], 'event')} were here already")
+    say(f"brought in {new}; {they(told['known'], 'event', 'were')} here already")
     for note in told["notes"]:
         say(f"  {note}")
     if told["session"]:

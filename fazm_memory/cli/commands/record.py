@@ -12,7 +12,7 @@ from typing import Any
 from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.lines import LineReader, line_to_draft
 from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import emit_line
+from fazm_memory.cli.output import emit_line, talk
 from fazm_memory.errors import FazmMemoryError, InvalidInput
 
 EXAMPLE = """\
@@ -67,7 +67,9 @@ def _take(memory: Any, lines: list[bytes | None], before: int) -> list[dict[str,
         except FazmMemoryError as error:
             answers |= {number: refusal(error, number) for number, _ in drafts}
         else:
-            for (number, _), result in zip(drafts, results, strict=True):
+            for (number, draft), result in zip(drafts, results, strict=True):
+                if result.unannounced and result.appended is not None:
+                    _tell_of_new(number, draft.session, result.appended.session)
                 if result.appended is None:
                     answers[number] = refusal(result.error, number)
                     continue
@@ -79,6 +81,11 @@ def _take(memory: Any, lines: list[bytes | None], before: int) -> list[dict[str,
                 }
                 answers[number] = told | ({"duplicate": True} if result.appended.duplicate else {})
     return [answers[number] for number in sorted(answers)]
+
+
+def _tell_of_new(number: int, name: str, session: str) -> None:
+    """A name that is mistyped would otherwise gather its events unseen, in a session of its own."""
+    talk(f"note: line {number}: there was no session {name[:60]!r}, so a new one was opened: {session}")
 
 
 def refusal(error: FazmMemoryError, number: int) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def _again(chosen: argparse.Namespace) -> int:
         raise InvalidRequest(
             "there is nobody to ask before each step", hint="--yes moves files without asking"
         )
-    if run and not chosen.json:  # the whole of it first, as it would be
+    if run and not (chosen.json or chosen.yes):  # for whoever is asked, the whole of it first
         _show(memory.replay_run(chosen.id, onto=onto, execute=False, confirm=_never))
     made = memory.replay_run(chosen.id, onto=onto, execute=run, confirm=_always if chosen.yes else _ask)
     if chosen.json:

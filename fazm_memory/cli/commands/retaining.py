@@ -30,7 +30,7 @@ def retain_command(chosen: argparse.Namespace) -> int:
         return 0
     for name, words in NAMES.items():
         days = told["policy"][name]
-        say(f"{words:<34} {f'kept {days:,} days' if days else 'kept for good'}")
+        say(f"{words:<34} kept {plural(days, 'day') if days else 'for good'}")
     limit = told["policy"]["megabytes"]
     say(f"{'room for the log':<34} {size(limit << 20) if limit else 'no limit'}")
     verb = "would go" if chosen.dry_run else "gone"

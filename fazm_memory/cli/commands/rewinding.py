@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import emit_json, integer, one_line, paint, plural, say, table, talk, when
+from fazm_memory.cli.output import emit_json, integer, one_line, paint, say, table, talk, they, when
 from fazm_memory.errors import InvalidRequest
 
 SHOWN = 60
@@ -35,8 +35,8 @@ def fork_command(chosen: argparse.Namespace) -> int:
         return 0
     say(f"{made['id']} stands where {made['parent'][:8]} stood at {made['parent_seq']}")
     if made["manifest"] is not None:
-        say(f"its {plural(made['manifest']['files'] - made['manifest']['missing'], 'file')} are in"
-            f" {made['folder']}")  # fmt: skip
+        written = made["manifest"]["files"] - made["manifest"]["missing"]
+        say(f"{they(written, 'file', 'are')} in {made['folder']}")
         for one in made["manifest"]["left_out"][:SHOWN]:
             say(f"  left out {one['path']}: {one['why']}")
     return 0

@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.model.events import Event, target_of
-from fazm_memory.model.late import made_by_calls
+from fazm_memory.model.late import LATE, made_by_calls
 from fazm_memory.model.payloads import FAILED, Action, FileChange, FileTouch
 from fazm_memory.model.working_set import parent_folder
 
 MOST_STEPS = 500
+FIRST_LOOK = 4000  # events from the end; each further look back is twice as long
 DATE = re.compile(r"(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 MONTH = re.compile(
     r"(?<![A-Za-z])(?:January|February|March|April|May|June|July|August|September|October|November|December)"
@@ -25,19 +27,32 @@ MONTH = re.compile(
 )
 
 
-Part = tuple[Iterable[Event], Sequence[tuple[int, int]]]  # events of one session, and where they still count
+@dataclass(frozen=True)
+class Part:
+    """One session: how its events are read, how many count, and where they still do."""
+
+    read: Callable[[int, int], list[Event]]
+    head: int
+    counting: Sequence[tuple[int, int]]
 
 
-def plan(parts: Iterable[Part], *, workspace: str | None = None) -> dict[str, Any]:
+def plan(parts: Sequence[Part], *, workspace: str | None = None) -> dict[str, Any]:
     """Steps, parameters, a script of the shell work, and what was left out: of a session and those before it
-    that it was forked from, the first of them first."""
+    that it was forked from, the first of them first.
+
+    Only the latest steps are told, so it is read from the end, as far back as they reach.
+    """
     steps: list[dict[str, Any]] = []
     left = Counter[str]()
-    for events, counting in parts:
-        _take_part(list(events), counting, steps, left)
-    if len(steps) > MOST_STEPS:
-        left["older steps"] = len(steps) - MOST_STEPS
-        steps = steps[-MOST_STEPS:]
+    earlier = sum(part.head for part in parts)
+    for part in reversed(parts):
+        found, omitted, begin = _latest(part, MOST_STEPS - len(steps))
+        steps = found + steps
+        left += omitted
+        earlier -= part.head - begin
+        if begin > 0:
+            left["earlier events"] = earlier
+            break
     return {
         "steps": steps,
         "parameters": _parameters(steps),
@@ -46,18 +61,37 @@ def plan(parts: Iterable[Part], *, workspace: str | None = None) -> dict[str, An
     }
 
 
-def _take_part(
-    events: list[Event],
-    counting: Sequence[tuple[int, int]],
-    steps: list[dict[str, Any]],
-    left: Counter[str],
-) -> None:
-    seen = made_by_calls(events)
+def _latest(part: Part, most: int) -> tuple[list[dict[str, Any]], Counter[str], int]:
+    """At most so many of its steps, the latest; what was left out among them; from which position on."""
+    if most == 0:
+        return [], Counter(), part.head
+    events: list[Event] = []
+    begin, span = part.head, FIRST_LOOK
+    while True:
+        end, begin = begin, max(0, begin - span)
+        events = part.read(begin, end) + events
+        span *= 2
+        seen = made_by_calls(events)
+        steps, left = _told(events, seen, part.counting)
+        # A call near the edge may have begun before it: what was seen of it is known only further back.
+        sure = [step["seq"] for step in steps if begin == 0 or step["seq"] >= begin + LATE]
+        if len(sure) > most:
+            steps, left = _told((one for one in events if one.seq >= sure[-most]), seen, part.counting)
+            return steps, left, sure[-most]
+        if begin == 0:
+            return steps, left, 0
+
+
+def _told(
+    events: Iterable[Event], seen: Mapping[int, list[FileChange]], counting: Sequence[tuple[int, int]]
+) -> tuple[list[dict[str, Any]], Counter[str]]:
+    """The steps that still count, and how many calls were left out for which reason."""
+    steps: list[dict[str, Any]] = []
+    left = Counter[str]()
     for event in events:
-        counts = any(start <= event.seq < stop for start, stop in counting)
         if event.kind not in ("decision", "action"):
             continue
-        if not counts:
+        if not any(start <= event.seq < stop for start, stop in counting):
             left["rewound"] += 1
         elif event.kind == "action":
             _take(event, seen.get(event.seq, []), steps, left)
@@ -65,6 +99,7 @@ def _take_part(
             steps.append(
                 {"seq": event.seq, "kind": "decision", "what": event.payload.what, "why": event.payload.why}
             )
+    return steps, left
 
 
 def _take(event: Event, seen: list[FileChange], steps: list[dict[str, Any]], left: Counter[str]) -> None:

@@ -215,15 +215,24 @@ class Reading:
     def retries(self, session: str) -> list[dict[str, Any]]:
         """Calls that were tried again, each beside what it retried: how outcome and output changed."""
         row = self.store.sessions.resolve(session)
-        wanted = Wanted(kind="action", holding='"retry_of":')
         found = []
         with self.store.db.reading():
-            again = [event for event in slices.find(self.store.log, row.n, row.id, wanted) if _retries(event)]
-            for event in again[-RETRIES:]:
+            for event in self._latest_retries(row):
                 seq = event.payload.retry_of
                 tried = next(self.store.log.slice(row.n, row.id, seq, seq + 1), None)
                 found.append(_retry(event, None if tried is None else tried.payload))
         return found
+
+    def _latest_retries(self, row: SessionRow) -> list[Event]:
+        """Looked for from the end, each look back twice as long, until there are as many as are told."""
+        again: list[Event] = []
+        begin, span = row.head, SPAN
+        while begin > 0 and len(again) < RETRIES:
+            end, begin, span = begin, max(0, begin - span), 2 * span
+            wanted = Wanted(begin, end, kind="action", holding='"retry_of":')
+            found = slices.find(self.store.log, row.n, row.id, wanted)
+            again = [event for event in found if _retries(event)] + again
+        return again[-RETRIES:]
 
     def _state(self, row: SessionRow, at: int | None, quarantined: bool = True) -> SessionState:
         position = self.position(row, at)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from posixpath import basename, commonpath, dirname, join, normpath, relpath
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +22,11 @@ from fazm_memory.errors import InvalidRequest
 from fazm_memory.log.paths import DEEPEST, effective
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
+from fazm_memory.model.events import Event
 from fazm_memory.model.organized import organized
 from fazm_memory.model.rewinding import Held
 from fazm_memory.recall.file_time import file_time
-from fazm_memory.recall.replay import plan
+from fazm_memory.recall.replay import Part, plan
 from fazm_memory.recall.rerun import Rerun, Step, plan_again, root_of
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ MOST_FILES = 2000
 PATIENCE = 600  # seconds a command may take
 WAITS = {"decision": "noted", "keep": "left", "by hand": "by hand"}  # kinds that nobody does here
 Confirm = Callable[[dict[str, Any]], bool]
+
+
+def _silent(done: int) -> None:
+    """Whoever asks for no progress."""
 
 
 @dataclass(frozen=True)
@@ -66,18 +71,25 @@ class Replaying:
             source: str = "cli",
         ) -> dict[str, Any]: ...
 
-    def replay_plan(self, session: str) -> dict[str, Any]:
+    def replay_plan(self, session: str, *, progress: Callable[[int], None] = _silent) -> dict[str, Any]:
         """The effective steps of a session, dead ends and retries removed, with the parameters found."""
         row = self.store.sessions.resolve(session)
         past, whole = self._past(row)
-        parts = [
-            (
-                self.store.ward.events(one.n, self.store.log.slice(one.n, one.id, 0, at)),
-                effective(self.store.db, one.n, at),
-            )
-            for one, at in past
-        ]
-        made = plan(parts, workspace=row.workspace)
+        count = 0
+
+        def read(one: SessionRow, start: int, stop: int) -> list[Event]:
+            def counted() -> Iterator[Event]:
+                nonlocal count
+                for event in self.store.log.slice(one.n, one.id, start, stop):
+                    count += 1
+                    progress(count)
+                    yield event
+
+            return self.store.ward.events(one.n, counted())
+
+        parts = [Part(partial(read, one), at, effective(self.store.db, one.n, at)) for one, at in past]
+        with self.store.db.reading():
+            made = plan(parts, workspace=row.workspace)
         if not whole:
             made["left_out"]["steps of a session that is not here"] = past[0][0].parent_seq
         return {"session": row.id, "title": row.title, **made}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fazm_memory.errors import InvalidInput
+from fazm_memory.recall import replay
 from fazm_memory.recall.difference import page, sections
 from fazm_memory.verbs import reading
 
@@ -182,3 +183,47 @@ def test_shell_work_that_was_seen_to_change_files_is_a_step_of_a_replay(desk: De
     assert (step["seq"], step["command"]) == (3, "make")
     assert [one["path"] for one in step["files"]] == ["/w/a.o", "/w/b.o"]
     assert made["left_out"] == {"changed nothing": 1}
+
+
+def test_a_plan_is_read_from_the_end_as_far_back_as_its_steps_reach(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = desk.begin()
+    for n in range(60):
+        call = {"tool": "Bash", "input": {"command": f"make {n}"}, "call_id": str(n)}
+        begun = desk.say(session, "action.start", **call)
+        desk.say(session, "action", **call)
+        desk.say(session, "file", path=f"/w/{n}.o", change="created", by="agent", call=begun, source="files")
+        desk.act(session, "Bash", {"command": "ls"})
+    whole = desk.replay_plan(session)
+    assert len(whole["steps"]) == 60
+    assert whole["left_out"] == {"changed nothing": 60}
+    monkeypatch.setattr(replay, "MOST_STEPS", 5)
+    monkeypatch.setattr(replay, "LATE", 4)
+    for look in (1, 2, 3, 5, 7, 20, 1000):  # also with an edge between a call and what was seen of it
+        monkeypatch.setattr(replay, "FIRST_LOOK", look)
+        read: list[int] = []
+        made = desk.replay_plan(session, progress=read.append)
+        assert made["steps"] == whole["steps"][-5:]
+        assert made["left_out"] == {"changed nothing": 5, "earlier events": made["steps"][0]["seq"]}
+        assert look == 1000 or read[-1] < 80
+    branch = desk.fork(session)["id"]
+    desk.renamed(branch, "/w/a", "/w/b")
+    made = desk.replay_plan(branch)
+    assert [one["seq"] for one in made["steps"][:-1]] == [one["seq"] for one in whole["steps"][-4:]]
+    assert made["left_out"] == {"changed nothing": 4, "earlier events": made["steps"][0]["seq"]}
+
+
+def test_the_latest_retries_are_those_of_the_whole_session(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = desk.begin()
+    for n in range(30):
+        desk.act(session, "Bash", {"command": f"make {n}"}, error="no")
+        desk.act(session, "Bash", {"command": f"make {n}"})
+    whole = desk.retries(session)
+    assert len(whole) == 30
+    monkeypatch.setattr(reading, "SPAN", 3)
+    assert desk.retries(session) == whole
+    monkeypatch.setattr(reading, "RETRIES", 4)
+    assert desk.retries(session) == whole[-4:]

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import emit_json, one_line, paint, plural, say, talk
+from fazm_memory.cli.output import Progress, emit_json, one_line, paint, plural, say, talk
 from fazm_memory.errors import InvalidRequest
 
 COLOURS = {"done": "green", "failed": "red", "refused": "red", "planned": "bold", "left": "dim"}
@@ -29,7 +29,8 @@ def replay_arguments(parser: argparse.ArgumentParser) -> None:
 def replay_command(chosen: argparse.Namespace) -> int:
     if chosen.run or chosen.onto or chosen.set:
         return _again(chosen)
-    plan = memory_of(chosen).replay_plan(chosen.id)
+    with Progress("reading events") as progress:
+        plan = memory_of(chosen).replay_plan(chosen.id, progress=progress.at)
     if chosen.json:
         emit_json(plan)
         return 0

@@ -38,6 +38,7 @@ UPDATE_HEAD = (
 HOUSEKEEPING = frozenset(
     {"forgotten", "checkpoint", "recovered", "quarantine", "session.title", "handoff.answer", "file"}
 )
+INSERT_NEW = f"{INSERT_EVENT} ON CONFLICT (key) WHERE key IS NOT NULL DO NOTHING"
 UPDATE_FACE = "UPDATE session SET agent=?, title=?, workspace=?, background=?, hour=? WHERE n=?"
 
 
@@ -51,8 +52,6 @@ class Writer:
         self.created: list[int] = []
         self.spoiled: FazmMemoryError | None = None  # what stopped an append half way: nothing may be kept
         self.heads: dict[int, SessionHead] = {}
-        self.rows: list[tuple[Any, ...]] = []
-        self.keys: dict[str, int] = {}
         self.events: dict[int, list[Event]] = {}
         self.written: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
 
@@ -89,18 +88,30 @@ class Writer:
 
     def known(self, key: str) -> Appended | None:
         """The event that already has this key, if any."""
-        found = self.keys.get(key)
-        if found is None:
-            row = self.db.execute("SELECT id FROM event WHERE key=?", (key,)).fetchone()
-            if row is None:
-                return None
-            found = row[0]
-        return Appended(self.head(found >> SEQ_BITS).id, found & SEQ_MASK, duplicate=True)
+        row = self.db.execute("SELECT id FROM event WHERE key=?", (key,)).fetchone()
+        if row is None:
+            return None
+        return Appended(self.head(row[0] >> SEQ_BITS).id, row[0] & SEQ_MASK, duplicate=True)
 
     def append(self, head: SessionHead, entry: Entry) -> Appended:
         """Give the event the session's next position, or refuse it and leave everything as it was."""
-        if entry.key is not None and (seen := self.known(entry.key)) is not None:
-            return seen
+        try:
+            moved, turn, stored = self._judged(head, entry)
+        except FazmMemoryError:
+            # What was told before is no error when it is told again, whatever speaks against it by now.
+            if entry.key is not None and (seen := self.known(entry.key)) is not None:
+                return seen
+            raise
+        try:
+            return self._place(
+                head, entry, moved, turn, KINDS[entry.kind].version, stored, chain.digest_of(stored)
+            )
+        except FazmMemoryError as error:
+            self.spoiled = error
+            raise
+
+    def _judged(self, head: SessionHead, entry: Entry) -> tuple[lifecycle.Lifecycle, int, bytes]:
+        """Where the event would leave the session, its turn and its bytes; or why it is refused."""
         if entry.expected_seq is not None and entry.expected_seq != head.head:
             raise Conflict(
                 f"position {entry.expected_seq} was expected, but session {head.id[:8]} is at {head.head}",
@@ -116,16 +127,9 @@ class Writer:
                 details={"head": head.head, "session": head.id},
             )
         try:
-            stored = pack(codec.to_bytes(entry.payload))
+            return moved, turn, pack(codec.to_bytes(entry.payload))
         except codec.PayloadError as error:
             raise InvalidInput(f"{entry.kind}: {error}") from None
-        try:
-            return self._place(
-                head, entry, moved, turn, KINDS[entry.kind].version, stored, chain.digest_of(stored)
-            )
-        except FazmMemoryError as error:
-            self.spoiled = error
-            raise
 
     def restore(
         self, head: SessionHead, entry: Entry, version: int, stored: bytes | None, digest: bytes
@@ -135,7 +139,10 @@ class Writer:
         if entry.kind == "session.open":
             moved = head.lifecycle
         turn = max(head.turn, entry.turn or 0)
-        return self._place(head, entry, moved, turn, version, stored, digest)
+        placed = self._place(head, entry, moved, turn, version, stored, digest)
+        if placed.duplicate:
+            raise Conflict(f"event {placed.seq} of session {placed.session[:8]} has that key already")
+        return placed
 
     def _place(
         self,
@@ -150,14 +157,16 @@ class Writer:
         seq = head.head
         mac = chain.link(self.key, head.mac, digest, head.id, seq, entry.at, turn, entry.kind, version,
                          entry.actor, entry.source, entry.trust, entry.key)  # fmt: skip
-        id_ = event_id(head.n, seq)
-        self.rows.append((id_, entry.at, turn, entry.kind, version, entry.actor, entry.source, entry.trust,
-                          entry.key, stored, digest, mac))  # fmt: skip
+        row = (event_id(head.n, seq), entry.at, turn, entry.kind, version, entry.actor, entry.source,
+               entry.trust, entry.key, stored, digest, mac)  # fmt: skip
+        # The index of keys tells whether it was there: asking first would cost every new event a search.
+        if not self.db.execute(INSERT_NEW, row).rowcount and entry.key is not None:
+            seen = self.known(entry.key)
+            assert seen is not None
+            return seen
         made = Event(head.id, seq, entry.at, turn, entry.kind, version, entry.actor, entry.source,
                      entry.trust, entry.payload, digest.hex(), head.mac.hex(), mac.hex())  # fmt: skip
         self.events.setdefault(head.n, []).append(made)
-        if entry.key is not None:
-            self.keys[entry.key] = id_
         if turn > head.turn or seq == 0:
             self.db.execute("INSERT OR IGNORE INTO turn VALUES (?,?,?,?)", (head.n, turn, seq, entry.at))
         head.mac, head.head, head.turn, head.lifecycle = mac, seq + 1, turn, moved
@@ -260,15 +269,9 @@ class Writer:
             )
 
     def flush(self) -> None:
-        """Write what was appended so far; the transaction stays open."""
+        """Bring the sessions' rows up to what was appended; the transaction stays open."""
         if self.spoiled is not None:
             raise self.spoiled
-        if len(self.rows) == 1:
-            self.db.execute(INSERT_EVENT, self.rows[0])
-        elif self.rows:
-            self.db.executemany(INSERT_EVENT, self.rows)
-        self.rows.clear()
-        self.keys.clear()
         for number, head in self.heads.items():
             before, now = self.written[number], (head.counts(), head.face())
             if now[0] != before[0]:

@@ -57,15 +57,19 @@ class Memory(
 ):
     """What Fazm Memory can do, for one user on one machine."""
 
-    def __init__(self, config: Config, now: Callable[[], int]) -> None:
+    def __init__(
+        self, config: Config, now: Callable[[], int], *, news: Callable[[str], None] | None = None
+    ) -> None:
+        """`news` is given words before opening the store takes more than a moment."""
         self.config = config
         self.now = now
+        self._news = news
 
     # -- the store ---------------------------------------------------------------------------------------
 
     @cached_property
     def store(self) -> Store:
-        return Store(self.config.home, key=self.config.key)
+        return Store(self.config.home, key=self.config.key, tell=self._news)
 
     @cached_property
     def recorder(self) -> Recorder:

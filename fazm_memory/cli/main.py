@@ -174,10 +174,10 @@ def _close(name: str) -> str:
 def memory_of(chosen: argparse.Namespace) -> Any:
     """The façade for this run: configuration from the environment, the clock from --now or the machine."""
     from fazm_memory import config
-    from fazm_memory.cli.output import clock
+    from fazm_memory.cli.output import clock, talk
     from fazm_memory.memory import Memory
 
-    memory = Memory(config.load(), clock(chosen.now))
+    memory = Memory(config.load(), clock(chosen.now), news=talk)
     OPENED.append(memory)
     return memory
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -42,7 +42,15 @@ RECOVER_HINT = "run `fazm-memory recover`: it sets the damaged store aside and s
 class Database:
     """One open connection per process and thread of use; `execute` is the hot path through peewee's."""
 
-    def __init__(self, path: Path, key: str, *, create: bool = True, steps: tuple[str, ...] = STEPS) -> None:
+    def __init__(
+        self,
+        path: Path,
+        key: str,
+        *,
+        create: bool = True,
+        steps: tuple[str, ...] = STEPS,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
         if not re.fullmatch(r"[0-9a-fA-F]{64}", key):
             raise KeyUnavailable("the database key must be 64 hexadecimal digits; an empty key is refused")
         self.path = path
@@ -50,9 +58,16 @@ class Database:
         private_folder(path.parent)
         # Two that make a store at once could each turn it into a different one, or find it half made.
         with alone(path.parent):
-            self._open(path, key, create, steps)
+            self._open(path, key, create, steps, tell)
 
-    def _open(self, path: Path, key: str, create: bool, steps: tuple[str, ...]) -> None:
+    def _open(
+        self,
+        path: Path,
+        key: str,
+        create: bool,
+        steps: tuple[str, ...],
+        tell: Callable[[str], None] | None,
+    ) -> None:
         fresh = not path.exists() or path.stat().st_size == 0
         if fresh and not create:
             raise StoreDamaged(f"there is no store at {path}", hint="check FAZM_MEMORY_HOME")
@@ -70,7 +85,7 @@ class Database:
                 self.peewee.connect()
                 self.connection: Any = self.peewee.connection()  # type: ignore[no-untyped-call]
                 self.execute("SELECT count(*) FROM sqlite_master").fetchone()
-                self.migrated = migrate(self.execute, steps)
+                self.migrated = migrate(self.execute, steps, tell)
             check_header(path)
         except BaseException:
             self.close()

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fazm_memory.errors import FazmMemoryError, StoreNewer
+from fazm_memory.model.counting import plural
 
 STEP_1 = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -90,14 +91,21 @@ CREATE INDEX event_gap ON event (at) WHERE kind = 'gap'
 
 STEPS: tuple[str, ...] = (STEP_1, STEP_2, STEP_3, STEP_4)
 SCHEMA_VERSION = len(STEPS)
+MANY = 50_000  # events from which on a step is announced: below that it takes a moment
+SECONDS_PER_EVENT = 30e-6  # of the step that takes longest
 
 
 def version_of(execute: Callable[[str], Any]) -> int:
     return int(execute("PRAGMA user_version").fetchone()[0])
 
 
-def migrate(execute: Callable[[str], Any], steps: tuple[str, ...] = STEPS) -> int:
-    """Bring the store to the present schema; the number of steps taken."""
+def migrate(
+    execute: Callable[[str], Any], steps: tuple[str, ...] = STEPS, tell: Callable[[str], None] | None = None
+) -> int:
+    """Bring the store to the present schema; the number of steps taken.
+
+    `tell` is given words before each step that will take more than a moment.
+    """
     newest = len(steps)
     found = version_of(execute)
     if found > newest:
@@ -111,6 +119,8 @@ def migrate(execute: Callable[[str], Any], steps: tuple[str, ...] = STEPS) -> in
         try:
             found = version_of(execute)  # another process may have been faster
             if found < newest:
+                if tell is not None and found > 0:
+                    _announce(execute, found + 1, newest, tell)
                 for statement in statements(steps[found]):
                     execute(statement)
                 found += 1
@@ -124,6 +134,16 @@ def migrate(execute: Callable[[str], Any], steps: tuple[str, ...] = STEPS) -> in
                 raise error from None
             raise
     return taken
+
+
+def _announce(execute: Callable[[str], Any], step: int, last: int, tell: Callable[[str], None]) -> None:
+    # By the heads of the sessions: to count the events themselves would take a moment of its own.
+    events = int(execute("SELECT coalesce(sum(head), 0) FROM session").fetchone()[0])
+    if events >= MANY:
+        about = max(1, round(events * SECONDS_PER_EVENT))
+        what = f"step {step} of {last}, {plural(events, 'event')}"
+        length = f"this may take about {plural(about, 'second')}"
+        tell(f"note: bringing the store to a new version, once: {what}; {length}")
 
 
 def statements(step: str) -> list[str]:

@@ -7,7 +7,7 @@ transactions, but only when enough has gathered; whoever needs them current catc
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from fazm_memory.errors import StoreDamaged, StoreFull, StoreReadOnly
@@ -35,7 +35,14 @@ PAGE = 4096
 class Store:
     """Everything durable. `home` holds `store.noindex/` and, apart from it, `keys/`."""
 
-    def __init__(self, home: Path, *, key: str = "auto", create: bool = True) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *,
+        key: str = "auto",
+        create: bool = True,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
         private_folder(home)
         self.home = home
         self.path = home / STORE_FOLDER / DATABASE
@@ -43,7 +50,7 @@ class Store:
         self.heads = Heads(home / "keys" / HEADS, self.keys.chain)
         if not self._exists():
             self._check_never_used()
-        self.db = Database(self.path, self.keys.database, create=create)
+        self.db = Database(self.path, self.keys.database, create=create, tell=tell)
         self.log = EventLog(self.db, self.keys.chain, self.heads)
         self.snapshots = Snapshots(self.log)
         self.ward = Ward(self.db, self.snapshots)

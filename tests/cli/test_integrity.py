@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from fazm_memory.log import migrations
+from tests.log.schemas.make import old_store
+
 from .conftest import Run
 
 
@@ -69,3 +74,15 @@ def test_the_doctor_sees_a_file_others_can_read(run: Run, session: str, home: Pa
     assert told.code == 1
     folder = next(check for check in told.json["checks"] if check["name"] == "folder")
     assert "others can read store.noindex/note" in folder["detail"]
+
+
+def test_a_long_migration_is_told_on_stderr_alone(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old_store(home, 3)
+    monkeypatch.setattr(migrations, "MANY", 2)
+    told = run("sessions", "--json")
+    assert told.code == 0
+    assert len(told.json) == 1  # data, and nothing else
+    assert told.err.startswith("note: bringing the store to a new version, once: step 4 of")
+    assert run("sessions", "--json").err == ""

@@ -8,6 +8,7 @@ import pytest
 from sqlcipher3 import dbapi2 as sqlcipher
 
 from fazm_memory.errors import FazmMemoryError, StoreNewer
+from fazm_memory.log import migrations
 from fazm_memory.log.database import Database
 from fazm_memory.log.facts import Facts
 from fazm_memory.log.keys import load
@@ -133,3 +134,25 @@ def test_minutes_of_an_older_store_learn_what_they_were_made_of(tmp_path: Path) 
     counts = new.execute("SELECT events, actions, decisions, files, apps FROM minute").fetchall()
     new.close()
     assert counts == [(3, 1, 1, 1, 0)]
+
+
+def test_a_step_that_takes_long_is_told_before_it_is_taken(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old_store(home, 1)
+    monkeypatch.setattr(migrations, "MANY", 2)
+    told: list[str] = []
+    store = Store(home, key="file", tell=told.append)
+    store.close()
+    assert [one.split(";")[0].split(", ")[1] for one in told] == [
+        f"once: step {step} of {SCHEMA_VERSION}" for step in range(2, SCHEMA_VERSION + 1)
+    ]
+    assert f"{len(SAMPLE) + 1} events" in told[0]
+
+
+def test_a_small_or_a_new_store_is_brought_up_without_a_word(home: Path, tmp_path: Path) -> None:
+    old_store(home, 1)
+    told: list[str] = []
+    for folder in (home, tmp_path / "fresh"):
+        Store(folder, key="file", tell=told.append).close()
+    assert told == []

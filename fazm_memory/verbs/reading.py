@@ -33,7 +33,7 @@ from fazm_memory.model.state import to_json as state_json
 from fazm_memory.model.trust import TRUSTS
 from fazm_memory.recall.file_time import file_time
 
-SPAN = 2000  # events of a difference that are read one by one
+SPAN = 1000  # events of a difference that are read one by one, five times as many as are told
 RETRIES = 200  # the latest that are told
 OUTPUT = 4000  # characters of an output that are compared
 CHANGED_LINES = 60

@@ -63,13 +63,13 @@ class Memory(
         """`news` is given words before opening the store takes more than a moment."""
         self.config = config
         self.now = now
-        self._news = news
+        self._tell_of_opening = news
 
     # -- the store ---------------------------------------------------------------------------------------
 
     @cached_property
     def store(self) -> Store:
-        return Store(self.config.home, key=self.config.key, tell=self._news)
+        return Store(self.config.home, key=self.config.key, tell=self._tell_of_opening)
 
     @cached_property
     def recorder(self) -> Recorder:

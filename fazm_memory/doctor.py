@@ -6,6 +6,7 @@ away. A check that fails says what to do; a check that cannot be made on this ma
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import stat
@@ -151,6 +152,8 @@ def _watching(memory: Memory) -> Check:
     from watchdog.events import FileSystemEvent, FileSystemEventHandler
     from watchdog.observers import Observer
 
+    # What the library says while it ends would go to the terminal; the verdict says what counts.
+    logging.getLogger("watchdog").addHandler(logging.NullHandler())
     seen = threading.Event()
 
     class Handler(FileSystemEventHandler):

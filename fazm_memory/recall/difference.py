@@ -6,6 +6,7 @@ the step that made it and the decision, error or retry that led there.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -87,7 +88,7 @@ def _lines(part: str, name: str, rows: Any, causes: list[dict[str, Any]]) -> Ite
     if not rows:
         return
     if isinstance(rows, Mapping) and set(rows) == {"from", "to"}:
-        yield Line(part, f"{_short(rows['from'])} → {_short(rows['to'])}")
+        yield Line(part, f"{_short(_plain(rows['from']))} → {_short(_plain(rows['to']))}")
         return
     pairs = rows.items() if isinstance(rows, Mapping) else ((None, row) for row in rows)
     for key, row in pairs:
@@ -112,10 +113,22 @@ def _entry(name: str, key: Any, row: Any) -> str:
         mended = f", mended at {row['mended_by']}" if row.get("mended_by") is not None else ""
         return _short(f"{row.get('tool') or 'a call'} {row['outcome']}: {row.get('error') or ''}{mended}")
     if name == "facts":
-        return _short(f"{key} = {row.get('value')}")
+        return _short(f"{key} = {_plain(row.get('value'))}")
     said = next((row[one] for one in ("what", "text", "note", "path", "app", "tool") if row.get(one)), None)
     because = f" because {row['why']}" if row.get("why") else ""
-    return _short(f"{said if said is not None else dict(row)}{because}")
+    return _short(f"{_plain(dict(row)) if said is None else said}{because}")
+
+
+def _plain(value: Any) -> str:
+    """A value as people read it: no marks of a programming language; what is nested, as JSON."""
+    if isinstance(value, dict):
+        told = {key: one for key, one in value.items() if one not in (None, "", [], {}) and key != "seq"}
+        return ", ".join(f"{key.replace('_', ' ')} {_plain(one)}" for key, one in told.items())
+    if isinstance(value, list) and all(isinstance(one, (str, int, float)) for one in value):
+        return ", ".join(map(str, value))
+    if value is None:
+        return "nothing"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _led_to(seq: int, causes: list[dict[str, Any]]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,3 +88,12 @@ def test_a_long_migration_is_told_on_stderr_alone(
     assert len(told.json) == 1  # data, and nothing else
     assert told.err.startswith("note: bringing the store to a new version, once: step 4 of")
     assert run("sessions", "--json").err == ""
+
+
+def test_the_doctor_keeps_the_noise_of_its_library_off_the_terminal() -> None:
+    look = "import logging; from fazm_memory import doctor; print(doctor._watching(None).verdict)"
+    noise = "logging.getLogger('watchdog.observers').error('called when the thread is inactive')"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{look}; {noise}"], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("ok\n", "")

@@ -85,3 +85,18 @@ def test_values_without_the_marks_of_a_language() -> None:
     assert words([["a", "b"]]) == '[["a", "b"]]'
     assert entry_words({"path": "/w", "renamed": 3, "moved": None}) == "/w (renamed 3)"
     assert entry_words({}) == ""
+
+
+def test_no_listing_shows_literals(run: Run, told: str) -> None:
+    shown = {
+        "show": run("show", told).out,
+        "facts": run("facts").out,
+        "diff": run("diff", told, "0", "12").out,
+        "compare": run("compare", f"{told}@1", told).out,
+    }
+    for name, text in shown.items():
+        assert "{'" not in text, name
+        assert "['" not in text, name
+        assert "None" not in text, name
+    assert "@3 Bash mv a.pdf b.pdf → error: no such file" in shown["show"]
+    assert 'owner = {"name": "Dana", "tags": ["a", ["b"]]}' in shown["facts"]

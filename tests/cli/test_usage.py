@@ -26,6 +26,8 @@ HUGE = "9" * 40
         ["handoff", "ID", "--to", "human", "--note", "?", "--schema", "{"],
         ["handoff", "ID", "--to", "human", "--note", "?", "--schema", "[]"],
         ["handoff", "ID", "--to", "human", "--note", "?", "--schema", '{"type": "nothing"}'],
+        ["handoff", "ID", "--to", "human", "--note", " "],
+        ["open", "--key", ""],
         ["answer", "ID", "q"],
         ["facts", "add", " ", "value"],
         ["exclude", "--remove"],

@@ -7,6 +7,7 @@ import argparse
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import emit_json, paint, say, when
 from fazm_memory.cli.speaker import speaker
+from fazm_memory.cli.telling import words
 from fazm_memory.errors import InvalidRequest
 
 
@@ -41,7 +42,7 @@ def facts_command(chosen: argparse.Namespace) -> int:
     for fact in facts:
         taken = paint(" (taken back)", "dim") if fact["retracted"] else ""
         said = f"[{fact['trust']}, {when(fact['at'], memory.now())}, {fact['session'][:8]}@{fact['seq']}]"
-        held = "" if fact["retracted"] else f" = {fact['value']}"
+        held = "" if fact["retracted"] else f" = {words(fact['value'])}"
         say(f"{fact['key']}{held}{taken}  {paint(said, 'dim')}")
     if not facts:
         say("no facts are recorded")

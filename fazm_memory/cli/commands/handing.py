@@ -27,6 +27,8 @@ def handoff_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def handoff_command(chosen: argparse.Namespace) -> int:
+    if not chosen.note.strip():
+        raise InvalidRequest("a question needs words", hint="say what you ask with --note")
     schema = None if chosen.schema is None else _schema(chosen.schema)
     made = memory_of(chosen).handoff(chosen.id, to=chosen.to, note=chosen.note, answer_schema=schema)
     return _told(chosen, made, f"question {made['question']} is open in {made['id'][:8]}")

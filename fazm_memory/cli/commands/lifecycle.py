@@ -8,6 +8,7 @@ from typing import Any
 
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import emit_json, plural, say
+from fazm_memory.errors import InvalidRequest
 
 
 def open_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +19,8 @@ def open_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def open_command(chosen: argparse.Namespace) -> int:
+    if chosen.key is not None and not chosen.key.strip():
+        raise InvalidRequest("an empty key names nothing", hint="leave --key out, or give a name")
     workspace = os.path.abspath(chosen.workspace or os.getcwd())
     session = memory_of(chosen).open_session(
         chosen.agent, key=chosen.key, workspace=workspace, title=chosen.title

@@ -21,7 +21,7 @@ from fazm_memory.cli.output import (
     when,
     whole,
 )
-from fazm_memory.cli.telling import event_line, file_words, place_of, tell_state
+from fazm_memory.cli.telling import event_line, failed_words, file_words, place_of, tell_state, words
 from fazm_memory.errors import InvalidRequest
 from fazm_memory.model.lifecycle import LIFECYCLES
 
@@ -94,14 +94,12 @@ def show_command(chosen: argparse.Namespace) -> int:
     _section("decisions", [f"{one['what']}" + (f" — {one['why']}" if one["why"] else "")
                            for one in state["decisions_made"]])  # fmt: skip
     _section("files", [file_words(one) for one in state["files_modified"]])
-    _section("failed", [f"{place_of(one)} {one['tool'] or ''}: {one['outcome']} {one['error'] or ''}"
-                        + (f" (mended at {one['mended_by']})" if one["mended_by"] is not None else "")
-                        for one in state["errors"]])  # fmt: skip
+    _section("failed", [failed_words(one) for one in state["errors"]])
     questions = [
         f"question {one['id']} for the {one['to']}: {one['note']}" for one in state["open_questions"]
     ]
     _section("open", [*questions, *(f"{one['id']}: {one['what']}" for one in state["pending_actions"])])
-    _section("facts", [f"{key} = {one['value']}" for key, one in state["facts"].items()])
+    _section("facts", [f"{key} = {words(one['value'])}" for key, one in state["facts"].items()])
     _section("answered", [f"{one['note']} → {'waived' if one['waived'] else one['answer']} by {one['by']}"
                           + (", in a form" if (one["by"], one["source"]) == ("person", "mcp") else "")
                           for one in state["answered_questions"]])  # fmt: skip

@@ -83,7 +83,7 @@ def test_a_fork_in_mid_action_says_it_was_interrupted_and_whose_the_past_is(run:
     position, now = worked(world), iso(world.now())
     made = run("fork", world.session, "--at", str(position + 1), "--json", now=now).json
     shown = run("show", made["id"], now=now).out
-    assert f"@{position} of {world.session[:8]} Bash: interrupted" in shown
+    assert f"@{position} of {world.session[:8]} Bash → interrupted: " in shown
     later = run("fork", world.session, "--json", now=now).json
     state = run("state", later["id"], "--json", now=now).json
     assert (later["actions"], later["files_modified"]) == (1, 2)

@@ -17,6 +17,7 @@ from fazm_memory.bench.suites import Options, Tell
 from fazm_memory.log.rows import EVENT_COLUMNS
 from fazm_memory.log.snapshots import SPACING
 from fazm_memory.log.tables import event_id
+from fazm_memory.recall.searching import search
 
 SLICE, TAIL, LIST, HITS = 100, 20, 30, 10
 FLAT = 1.5
@@ -157,10 +158,28 @@ def _search(what: str, query: str) -> Reading:
     return Reading(f"search, {what}", f"the newest {HITS}, unranked", _nowhere, ours, bare, searches=True)
 
 
+def _search_there(pair: Pair, place: Place) -> object:
+    """As a person would: by the session's name, with filters read from the query."""
+    query = f"{COMMON} session:{place.id}"
+    return search(pair.store, query, limit=HITS, now=START + pair.life.made * STEP)
+
+
+def _newest_there(pair: Pair, place: Place) -> object:
+    return pair.floor.connection.execute(NEWEST, (COMMON, HITS)).fetchall()
+
+
 READINGS = (
     Reading(f"slice of {SLICE}", "reading the rows", _anywhere, _slice, _rows),
     Reading(f"last {TAIL}", "reading the rows", _at_the_end, _slice, _rows),
     Reading("state at N", "reading the rows since the snapshot", _since_a_snapshot, _state, _rows),
     Reading(f"list of {LIST} sessions", "a bare select", _nowhere, _listing, _bare_listing),
     *(_search(what, query) for what, query in QUERIES.items()),
+    Reading(
+        "search, a word in 40 %, in one session",
+        f"the newest {HITS} anywhere, unranked",
+        _anywhere,
+        _search_there,
+        _newest_there,
+        searches=True,
+    ),
 )

@@ -117,7 +117,7 @@ class Follower:
                 while at < head:
                     stop = min(head, at + RUN)
                     events = self._run(number, session, at, stop)
-                    self.search.add(number, events)
+                    self.search.documents.add(number, events)
                     self._count(number, events)
                     note_sources(sources, events)
                     at = stop

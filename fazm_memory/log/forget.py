@@ -108,7 +108,7 @@ def forget_events(store: Store, chosen: dict[int, list[int]], *, reason: str, at
                 store.db.execute(
                     "DELETE FROM fact WHERE session=? AND seq >= ? AND seq < ?", (number, low, high)
                 )
-            store.search.remove(event_id(number, seq) for seq in held)
+            store.search.documents.remove(event_id(number, seq) for seq in held)
             store.db.execute("DELETE FROM failed_call WHERE session=?", (number,))
             payload = Forgotten(count=len(held), reason=reason, ranges=tuple(ranges))
             writer.append(head, Entry("forgotten", payload, at, "person", source, "user"))

@@ -89,7 +89,19 @@ UPDATE minute SET actions=t.actions, decisions=t.decisions, files=t.files, apps=
 CREATE INDEX event_gap ON event (at) WHERE kind = 'gap'
 """
 
-STEPS: tuple[str, ...] = (STEP_1, STEP_2, STEP_3, STEP_4)
+# Which documents of the index are whose, so that a search in one session or day need not look at all others.
+STEP_5 = """
+CREATE TABLE run (
+    first INTEGER PRIMARY KEY, last INTEGER NOT NULL, session INTEGER NOT NULL, low INTEGER NOT NULL,
+    high INTEGER NOT NULL);
+CREATE INDEX run_session ON run (session, low);
+INSERT INTO run SELECT min(document), max(document), session, min(seq), max(seq) FROM (
+    SELECT rowid AS document, event >> 32 AS session, event & 4294967295 AS seq,
+        rowid - row_number() OVER (PARTITION BY event >> 32 ORDER BY rowid) AS island FROM words
+) GROUP BY session, island
+"""
+
+STEPS: tuple[str, ...] = (STEP_1, STEP_2, STEP_3, STEP_4, STEP_5)
 SCHEMA_VERSION = len(STEPS)
 MANY = 50_000  # events from which on a step is announced: below that it takes a moment
 SECONDS_PER_EVENT = 30e-6  # of the step that takes longest

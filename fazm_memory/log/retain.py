@@ -112,7 +112,7 @@ def carry_out(
         unindexed += [event_id(number, seq) for seq in seqs]
     if unindexed:  # once for all: taking out anything reads and rewrites the whole index
         with store.db.transaction():
-            store.search.remove(unindexed)
+            store.search.documents.remove(unindexed)
     if gone and _worth_rewriting(store):
         give_back(store)
     return {"forgotten": gone, "left_alone": left_alone, "store_bytes_after": store_size(store)}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from fazm_memory.log.tables import SEQ_BITS
+from fazm_memory.log.tables import SEQ_BITS, SEQ_MASK
 from fazm_memory.log.terms import quoted
 from fazm_memory.log.words import kind_word
 
@@ -16,13 +16,24 @@ NOTABLE = ("prompt", "decision", "pending", "fact", "handoff")
 @dataclass(frozen=True)
 class Scope:
     """Where to look: `keep` says by its id whether an event may be found; a kind or a tool it must be of; and
-    the sessions it must be in, unless it mentions what stands for them."""
+    the sessions it must be in, unless it mentions what stands for them. `spans` are the positions outside
+    which `keep` keeps nothing, by session."""
 
     keep: Callable[[int], bool] | None = None
     kind: str | None = None
     tool: str | None = None
     inside: frozenset[int] | None = None
     mention: str = ""
+    spans: Mapping[int, tuple[int, int]] | None = None
+
+    @property
+    def places(self) -> Mapping[int, tuple[int, int]] | None:
+        """The positions that may be found for where they are, by session; None for everywhere."""
+        if self.inside is None:
+            return self.spans
+        if self.spans is None:
+            return dict.fromkeys(self.inside, (0, SEQ_MASK))
+        return {number: self.spans[number] for number in self.inside if number in self.spans}
 
     @property
     def narrow(self) -> bool:

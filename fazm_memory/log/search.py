@@ -1,39 +1,35 @@
 """Full-text search: an FTS5 index that is a projection with a cursor, and a bounded, recent candidate set.
 
-Ranking every hit of a common word would grow with the log; ranking the newest few hundred does not. Document
-numbers follow time: newer batches count up, a backfill of older ones counts down, so "newest first" is the
-order of the index itself.
+Ranking every hit of a common word would grow with the log; ranking the newest few hundred does not. Where the
+documents lie is told by `documents`.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import islice
 from typing import Any
 
 from fazm_memory.log.database import Database
+from fazm_memory.log.documents import LOOKED_AT, Documents
 from fazm_memory.log.eventlog import EventLog
 from fazm_memory.log.rows import EVENT_COLUMNS, to_event
 from fazm_memory.log.scope import Scope
-from fazm_memory.log.tables import SEQ_BITS, event_id
+from fazm_memory.log.tables import SEQ_BITS
 from fazm_memory.log.terms import Term, quoted, snippet, terms_of
-from fazm_memory.log.words import indexed_words, words_of
-from fazm_memory.model.events import Event
+from fazm_memory.log.words import words_of
 
-MIDDLE = 1 << 40
 CANDIDATES = 500
 RANKABLE = 20_000  # hits up to which bm25 is affordable: it walks them all to learn how rare a word is
 RANKABLE_IN_SCOPE = 2_000
 SHORTLIST = 100  # candidates that are read
 DAY = 86_400_000_000
 EACH_TERM = 200  # candidates a single term brings
-LOOKED_AT = 20_000  # newest hits that a filter is held against
 SPELLINGS = 20_000  # words of the index looked at for one that was misspelled
+LONG_WORD = 8  # letters; hardly anyone misspells the beginning of one
 EACH = 0.3  # for each term an event has: in a small log every word is common and bm25 is nothing
 # A decision or an open point says more about its subject than a call that only mentions it.
 TELLING = {"decision": 1.4, "pending": 1.4, "fact": 1.4, "handoff": 1.4, "prompt": 1.2, "evicted": 1.1,
@@ -56,69 +52,11 @@ class Hit:
     score: float
 
 
-@dataclass(frozen=True)
-class Marks:
-    """Where the index stands: its lowest and highest document, and the oldest moment in it."""
-
-    low: int = MIDDLE
-    high: int = MIDDLE - 1
-    oldest: int | None = None
-
-    @property
-    def documents(self) -> int:
-        return self.high - self.low + 1
-
-
 class SearchIndex:
     def __init__(self, log: EventLog) -> None:
         self.log = log
         self.db: Database = log.db
-
-    def _marks(self) -> Marks:
-        row = self.db.execute("SELECT value FROM meta WHERE key='words'").fetchone()
-        return Marks(**json.loads(row[0])) if row is not None else Marks()
-
-    def add(self, number: int, events: Iterable[Event]) -> None:
-        """Index a run of one session's events. In a transaction."""
-        rows = [(event, text) for event in events if (text := indexed_words(event))]
-        if not rows:
-            return
-        marks = self._marks()
-        moments = [event.at for event, _ in rows]
-        if marks.oldest is not None and max(moments) < marks.oldest:
-            first = marks.low - len(rows)
-            marks = Marks(first, marks.high, min(moments))
-        else:
-            first = marks.high + 1
-            oldest = min(moments) if marks.oldest is None else min(marks.oldest, *moments)
-            marks = Marks(marks.low, marks.high + len(rows), oldest)
-        self.db.executemany(
-            "INSERT INTO words (rowid, body, event) VALUES (?,?,?)",
-            [(first + n, text, event_id(number, event.seq)) for n, (event, text) in enumerate(rows)],
-        )
-        self.db.execute("INSERT OR REPLACE INTO meta VALUES ('words', ?)", (json.dumps(marks.__dict__),))
-
-    def remove(self, ids: Iterable[int]) -> int:
-        """Take events out of the index for good; how many were in it. In a transaction."""
-        self.log.recent.clear()
-        wanted = set(ids)
-        gone = [
-            (rowid,)
-            for rowid, event in self.db.execute("SELECT rowid, event FROM words").fetchall()
-            if event in wanted
-        ]
-        self.db.executemany("DELETE FROM words WHERE rowid=?", gone)
-        # A deleted row leaves its words in old segments until they are merged: merge them now.
-        self.db.execute("INSERT INTO words (words) VALUES ('optimize')")
-        return len(gone)
-
-    def clear(self) -> None:
-        """Drop the whole index and what shares its cursor; it is rebuilt from events. In a transaction."""
-        self.db.execute("INSERT INTO words (words) VALUES ('delete-all')")
-        self.db.execute("DELETE FROM meta WHERE key='words'")
-        self.db.execute("DELETE FROM minute")
-        self.db.execute("UPDATE session SET indexed=0")
-        self.db.execute("INSERT OR IGNORE INTO waiting SELECT n FROM session WHERE head > 0")
+        self.documents = Documents(log)
 
     def find(self, query: str, *, limit: int, now: int, scope: Scope | None = None) -> list[Hit]:
         """The best hits for what a person typed; any text is safe."""
@@ -154,13 +92,13 @@ class SearchIndex:
         ).fetchone()
         if count > RANKABLE:
             return None
-        return max(0.1, math.log((self._marks().documents - count + 0.5) / (count + 0.5)))
+        return max(0.1, math.log((self.documents.marks().documents - count + 0.5) / (count + 0.5)))
 
     def _rankable(self, weight: float | None, scope: Scope) -> bool:
         """Whether bm25 may be asked for a term: in a narrow scope it costs more than all the rest."""
         if weight is None or not scope.narrow:
             return weight is not None
-        return weight >= math.log(max(1.0, self._marks().documents / RANKABLE_IN_SCOPE - 1))
+        return weight >= math.log(max(1.0, self.documents.marks().documents / RANKABLE_IN_SCOPE - 1))
 
     def _partly(self, terms: list[Term], weights: list[float | None], scope: Scope) -> dict[int, float]:
         """Events that have some of the terms: the sum of what each is worth, less for those they lack.
@@ -206,24 +144,16 @@ class SearchIndex:
 
     def _newest(self, match: str, scope: Scope, most: int) -> list[tuple[int, int]]:
         """The newest hits in a scope, newest first: each one's document and event."""
+        newest = self.documents.newest
         if not scope.narrow:
-            return self._read(match, None, most)
-        rows = self._read(match, scope.has, most) if scope.inside is None or scope.inside else []
+            return newest(match, most)
+        places = scope.places
+        rows = newest(match, most, scope.has, None if places is None else self.documents.ranges(places))
         if scope.mention:
-            rows = sorted(
-                {*rows, *self._read(f"({match}) AND {scope.mention}", scope.keep, most)}, reverse=True
-            )
+            within = None if scope.spans is None else self.documents.ranges(scope.spans)
+            mentioned = newest(f"({match}) AND {scope.mention}", most, scope.keep, within)
+            rows = sorted({*rows, *mentioned}, reverse=True)
         return rows[:most]
-
-    def _read(self, match: str, keep: Callable[[int], bool] | None, most: int) -> list[tuple[int, int]]:
-        """As far as needed: what a filter wants is mostly among the newest."""
-        rows = self.db.execute(
-            "SELECT rowid, event FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?",
-            (match, most if keep is None else LOOKED_AT),
-        )
-        found = list(islice((row for row in rows if keep is None or keep(row[1])), most))
-        rows.close()
-        return found
 
     def _near(self, term: Term) -> Term:
         """The term; or, when no event has it, words that begin so, or that are nearly spelled so."""
@@ -246,7 +176,8 @@ class SearchIndex:
         self.db.execute(
             "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab('main', 'words', 'row')"
         )
-        begin = word[: 2 if len(word) > 4 else 1]
+        # Of a term the index reads every document to tell it: a longer beginning is that much cheaper.
+        begin = word[: 3 if len(word) >= LONG_WORD else 2]
         rows = self.db.execute(
             "SELECT term FROM temp.vocabulary WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?"
             " LIMIT ?",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from difflib import get_close_matches
 
+from fazm_memory.log.documents import Span
 from fazm_memory.log.quarantine import NOTHING, read
 from fazm_memory.log.scope import Scope
 from fazm_memory.log.search import Hit
@@ -109,7 +110,7 @@ def _scope(store: Store, query: Query) -> Scope | None:
     asked = query.filtered or query.kind is not None or query.tool is not None
     if not asked and not (book and query.text):
         return None
-    return Scope(_all(tests), query.kind, query.tool, inside, mention)
+    return Scope(_all(tests), query.kind, query.tool, inside, mention, spans)
 
 
 def _within(span: Span | None, seq: int) -> bool:
@@ -181,9 +182,6 @@ def _share(text: str, item: Item, terms: list[Term]) -> float:
         for term in terms
     )
     return hit / max(1, len(terms))
-
-
-Span = tuple[int, int]  # positions of one session, both within it
 
 
 def _spans(store: Store, query: Query) -> dict[int, Span] | None:

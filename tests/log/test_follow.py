@@ -50,7 +50,7 @@ def test_dropped_and_rebuilt_it_is_the_same(store: Store, scribe: Scribe) -> Non
     store.index_all()
     before = minutes(store), found(store, "invoice")
     with store.db.transaction():
-        store.search.clear()
+        store.search.documents.clear()
     assert store.index_all() == scribe.row(session).head
     assert (minutes(store), found(store, "invoice")) == before
 

@@ -105,7 +105,7 @@ def test_the_index_can_be_dropped_and_rebuilt(scribe: Scribe) -> None:
     scribe.open(Message("pear tree"))
     before = found(scribe.store, "pear", limit=50)
     with scribe.store.db.transaction():
-        scribe.store.search.clear()
+        scribe.store.search.documents.clear()
     assert scribe.store.search.find("pear", limit=50, now=T0) == []
     assert set(found(scribe.store, "pear", limit=200)) >= set(before)
 

@@ -24,7 +24,7 @@ from tests.scribe import Scribe, move
 
 FOLDER = Path(__file__).parent
 MASTER = "5e" * 32  # the key of every sample store
-REBUILT = ("minute", "snapshot", "waiting", "words")
+REBUILT = ("minute", "run", "snapshot", "waiting", "words")
 
 SAMPLE = [
     Prompt("Sort the invoices of 2025"),

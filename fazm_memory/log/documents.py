@@ -3,7 +3,8 @@
 Document numbers follow time: newer batches count up, a backfill of older ones counts down, so "newest first"
 is the order of the index itself. Each batch is a run of one session's events; the runs are noted, so that a
 search that may look only into one session or one day asks the index for those documents alone, however many
-hits a word has elsewhere.
+hits a word has elsewhere. A program from before there were runs may still be at work beside this one: what it
+took in lies above or below all runs, where it is looked at in every search and noted with the next batch.
 """
 
 from __future__ import annotations
@@ -22,6 +23,13 @@ MIDDLE = 1 << 40
 LOOKED_AT = 20_000  # newest hits that a filter is held against
 RANGES = 64  # the index is asked for at most so many stretches; nearer ones are taken as one
 NEAR = 500  # documents between two stretches that are read faster than skipped
+
+NOTE = (
+    "INSERT INTO run SELECT min(document), max(document), session, min(seq), max(seq) FROM ("
+    f" SELECT rowid AS document, event >> {SEQ_BITS} AS session, event & {SEQ_MASK} AS seq,"
+    f" rowid - row_number() OVER (PARTITION BY event >> {SEQ_BITS} ORDER BY rowid) AS island"
+    " FROM words WHERE rowid >= ? AND rowid <= ?) GROUP BY session, island"
+)
 
 Span = tuple[int, int]  # positions of one session, both within it
 Range = tuple[int, int]  # documents, both within it
@@ -56,6 +64,7 @@ class Documents:
         if not rows:
             return
         marks = self.marks()
+        self.db.executemany(NOTE, self._unnoted(marks))
         moments = [event.at for event, _ in rows]
         if marks.oldest is not None and max(moments) < marks.oldest:
             first = marks.low - len(rows)
@@ -80,6 +89,15 @@ class Documents:
         )
         if not longer.rowcount:
             self.db.execute("INSERT INTO run VALUES (?,?,?,?,?)", (first, last, number, low, high))
+
+    def _unnoted(self, marks: Marks) -> list[Range]:
+        """Where documents may lie that no run tells of: below all runs and above them."""
+        first, last = self.db.execute(
+            "SELECT min(first), (SELECT last FROM run ORDER BY first DESC LIMIT 1) FROM run"
+        ).fetchone()
+        if first is None:
+            first, last = marks.low, marks.low - 1
+        return [one for one in ((marks.low, first - 1), (last + 1, marks.high)) if one[0] <= one[1]]
 
     def remove(self, ids: Iterable[int]) -> int:
         """Take events out of the index for good; how many were in it. In a transaction."""
@@ -119,12 +137,12 @@ class Documents:
         rows = self.db.execute(
             f"SELECT first, last, session, low, high FROM run WHERE session IN ({sessions})"
         )
-        found = sorted(
+        found = [
             (first, last)
             for first, last, session, low, high in rows.fetchall()
             if low <= places[session][1] and high >= places[session][0]
-        )
-        return joined(found)[::-1]
+        ]
+        return joined(sorted(found + self._unnoted(self.marks())))[::-1]
 
     def newest(
         self, match: str, most: int, keep: Keep | None = None, within: list[Range] | None = None

@@ -140,7 +140,10 @@ class SearchIndex:
             f"{' AND rowid >= ? AND rowid <= ?' if limits else ''} ORDER BY rowid DESC LIMIT ?",
             (match, *limits, most if kept is None else LOOKED_AT),
         ).fetchall()
-        return {event: -score for event, score in rows if kept is None or event in kept}
+        scores = {event: -score for event, score in rows if kept is None or event in kept}
+        # Between the hits that are kept there may be more of others than are looked at: none is lost for it.
+        least = min(scores.values(), default=0.0)
+        return scores | dict.fromkeys((kept or set()) - scores.keys(), least)
 
     def _newest(self, match: str, scope: Scope, most: int) -> list[tuple[int, int]]:
         """The newest hits in a scope, newest first: each one's document and event."""

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fazm_memory.log import documents, follow
+from fazm_memory.log import search as searching
 from fazm_memory.log.documents import NEAR, RANGES, joined
 from fazm_memory.log.forget import forget_events
 from fazm_memory.log.migrations import STEP_5, statements
@@ -146,3 +147,67 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Store:
             made.index_all()
     made.index_all()
     return made
+
+
+def test_a_session_is_told_whole_when_no_word_was_asked_for(
+    scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "LOOKED_AT", 20)
+    monkeypatch.setattr(searching, "LOOKED_AT", 20)
+    monkeypatch.setattr(documents, "NEAR", 0)
+    long = scribe.open(Prompt("the first word on it"))
+    scribe.store.index_all()
+    scribe.open(*[Prompt(f"invoice {n}") for n in range(30)])
+    scribe.store.index_all()
+    scribe.tell(long, Prompt("the last word on it"))
+    scribe.store.index_all()
+    found = hits(scribe.store, f"session:{long}", scribe.clock)
+    assert [one.split()[1] for one in found] == ["first", "last"]
+
+
+@pytest.fixture
+def unnoted(store: Store, scribe: Scribe) -> list[str]:
+    """Sessions of which an older program, still running beside this one, has taken in the last two: one
+    above all documents and one, long past, below them. It knows of no runs."""
+    sessions = [scribe.open(Prompt("secret of the first"))]
+    store.index_all()
+    noted = runs(store)
+    sessions.append(scribe.open(Prompt("secret of the second")))
+    store.index_all()
+    scribe.clock -= 9 * DAY
+    sessions.append(scribe.open(Prompt("secret of the third")))
+    store.index_all()
+    assert [runs(store)[0][2], runs(store)[-1][2]] == [scribe.row(sessions[n]).n for n in (2, 1)]
+    with store.db.transaction():
+        store.db.execute("DELETE FROM run WHERE first <> ?", noted[0][:1])
+    return sessions
+
+
+def test_what_an_older_program_took_in_is_found_in_its_session(
+    store: Store, scribe: Scribe, unnoted: list[str]
+) -> None:
+    for session, name in zip(unnoted, ("first", "second", "third"), strict=True):
+        assert [one.split()[-1] for one in hits(store, f"secret session:{session}", scribe.clock)] == [name]
+
+
+def test_what_an_older_program_took_in_is_noted_with_the_next_that_is(
+    store: Store, scribe: Scribe, unnoted: list[str]
+) -> None:
+    scribe.clock += 20 * DAY
+    scribe.tell(unnoted[0], Prompt("secret at the end"))
+    store.index_all()
+    noted = runs(store)
+    with store.db.transaction():
+        store.db.execute("DELETE FROM run")
+        store.db.execute(statements(STEP_5)[-1])
+    assert noted == runs(store)
+    assert len(noted) == 4
+
+
+def test_what_an_older_program_took_in_is_forgotten_with_the_rest(
+    store: Store, scribe: Scribe, unnoted: list[str]
+) -> None:
+    for session in unnoted:
+        number = scribe.row(session).n
+        assert forget_events(store, {number: [1]}, reason="asked", at=T0, source="cli") == 1
+    assert store.search.documents.newest("secret", 100) == []

@@ -103,7 +103,7 @@ class Heads:
         self.path = path
         self.key = key
         self.slots = Slots(path, SLOT.size)
-        # Slots as they were last written or found sound: the same bytes need not be proved again.
+        # Slots as this process last wrote them: the same bytes need not be proved again.
         self._proved: dict[int, tuple[bytes, Head]] = {}
 
     def open(self) -> None:

@@ -59,13 +59,18 @@ class Slots:
             raise disk_error(error, self.path) from error
 
     def _mapped(self, stop: int) -> mmap.mmap | None:
-        """The file in memory if it reaches that far. Asked each time: it may have been cut since."""
+        """The file in memory, if it reaches that far and can be had. Asked each time: it may be cut."""
         room = os.fstat(self.open()).st_size
         if self._map is not None and not stop <= len(self._map) <= room:
             self._map.close()
             self._map = None
         if self._map is None and stop <= room:
-            self._map = mmap.mmap(self.open(), room)
+            try:
+                self._map = mmap.mmap(self.open(), room)
+            except (OSError, ValueError):
+                # No descriptor left for it, a file system that maps nothing, or cut just now. After a commit
+                # is too late to be refused, and the plain way is still there.
+                return None
         return self._map
 
     def sync(self) -> None:

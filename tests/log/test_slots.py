@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import mmap
 import os
 import signal
 import subprocess
@@ -89,6 +91,22 @@ def test_a_killed_process_has_written_what_it_wrote(tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, "-c", code, str(path)], check=False)
     assert ended.returncode == -signal.SIGKILL
     assert path.read_bytes()[5 * SIZE :] == b"b" * 64
+
+
+@pytest.mark.parametrize("refusal", [OSError(errno.EMFILE, "too many files"), ValueError("cut just now")])
+def test_where_nothing_can_be_mapped_slots_are_written_all_the_same(
+    slots: Slots, monkeypatch: pytest.MonkeyPatch, refusal: Exception
+) -> None:
+    def refused(*_: object) -> mmap.mmap:
+        raise refusal
+
+    slots.write(1, slot("a"))
+    with monkeypatch.context() as patched:
+        patched.setattr(mmap, "mmap", refused)
+        slots.write(1, slot("b"))
+        slots.sync()
+        assert (slots.read(1), slots.read(2)) == (slot("b"), b"")
+    assert slots.read(1) == slot("b") == slots.path.read_bytes()[SIZE:]
 
 
 def test_a_refused_write_is_told_in_our_words(slots: Slots, monkeypatch: pytest.MonkeyPatch) -> None:

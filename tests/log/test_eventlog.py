@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fazm_memory.errors import Conflict, InvalidInput, InvalidTransition, StoreDamaged, StoreFull, StoreNewer
-from fazm_memory.log.chain import genesis
+from fazm_memory.log.chain import digest_of, genesis
 from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import event_id
@@ -115,6 +115,61 @@ def test_a_key_belongs_to_its_event_in_whatever_session_it_is_told(scribe: Scrib
     scribe.tell(one, Message("x"), key="k")
     assert scribe.tell(other, Message("x"), key="k")[0].session == one
     assert scribe.row(other).head == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "more"),
+    [
+        (Message("x"), {"expected_seq": 1}),
+        (Message("x"), {"turn": 0}),
+        (Action("t"), {}),
+        (Rewind(99), {}),
+        (Fact("k", float("nan")), {}),
+    ],
+)
+def test_what_was_told_before_is_no_error_whatever_speaks_against_it_by_now(
+    scribe: Scribe, told: Any, more: dict[str, Any]
+) -> None:
+    session, other = scribe.open(Prompt("a")), scribe.open()
+    scribe.tell(session, Message("x"), key="k")
+    scribe.tell(session, Prompt("b"), move("close"))
+    before = scribe.row(session)
+    for place in (session, other):
+        (again,) = scribe.tell(place, told, key="k", **more)
+        assert (again.session, again.seq, again.duplicate) == (session, 2, True)
+    assert (scribe.row(session), scribe.row(other).head) == (before, 1)
+    assert verify(scribe.store.log).clean
+
+
+def test_a_key_that_was_rolled_back_is_free_again(scribe: Scribe) -> None:
+    session = scribe.open()
+    number = scribe.row(session).n
+
+    def interrupted() -> None:
+        with scribe.store.writing() as writer:
+            writer.append(writer.head(number), entry(Message("x"), key="k"))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    (told,) = scribe.tell(session, Message("y"), key="k")
+    assert (told.seq, told.duplicate) == (1, False)
+    scribe.store.index_all()
+    assert [one.text for one in scribe.payloads(session)[1:]] == ["y"]
+    assert verify(scribe.store.log).clean
+
+
+def test_an_event_put_back_is_refused_when_its_key_is_taken(scribe: Scribe) -> None:
+    session = scribe.open()
+    scribe.tell(session, Message("x"), key="k")
+    number, stored = scribe.row(session).n, b"{}"
+    with scribe.store.writing() as writer:
+        head = writer.head(number)
+        with pytest.raises(Conflict, match="has that key already"):
+            writer.restore(head, entry(Message("y"), key="k"), 1, stored, digest_of(stored))
+        writer.append(head, entry(Message("z")))
+    assert [one.text for one in scribe.payloads(session)[1:]] == ["x", "z"]
+    assert verify(scribe.store.log).clean
 
 
 def test_a_prompt_begins_a_turn_and_the_rest_belongs_to_it(scribe: Scribe) -> None:

@@ -308,6 +308,7 @@ class Versions:
                 self.db.execute(f"UPDATE version SET digest=NULL, reason=? WHERE {old}", (AGED, moment))
                 self._sweep()
             self.db.execute("VACUUM")
+            self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return count
 
     def size(self) -> int:

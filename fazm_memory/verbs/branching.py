@@ -8,54 +8,31 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from fazm_memory.capture.baseline import SECRET, secret
 from fazm_memory.capture.copying import Entry as Copied
 from fazm_memory.capture.copying import manifest, write_out
 from fazm_memory.capture.enclosure import Enclosure
-from fazm_memory.config import Config
 from fazm_memory.errors import Declined, InvalidRequest
 from fazm_memory.log.entries import Entry
 from fazm_memory.log.sessions import SessionRow
-from fazm_memory.log.store import Store
 from fazm_memory.log.tables import SEQ_MASK
 from fazm_memory.model.clock import iso
 from fazm_memory.model.payloads import SessionOpen
 from fazm_memory.model.trust import PERSONS_DOORS, ceiling, default_actor
+from fazm_memory.verbs.excluding import Excluding
+from fazm_memory.verbs.files_back import FilesBack
 from fazm_memory.verbs.files_plan import Desk
-
-if TYPE_CHECKING:
-    from fazm_memory.capture.files_then import Spot
-    from fazm_memory.capture.recorder import Recorder
 
 MISSING_SHOWN = 100
 SESSIONS = 200  # of a folder, that are asked who told of it
 EXCLUDED = "left out: you excluded its folder"
 
 
-class Branching:
+class Branching(FilesBack, Excluding):
     """What `Memory` can do with branches. Mixed into it; not for use alone."""
-
-    config: Config
-    now: Callable[[], int]
-
-    if TYPE_CHECKING:  # the façade has these
-
-        @cached_property
-        def store(self) -> Store: ...
-        @cached_property
-        def recorder(self) -> Recorder: ...
-        def check_recording(self) -> None: ...
-        def excluded_folders(self) -> list[str]: ...
-        def session(self, session: str) -> dict[str, Any]: ...
-        def position(self, row: SessionRow, at: int | None) -> int: ...
-        def finish_rewinds(self) -> list[str]: ...
-        def _desk(self, row: SessionRow) -> AbstractContextManager[Desk]: ...
-        def _spot(self, row: SessionRow, to: int) -> Spot: ...
 
     def fork(
         self,

@@ -6,23 +6,16 @@ habits, and what agents read over MCP.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fazm_memory.capture.draft import Draft
-from fazm_memory.config import Config
 from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.log.quarantine import read
 from fazm_memory.log.sessions import SessionRow
-from fazm_memory.log.store import Store
 from fazm_memory.log.unfinished import unfinished
 from fazm_memory.model.trust import RANK
 from fazm_memory.recall import exports
-
-if TYPE_CHECKING:
-    from fazm_memory.capture.recorder import Recorded
+from fazm_memory.verbs.recalling import Recalling
 
 FOLLOWS = frozenset(
     {"decision", "fact", "pending", "handoff", "message"}
@@ -30,20 +23,8 @@ FOLLOWS = frozenset(
 SILENT = 6 * 3600 * 1_000_000  # microseconds after which an agent that says nothing is taken to be gone
 
 
-class Doubting:
+class Doubting(Recalling):
     """What `Memory` holds back. Mixed into it; not for use alone."""
-
-    config: Config
-    now: Callable[[], int]
-
-    if TYPE_CHECKING:  # the façade has these
-
-        @cached_property
-        def store(self) -> Store: ...
-        def position(self, row: SessionRow, at: int | None) -> int: ...
-        def tell(self, session: str, kind: str, *, source: str = "cli", **payload: Any) -> dict[str, Any]: ...
-        def record(self, drafts: Sequence[Draft]) -> list[Recorded]: ...
-        def export_contexts(self, workspaces: Sequence[str] = ()) -> list[Path]: ...
 
     def quarantine(
         self,

@@ -10,14 +10,12 @@ from typing import Any
 from fazm_memory.capture import desk_state, excluded
 from fazm_memory.capture.exclusions import Exclusions
 from fazm_memory.capture.instance import running
-from fazm_memory.config import Config
 from fazm_memory.private import private_folder
+from fazm_memory.verbs.opened import Opened
 
 
-class Excluding:
+class Excluding(Opened):
     """What `Memory` leaves alone. Mixed into it; not for use alone."""
-
-    config: Config
 
     def exclusions(self) -> Exclusions:
         """What is never looked at, now: seeded, in the settings, and asked for since."""

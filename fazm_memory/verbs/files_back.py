@@ -7,7 +7,7 @@ written: whatever is cut short in between is finished by whoever comes next, and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.enclosure import Enclosure, Refused
@@ -17,15 +17,12 @@ from fazm_memory.errors import Conflict, Declined, InvalidInput, NotFound, Store
 from fazm_memory.log.restores import DONE, DROPPED, PLANNED, RUNNING, UNDONE, Restore, Restores, only_one
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.tables import SEQ_MASK
-from fazm_memory.log.versions import Versions, versions_exist
+from fazm_memory.log.versions import Versions
 from fazm_memory.model import rewinding
 from fazm_memory.model.clock import iso
 from fazm_memory.model.counting import plural, they
 from fazm_memory.model.rewinding import Plan, Step, step_json
 from fazm_memory.verbs.files_plan import Desk, FilesPlanned, step_shown, steps_of
-
-if TYPE_CHECKING:
-    from fazm_memory.capture.recorder import Recorded
 
 CHANGES = {"restore": "modified", "delete": "deleted", "recreate": "created", "rename_back": "renamed"}
 MOST_TOLD = 2000  # files that the log's event names; the journal has all
@@ -33,13 +30,6 @@ MOST_TOLD = 2000  # files that the log's event names; the journal has all
 
 class FilesBack(FilesPlanned):
     """What `Memory` can do with positions and files together. Mixed into it; not for use alone."""
-
-    if TYPE_CHECKING:  # the façade has these
-
-        def record(self, drafts: Sequence[Draft]) -> list[Recorded]: ...
-        def check_recording(self) -> None: ...
-        def session(self, session: str) -> dict[str, Any]: ...
-        def position(self, row: SessionRow, at: int | None) -> int: ...
 
     # -- the verbs ---------------------------------------------------------------------------------------
 
@@ -171,18 +161,14 @@ class FilesBack(FilesPlanned):
 
     def finish_rewinds(self) -> list[str]:
         """Finish what a crash cut short, and say what that was."""
-        if not versions_exist(self.config.home):
-            return []
-        versions = Versions(self.config.home, self.store.keys.database)
+        versions = self.versions_kept
         try:
-            if not Restores(versions).unfinished():
+            if versions is None or not Restores(versions).unfinished():
                 return []
             with only_one(self.config.home):
                 return [self._finish(versions, one) for one in Restores(versions).unfinished()]
         except StoreBusy:  # whoever is at it finishes it
             return []
-        finally:
-            versions.close()
 
     # -- doing -------------------------------------------------------------------------------------------
 

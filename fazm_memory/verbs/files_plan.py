@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fazm_memory.capture.attribution import Happening, attribute
 from fazm_memory.capture.calls import recent_calls, workplaces
@@ -23,16 +22,15 @@ from fazm_memory.capture.files_then import (
     pasts,
     spot,
 )
-from fazm_memory.config import Config
 from fazm_memory.errors import Conflict, Declined, InvalidRequest, InvalidTransition, NotFound
 from fazm_memory.log.restores import Restore, Restores
 from fazm_memory.log.sessions import SessionRow
-from fazm_memory.log.store import Store
 from fazm_memory.log.versions import Versions
 from fazm_memory.model import lifecycle, rewinding
 from fazm_memory.model.counting import they
 from fazm_memory.model.rewinding import Hand, Held, Past, Plan, Step, step_from
 from fazm_memory.model.trust import PERSONS_DOORS
+from fazm_memory.verbs.telling import Telling
 
 SESSIONS = 50
 MINUTE = 60_000_000
@@ -53,16 +51,8 @@ class Desk:
         return Restores(self.versions)
 
 
-class FilesPlanned:
+class FilesPlanned(Telling):
     """How `Memory` plans a rewind of files. Mixed into it; not for use alone."""
-
-    config: Config
-    now: Callable[[], int]
-
-    if TYPE_CHECKING:  # the façade has these
-
-        @cached_property
-        def store(self) -> Store: ...
 
     @contextmanager
     def _desk(self, row: SessionRow) -> Iterator[Desk]:
@@ -71,7 +61,7 @@ class FilesPlanned:
                 f"session {row.id[:8]} has no workspace, so there are no files to bring back",
                 hint="rewind it without --files",
             )
-        versions = Versions(self.config.home, self.store.keys.database)
+        versions = self.versions
         try:
             with Enclosure(os.path.realpath(row.workspace)) as place:
                 yield Desk(row, versions, Names(versions, row.workspace), place)
@@ -79,8 +69,6 @@ class FilesPlanned:
             raise NotFound(
                 f"the workspace of session {row.id[:8]} is not there: {error}", hint="rewind without --files"
             ) from None
-        finally:
-            versions.close()
 
     def _spot(self, row: SessionRow, to: int) -> Spot:
         return spot(self.store, row, to, self.now())

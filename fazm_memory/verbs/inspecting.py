@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fazm_memory.config import Config
 from fazm_memory.errors import NotFound
 from fazm_memory.log.pages import EventFilter, event_page
 from fazm_memory.log.sessions import SessionRow
-from fazm_memory.log.store import Store
-from fazm_memory.log.versions import Version, Versions, versions_exist
+from fazm_memory.log.versions import Version, Versions
 from fazm_memory.model.clock import iso
 from fazm_memory.model.commit_log import event_json
 from fazm_memory.model.events import Event, target_of
 from fazm_memory.model.hunks import as_text, hunks
+from fazm_memory.verbs.browsing import Browsing
 
 SHOWN = 256 << 10  # characters of a file's text that are given as they are
 COMPARED = 20_000  # characters of two outputs
@@ -33,16 +31,8 @@ DOORS = {
 }  # fmt: skip
 
 
-class Inspecting:
+class Inspecting(Browsing):
     """What `Memory` can tell of one event. Mixed into it; not for use alone."""
-
-    config: Config
-
-    if TYPE_CHECKING:  # the façade has these
-
-        @cached_property
-        def store(self) -> Store: ...
-        def marked(self, row: SessionRow, events: list[Event]) -> list[dict[str, Any]]: ...
 
     def event_details(self, session: str, seq: int) -> dict[str, Any]:
         """One event: as it is, why it happened, what it retried, the files it changed."""
@@ -134,20 +124,6 @@ class Inspecting:
 
     # -- files -------------------------------------------------------------------------------------------
 
-    _open_versions: Versions | None = None
-
-    @property
-    def _side_versions(self) -> Versions | None:
-        """Kept versions, when any were ever kept; once opened they stay so as long as the façade."""
-        if self._open_versions is None and versions_exist(self.config.home):
-            self._open_versions = Versions(self.config.home, self.store.keys.database)
-        return self._open_versions
-
-    def close_versions(self) -> None:
-        if self._open_versions is not None:
-            self._open_versions.close()
-            self._open_versions = None
-
     def _files(self, row: SessionRow, event: Event) -> list[dict[str, Any]]:
         files = []
         for one in _touched(event)[:200]:
@@ -159,7 +135,7 @@ class Inspecting:
         self, row: SessionRow, event: Event, change: dict[str, Any]
     ) -> tuple[Version | None, Version | None]:
         """The versions before and after an event made a change."""
-        versions = self._side_versions
+        versions = self.versions_kept
         if versions is None:
             return None, None
         after, before = self._around(versions, row, event, change["path"])
@@ -191,7 +167,7 @@ class Inspecting:
             return None
         told = {"exists": not version.absent, "digest": version.digest, "bytes": None, "text": None,
                 "at": iso(version.at)}  # fmt: skip
-        versions = self._side_versions
+        versions = self.versions_kept
         data = versions.read(version.digest) if version.digest and versions is not None else None
         if data is None:
             return told if version.absent else None

@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fazm_memory.config import Config
 from fazm_memory.errors import InvalidRequest
 from fazm_memory.log import recover as recovery
 from fazm_memory.log import retain as retaining
 from fazm_memory.log import verify as verification
-from fazm_memory.log.drawer import Drawer, drawer_exists
+from fazm_memory.log.drawer import drawer_exists
 from fazm_memory.log.forget import choose_events, files_named, forget_events
-from fazm_memory.log.store import Store
-from fazm_memory.log.versions import Versions, versions_exist
 from fazm_memory.model.clock import moment
 from fazm_memory.model.retention import DAY, Policy
 from fazm_memory.recall import exports
+from fazm_memory.verbs.recalling import Recalling
 
 RETAINED = "retained"  # when the retention policy was last carried out
 
 
-class Keeping:
+class Keeping(Recalling):
     """What `Memory` does for its own store. Mixed into it; not for use alone."""
-
-    config: Config
-    now: Callable[[], int]
-
-    if TYPE_CHECKING:  # the façade has these
-
-        @cached_property
-        def store(self) -> Store: ...
-        @cached_property
-        def drawer(self) -> Drawer: ...
-        def close(self) -> None: ...
-        def export_contexts(self, workspaces: Sequence[str] = ()) -> list[Path]: ...
 
     def verify(
         self,
@@ -104,10 +87,9 @@ class Keeping:
         policy = self.policy()
         planned = retaining.plan(self.store, policy, self.now(), progress=progress)
         told = {"policy": policy.__dict__, "dry_run": dry_run, **planned.to_json()}
-        if policy.versions and versions_exist(self.config.home):
-            with contextlib.closing(Versions(self.config.home, self.store.keys.database)) as versions:
-                before = self.now() - policy.versions * DAY
-                told["versions"] = versions.let_go_before(before, dry_run=dry_run)
+        if policy.versions and (versions := self.versions_kept) is not None:
+            before = self.now() - policy.versions * DAY
+            told["versions"] = versions.let_go_before(before, dry_run=dry_run)
         if not dry_run:
             told |= retaining.carry_out(self.store, planned, self.now(), progress=progress)
             with self.store.db.transaction():
@@ -134,6 +116,5 @@ class Keeping:
 
     def _forget_versions(self, paths: set[str]) -> None:
         """Kept versions of forgotten files, if any were ever kept here."""
-        if paths and versions_exist(self.config.home):
-            with contextlib.closing(Versions(self.config.home, self.store.keys.database)) as versions:
-                versions.forget_files(paths)
+        if paths and (versions := self.versions_kept) is not None:
+            versions.forget_files(paths)

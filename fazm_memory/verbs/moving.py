@@ -4,39 +4,23 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fazm_memory.config import Config
 from fazm_memory.errors import Declined, NotFound
 from fazm_memory.log import bundle, bundle_file, unbundle
 from fazm_memory.log.bundle import Kept, Opened
 from fazm_memory.log.forget import files_named
 from fazm_memory.log.sessions import SessionRow
-from fazm_memory.log.store import Store
-from fazm_memory.log.versions import FILE_CAP, Version, Versions, versions_exist
+from fazm_memory.log.versions import FILE_CAP, Version
 from fazm_memory.model.portable import local
-
-if TYPE_CHECKING:
-    from fazm_memory.capture.recorder import Recorder
+from fazm_memory.verbs.telling import Telling
 
 SECRET = "left out: it looks as if it held a secret"
 
 
-class Moving:
+class Moving(Telling):
     """What `Memory` does with bundles. Mixed into it; not for use alone."""
-
-    config: Config
-    now: Callable[[], int]
-
-    if TYPE_CHECKING:  # the façade has these
-
-        @cached_property
-        def store(self) -> Store: ...
-        @cached_property
-        def recorder(self) -> Recorder: ...
-        def check_recording(self) -> None: ...
 
     def export_bundle(
         self,
@@ -63,13 +47,12 @@ class Moving:
         told: dict[str, Any] = {}
 
         def versions() -> Iterator[tuple[Version, bytes | str]]:
-            if files and versions_exist(self.config.home):
-                with self._opened_versions() as kept:
-                    for version, content in bundle.versions_of(kept, self._files_touched(row.id)):
-                        if isinstance(content, bytes) and not secrets and self._holds_secret(content):
-                            left_out[SECRET] += 1
-                            content = SECRET
-                        yield version, content
+            if files and (kept := self.versions_kept) is not None:
+                for version, content in bundle.versions_of(kept, self._files_touched(row.id)):
+                    if isinstance(content, bytes) and not secrets and self._holds_secret(content):
+                        left_out[SECRET] += 1
+                        content = SECRET
+                    yield version, content
 
         def lines() -> Iterator[dict[str, Any]]:
             for line in bundle.told(self.store, row, str(self.config.user_home), versions(), progress):
@@ -137,7 +120,8 @@ class Moving:
         return self.recorder.scrubber.value(payload)[0]
 
     def _take_versions(self, file: bundle_file.BundleFile, here: unbundle.Here) -> tuple[int, int]:
-        with self._opened_versions() as versions, versions.db.transaction():
+        versions = self.versions
+        with versions.db.transaction():
             held: dict[tuple[str, str], bool] = {}
 
             def keep(one: Kept) -> bool:
@@ -162,8 +146,3 @@ class Moving:
     def _holds_secret(self, content: bytes) -> bool:
         text = content.decode("utf-8", "replace")
         return bool(self.recorder.scrubber.text(text, FILE_CAP).findings)
-
-    @contextlib.contextmanager
-    def _opened_versions(self) -> Iterator[Versions]:
-        with contextlib.closing(Versions(self.config.home, self.store.keys.database)) as versions:
-            yield versions

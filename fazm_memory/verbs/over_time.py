@@ -8,29 +8,18 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fazm_memory.capture.answer_schema import as_asked
 from fazm_memory.errors import InvalidRequest, InvalidTransition, NotFound
 from fazm_memory.log.overview import open_questions
 from fazm_memory.log.sessions import SessionRow
-from fazm_memory.log.store import Store
-from fazm_memory.recall.briefing import Briefing
 from fazm_memory.recall.resuming import offer
+from fazm_memory.verbs.recalling import Recalling
 
 
-class OverTime:
+class OverTime(Recalling):
     """What `Memory` can do with positions. Mixed into it; not for use alone."""
-
-    if TYPE_CHECKING:  # the façade has these
-
-        @cached_property
-        def store(self) -> Store: ...
-        def tell(
-            self, session: str, kind: str, *, source: str = "cli", door: str | None = None, **payload: Any
-        ) -> dict[str, Any]: ...
-        def briefing(self, session: str) -> Briefing: ...
 
     def handoff(
         self,
@@ -99,15 +88,3 @@ class OverTime:
                 hint="a person answers it in the timeline, the menu bar or the terminal",
                 details={"session": row.id, "open_questions": [one["id"] for one in waiting]},
             )
-
-    def position(self, row: SessionRow, at: int | None) -> int:
-        """A position of this session, the head when none is given; NotFound names the range."""
-        if at is None:
-            return row.head
-        if not 0 <= at <= row.head:
-            raise NotFound(
-                f"session {row.id[:8]} has no position {at}",
-                hint=f"its positions go from 0 to {row.head}",
-                details={"head": row.head},
-            )
-        return at

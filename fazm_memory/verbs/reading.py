@@ -11,15 +11,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from difflib import unified_diff
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.log import slices
 from fazm_memory.log.paths import effective, parted
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.slices import Wanted
-from fazm_memory.log.store import Store
 from fazm_memory.model import diff
 from fazm_memory.model.commit_log import event_json
 from fazm_memory.model.events import KINDS, Event, target_of
@@ -32,6 +30,7 @@ from fazm_memory.model.state import SessionState
 from fazm_memory.model.state import to_json as state_json
 from fazm_memory.model.trust import TRUSTS
 from fazm_memory.recall.file_time import file_time
+from fazm_memory.verbs.telling import Telling
 
 SPAN = 1000  # events of a difference that are read one by one, five times as many as are told
 RETRIES = 200  # the latest that are told
@@ -39,14 +38,8 @@ OUTPUT = 4000  # characters of an output that are compared
 CHANGED_LINES = 60
 
 
-class Reading:
+class Reading(Telling):
     """What `Memory` can tell of one session, or of two. Mixed into it; not for use alone."""
-
-    if TYPE_CHECKING:  # the façade has these
-
-        @cached_property
-        def store(self) -> Store: ...
-        def position(self, row: SessionRow, at: int | None) -> int: ...
 
     def events(
         self,

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.watched import AT_WORK
-from fazm_memory.config import Config
 from fazm_memory.errors import NotFound
 from fazm_memory.log.sessions import SessionRow
-from fazm_memory.log.store import Store
 from fazm_memory.recall import choices, exports
 from fazm_memory.recall.briefing import Briefing, briefing
 from fazm_memory.recall.context_file import Context, render
@@ -20,25 +17,13 @@ from fazm_memory.recall.digest import Digest, digest, looked_at
 from fazm_memory.recall.habits import Habits, habits
 from fazm_memory.recall.news import render_news
 from fazm_memory.recall.searching import notes
-
-if TYPE_CHECKING:
-    from fazm_memory.capture.recorder import Recorded
+from fazm_memory.verbs.telling import Telling
 
 OWN_FACTS = "facts"
 
 
-class Recalling:
+class Recalling(Telling):
     """What `Memory` can give back. Mixed into it; not for use alone."""
-
-    config: Config
-    now: Callable[[], int]
-
-    if TYPE_CHECKING:  # the façade has these
-
-        @cached_property
-        def store(self) -> Store: ...
-        def record(self, drafts: Sequence[Draft]) -> list[Recorded]: ...
-        def recording(self) -> dict[str, Any]: ...
 
     def facts(self, *, history: bool = False, key: str | None = None) -> list[dict[str, Any]]:
         """What holds now, with who said so; with `history` every word on it."""

@@ -12,25 +12,22 @@ import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from posixpath import basename, commonpath, dirname, join, normpath, relpath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.enclosure import Enclosure, Refused
 from fazm_memory.errors import InvalidRequest
 from fazm_memory.log.paths import DEEPEST, effective
 from fazm_memory.log.sessions import SessionRow
-from fazm_memory.log.store import Store
 from fazm_memory.model.events import Event
 from fazm_memory.model.organized import organized
 from fazm_memory.model.rewinding import Held
 from fazm_memory.recall.file_time import file_time
 from fazm_memory.recall.replay import Part, plan
 from fazm_memory.recall.rerun import Rerun, Step, plan_again, root_of
-
-if TYPE_CHECKING:
-    from fazm_memory.capture.recorder import Recorded
+from fazm_memory.verbs.telling import Telling
 
 TRASH = ".fazm-memory-trash"  # beside the files: put aside, not deleted
 AGENT = "fazm-memory"
@@ -52,24 +49,8 @@ class Done:
     output: str | None = None
 
 
-class Replaying:
+class Replaying(Telling):
     """What `Memory` can do again. Mixed into it; not for use alone."""
-
-    if TYPE_CHECKING:  # the façade has these
-
-        @cached_property
-        def store(self) -> Store: ...
-        def check_recording(self) -> None: ...
-        def record(self, drafts: Sequence[Draft]) -> list[Recorded]: ...
-        def open_session(
-            self,
-            agent: str,
-            *,
-            key: str | None = None,
-            workspace: str | None = None,
-            title: str | None = None,
-            source: str = "cli",
-        ) -> dict[str, Any]: ...
 
     def replay_plan(self, session: str, *, progress: Callable[[int], None] = _silent) -> dict[str, Any]:
         """The effective steps of a session, dead ends and retries removed, with the parameters found."""

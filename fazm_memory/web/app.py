@@ -89,7 +89,7 @@ class PageApp:
         hand = self.desk.read
         if path in reading.WRITING:  # a plan of rewinding, for one, first finishes what was cut short
             hand = self.desk.write
-        elif path in reading.PATIENT:
+        elif path in reading.PATIENT | settings.PATIENT:
             hand = self.desk.read_patiently
 
         async def endpoint(request: Request) -> Response:

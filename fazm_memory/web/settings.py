@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import platform
-import re
-from dataclasses import replace
 from typing import Any
 
-from fazm_memory import config as configuration
 from fazm_memory.capture import exclusions as seeded
 from fazm_memory.capture.agents.connect import carry_out, plan_connect, plan_disconnect
 from fazm_memory.capture.instance import running
 from fazm_memory.capture.watched import watched_roots
-from fazm_memory.config import CONFIG_FILE, LIMITS
-from fazm_memory.errors import InvalidInput
 from fazm_memory.joined import joining_of, survey
 from fazm_memory.log.versions import DATABASE
 from fazm_memory.memory import Memory
 from fazm_memory.model.clock import iso, moment
-from fazm_memory.private import alone, private_folder, write_private
+from fazm_memory.web import retention
 from fazm_memory.web.asked import Asked, Body
 
 RECENT = 200  # sessions whose folders are told
-DAYS, MEGABYTES = "retain_actions", "retain_megabytes"
-FIRST_TABLE = re.compile(r"^\s*\[", re.MULTILINE)
 
 
 def settings(memory: Memory, ask: Asked) -> dict[str, Any]:
@@ -32,7 +25,7 @@ def settings(memory: Memory, ask: Asked) -> dict[str, Any]:
         "permissions": _permissions(memory),
         "roots": _roots(memory),
         "exclusions": excluded(memory),
-        "retention": _retention(memory),
+        "retention": retention.told(memory),
         "storage": _storage(memory),
         "recording": memory.recording(),
         "companion": running(memory.config.home),
@@ -83,61 +76,6 @@ def _storage(memory: Memory) -> dict[str, Any]:
     }
 
 
-# -- retention -------------------------------------------------------------------------------------------
-
-
-def _retention(memory: Memory, effect: dict[str, Any] | None = None) -> dict[str, Any]:
-    chosen = configuration.load(memory.config.environment)
-    days, megabytes = getattr(chosen, DAYS), getattr(chosen, MEGABYTES)
-    age = f"Details of actions are kept for {days} days" if days else "Details of actions are kept for good"
-    room = f", in at most {megabytes:,} MB." if megabytes else "."
-    return {
-        "days": days or None,
-        "mb": megabytes or None,
-        "would_forget": effect,
-        "policy": memory.policy().__dict__,
-        "words": f"{age}{room} Decisions, facts, questions and where each session stood stay.",
-    }
-
-
-def retention(memory: Memory, body: Body) -> dict[str, Any]:
-    """Another age or size; with `dry_run` (unless it is false) only what would be let go by it."""
-    days, megabytes = body.number("days") or 0, body.number("mb") or 0
-    wanted = {DAYS: days, MEGABYTES: megabytes}
-    for name, value in wanted.items():
-        low, high = LIMITS[name]
-        if not low <= value <= high:
-            raise InvalidInput(f"{value} is too much", hint=f"at most {high}")
-    kept = memory.config
-    memory.config = replace(kept, retain_actions=days, retain_megabytes=megabytes)
-    try:
-        dry_run = body.flag("dry_run", True)
-        if not dry_run:
-            _write_settings(memory, wanted)
-        told = memory.retain(dry_run=dry_run)
-    finally:
-        memory.config = kept
-    effect = {"events": told["events"], "bytes": told["bytes"], "sessions": told["sessions"]}
-    return _retention(memory, effect) | {"dry_run": dry_run}
-
-
-def _write_settings(memory: Memory, wanted: dict[str, int]) -> None:
-    """Set whole numbers in config.toml and leave every other line of it as it is."""
-    home = private_folder(memory.config.home)
-    path = home / CONFIG_FILE
-    with alone(home):
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        for name, value in wanted.items():
-            line = f"{name} = {value}"
-            text, found = re.subn(rf"^{name}[ \t]*=.*$", line, text, flags=re.MULTILINE)
-            if not found:
-                table = FIRST_TABLE.search(text)
-                at = len(text) if table is None else table.start()
-                before = text[:at] if not text[:at] or text[:at].endswith("\n") else f"{text[:at]}\n"
-                text = f"{before}{line}\n{text[at:]}"
-        write_private(path, text.encode())
-
-
 # -- agents ----------------------------------------------------------------------------------------------
 
 
@@ -161,5 +99,6 @@ def agents(memory: Memory, body: Body) -> dict[str, Any]:
     }
 
 
-READS = {"settings": settings}
-WRITES = {"settings/retention": retention, "settings/agents": agents}
+READS = {"settings": settings, **retention.READS}
+WRITES = {"settings/agents": agents, **retention.WRITES}
+PATIENT = retention.PATIENT

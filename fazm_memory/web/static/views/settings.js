@@ -18,9 +18,10 @@ const CONCERNING = new Set(["recording", "exclusions", "retention", "agents"]);
 class SettingsScreen extends Screen {
   connectedCallback() {
     super.connectedCallback();
-    // The live status of agents is not in the log: look again from time to time, unless somebody is typing.
+    // The live status of agents is not in the log: look again from time to time, unless somebody is typing or has typed.
     this.timer = window.setInterval(() => {
-      if (!document.hidden && !this.querySelector("input:focus, select:focus") && !document.querySelector("dialog[open]")) this.read();
+      const busy = this.querySelector("input:focus, select:focus, form.is-changed") || document.querySelector("dialog[open]");
+      if (!document.hidden && !busy) this.read();
     }, OFTEN);
   }
 
@@ -54,8 +55,8 @@ class SettingsScreen extends Screen {
         permissionsCard(told.permissions),
         rootsCard(told.roots),
         exclusionsCard(told.exclusions, after),
-        retentionCard(told.retention, after),
         storageCard(told.storage, told.companion),
+        retentionCard(told.retention, after),
       ),
     ];
   }

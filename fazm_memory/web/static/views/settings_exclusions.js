@@ -23,7 +23,7 @@ export function exclusionsCard(exclusions, after) {
   ];
   return h(
     "section",
-    { class: "card", "aria-label": "Exclusions" },
+    { class: "card", "aria-label": "Never recorded" },
     h("h3", null, "Never recorded"),
     own.length
       ? h("ul", { class: "list" }, own.map((one) => row(one, after)))

@@ -1,12 +1,14 @@
 /**
- * <fm-sidebar>: the screens, and the sessions by day, latest first, loaded as they are scrolled to.
+ * <fm-sidebar>: the screens, and the sessions by day, latest first. Older ones are read as they are scrolled to or
+ * asked for, however many there are; only those in sight and a few beside them stand in the document.
  */
 
 import { api } from "../api.js";
-import { fill, framed, h, trouble } from "../dom.js";
+import { announce, fill, framed, h, trouble } from "../dom.js";
 import { icon } from "../icons.js";
 import { byDay, dayName, dayOf } from "../layout/days.js";
 import { readRoute, sessionHash } from "../layout/route.js";
+import { sessionWindow } from "../layout/session_window.js";
 import { clock, counted, shortPath } from "../layout/words.js";
 import { allViews } from "../registry.js";
 import { store } from "../store.js";
@@ -15,7 +17,7 @@ import "./search.js";
 import "./shelf.js";
 
 const PAGE = 40;
-const MOST = 600; // sessions in the document; older ones are found by their day, a filter or the search
+const NEAR = 400; // pixels before the end at which older sessions are read
 
 class Sidebar extends HTMLElement {
   /** @type {any[]} */
@@ -24,11 +26,19 @@ class Sidebar extends HTMLElement {
   next = null;
   loading = false;
   generation = 0;
+  heights = { row: 48, head: 31 }; // until they are measured
+  shown = { first: 0, last: 0, above: 0, below: 0 };
 
   connectedCallback() {
     this.screens = h("nav", { class: "screens", "aria-label": "Screens" });
-    this.list = h("div", { class: "sessions", role: "region", "aria-label": "Sessions" });
-    this.end = h("div", { class: "sessions-end" });
+    this.list = h("div", { class: "sessions", role: "region", "aria-label": "Sessions", tabindex: -1 });
+    this.older = h(
+      "button",
+      { class: "btn quiet", type: "button", hidden: true, onclick: () => void this.askOlder() },
+      "Older sessions",
+    );
+    this.trouble = h("p", { class: "note", role: "alert", hidden: true });
+    this.end = h("div", { class: "sessions-end" }, this.trouble, this.older);
     this.scroller = h("div", { class: "sidebar-scroll" }, this.list, this.end);
     fill(
       this,
@@ -40,13 +50,13 @@ class Sidebar extends HTMLElement {
     );
     this.drawSoon = framed(() => this.draw());
     document.addEventListener("fm:views", () => this.nav());
-    window.addEventListener("hashchange", () => this.nav());
+    window.addEventListener("hashchange", () => this.mark());
     store.watch(["session", "ms"], () => this.mark());
     store.watch(["shelf"], () => this.load());
     document.addEventListener("fm:changes", () => this.refresh());
-    new IntersectionObserver((seen) => seen[0].isIntersecting && this.more(), { root: this.scroller }).observe(
-      this.end,
-    );
+    const look = framed(() => this.look());
+    this.scroller.addEventListener("scroll", look, { passive: true });
+    new ResizeObserver(look).observe(this.scroller);
     this.nav();
     this.load();
   }
@@ -100,23 +110,64 @@ class Sidebar extends HTMLElement {
     } finally {
       if (generation === this.generation) this.loading = false;
     }
+    this.reach();
   }
 
   async more() {
-    if (this.loading || !this.next || this.sessions.length >= MOST) return;
+    if (this.loading || !this.next) return;
     this.loading = true;
     const generation = this.generation;
+    const said = /** @type {HTMLElement} */ (this.trouble);
     try {
       const answer = await api.get("sessions", { ...this.asked(), cursor: this.next });
       if (generation !== this.generation) return;
-      this.sessions.push(...answer.items);
+      const had = new Set(this.sessions.map((one) => one.id));
+      this.sessions.push(...answer.items.filter((/** @type {any} */ one) => !had.has(one.id)));
       this.next = answer.next;
+      said.hidden = true;
       this.draw();
     } catch (error) {
-      fill(/** @type {HTMLElement} */ (this.end), h("p", { class: "note" }, /** @type {any} */ (error).message));
+      said.textContent = /** @type {any} */ (error).message;
+      said.hidden = false;
+      return;
     } finally {
-      this.loading = false;
+      if (generation === this.generation) this.loading = false;
     }
+    this.reach();
+  }
+
+  /** The button for those who do not scroll: older sessions, and the first of them in hand. */
+  async askOlder() {
+    const before = this.sessions.length;
+    await this.more();
+    const first = this.sessions[before];
+    if (!first) return;
+    announce(`${counted(this.sessions.length - before, "older session")} shown`);
+    this.linkOf(first.id)?.focus();
+  }
+
+  /** Read on when the end is near, also on a screen that one page does not fill. */
+  reach() {
+    const box = /** @type {HTMLElement} */ (this.scroller);
+    if (box.clientHeight && box.scrollTop + box.clientHeight > box.scrollHeight - NEAR) void this.more();
+  }
+
+  /** Another part of the list came in sight. */
+  look() {
+    const { first, last } = this.window();
+    if (first !== this.shown.first || last !== this.shown.last) this.draw();
+    this.reach();
+  }
+
+  window() {
+    const box = /** @type {HTMLElement} */ (this.scroller);
+    const sizes = byDay(this.sessions).map((group) => group.items.length);
+    return sessionWindow(sizes, this.heights, box.scrollTop, box.clientHeight);
+  }
+
+  /** @param {string} id @returns {HTMLElement|null|undefined} */
+  linkOf(id) {
+    return this.list?.querySelector(`[data-session="${CSS.escape(id)}"]`);
   }
 
   /** Something was recorded: read the newest page again, and keep what was loaded below it. */
@@ -128,7 +179,8 @@ class Sidebar extends HTMLElement {
       if (generation !== this.generation) return;
       const fresh = new Set(answer.items.map((/** @type {any} */ one) => one.id));
       const first = this.sessions.length === 0;
-      this.sessions = [...answer.items, ...this.sessions.filter((one) => !fresh.has(one.id))].slice(0, MOST);
+      if (!first && answer.next && !this.sessions.some((one) => fresh.has(one.id))) return void this.load(); // a gap
+      this.sessions = [...answer.items, ...this.sessions.filter((one) => !fresh.has(one.id))];
       if (first) this.next = answer.next;
       this.drawSoon?.();
     } catch {
@@ -136,44 +188,52 @@ class Sidebar extends HTMLElement {
     }
   }
 
-  draw() {
-    const today = dayOf(Date.now());
+  draw(measured = false) {
     const list = /** @type {HTMLElement} */ (this.list);
-    const focused = /** @type {HTMLElement|null} */ (document.activeElement)?.dataset?.session;
-    if (!this.sessions.length) {
-      fill(list, this.empty());
-    } else {
-      fill(
-        list,
-        byDay(this.sessions).map((group) =>
-          h(
-            "section",
-            null,
-            h("h2", { class: "day-name" }, dayName(group.day, today)),
-            h(
-              "ul",
-              null,
-              group.items.map((one) => h("li", null, this.session(one))),
-            ),
-          ),
-        ),
-      );
-    }
-    fill(
-      /** @type {HTMLElement} */ (this.end),
-      this.sessions.length >= MOST && this.next
-        ? h("p", { class: "note" }, "Older sessions: pick their day, or search.")
-        : null,
-    );
+    const focused = list.contains(document.activeElement)
+      ? /** @type {HTMLElement} */ (document.activeElement).dataset.session
+      : undefined;
+    this.shown = this.window();
+    list.style.setProperty("padding-top", `${this.shown.above}px`);
+    list.style.setProperty("padding-bottom", `${this.shown.below}px`);
+    fill(list, this.sessions.length ? this.days() : this.empty());
+    /** @type {HTMLElement} */ (this.older).hidden = !this.next;
     this.mark();
-    if (focused)
-      list.querySelector(`[data-session="${CSS.escape(focused)}"]`)?.dispatchEvent(new CustomEvent("refocus"));
+    if (focused) (this.linkOf(focused) || list).focus({ preventScroll: true });
+    if (!measured && this.measure()) this.draw(true);
+  }
+
+  /** The sessions in the window, under the names of their days. */
+  days() {
+    const today = dayOf(Date.now());
+    const { first, last } = this.shown;
+    let at = 0;
+    return byDay(this.sessions).map((group, nth, groups) => {
+      const begin = at;
+      at += group.items.length;
+      const inside = group.items.slice(Math.max(0, first - begin), Math.max(0, last - begin));
+      if (!inside.length) return null;
+      const open = nth === groups.length - 1 && this.next; // nobody knows yet how many that day had
+      const place = Math.max(0, first - begin) + 1;
+      const item = (/** @type {any} */ one, /** @type {number} */ index) =>
+        h("li", { "aria-setsize": open ? -1 : group.items.length, "aria-posinset": place + index }, this.session(one));
+      return h("section", null, h("h2", { class: "day-name" }, dayName(group.day, today)), h("ul", null, inside.map(item)));
+    });
+  }
+
+  /** How high a row and a name are here, with this person's font; whether that is news. */
+  measure() {
+    const row = this.list?.querySelector("li")?.getBoundingClientRect().height;
+    const head = this.list?.querySelector("h2.day-name")?.getBoundingClientRect().height;
+    if (!row || !head || (row === this.heights.row && head === this.heights.head)) return false;
+    this.heights = { row, head };
+    return true;
   }
 
   /** @param {any} one */
   session(one) {
     const facts = [one.agent, shortPath(one.workspace, 1)].filter(Boolean).join(" · ");
-    const link = h(
+    return h(
       "a",
       {
         class: `session is-${one.lifecycle}`,
@@ -195,8 +255,6 @@ class Sidebar extends HTMLElement {
         one.parent ? h("span", { class: "pill" }, "fork") : null,
       ),
     );
-    link.addEventListener("refocus", () => link.focus());
-    return link;
   }
 
   empty() {
@@ -222,7 +280,8 @@ class Sidebar extends HTMLElement {
   }
 
   mark() {
-    const { session, ms } = store.state;
+    const { session } = store.state;
+    const ms = readRoute(location.hash).at === "timeline" ? store.state.ms : null; // elsewhere nothing is later
     for (const link of this.list?.querySelectorAll("a.session") || []) {
       const { dataset } = /** @type {HTMLElement} */ (link);
       if (dataset.session === session) link.setAttribute("aria-current", "true");

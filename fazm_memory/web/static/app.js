@@ -150,8 +150,10 @@ class App extends HTMLElement {
 
   back() {
     const { session, seq } = store.state;
-    if (this.querySelector(".drawer-body")?.contains(document.activeElement)) {
-      /** @type {HTMLElement|null} */ (this.querySelector(".list-scroll"))?.focus();
+    const list = /** @type {HTMLElement|null} */ (this.querySelector(".list-scroll"));
+    const beside = list && !list.closest("[inert]"); // on a narrow screen the drawer lies over the list
+    if (beside && this.querySelector(".drawer-body")?.contains(document.activeElement)) {
+      list.focus();
     } else if (session && seq !== null) go(sessionHash(session));
   }
 }

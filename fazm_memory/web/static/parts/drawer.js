@@ -18,6 +18,8 @@ import { longText, table } from "./longtext.js";
 import { Menu } from "./menu.js";
 import "./statehere.js";
 
+const COVERS = window.matchMedia("(max-width: 760px)"); // as in drawer.css: there it lies over the whole timeline
+
 const INSIDE = new Set([
   "input",
   "output",
@@ -45,6 +47,7 @@ class Drawer extends HTMLElement {
     this.bar = h("div", { class: "drawer-bar" });
     fill(this, this.bar, this.body);
     store.watch(["session", "seq"], () => void this.load());
+    COVERS.addEventListener("change", () => this.cover());
     void this.load();
   }
 
@@ -52,7 +55,10 @@ class Drawer extends HTMLElement {
     const { session, seq } = store.state;
     const generation = (this.generation += 1);
     this.hidden = session === null || seq === null;
+    this.cover();
+    this.removeAttribute("aria-busy");
     if (session === null || seq === null) return;
+    this.setAttribute("aria-busy", "true");
     try {
       const full = await api.get(`sessions/${encodeURIComponent(session)}/events/${seq}`);
       if (generation !== this.generation) return;
@@ -67,7 +73,20 @@ class Drawer extends HTMLElement {
         /** @type {HTMLElement} */ (this.body),
         trouble(error, () => this.load()),
       );
+    } finally {
+      if (generation === this.generation) this.removeAttribute("aria-busy");
     }
+  }
+
+  /** Nobody should be led by keys to what lies under the drawer. */
+  cover() {
+    const under = /** @type {HTMLElement|null|undefined} */ (this.parentElement?.querySelector(".timeline-main"));
+    const covered = !this.hidden && COVERS.matches;
+    if (!under || under.inert === covered) return;
+    const within = under.contains(document.activeElement);
+    under.inert = covered;
+    if (covered && within) this.body?.focus();
+    else if (!covered && this.hidden) /** @type {HTMLElement|null} */ (under.querySelector(".list-scroll"))?.focus();
   }
 
   drawBar() {

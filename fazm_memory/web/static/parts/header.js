@@ -127,12 +127,12 @@ class Header extends HTMLElement {
     ) =>
       h(
         "button",
-        { class: `btn ${look}`, type: "button", "aria-label": label, onclick },
+        { class: `btn ${look}`, type: "button", "aria-label": label, title: label, onclick },
         icon(glyph),
         h("span", { class: "btn-word" }, label),
       );
     const position = () => (store.state.seq === null ? null : store.state.seq + 1);
-    const more = h("button", { class: "btn icon", type: "button", "aria-label": "More" }, icon("more"));
+    const more = h("button", { class: "btn icon", type: "button", "aria-label": "More", title: "More" }, icon("more"));
     return [
       info.lifecycle === "archived"
         ? button("resume", "Restore", () => askVerb("restore", { session }))

@@ -104,7 +104,8 @@ def _wanted(body: Body) -> dict[str, int]:
 
 def _effect(memory: Memory, policy: Mapping[str, int], *, dry_run: bool) -> dict[str, Any]:
     kept = memory.config
-    memory.config = replace(kept, **{f"retain_{name}": value for name, value in policy.items()})
+    settings: dict[str, Any] = {f"retain_{name}": value for name, value in policy.items()}
+    memory.config = replace(kept, **settings)
     try:
         done = memory.retain(dry_run=dry_run)
     finally:

@@ -342,7 +342,10 @@ class Companion:
             self._day = self._today()
             self._tell_all_again()
         if self._recording():
-            self.memory.retain_daily()
+            try:
+                self.memory.retain_daily()
+            except ConfigError as trouble:  # by a file that cannot be read nothing is let go
+                self._once_only(f"{trouble.message}: {trouble.hint}")
 
     def _recording(self) -> bool:
         try:

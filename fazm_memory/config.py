@@ -10,7 +10,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,13 @@ def load(env: Mapping[str, str] | None = None, platform: str = sys.platform) -> 
     home = Path(given).expanduser().absolute() if given else default_home(env, platform).absolute()
     values = _from_file(home / CONFIG_FILE) | _from_env(env)
     return Config(home=home, user_home=Path(env.get("HOME") or Path.home()), environment=dict(env), **values)
+
+
+def with_present_retention(config: Config) -> Config:
+    """The same run by the ages and the size that its file says now: they are changed while others run."""
+    present = load({**config.environment, f"{PREFIX}HOME": str(config.home)})
+    ages = {name: getattr(present, name) for name in SETTINGS if name.startswith("retain_")}
+    return replace(config, **ages)
 
 
 def _from_file(path: Path) -> dict[str, Any]:

@@ -346,3 +346,25 @@ def test_marks_of_sessions_long_past_are_cleared_away(desk: Desk) -> None:
     follow.stop()
 
     assert [path.name for path in given.iterdir()] == ["new"]
+
+
+@pytest.mark.parametrize(
+    ("file", "gone"),
+    [("", 1), ("retain_apps = 0\n", 0), ("retain_apps = ?\n", 0)],
+    ids=["as ever", "longer", "broken"],
+)
+def test_what_is_let_go_follows_ages_changed_while_it_runs(desk: Desk, file: str, gone: int) -> None:
+    old = now() - 100 * 86_400_000_000
+    seen = Draft("apps", "app", {"app": "Mail", "title": "Inbox"}, agent="fazm", at=old)
+    opened = Draft("apps", "session.open", {"agent": "fazm"}, agent="fazm", at=old)
+    assert [one.error for one in desk.memory.record([opened, seen])] == [None, None]
+    companion = desk.companion()
+    (desk.config.home / "config.toml").write_text(file)
+    follow = module.Follow([], lambda: None)
+    follow.start()
+
+    companion._look_after(follow)
+    follow.stop()
+
+    events = desk.memory.events("apps", kind="app")
+    assert sum(one["payload"] is None for one in events) == gone

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
+from fazm_memory.config import with_present_retention
 from fazm_memory.errors import InvalidRequest
 from fazm_memory.log import recover as recovery
 from fazm_memory.log import retain as retaining
@@ -97,9 +98,13 @@ class Keeping(Recalling):
         return told
 
     def retain_daily(self) -> None:
-        """The same, when the last time was a day ago or more: for whoever runs all day."""
+        """The same, when the last time was a day ago or more: for whoever runs all day.
+
+        It goes by the ages of that moment: they may have been changed since the run began.
+        """
         row = self.store.db.execute("SELECT value FROM meta WHERE key=?", (RETAINED,)).fetchone()
         if row is None or self.now() - int(row[0]) >= DAY:
+            self.config = with_present_retention(self.config)
             self.retain()
 
     def policy(self) -> Policy:

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from fazm_memory import config as configuration
-from fazm_memory.config import CONFIG_FILE, LIMITS, PREFIX
+from fazm_memory.config import CONFIG_FILE, LIMITS, PREFIX, with_present_retention
 from fazm_memory.errors import InvalidInput
 from fazm_memory.memory import Memory
 from fazm_memory.model.retention import Policy
@@ -75,8 +74,7 @@ def change(memory: Memory, body: Body) -> dict[str, Any]:
 
 
 def _in_force(memory: Memory) -> dict[str, int]:
-    here = {**memory.config.environment, f"{PREFIX}HOME": str(memory.config.home)}
-    chosen = configuration.load(here)
+    chosen = with_present_retention(memory.config)
     return {name: getattr(chosen, f"retain_{name}") for name in NAMES}
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fazm_memory.config import LIMITS
+from fazm_memory.errors import InvalidInput
 from fazm_memory.model.retention import DAY, Policy
-from fazm_memory.web.retention import KINDS, NAMES
+from fazm_memory.web.asked import Body
+from fazm_memory.web.retention import KINDS, NAMES, change
 from tests.web.conftest import NOW, Asking, World
 
 
@@ -47,3 +51,11 @@ def test_an_age_that_cannot_be_is_refused_in_words(ask: Asking, world: World, ag
     assert status == 400
     assert said["error"]["message"]
     assert not (world.memory.config.home / "config.toml").exists()
+
+
+def test_an_age_that_a_variable_sets_is_not_written_where_it_would_not_count(world: World) -> None:
+    kept = world.memory.config
+    world.memory.config = replace(kept, environment={**kept.environment, "FAZM_MEMORY_RETAIN_APPS": "9"})
+    with pytest.raises(InvalidInput, match="FAZM_MEMORY_RETAIN_APPS"):
+        change(world.memory, Body({"ages": {"apps": 5}, "dry_run": False}))
+    assert not (kept.home / "config.toml").exists()

@@ -84,8 +84,9 @@ class Documents:
         """A run that goes on where the one before it ended is one with it."""
         (low, high), (first, last) = positions, documents
         longer = self.db.execute(
-            "UPDATE run SET last=?, high=? WHERE last=? AND session=? AND high < ?",
-            (last, high, first - 1, number, low),
+            "UPDATE run SET last=?, high=? WHERE first=(SELECT max(first) FROM run WHERE first < ?)"
+            " AND last=? AND session=? AND high < ?",
+            (last, high, first, first - 1, number, low),
         )
         if not longer.rowcount:
             self.db.execute("INSERT INTO run VALUES (?,?,?,?,?)", (first, last, number, low, high))

@@ -171,20 +171,21 @@ class FilesPlanned(Telling):
                 details={"session": row.id, "lifecycle": row.lifecycle, "head": row.head},
             )
         if expected is not None and expected != row.head and not force:
+            more = row.head - expected
+            unseen = f": {they(more, 'event', 'have')} not been seen" if more > 0 else ", which is not so far"
             raise Conflict(
-                f"position {expected} was expected, but session {row.id[:8]} is at {row.head}:"
-                f" {they(row.head - expected, 'event', 'have')} not been seen",
+                f"position {expected} was expected, but session {row.id[:8]} is at {row.head}{unseen}",
                 hint="read what was added since, then rewind; --force goes past it unseen",
                 details={"head": row.head, "session": row.id},
             )
-        unseen = self._unseen(row, to)
-        if unseen and (
-            not force or (source not in PERSONS_DOORS and any(one.startswith("question") for one in unseen))
+        passed = self._unseen(row, to)
+        if passed and (
+            not force or (source not in PERSONS_DOORS and any(one.startswith("question") for one in passed))
         ):
             raise Declined(
-                f"the rewind would pass over what nobody has seen: {unseen[0]}",
+                f"the rewind would pass over what nobody has seen: {passed[0]}",
                 hint="answer or wait for it first; --force, by a person, goes past it",
-                details={"unseen": unseen, "session": row.id},
+                details={"unseen": passed, "session": row.id},
             )
 
     def _check_insisting(self, made: Plan, *, force: bool, source: str) -> None:

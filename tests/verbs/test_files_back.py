@@ -153,6 +153,8 @@ def test_a_rewind_past_what_nobody_has_seen_is_refused(world: World) -> None:
     head = world.head()
     with pytest.raises(Conflict, match="1 event has not been seen"):
         world.memory.rewind(world.session, position, files=True, expected_seq=head - 1)
+    with pytest.raises(Conflict, match="which is not so far"):
+        world.memory.rewind(world.session, position, files=True, expected_seq=head + 3)
     world.memory.handoff(world.session, to="human", note="Delete them?")
     assert world.memory.rewind_plan(world.session, position)["unseen"] == 1
     with pytest.raises(Declined, match="nobody has seen"):

@@ -119,7 +119,8 @@ def _at_the_end(pair: Pair, chance: random.Random) -> Place:
 def _since_a_snapshot(pair: Pair, chance: random.Random) -> Place:
     """As many events after a snapshot in a small store as in a large one."""
     since = chance.randrange(SPACING)
-    snapshot = chance.randrange(max(1, pair.length(LONG) // SPACING)) * SPACING
+    # Drawn apart, so that how far does not depend on how much there is.
+    snapshot = random.Random(since).randrange(max(1, pair.length(LONG) // SPACING)) * SPACING
     return _place(pair, LONG, snapshot, min(snapshot + since, pair.length(LONG)))
 
 

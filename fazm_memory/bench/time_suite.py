@@ -69,10 +69,10 @@ class Long:
 
     def states(self, rounds: int) -> Callable[[], object]:
         """The state at places as far after a snapshot in a short session as in a long one."""
-        chance = random.Random(5)
+        far, where = random.Random(5), random.Random(6)  # apart: how far must not depend on how long
         space = min(snapshots.SPACING, self.events)
         places = [
-            chance.randrange(max(1, self.events // space)) * space + chance.randrange(space)
+            where.randrange(max(1, self.events // space)) * space + far.randrange(space)
             for _ in range(rounds)
         ]
         turn = cycle(min(place, self.events) for place in places)

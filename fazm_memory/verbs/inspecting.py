@@ -18,6 +18,7 @@ from fazm_memory.verbs.browsing import Browsing
 SHOWN = 256 << 10  # characters of a file's text that are given as they are
 COMPARED = 20_000  # characters of two outputs
 LOOK_BACK = 400  # events before one among which its causes are looked for
+LEADING = frozenset({"prompt", "decision", "handoff.answer"})  # kinds that lead to what follows
 LOOK_AHEAD = 400
 SETTLING = 10_000_000  # microseconds after a call within which its change to a file was seen
 WHO = {"agent": "The agent did it", "person": "A person did it", "system": "The system did it",
@@ -39,7 +40,7 @@ class Inspecting(Browsing):
         with self.store.db.reading():
             row, event = self._event(session, seq)
             told = self.marked(row, [event])[0]
-            before = self._between(row, max(0, seq - LOOK_BACK), seq)
+            before = self._leading(row, event)
             retry = self._retry(row, event)
             mended = self._mended_by(row, event)
         p = event.payload
@@ -100,8 +101,13 @@ class Inspecting(Browsing):
             )
         return row, found
 
-    def _between(self, row: SessionRow, start: int, stop: int) -> list[Event]:
-        return list(self.store.log.slice(row.n, row.id, start, stop))
+    def _leading(self, row: SessionRow, event: Event) -> list[Event]:
+        """What may have led to an event: of the many before it only the few of a kind that can."""
+        wanted = EventFilter(start=max(0, event.seq - LOOK_BACK), stop=event.seq, kinds=LEADING)
+        found = event_page(self.store, row, wanted, cursor=None, limit=LOOK_BACK, backwards=False).items
+        of = getattr(event.payload, "retry_of", None)
+        tried = [] if of is None else self.store.log.slice(row.n, row.id, of, of + 1)
+        return sorted([*found, *tried], key=lambda one: one.seq)
 
     def _retry(self, row: SessionRow, event: Event) -> dict[str, Any] | None:
         of = getattr(event.payload, "retry_of", None)

@@ -5,9 +5,10 @@ Listing reads the session rows alone, newest first, a page at a time: it costs t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 from posixpath import dirname
 from typing import Any
 
@@ -152,16 +153,23 @@ class Sessions:
         query = query.order_by(Session.hour.desc(), Session.last_at.desc(), Session.n.desc())
         return self.fetch(query.limit(limit) if limit is not None else query)
 
-    def in_workspace(self, workspace: str | None, *, limit: int) -> list[SessionRow]:
-        """The latest sessions that worked in a folder, in one inside it, or in one around it."""
+    def in_workspace(
+        self, workspace: str | None, *, limit: int | None, begins: Collection[str] | None = None
+    ) -> list[SessionRow]:
+        """The latest sessions that worked in a folder, in one inside it, or in one around it; with `begins`
+        only those whose ids begin so."""
         query = Session.select(*COLUMNS).where((Session.forgotten == 0) & (Session.background == 0))
+        if begins is not None:
+            ids = [(Session.id >= one) & (Session.id < one + "\U0010ffff") for one in sorted(begins) if one]
+            query = query.where(reduce(or_, ids, Session.id == ""))
         if workspace is not None:
             inside = (Session.workspace >= f"{workspace}/") & (Session.workspace < f"{workspace}0")
             around = [workspace]
             while (above := dirname(around[-1].rstrip("/"))) not in ("", "/", around[-1]):
                 around.append(above)
             query = query.where(Session.workspace.in_(around) | inside)
-        return self.fetch(query.order_by(Session.last_at.desc(), Session.n.desc()).limit(limit))
+        query = query.order_by(Session.last_at.desc(), Session.n.desc())
+        return self.fetch(query if limit is None else query.limit(limit))
 
     def numbered(self, numbers: Sequence[int]) -> list[SessionRow]:
         """These sessions, in this order."""

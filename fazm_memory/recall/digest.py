@@ -1,13 +1,14 @@
 """The digest: "Yesterday you did…", by the user's calendar, for a workspace or across all of them.
 
 The day before today; when nothing happened then, the last active day by its name. What was done earlier today
-comes first, and older sessions only with what they left. It reads rows and snapshots: its cost does not grow
-with the log.
+comes first, and older sessions only with what they left. What a person pinned is told however old it is. It
+reads rows and snapshots: its cost does not grow with the log.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 
 from fazm_memory.log.sessions import SessionRow
@@ -61,13 +62,17 @@ class Digest:
         return [*self.preferences, *(item for task in self.tasks for item in task.items)]
 
 
-def digest(store: Store, *, now: int, workspace: str | None = None, besides: str | None = None) -> Digest:
-    """What the next session should know. `besides` names the agent session that is asking, if it has one."""
-    rows = [
-        row
-        for row in looked_at(store, workspace)
-        if besides is None or besides not in (row.agent_session_id, row.id)
-    ]
+def digest(
+    store: Store,
+    *,
+    now: int,
+    workspace: str | None = None,
+    besides: str | None = None,
+    pinned: Collection[str] = (),
+) -> Digest:
+    """What the next session should know. `besides` names the agent session that is asking, if it has one;
+    `pinned` are ids of items that are told whatever their age."""
+    rows = [row for row in looked_at(store, workspace) if _other(row, besides)]
     today = moment(now).date()
     tasks: list[Task] = []
     taken: set[int] = set()
@@ -76,18 +81,33 @@ def digest(store: Store, *, now: int, workspace: str | None = None, besides: str
         active = [(row, span) for row in rows if row.n not in taken and (span := _active(store, row, day))]
         taken |= {row.n for row, _ in active}
         active.sort(key=lambda one: one[0].workspace != workspace)  # the folder itself before those in it
-        tasks += [_task(store, row, label, span, worth) for row, span in active[:ON_A_DAY]]
+        tasks += [_task(store, row, label, span, worth, pinned) for row, span in active[:ON_A_DAY]]
         named = named or (label if active else "")
     for row in [row for row in rows if row.n not in taken][:OLDER]:
-        age = max(1, (today - moment(row.last_at).date()).days)
-        task = _task(
-            store, row, f"on {_name(moment(row.last_at).date(), today)}", None, 0.7 * 0.9 ** min(age, 30)
-        )
-        tasks.append(task)
+        tasks.append(_task(store, row, *_long_ago(row, today), pinned))
+    told = {task.session.n for task in tasks}
+    for row in _pinned_rows(store, workspace, pinned):
+        if row.n not in told and _other(row, besides):
+            task = _task(store, row, *_long_ago(row, today), pinned)
+            own_items = tuple(item for item in task.items if item.id in pinned)
+            tasks.append(replace(task, items=own_items, requests=task.requests if own_items else ()))
     kept = [task for task in tasks if task.items or task.requests]
     kept.sort(key=lambda task: -max([task.worth * 10, *(item.score for item in task.items)]))
     own = tuple(preference(row) for row in store.facts.current() if row.trust == "user")
     return Digest(workspace, now, named or "before", tuple(kept), own)
+
+
+def _other(row: SessionRow, besides: str | None) -> bool:
+    return besides is None or besides not in (row.agent_session_id, row.id)
+
+
+def _pinned_rows(store: Store, workspace: str | None, pinned: Collection[str]) -> list[SessionRow]:
+    """The sessions of what is pinned, where this folder is told of them at all."""
+    if not pinned:
+        return []
+    begins = {id_.partition(":")[0] for id_ in pinned}
+    rows = store.sessions.in_workspace(workspace, limit=None, begins=begins)
+    return store.ward.rows(rows)
 
 
 def looked_at(store: Store, workspace: str | None) -> list[SessionRow]:
@@ -124,12 +144,31 @@ def _active(store: Store, row: SessionRow, day: date) -> tuple[int, int, int] | 
     return None if first is None else (first, low * MINUTE, high * MINUTE)
 
 
-def _task(store: Store, row: SessionRow, label: str, span: tuple[int, int, int] | None, worth: float) -> Task:
+def _long_ago(row: SessionRow, today: date) -> tuple[str, None, float]:
+    """How a session before the day is told of: its label, no span, and what it is still worth."""
+    day = moment(row.last_at).date()
+    age = max(1, (today - day).days)
+    return f"on {_name(day, today)}", None, 0.7 * 0.9 ** min(age, 30)
+
+
+def _task(
+    store: Store,
+    row: SessionRow,
+    label: str,
+    span: tuple[int, int, int] | None,
+    worth: float,
+    pinned: Collection[str] = (),
+) -> Task:
     state = store.ward.state_at(row.n, row.id, row.head)
     since, began, ended = span or (0, row.opened_at, row.last_at)
     # Of days long past the end is not read: what is in their state is enough.
     end = recent(store, row, state) if span is not None or state.running else NOTHING
-    items = items_of(state, organized(state, file_time), since=since, worth=worth, end=end)
+    learned = organized(state, file_time)
+    items = items_of(state, learned, since=since, worth=worth, end=end)
+    if since and any(id_.startswith(f"{row.id[:8]}:") for id_ in pinned):  # said on an earlier day of it
+        here = {item.id for item in items}
+        all_of_it = items_of(state, learned, since=0, worth=worth, end=end)
+        items += [item for item in all_of_it if item.id in pinned and item.id not in here]
     return Task(row, label, _requests(state, since), tuple(items), began, ended, worth)
 
 

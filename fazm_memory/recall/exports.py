@@ -42,6 +42,19 @@ def write(home: Path, workspace: str | None, context: Context) -> Path:
     return path
 
 
+def naming(home: Path, item: str) -> list[str | None]:
+    """The folders whose context has an item, given or left out; None is the whole machine."""
+    found = []
+    for path in sorted((home / FOLDER).glob("*.json")):
+        try:
+            told = json.loads(path.read_bytes())
+        except FileNotFoundError:  # another process has just written them all anew
+            continue
+        if any(one["id"] == item for one in told["items"]):
+            found.append(told["workspace"])
+    return found
+
+
 def write_news(home: Path, agent_session_id: str, text: str) -> Path:
     """Keep what a session is told when its agent takes it up again."""
     path = private_folder(home / FOLDER) / f"{RESUME}{digest_name(agent_session_id)}.md"

@@ -82,8 +82,9 @@ class Recalling(Telling):
         """What was done and left open, today and on the last day before, as values."""
         self.store.index_all()  # the minutes of a day follow the log with the index
         self.store.keep_heads(looked_at(self.store, workspace))
+        pinned = {item for item, choice in choices.read(self.store).items() if choice == "pin"}
         with self.store.db.reading():
-            return digest(self.store, now=self.now(), workspace=workspace, besides=besides)
+            return digest(self.store, now=self.now(), workspace=workspace, besides=besides, pinned=pinned)
 
     def briefing(self, session: str) -> Briefing:
         """What whoever takes up a session again should know first."""
@@ -98,7 +99,24 @@ class Recalling(Telling):
 
     def choose(self, item: str, choice: str | None) -> dict[str, str]:
         """Pin or exclude an item of the context for good, or (None) leave it to its rank again."""
-        return choices.choose(self.store, item, choice)
+        made = choices.choose(self.store, item, choice)
+        self._export_anew(item)
+        return made
+
+    def _export_anew(self, item: str) -> None:
+        """Hooks hand out files: those that a choice about an item changes are written at once."""
+        home = self.config.home
+        folders = dict.fromkeys(exports.naming(home, item))
+        begins = {item.partition(":")[0]}
+        for row in self.store.sessions.in_workspace(None, limit=1, begins=begins):  # it may be in none yet
+            folders |= dict.fromkeys([None, row.workspace])
+        for folder in folders:
+            if not (home / exports.FOLDER / f"{exports.file_name(folder)}.md").exists():
+                continue
+            if not self.recording()["recording"]:  # while paused nothing is exported, nor left standing
+                exports.keep_only(home, ())
+                return
+            exports.write(home, folder, self.context(folder))
 
     def export_contexts(self, workspaces: Sequence[str] = ()) -> list[Path]:
         """Write what hooks hand out: the context of the machine, of these and the latest folders, and the

@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from fazm_memory.config import Config
 from fazm_memory.errors import Declined, NotFound
 from fazm_memory.log.versions import digest_of
+from fazm_memory.memory import Memory
 from fazm_memory.model.fold import fold, initial
 from tests.files_world import World
 
@@ -134,7 +137,7 @@ class Travel(RuleBasedStateMachine):
         super().__init__()
         self.base = Path(tempfile.mkdtemp(prefix="travel"))
         self.world = Going(self.base)
-        self.forks = 0
+        self.forks = self.moves = 0
 
     def teardown(self) -> None:
         try:
@@ -197,6 +200,57 @@ class Travel(RuleBasedStateMachine):
     def ask_and_answer(self) -> None:
         question = self.world.memory.handoff(self.world.session, to="human", note="?")["question"]
         self.world.memory.answer(self.world.session, question, "yes")
+
+    @precondition(lambda self: self.world.head() > 1)
+    @rule(data=st.data(), lift=st.booleans())
+    def quarantine_an_event(self, data: st.DataObject, lift: bool) -> None:
+        memory, session = self.world.memory, self.world.session
+        before, seq = memory.state(session), data.draw(st.integers(1, self.world.head() - 1))
+        memory.quarantine(session, seq=seq)
+        if lift:
+            memory.quarantine(session, seq=seq, lift=True)
+        after = memory.state(session)
+        assert (
+            after["decisions_made"] == before["decisions_made"]
+        )  # held back from exports, not from a person
+
+    @precondition(lambda self: any(True for _ in self.decisions()))
+    @rule(data=st.data())
+    def forget_a_decision(self, data: st.DataObject) -> None:
+        seq = data.draw(st.sampled_from(list(self.decisions())))
+        told = self.world.memory.forget(self.world.session, seqs=[seq])
+        assert told["events"] == 1
+        assert seq not in [
+            one["seq"] for one in self.world.memory.state(self.world.session)["decisions_made"]
+        ]
+
+    def decisions(self) -> Iterator[int]:
+        events = self.world.memory.events(self.world.session, kind="decision")
+        return (one["seq"] for one in events if one["payload"] is not None)
+
+    @precondition(lambda self: self.moves < 2)
+    @rule()
+    def move_to_another_machine(self) -> None:
+        """There it stands where it stands here, and nothing here has changed."""
+        self.moves += 1
+        memory, session, before = self.world.memory, self.world.session, self.world.files()
+        bundle = self.base / f"moved{self.moves}.fazm"
+        memory.export_bundle(session, bundle, passphrase="four words for it", quarantined=True)
+        config = Config(home=self.base / f"there{self.moves}", user_home=self.base / "user", key="file")
+        there = Memory(config, self.world.now)
+        try:
+            there.import_bundle(bundle, passphrase="four words for it")
+            assert there.verify().clean
+            assert there.state(session, at=self.world.head()) == memory.state(session)
+        finally:
+            there.close()
+        assert self.world.files() == before
+
+    @rule()
+    def plan_a_replay(self) -> None:
+        before = self.world.files(), self.world.head()
+        self.world.memory.replay_plan(self.world.session)
+        assert (self.world.files(), self.world.head()) == before
 
     @invariant()
     def nobodys_bytes_are_lost(self) -> None:

@@ -18,9 +18,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from fazm_memory.config import Config
 from fazm_memory.errors import Declined, NotFound
+from fazm_memory.log import retain
 from fazm_memory.log.versions import digest_of
 from fazm_memory.memory import Memory
 from fazm_memory.model.fold import fold, initial
+from fazm_memory.model.retention import DAY, Policy
 from tests.files_world import World
 
 NAMES = ("a.txt", "b.txt", "sub/c.txt", "sub/deep/d.txt", "e.txt")
@@ -137,7 +139,7 @@ class Travel(RuleBasedStateMachine):
         super().__init__()
         self.base = Path(tempfile.mkdtemp(prefix="travel"))
         self.world = Going(self.base)
-        self.forks = self.moves = 0
+        self.forks = self.moves = self.cleanings = 0
 
     def teardown(self) -> None:
         try:
@@ -244,6 +246,22 @@ class Travel(RuleBasedStateMachine):
             assert there.state(session, at=self.world.head()) == memory.state(session)
         finally:
             there.close()
+        assert self.world.files() == before
+
+    @precondition(lambda self: self.cleanings < 3)
+    @rule()
+    def let_go_of_old_details(self) -> None:
+        """Days pass; what calls were given and gave is let go of, and the session stands where it stood."""
+        self.cleanings += 1
+        memory, session, before = self.world.memory, self.world.session, self.world.files()
+        stood = memory.state(session)
+        self.world.clock += 3 * DAY
+        plan = retain.plan(memory.store, Policy(actions=1, files=1), self.world.clock)
+        told = retain.carry_out(memory.store, plan, self.world.clock)
+        assert told["left_alone"] == []
+        after = memory.state(session)
+        for name in ("decisions_made", "files_modified", "errors", "open_questions", "lifecycle"):
+            assert after[name] == stood[name]
         assert self.world.files() == before
 
     @rule()

@@ -66,6 +66,33 @@ def test_recovery_says_what_was_cut_and_is_clean_after(
     assert "5 events were there when the log was back at 2" in (told[0].note or "")
 
 
+def test_a_lost_write_ahead_log_is_told_and_recovered_from(
+    store: Store, home: Path, open_store: OpenStore
+) -> None:
+    """What was committed was only in the file that went: as after a crash and a copy without it."""
+    session = Scribe(store).open(Message("one"))
+    store.close()  # so far all is in the database itself
+    open_again = open_store()
+    Scribe(open_again).tell(session, *(Decision(f"number {n}") for n in range(3)))
+    folder = home / "store.noindex"
+    crashed = {path: path.read_bytes() for path in folder.iterdir() if path.suffix == ".db"}
+    assert (folder / "memory.db-wal").stat().st_size > 0
+    open_again.close()
+    for path in folder.iterdir():
+        path.unlink()
+    for path, data in crashed.items():
+        path.write_bytes(data)
+    damaged = open_store()
+    assert whats(damaged) == ["the tail was cut: the head outside says 5 events, the log has 2"]
+    damaged.close()
+    told = recover(home, key="file", now=T0, stamp="then")
+    assert (told.needed, told.kept, told.lost) == (True, 2, 3)
+    saved = open_store()
+    assert whats(saved) == []
+    (said,) = [one for one in Scribe(saved).payloads(session) if isinstance(one, Recovered)]
+    assert (said.kept, said.lost) == (2, 3)
+
+
 @pytest.mark.parametrize(
     ("harm", "what"),
     [("missing", "was missing when it was written on"), ("altered", "was altered before it was written on")],

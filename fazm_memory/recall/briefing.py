@@ -6,12 +6,14 @@ records inside the fence, with the agent's own resume command.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fazm_memory.log.rows import EVENT_COLUMNS, to_event
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
+from fazm_memory.log.tables import event_id
 from fazm_memory.model.clock import iso, moment
 from fazm_memory.model.events import Event, target_of
 from fazm_memory.model.organized import organized
@@ -21,7 +23,7 @@ from fazm_memory.recall.file_time import file_time
 from fazm_memory.recall.items import Item, items_of
 from fazm_memory.recall.resume_command import resume_command
 
-LOOK_BACK = 200  # events searched for the last good step
+LOOK_BACK = 200  # calls searched for the last good step
 MOST_CHANGES = 12
 ASIDE = frozenset({"session.pause", "session.close", "session.archive"})
 
@@ -71,22 +73,24 @@ def _put_aside(store: Store, row: SessionRow) -> int | None:
     """The position at which the session was last put aside, if it is."""
     if row.lifecycle not in ("paused", "closed", "archived"):
         return None
-    for event in _backwards(store, row):
-        if event.kind in ASIDE:
-            return event.seq
-    return None
+    return next((event.seq for event in _backwards(store, row, ASIDE)), None)
 
 
 def _last_good_step(store: Store, row: SessionRow) -> Event | None:
-    for event in _backwards(store, row):
-        if event.kind == "action" and event.payload is not None and event.payload.outcome == "ok":
+    for event in _backwards(store, row, ("action",)):
+        if event.payload is not None and event.payload.outcome == "ok":
             return event
     return None
 
 
-def _backwards(store: Store, row: SessionRow) -> list[Event]:
-    start = max(0, row.head - LOOK_BACK)
-    return store.ward.events(row.n, store.log.slice(row.n, row.id, start, row.head))[::-1]
+def _backwards(store: Store, row: SessionRow, kinds: Collection[str]) -> list[Event]:
+    """The latest events of these kinds, newest first, however much of other kinds came after them."""
+    rows = store.db.execute(
+        f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ?"
+        f" AND kind IN ({','.join('?' * len(kinds))}) ORDER BY id DESC LIMIT ?",
+        (event_id(row.n, 0), event_id(row.n, row.head), *sorted(kinds), LOOK_BACK),
+    ).fetchall()
+    return store.ward.events(row.n, [to_event(one, row.id, b"") for one in rows])
 
 
 def _changed_since(state: SessionState, paused_at: int | None) -> list[dict[str, Any]]:

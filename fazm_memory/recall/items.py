@@ -34,6 +34,7 @@ WEIGHTS: dict[str, float] = {
     "folder": 70,
     "skipped": 65,
     "preference": 64,
+    "answered": 62,
     "decision": 60,
     "said": 55,
     "files": 50,
@@ -93,6 +94,7 @@ def _told(state: SessionState, learned: Learned, since: int, end: Recent) -> Ite
     yield from _files(state, since)
     yield from _places(state, learned, since)
     yield from _asides(state, since, end)
+    yield from _answered(state, since)
     for one in reversed(list(state.decisions_made.values())):
         if one["seq"] >= since:
             why = f" because {quote(one['why'], 160)}" if one["why"] else ""
@@ -128,7 +130,7 @@ def preference(row: FactRow) -> Item:
 
 
 def _fact(kind: str, key: str, value: Any, trust: str) -> str:
-    said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    said = value if isinstance(value, str) else _json(value)
     return f"{kind} {quote(key, 60)} = {quote(said, 160)} [{trust}]"
 
 
@@ -158,6 +160,26 @@ def _open(state: SessionState, end: Recent) -> Iterator[Told]:
         about = f" {quote(end.running[call], 160)}" if end.running.get(call) else ""
         text = f"{plain_name(one['tool'])} call{about} began and never finished"
         yield "OPEN", "interrupted", call, text, one["seq"], "agent"
+
+
+def _answered(state: SessionState, since: int) -> Iterator[Told]:
+    """What was asked and decided: an agent that waited for it goes on by it. The state does not say how far
+    an answer is believed, so none is told as the user's own word."""
+    for name, one in reversed(state.answered.items()):
+        if one["seq"] >= since:
+            said = one["answer"] if isinstance(one["answer"], str) else _json(one["answer"])
+            what = "waived" if one["waived"] else f"answered {quote(said, 240)}"
+            who = f"{_hand(one['by'])} ({plain_name(one['source'])})"
+            text = f"question {quote(one['note'] or '', 160)}: {what} by {who}"
+            yield "DONE", "answered", name, text, one["seq"], "agent"
+
+
+def _hand(actor: str) -> str:
+    return "a person" if actor == "person" else f"the {plain_name(actor)}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _call(one: dict[str, Any]) -> str:

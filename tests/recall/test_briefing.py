@@ -32,3 +32,24 @@ def test_a_session_that_was_never_put_aside_has_no_pause(desk: Desk) -> None:
     desk.say("s", "prompt", text="x")
     assert desk.briefing("s").data["paused_at"] is None
     assert desk.briefing("s").data["resume"] is None
+
+
+def test_whoever_goes_on_is_told_what_was_decided(desk: Desk) -> None:
+    desk.say("s", "prompt", text="release it")
+    asked = [desk.handoff("s", to="human", note=note)["question"] for note in ("push?", "tag?", "why?")]
+    desk.answer("s", asked[0], "yes, to main")
+    desk.answer("s", asked[1], waived=True)
+    desk.move("s", "pause")
+    for text in (desk.briefing("s").text, desk.context("/w").text):
+        assert 'question "push?": answered "yes, to main" by a person (cli)' in text
+        assert 'question "tag?": waived by a person (cli)' in text
+        assert 'question for the user: "why?"' in text
+
+
+def test_many_changes_since_do_not_hide_the_last_good_step(desk: Desk) -> None:
+    desk.say("s", "action", tool="Bash", input={"command": "mv a b"})
+    for n in range(250):
+        desk.say("s", "file", path=f"/w/{n}", change="modified", by="person", source="files")
+    told = desk.briefing("s").data
+    assert told["last_good_step"] == {"seq": 1, "tool": "Bash"}
+    assert len(told["changed_since"]) == 250

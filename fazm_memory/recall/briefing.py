@@ -73,22 +73,23 @@ def _put_aside(store: Store, row: SessionRow) -> int | None:
     """The position at which the session was last put aside, if it is."""
     if row.lifecycle not in ("paused", "closed", "archived"):
         return None
-    return next((event.seq for event in _backwards(store, row, ASIDE)), None)
+    return next((event.seq for event in _backwards(store, row, ASIDE, 1)), None)
 
 
 def _last_good_step(store: Store, row: SessionRow) -> Event | None:
-    for event in _backwards(store, row, ("action",)):
+    for event in _backwards(store, row, ("action",), LOOK_BACK):
         if event.payload is not None and event.payload.outcome == "ok":
             return event
     return None
 
 
-def _backwards(store: Store, row: SessionRow, kinds: Collection[str]) -> list[Event]:
-    """The latest events of these kinds, newest first, however much of other kinds came after them."""
+def _backwards(store: Store, row: SessionRow, kinds: Collection[str], most: int) -> list[Event]:
+    """The latest events of these kinds, newest first, however much of other kinds came after them. No more
+    than are needed: to look for one that is not there is to read the whole session."""
     rows = store.db.execute(
         f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ?"
         f" AND kind IN ({','.join('?' * len(kinds))}) ORDER BY id DESC LIMIT ?",
-        (event_id(row.n, 0), event_id(row.n, row.head), *sorted(kinds), LOOK_BACK),
+        (event_id(row.n, 0), event_id(row.n, row.head), *sorted(kinds), most),
     ).fetchall()
     return store.ward.events(row.n, [to_event(one, row.id, b"") for one in rows])
 

@@ -34,10 +34,8 @@ UPDATE_HEAD = (
     "UPDATE session SET lifecycle=?, last_at=?, head=?, turn=?, actions=?, failures=?, files_modified=?,"
     " questions=?, mac=? WHERE n=?"
 )
-# Written about a session, not by it: these wake nothing.
-HOUSEKEEPING = frozenset(
-    {"forgotten", "checkpoint", "recovered", "quarantine", "session.title", "handoff.answer", "file"}
-)
+# Told about a session, not by it: one that is put aside takes these and stays so.
+HOUSEKEEPING = lifecycle.KEEPING | {"session.title", "handoff.answer", "file"}
 INSERT_NEW = f"{INSERT_EVENT} ON CONFLICT (key) WHERE key IS NOT NULL DO NOTHING"
 UPDATE_FACE = "UPDATE session SET agent=?, title=?, workspace=?, background=?, hour=? WHERE n=?"
 
@@ -135,9 +133,7 @@ class Writer:
         self, head: SessionHead, entry: Entry, version: int, stored: bytes | None, digest: bytes
     ) -> Appended:
         """Put back an event saved from elsewhere at the next position: its move is not judged anew."""
-        moved = lifecycle.after(head.lifecycle, lifecycle.move_of(entry.kind)) or head.lifecycle
-        if entry.kind == "session.open":
-            moved = head.lifecycle
+        moved = lifecycle.moved(head.lifecycle, entry.kind) or head.lifecycle
         turn = max(head.turn, entry.turn or 0)
         placed = self._place(head, entry, moved, turn, version, stored, digest)
         if placed.duplicate:
@@ -176,13 +172,11 @@ class Writer:
         return Appended(head.id, seq)
 
     def _moved(self, head: SessionHead, kind: str) -> lifecycle.Lifecycle:
-        if kind == "session.open":  # told again, it says more of a session and moves nothing
-            return head.lifecycle
-        move = lifecycle.move_of(kind)
-        moved = lifecycle.after(head.lifecycle, move)
+        moved = lifecycle.moved(head.lifecycle, kind)
         if moved is None:
             if kind in HOUSEKEEPING:
                 return head.lifecycle
+            move = lifecycle.move_of(kind)
             raise InvalidTransition(
                 f"session {head.id[:8]} cannot be {lifecycle.PAST[move]}:"
                 f" {lifecycle.refusal(head.lifecycle, move)}",

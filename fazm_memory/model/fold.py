@@ -37,10 +37,8 @@ def _step(b: Builder, event: Event) -> None:
     b.at = event.seq + 1
     b.turn = max(b.turn, event.turn)
     b.last_at = max(b.last_at, event.at)
-    if event.kind != "session.open":
-        moved = lifecycle.after(b.lifecycle, lifecycle.move_of(event.kind))
-        # The log refuses a wrong move before it is written; records of the past may still hold one.
-        b.lifecycle = moved if moved is not None else b.lifecycle
+    # The log refuses a wrong move before it is written; records of the past may still hold one.
+    b.lifecycle = lifecycle.moved(b.lifecycle, event.kind) or b.lifecycle
     if event.payload is None:
         b.count("forgotten")
         return

@@ -2,6 +2,7 @@
 
 `activity` is anything that is not itself a lifecycle move. It wakes an open or resumed session; a paused,
 closed or archived one must be resumed first, so that nothing goes on unnoticed in a session put aside.
+What the memory notes for its own keeping is neither: it moves no session, wherever that stands.
 """
 
 from __future__ import annotations
@@ -64,6 +65,16 @@ KIND_MOVES: dict[str, Move] = {
     "session.archive": "archive",
     "session.restore": "restore",
 }
+
+
+# Notes of the memory's own keeping, such as those a clean-up leaves: nobody took up work.
+KEEPING = frozenset({"checkpoint", "forgotten", "quarantine", "recovered"})
+
+
+def moved(state: Lifecycle, kind: str) -> Lifecycle | None:
+    """Where an event of this kind leaves a session, or None when the table refuses it."""
+    # An opening told again says more of a session and moves nothing.
+    return state if kind == "session.open" or kind in KEEPING else after(state, move_of(kind))
 
 
 def after(state: Lifecycle, move: Move) -> Lifecycle | None:

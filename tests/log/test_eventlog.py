@@ -13,9 +13,11 @@ from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import event_id
 from fazm_memory.log.verify import verify
+from fazm_memory.model.fold import initial
 from fazm_memory.model.payloads import (
     Action,
     ActionAmend,
+    Checkpoint,
     Fact,
     FileChange,
     FileTouch,
@@ -24,10 +26,13 @@ from fazm_memory.model.payloads import (
     HandoffAnswer,
     Message,
     Prompt,
+    Quarantine,
+    Recovered,
     Rewind,
     SessionOpen,
     SessionTitle,
 )
+from fazm_memory.model.state import to_plain
 from tests.conftest import OpenStore
 from tests.scribe import T0, Scribe, entry, move
 
@@ -203,6 +208,21 @@ def test_what_is_written_about_a_session_wakes_nothing(scribe: Scribe, told: Any
     session = scribe.open(Prompt("a"), move("close"))
     scribe.tell(session, told)
     assert scribe.row(session).lifecycle == "closed"
+
+
+@pytest.mark.parametrize(
+    "told", [Forgotten(0, "r"), Recovered(1, 0), Quarantine((0,)), Checkpoint(to_plain(initial("s")))]
+)
+@pytest.mark.parametrize("before", [(), (Prompt("a"), move("pause"), move("resume"))])
+def test_the_memorys_own_keeping_is_no_work_of_a_session(
+    scribe: Scribe, told: Any, before: tuple[Any, ...]
+) -> None:
+    session = scribe.open(*before)
+    stood = scribe.row(session).lifecycle
+    scribe.tell(session, told)
+    assert scribe.row(session).lifecycle == scribe.state(session).lifecycle == stood
+    scribe.tell(session, Message("on"))
+    assert scribe.row(session).lifecycle == scribe.state(session).lifecycle == "active"
 
 
 def test_an_opening_told_again_moves_nothing(scribe: Scribe) -> None:

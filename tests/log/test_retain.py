@@ -107,6 +107,14 @@ def test_an_archived_session_is_compacted_sooner(scribe: Scribe) -> None:
     assert scribe.state(session).lifecycle == "archived"
 
 
+def test_a_clean_up_wakes_no_session(scribe: Scribe) -> None:
+    session = scribe.open(*WORK, move("pause"), move("resume"))
+    fork = scribe.open(parent=session, parent_seq=len(WORK))
+    assert let_go(scribe)["forgotten"]
+    assert scribe.row(session).lifecycle == scribe.state(session).lifecycle == "resumed"
+    assert scribe.row(fork).lifecycle == scribe.state(fork).lifecycle == "open"
+
+
 def test_over_its_limit_the_oldest_make_room_and_the_space_is_given_back(scribe: Scribe) -> None:
     noise = [Message(Random(n).randbytes(6000).hex()) for n in range(300)]
     old = scribe.open(*noise)

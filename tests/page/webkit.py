@@ -1,9 +1,14 @@
-"""WebKit, which the Mac's window is made of, through WebKitGTK on a display that nobody sees."""
+"""WebKit, which the Mac's window is made of, through WebKitGTK on a display that nobody sees.
+
+A `Window` is driven by roles and accessible names; a name is exact, or a compiled pattern. Whatever is asked
+for is waited for, and what never comes is told with what was there instead.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -13,9 +18,15 @@ from typing import Any
 
 import pytest
 
+from tests.page.serving import Served
+from tests.page.story import NOW
+
 VIEW = Path(__file__).with_name("webkit_view.py")
 SYSTEM = "/usr/bin/python3"  # the one that Debian's gi belongs to
 NEEDED = "apt-get install xvfb python3-gi python3-gi-cairo gir1.2-webkit2-4.1"
+
+Name = str | re.Pattern[str]
+Part = dict[str, Any]
 
 
 @contextmanager
@@ -36,18 +47,132 @@ def display() -> Iterator[str]:
         process.wait()
 
 
-def look(address: str, steps: list[dict[str, str]]) -> dict[str, Any]:
-    """What came of the steps: errors of the page, and the step that never came true."""
+def named(name: Name) -> dict[str, Any]:
+    if isinstance(name, str):
+        return {"text": name, "pattern": False}
+    return {"text": name.pattern, "pattern": True}
+
+
+def part(role: str, name: Name | None = None, within: Part | None = None) -> Part:
+    """What is called so: of the page, of the dialog that lies over it, or of another part."""
+    return {"role": role, "name": None if name is None else named(name), "within": within}
+
+
+def region(name: str) -> Part:
+    return part("region", name)
+
+
+class Window:
+    """The page in a window of WebKit."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+
+    def ask(self, **what: Any) -> Any:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            self.process.stdin.write(json.dumps(what) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pytest.fail(f"WebKitGTK does not run here ({NEEDED})", pytrace=False)
+        line = self.process.stdout.readline()
+        if not line:
+            pytest.fail(f"WebKitGTK does not run here ({NEEDED})", pytrace=False)
+        answer = json.loads(line)
+        if "error" in answer:
+            raise AssertionError(answer["error"])
+        return answer["value"]
+
+    def drive(self, verb: str, *given: Any) -> Any:
+        words = ", ".join(json.dumps(one) for one in given)
+        return self.ask(run=f"return JSON.stringify((await driver.{verb}({words})) ?? null);")
+
+    def go(self, address: str) -> None:
+        self.drive("go", address)
+
+    def visit(self, served: Served, key: str, seq: int | None = None) -> str:
+        """A session of the story, or one of its events, once it is shown; gives the session's id."""
+        session = served.world.ids[key]
+        self.go(f"#/s/{session}" + ("" if seq is None else f"@{seq}"))
+        self.there("heading", served.world.memory.session(session)["title"], part("main"))
+        self.drive("calm")
+        if seq is None:
+            self.gone("region", "Event")
+        else:
+            self.says(re.compile(rf"position {seq}\b"), region("Event"))
+        return session
+
+    def there(self, role: str, name: Name | None = None, within: Part | None = None) -> str:
+        return str(self.drive("one", part(role, name, within)))
+
+    def gone(self, role: str, name: Name | None = None, within: Part | None = None) -> None:
+        self.drive("gone", part(role, name, within))
+
+    def count(self, number: int, role: str, name: Name | None = None, within: Part | None = None) -> None:
+        self.drive("count", part(role, name, within), number)
+
+    def says(self, words: Name, within: Part | None = None) -> None:
+        self.drive("says", named(words), within)
+
+    def unsaid(self, words: str, within: Part | None = None) -> None:
+        self.drive("unsaid", words, within)
+
+    def holds(self, one: Part, what: str, value: Name) -> str:
+        """An attribute or property, once it is as wanted."""
+        return str(self.drive("holds", one, what, named(value))["is"])
+
+    def press(self, role: str, name: Name, within: Part | None = None) -> None:
+        self.ask(press=self.drive("point", part(role, name, within)))
+        self.drive("heard", "mouseup", 1)
+
+    def drag(self, one: Part, by: float, across: float = 0.5) -> None:
+        self.ask(drag=[*self.drive("point", one, across), by])
+        self.drive("heard", "mouseup", 1)
+
+    def wheel(self, one: Part, by: float) -> None:
+        self.ask(wheel=[*self.drive("point", one), by])
+        self.drive("heard", "wheel", 1)
+
+    def fill(self, role: str, name: Name, value: str, within: Part | None = None) -> None:
+        self.drive("fill", part(role, name, within), value)
+
+    def keys(self, *names: str, on: Part | None = None) -> None:
+        if on is not None:
+            self.drive("focus", on)
+        self.ask(keys=names)
+        self.drive("heard", "keyup", len(names))
+
+    def row(self, pattern: str) -> str:
+        """What a row of the list says, scrolled to."""
+        return str(self.drive("row", pattern))
+
+    def command(self, menu: str, name: str) -> None:
+        self.drive("calm")
+        self.press("button", menu)
+        self.press("menuitem", name)
+
+    def copied(self) -> str:
+        return str(self.ask(clipboard=True))
+
+    def picture(self, file: Path) -> None:
+        self.ask(picture=str(file))
+
+    def errors(self) -> list[str]:
+        found: list[str] = self.ask(errors=True)
+        return found
+
+
+@contextmanager
+def window(address: str) -> Iterator[Window]:
+    """The page while the block lasts."""
     with display() as number:
-        done = subprocess.run(
-            [SYSTEM, str(VIEW), address],
-            input=json.dumps(steps),
-            env={**os.environ, "DISPLAY": number, "TZ": "UTC"},
-            capture_output=True,
+        process = subprocess.Popen(
+            [SYSTEM, str(VIEW), address, str(NOW // 1000)],
+            env={**os.environ, "DISPLAY": number, "TZ": "UTC", "NO_AT_BRIDGE": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             text=True,
-            timeout=120,
         )
-    if done.returncode != 0:
-        pytest.fail(f"WebKitGTK does not run here ({NEEDED}):\n{done.stderr[-800:]}", pytrace=False)
-    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return answer
+        with process:
+            yield Window(process)

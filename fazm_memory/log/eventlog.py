@@ -51,6 +51,7 @@ class Writer:
         self.spoiled: FazmMemoryError | None = None  # what stopped an append half way: nothing may be kept
         self.heads: dict[int, SessionHead] = {}
         self.events: dict[int, list[Event]] = {}
+        self.changed: set[int] = set()  # sessions whose past is another now: their rows are counted anew
         self.written: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
 
     def create(

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 
 from fazm_memory.errors import StoreBusy
 from fazm_memory.log.entries import Entry
+from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import event_id
 from fazm_memory.log.words import words_of
@@ -113,7 +114,7 @@ def forget_events(store: Store, chosen: dict[int, list[int]], *, reason: str, at
             payload = Forgotten(count=len(held), reason=reason, ranges=tuple(ranges))
             writer.append(head, Entry("forgotten", payload, at, "person", source, "user"))
             # What was folded from the forgotten must go too, here and in every fork that inherited it.
-            _drop_folds(store, head.id, number)
+            _drop_folds(store, writer, head.id, number)
             gone += len(held)
             if _nothing_left(store, number):
                 store.db.execute("UPDATE session SET forgotten=1 WHERE n=?", (number,))
@@ -155,10 +156,11 @@ def _held(store: Store, number: int, ranges: list[tuple[int, int]]) -> list[int]
     return held
 
 
-def _drop_folds(store: Store, session: str, number: int) -> None:
+def _drop_folds(store: Store, writer: Writer, session: str, number: int) -> None:
     store.snapshots.drop(number)
+    writer.changed.add(writer.head(number).n)
     for child in store.sessions.children(session):
-        _drop_folds(store, child.id, child.n)
+        _drop_folds(store, writer, child.id, child.n)
 
 
 def _nothing_left(store: Store, number: int) -> bool:

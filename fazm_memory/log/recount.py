@@ -1,8 +1,8 @@
-"""Counting anew: after a rewind or a fork a session's row says what its state says.
+"""Counting anew: after a rewind, a fork or forgetting a session's row says what its state says.
 
 Counts go up with every event, which is right as long as a session only goes on. A rewind leaves some of them
-behind, and a fork begins with its parent's. Open questions are always counted by the state: an answer may
-name none of them, or one that is answered already.
+behind, a fork begins with its parent's, and what is forgotten is gone from both. Open questions are always
+counted by the state: an answer may name none of them, or one that is answered already.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ UPDATE_COUNTS = "UPDATE session SET actions=?, failures=?, files_modified=?, que
 
 def recount(writer: Writer, snapshots: Snapshots) -> None:
     """Count the sessions that this writer has moved elsewhere. In its transaction, when all is written."""
-    for number, events in writer.events.items():
-        moved = any(map(_moved, events))
+    for number in writer.events.keys() | writer.changed:
+        events = writer.events.get(number, [])
+        moved = number in writer.changed or any(map(_moved, events))
         if not moved and not any(event.kind in ASKING for event in events):
             continue
         head = writer.heads[number]

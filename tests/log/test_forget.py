@@ -18,6 +18,8 @@ from fazm_memory.model.payloads import (
     Decision,
     Fact,
     Forgotten,
+    Handoff,
+    HandoffAnswer,
     Message,
     Pending,
     Prompt,
@@ -199,3 +201,20 @@ def test_an_opening_told_again_is_an_opening_too(scribe: Scribe) -> None:
     scribe.tell(session, SessionOpen("fazm", workspace="/w", title="Later"))
     forget(scribe.store, {scribe.row(session).n: [0]})
     assert (scribe.row(session).title, scribe.row(session).workspace) == ("Later", "/w")
+
+
+def test_a_row_counts_what_is_left_also_in_a_fork(scribe: Scribe) -> None:
+    work = (
+        Action("Bash", outcome="error", error="e"),
+        Handoff("q", "human", "which?"),
+        HandoffAnswer("q", "a"),
+    )
+    session = scribe.open(*work, Action("Bash"))
+    fork = scribe.open(parent=session, parent_seq=4)
+    assert (scribe.row(fork).actions, scribe.row(fork).questions) == (1, 0)
+    chosen = choose_events(scribe.store, session, seqs=[1, 3])
+    forget_events(scribe.store, chosen, reason="asked", at=T0, source="cli")
+    for one, actions in ((session, 1), (fork, 0)):
+        row, state = scribe.row(one), scribe.state(one)
+        assert (row.actions, row.failures, row.questions) == (actions, 0, 1)
+        assert (state.counts.get("actions", 0), list(state.questions)) == (actions, ["q"])

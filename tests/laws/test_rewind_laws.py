@@ -8,6 +8,7 @@ import random
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from fazm_memory.config import Config
-from fazm_memory.errors import Declined, NotFound
+from fazm_memory.errors import Declined, InvalidTransition, NotFound
 from fazm_memory.log import retain
+from fazm_memory.log.forget import files_named
+from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.versions import digest_of
 from fazm_memory.memory import Memory
 from fazm_memory.model.fold import fold, initial
+from fazm_memory.model.inheritance import inherited
 from fazm_memory.model.retention import DAY, Policy
+from fazm_memory.model.state import SessionState
+from fazm_memory.verbs.replaying import TRASH
 from tests.files_world import World
 
 NAMES = ("a.txt", "b.txt", "sub/c.txt", "sub/deep/d.txt", "e.txt")
@@ -40,6 +46,7 @@ class Going(World):
         self.stood: dict[int, dict[str, bytes]] = {}
         self.theirs: list[bytes] = []
         self.told = 0
+        self.unknown: set[str] = set()  # names of files that the memory was asked to forget
 
     def text(self, who: str) -> bytes:
         self.told += 1
@@ -114,23 +121,96 @@ class Going(World):
         here = set(self.files().values())
         return [one for one in self.theirs if one not in here and self.versions.read(digest_of(one)) is None]
 
+    def forgets(self, seqs: list[int]) -> None:
+        """Forget events of any kind. What is kept of the files they name goes too, and is owed no more."""
+        held = [one for one in seqs if self.payload(one) is not None]
+        named = files_named(self.memory.store, {self.memory.store.sessions.resolve(self.session).n: seqs})
+        self.unknown |= {os.path.relpath(one, self.folder) for one in named}
+        told = self.memory.forget(self.session, seqs=seqs)
+        assert told["events"] >= len(held)  # and the checkpoints that held the same
+        assert [self.payload(one) for one in held] == [None] * len(held)
+        self.theirs = [one for one in self.theirs if self.versions.read(digest_of(one)) is not None]
+
+    def payload(self, seq: int) -> Any:
+        (event,) = self.memory.events(self.session, start=seq, stop=seq + 1)
+        return event["payload"]
+
+    def does_it_again(self, folder: Path, yes: Iterator[bool]) -> None:
+        """Replay onto the files of the beginning: there happens what was confirmed and told, elsewhere
+        nothing."""
+        for name, data in (self.stood[min(self.stood)] if self.stood else self.files()).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(data)
+        folder.mkdir(exist_ok=True)
+        (folder / f"{folder.name}.sh").write_text("echo again >> made.txt\n")  # what the recording calls
+        before, head, expected = self.files(), self.head(), files_of(folder)
+
+        def confirm(step: dict[str, Any]) -> bool:
+            return "outside" not in step and next(yes)
+
+        onto = {"folder": str(folder)}
+        plan = self.memory.replay_run(self.session, onto=onto, execute=False, confirm=confirm)
+        assert files_of(folder) == expected
+        told = self.memory.replay_run(self.session, onto=onto, execute=True, confirm=confirm)
+        assert [one["what"] for one in told["steps"]] == [one["what"] for one in plan["steps"]]
+        for one in told["steps"]:
+            if one["outcome"] != "done":
+                continue
+            if one["kind"] == "command":
+                expected["made.txt"] = expected.get("made.txt", b"") + b"again\n"
+                continue
+            source = os.path.relpath(one["from"], folder)
+            target = (
+                f"{TRASH}/{Path(source).name}" if one["to"] is None else os.path.relpath(one["to"], folder)
+            )
+            assert target not in expected
+            expected[target] = expected.pop(source)
+        assert files_of(folder) == expected
+        assert (self.files(), self.head()) == (before, head)
+        if told["recorded"] is not None:
+            self.memory.move(told["recorded"], "close")
+
+    def recovers_a_copy(self, home: Path) -> None:
+        """A sound store needs no recovery: a copy of it is the same before and after."""
+        shutil.copytree(self.memory.config.home, home)
+        copy = Memory(replace(self.memory.config, home=home), self.now)
+        try:
+            assert copy.recover()["needed"] is False
+            assert copy.state(self.session) == self.memory.state(self.session)
+        finally:
+            copy.close()
+
     def check(self) -> None:
         assert self.lost() == []
         assert self.memory.verify().clean
         store = self.memory.store
-        row = store.sessions.resolve(self.session)
-        states = [initial(row.id)]
-        for event in store.log.slice(row.n, row.id):
-            base = states[event.payload.to] if event.kind == "rewind" else states[-1]
-            states.append(fold(base, [event]))
-        with store.db.reading():
-            assert store.snapshots.state_at(row.n, row.id, row.head) == states[-1]
-        counts = states[-1].counts
-        assert (row.actions, row.failures, row.files_modified) == tuple(
-            counts.get(name, 0) for name in ("actions", "failures", "files_modified")
-        )
+        for row in store.sessions.listing(limit=None, background=True):
+            state = self.folded(row, row.head)
+            with store.db.reading():
+                assert store.snapshots.state_at(row.n, row.id, row.head) == state
+            assert row.lifecycle == state.lifecycle
+            counts = [state.counts.get(name, 0) for name in ("actions", "failures", "files_modified")]
+            assert [row.actions, row.failures, row.files_modified] == counts
+            assert row.questions == len(state.questions)
+
+    def folded(self, row: SessionRow, at: int) -> SessionState:
+        """The state from events alone, with no snapshot in between."""
+        store, first = self.memory.store, initial(row.id)
+        if row.parent is not None and row.parent_seq is not None:
+            first = inherited(self.folded(store.sessions.resolve(row.parent), row.parent_seq), row.id)
+        went = dict(store.db.execute("SELECT seq, target FROM rewind WHERE session=?", (row.n,)).fetchall())
+        states = [first]
+        for event in store.log.slice(row.n, row.id, 0, at):
+            states.append(fold(states[went.get(event.seq, -1)], [event]))
+        return states[-1]
 
 
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
+
+
+# A session's opening names its folder; the others say which of its events count, are held back, or went.
+KEPT = frozenset({"session.open", "rewind", "quarantine", "forgotten"})
 whats = st.sampled_from(["write", "delete", "move"])
 
 
@@ -139,7 +219,8 @@ class Travel(RuleBasedStateMachine):
         super().__init__()
         self.base = Path(tempfile.mkdtemp(prefix="travel"))
         self.world = Going(self.base)
-        self.forks = self.moves = self.cleanings = 0
+        self.forks: list[str] = []
+        self.moves = self.cleanings = self.replays = self.recoveries = 0
 
     def teardown(self) -> None:
         try:
@@ -173,26 +254,76 @@ class Travel(RuleBasedStateMachine):
     def take_it_back(self) -> None:
         self.world.takes_back()
 
-    @precondition(lambda self: self.world.stood and self.forks < 3)
+    @precondition(lambda self: self.world.stood and len(self.forks) < 3)
     @rule(data=st.data())
     def fork_into_a_folder(self, data: st.DataObject) -> None:
         at = data.draw(st.sampled_from(sorted(self.world.stood)))
-        self.forks += 1
-        before = self.world.files()
-        made = self.world.memory.fork(self.world.session, at=at, into=str(self.base / f"fork{self.forks}"))
-        folder = Path(made["folder"])
-        written = {
-            str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+        before, into = self.world.files(), self.base / f"fork{len(self.forks) + 1}"
+        made = self.world.memory.fork(self.world.session, at=at, into=str(into))
+        self.forks.append(made["id"])
+        written, then, unknown = files_of(Path(made["folder"])), self.world.stood[at], self.world.unknown
+        assert {name: written.get(name) for name in {*written, *then} - unknown} == {
+            name: then.get(name) for name in {*written, *then} - unknown
         }
-        assert written == self.world.stood[at]
         assert self.world.files() == before
 
-    @rule()
-    def put_aside_and_take_up(self) -> None:
-        for one in self.world.memory.state(self.world.session)["open_questions"]:  # a rewind opens them again
-            self.world.memory.answer(self.world.session, one["id"], waived=True)
-        for move in ("pause", "resume", "close", "resume"):
-            self.world.memory.move(self.world.session, move)
+    @precondition(lambda self: self.forks)
+    @rule(data=st.data(), again=st.booleans())
+    def close_a_fork(self, data: st.DataObject, again: bool) -> None:
+        """It takes nothing more until it is resumed; its parent goes on as if nothing had been."""
+        memory, fork = self.world.memory, data.draw(st.sampled_from(self.forks))
+        before = memory.state(self.world.session), self.world.files()
+        if memory.session(fork)["lifecycle"] == "closed":
+            self.settle(fork)
+            memory.move(fork, "resume")
+        memory.move(fork, "close")
+        with pytest.raises(InvalidTransition):
+            memory.tell(fork, "decision", what="too late")
+        if again:
+            self.settle(fork)
+            memory.move(fork, "resume")
+            memory.tell(fork, "decision", what="gone on")
+        assert (memory.state(self.world.session), self.world.files()) == before
+
+    def settle(self, session: str) -> None:
+        for one in self.world.memory.state(session)["open_questions"]:  # a rewind opens them again
+            self.world.memory.answer(session, one["id"], waived=True)
+
+    @rule(moves=st.sampled_from([("pause",), ("close",), ("pause", "close")]))
+    def put_aside_and_take_up(self, moves: tuple[str, ...]) -> None:
+        memory, session = self.world.memory, self.world.session
+        self.settle(session)
+        for move in moves:
+            memory.move(session, move)
+        files = self.world.files()
+        with pytest.raises(InvalidTransition):
+            memory.tell(session, "decision", what="too late")
+        with pytest.raises(InvalidTransition):
+            memory.rewind(session, 1, files=True, force=True)
+        assert self.world.files() == files
+        assert memory.move(session, "resume")["lifecycle"] == "resumed"
+
+    @rule(kept=st.sampled_from(["nothing", "cleaned", "forgotten", "quarantined", "recovered"]))
+    def archive_and_back(self, kept: str) -> None:
+        """Housekeeping goes on in the archive, and wakes nothing."""
+        memory, session = self.world.memory, self.world.session
+        self.settle(session)
+        memory.move(session, "close")
+        memory.move(session, "archive")
+        if kept == "cleaned":
+            self.clean()
+        elif kept == "forgotten":
+            self.world.forgets([self.world.head() - 1])
+        elif kept == "quarantined":
+            memory.quarantine(session, seq=self.world.head() - 1)
+        elif kept == "recovered" and self.recoveries < 2:
+            self.recoveries += 1
+            self.world.recovers_a_copy(self.base / f"copy{self.recoveries}")
+        assert memory.session(session)["lifecycle"] == memory.state(session)["lifecycle"] == "archived"
+        with pytest.raises(InvalidTransition):
+            memory.move(session, "resume")
+        assert memory.move(session, "restore")["lifecycle"] == "closed"
+        memory.move(session, "resume")
 
     @rule(what=st.text(max_size=10))
     def decide(self, what: str) -> None:
@@ -221,10 +352,20 @@ class Travel(RuleBasedStateMachine):
     def forget_a_decision(self, data: st.DataObject) -> None:
         seq = data.draw(st.sampled_from(list(self.decisions())))
         told = self.world.memory.forget(self.world.session, seqs=[seq])
-        assert told["events"] == 1
+        assert told["events"] >= 1  # and the checkpoints that held it
         assert seq not in [
             one["seq"] for one in self.world.memory.state(self.world.session)["decisions_made"]
         ]
+
+    @rule(data=st.data())
+    def forget_anything(self, data: st.DataObject) -> None:
+        """But what says how all else is read."""
+        events = self.world.memory.events(self.world.session, start=1)
+        seqs = [one["seq"] for one in events if one["kind"] not in KEPT]
+        if seqs:
+            before = self.world.files()
+            self.world.forgets(sorted(data.draw(st.sets(st.sampled_from(seqs), min_size=1, max_size=3))))
+            assert self.world.files() == before
 
     def decisions(self) -> Iterator[int]:
         events = self.world.memory.events(self.world.session, kind="decision")
@@ -251,8 +392,11 @@ class Travel(RuleBasedStateMachine):
     @precondition(lambda self: self.cleanings < 3)
     @rule()
     def let_go_of_old_details(self) -> None:
-        """Days pass; what calls were given and gave is let go of, and the session stands where it stood."""
         self.cleanings += 1
+        self.clean()
+
+    def clean(self) -> None:
+        """Days pass; what calls were given and gave is let go of, and the session stands where it stood."""
         memory, session, before = self.world.memory, self.world.session, self.world.files()
         stood = memory.state(session)
         self.world.clock += 3 * DAY
@@ -260,12 +404,8 @@ class Travel(RuleBasedStateMachine):
         told = retain.carry_out(memory.store, plan, self.world.clock)
         assert told["left_alone"] == []
         after = memory.state(session)
-        for name in ("decisions_made", "files_modified", "errors", "open_questions"):
+        for name in ("decisions_made", "files_modified", "errors", "open_questions", "lifecycle"):
             assert after[name] == stood[name]
-        # Its checkpoint is an event like others to a session just opened or resumed: that is active then.
-        assert after["lifecycle"] == stood["lifecycle"] or (
-            stood["lifecycle"] in ("open", "resumed") and after["lifecycle"] == "active"
-        )
         assert self.world.files() == before
 
     @rule()
@@ -273,6 +413,15 @@ class Travel(RuleBasedStateMachine):
         before = self.world.files(), self.world.head()
         self.world.memory.replay_plan(self.world.session)
         assert (self.world.files(), self.world.head()) == before
+
+    @precondition(lambda self: self.replays < 3)
+    @rule(data=st.data(), works=st.lists(st.tuples(whats, names, names), max_size=3))
+    def replay_onto_copies(self, data: st.DataObject, works: list[tuple[str, str, str]]) -> None:
+        self.replays += 1
+        for one in works:
+            self.world.works(*one)
+        yes = iter(lambda: data.draw(st.sampled_from([True, True, False])), None)
+        self.world.does_it_again(self.base / f"again{self.replays}", yes)
 
     @invariant()
     def nobodys_bytes_are_lost(self) -> None:

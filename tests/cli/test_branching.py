@@ -19,6 +19,20 @@ def test_a_fork_sees_its_parents_past_and_not_its_future(run: Run, session: str)
     assert run("verify").code == 0
 
 
+def test_a_fork_is_closed_and_its_parent_stays_open(run: Run, session: str) -> None:
+    fork = run("fork", session, "--at", "3", "--json").json["id"]
+    before = run("state", session, "--json").json
+    assert run("close", fork, "--json").json["lifecycle"] == "closed"
+    assert run("state", session, "--json").json == before
+    late, on = ({"type": "decision", "session": one, "what": "on"} for one in (fork, session))
+    assert "resume it before going on" in run("record", stdin=[late]).out
+    run("record", stdin=[on])
+    lives = {one["id"]: one["lifecycle"] for one in run("sessions", "--json").json}
+    assert (lives[fork], lives[session]) == ("closed", "active")
+    assert run("state", session, "--json").json["decisions_made"][-1]["what"] == "on"
+    assert run("verify").code == 0
+
+
 def test_a_rewind_moves_the_head_and_erases_nothing(run: Run, session: str) -> None:
     planned = run("rewind", session, "--to", "3", "--dry-run", "--json").json
     assert planned["diff"]["removed"]["decisions_made"][0]["what"] == "dates first"

@@ -39,6 +39,8 @@ def _step(b: Builder, event: Event) -> None:
     b.last_at = max(b.last_at, event.at)
     # The log refuses a wrong move before it is written; records of the past may still hold one.
     b.lifecycle = lifecycle.moved(b.lifecycle, event.kind) or b.lifecycle
+    if event.kind == "rewind":  # work is taken up there, even if the session was put aside at that moment
+        b.lifecycle = "active"
     if event.payload is None:
         b.count("forgotten")
         return
@@ -166,11 +168,6 @@ def _marked(kind: str) -> Callable[[Builder, Event, Any], None]:
     return apply
 
 
-def _rewound(b: Builder, event: Event, p: payloads.Rewind) -> None:
-    _marked("rewind")(b, event, p)
-    b.lifecycle = "active"  # work is taken up there, even if the session was put aside at that moment
-
-
 APPLY: dict[str, Callable[[Builder, Event, Any], None]] = {
     "session.open": _opened,
     "session.title": _titled,
@@ -194,7 +191,7 @@ APPLY: dict[str, Callable[[Builder, Event, Any], None]] = {
     "usage": _used,
     "checkpoint": _stood,
     "gap": _marked("gap"),
-    "rewind": _rewound,
+    "rewind": _marked("rewind"),
     "recovered": _marked("recovered"),
     "quarantine": _marked("quarantine"),
 }

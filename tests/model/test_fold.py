@@ -232,6 +232,7 @@ def test_a_wrong_move_in_an_old_record_changes_nothing() -> None:
 def test_rewinding_takes_up_work_wherever_the_past_stood() -> None:
     paused = after(SessionOpen("a"), Prompt("x"), move("pause"))
     assert fold(paused, [event(Rewind(3), 5)]).lifecycle == "active"
+    assert fold(paused, [event(("rewind", None), 5)]).lifecycle == "active"  # also once it is forgotten
 
 
 def test_long_text_is_cut_in_state() -> None:

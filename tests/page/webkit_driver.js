@@ -58,7 +58,7 @@ window.driver = (() => {
   /** What was looked for, and what is there instead. */
   function missing(wanted) {
     const { role, name, within } = wanted;
-    const said = `${role} ${name ? JSON.stringify(name.text) : ""}${within ? ` in ${within.role} “${within.name.text}”` : ""}`;
+    const said = `${role} ${name ? JSON.stringify(name.text) : ""}${within ? ` in ${within.role} “${within.name?.text || ""}”` : ""}`;
     const root = rootOf(within);
     if (!root) return `no ${said}: what it is looked for in is not there either (${location.hash})`;
     const there = all({ role }, root).map(nameOf);
@@ -137,10 +137,12 @@ window.driver = (() => {
   async function fill(wanted, value) {
     const field = await one(wanted);
     field.focus();
-    const before = field.value;
-    field.value = value;
-    if (field.tagName === "SELECT" && field.value !== value)
-      throw new Error(`${missing(wanted)} cannot be ${value}: ${[...field.options].map((each) => each.value)} (${before})`);
+    if (field.tagName === "SELECT") {
+      const choices = [...field.options];
+      const chosen = choices.find((each) => each.value === value) || choices.find((each) => plain(each.text) === value);
+      if (!chosen) throw new Error(`no choice ${value} in ${nameOf(field)}: ${choices.map((each) => each.text)}`);
+      field.value = chosen.value;
+    } else field.value = value;
     field.dispatchEvent(new Event("input", { bubbles: true }));
     field.dispatchEvent(new Event("change", { bubbles: true }));
     document.activeElement?.blur(); // of the field, or of the one drawn in its place: the next key is the page's
@@ -174,6 +176,8 @@ window.driver = (() => {
   /** Go to an address of the page, and wait until it has read what it shows. */
   async function go(hash) {
     document.activeElement?.blur();
+    for (const left of document.querySelectorAll("dialog[open]")) left.close(); // by a test that failed
+    for (const old of all({ role: "button", name: { text: "Dismiss" } })) old.click(); // what was done before is read
     location.hash = hash;
     await new Promise((next) => setTimeout(next)); // the page hears of it first
     await calm();

@@ -102,8 +102,10 @@ class Inspecting(Browsing):
         return row, found
 
     def _leading(self, row: SessionRow, event: Event) -> list[Event]:
-        """What may have led to an event: of the many before it only the few of a kind that can."""
-        wanted = EventFilter(start=max(0, event.seq - LOOK_BACK), stop=event.seq, kinds=LEADING)
+        """What may have led to an event: of its turn, and of that only the few of a kind that can."""
+        turn = self.store.sessions.turn_position(row.n, event.turn - 1, row.head)
+        begin = max(min(turn, event.seq), event.seq - LOOK_BACK)
+        wanted = EventFilter(start=begin, stop=event.seq, kinds=LEADING)
         found = event_page(self.store, row, wanted, cursor=None, limit=LOOK_BACK, backwards=False).items
         of = getattr(event.payload, "retry_of", None)
         tried = [] if of is None else self.store.log.slice(row.n, row.id, of, of + 1)

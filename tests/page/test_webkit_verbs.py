@@ -128,6 +128,15 @@ def test_the_replay_plan_shows_its_steps(page: Window, told: Served) -> None:
     confirm(page, "Done")
 
 
+def test_a_menu_is_closed_by_the_button_that_opened_it(page: Window, told: Served) -> None:
+    page.visit(told, "invoices", 3)
+    for menu in ("More", "Event commands"):
+        page.press("button", menu)
+        page.there("menuitem")
+        page.press("button", menu)
+        page.gone("menuitem")
+
+
 def test_an_event_and_a_stretch_of_time_are_forgotten_after_a_tick(page: Window, told: Served) -> None:
     session, memory = page.visit(told, "receipts", 3), told.world.memory
     page.command("Event commands", "Forget this event…")

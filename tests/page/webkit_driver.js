@@ -79,17 +79,23 @@ window.driver = (() => {
 
   /** Where to press: the middle of the part, which must not be covered by another. */
   async function point(wanted, across = 0.5) {
-    const complain = () => `${missing(wanted)}; or it is covered, disabled or out of sight`;
+    let why = "";
+    let covered = false;
+    const complain = () => why || missing(wanted);
     return until(() => {
       const element = all(wanted)[0];
+      why = element?.disabled ? `${wanted.role} “${nameOf(element)}” is disabled` : "";
       if (!element || element.disabled) return null;
-      element.scrollIntoView({ block: "nearest" });
+      element.scrollIntoView({ block: covered ? "center" : "nearest" }); // a head that stays may cover the edge
       const box = element.getBoundingClientRect();
       const x = across === 1 ? box.right - 1 : box.left + box.width * across;
       const y = box.top + box.height / 2;
       const hit = document.elementFromPoint(x, y);
       const label = element.labels?.[0];
-      return hit && (element.contains(hit) || label?.contains(hit)) ? [x, y] : null;
+      if (hit && (element.contains(hit) || label?.contains(hit))) return [x, y];
+      covered = true;
+      why = `${wanted.role} “${nameOf(element)}” at ${x}, ${y} is covered by ${hit?.outerHTML.slice(0, 200)}`;
+      return null;
     }, complain);
   }
 

@@ -30,7 +30,8 @@ gi.require_version("WebKit2", "4.1")
 from gi.repository import Gdk, GLib, GObject, Gtk, WebKit2  # noqa: E402  (versions first)
 
 DRIVER = Path(__file__).with_name("webkit_driver.js")
-# Hooked in before any script of the page runs. The page's clock goes on from the story's evening.
+# Hooked in before any script of the page runs. The page's clock goes on from the story's evening, and the
+# focus goes as on the Mac: a button, link or tick box does not take it when pressed unless it has a tabindex.
 WATCH = """
 const tell = (what) => window.webkit.messageHandlers.errors.postMessage(String(what));
 window.addEventListener("error", (event) => tell(event.message || "a resource did not load: " +
@@ -46,6 +47,13 @@ window.Date = class extends Clock {
     constructor(...given) { given.length ? super(...given) : super(Clock.now() + ahead); }
     static now() { return Clock.now() + ahead; }
 };
+window.addEventListener("mousedown", (event) => {
+    const pressed = event.target.closest("button, a, input[type=checkbox], input[type=radio]");
+    if (event.defaultPrevented || !pressed || pressed.hasAttribute("tabindex")) return;
+    event.preventDefault();
+    const around = pressed.parentElement.closest("[tabindex]");
+    if (around) around.focus(); else document.activeElement?.blur();
+});
 """
 
 

@@ -28,6 +28,9 @@ export class Menu extends HTMLElement {
     this.button.setAttribute("aria-haspopup", "menu");
     this.button.setAttribute("aria-expanded", "false");
     this.button.addEventListener("click", () => (this.list?.hidden ? this.show() : this.hide()));
+    // On the Mac a pressed button takes the focus from the list but not to itself; the list would be closed by that,
+    // and opened again by the click.
+    this.button.addEventListener("mousedown", (event) => !this.list?.hidden && event.preventDefault());
     this.list.addEventListener("keydown", (event) => this.keys(event));
     this.addEventListener("focusout", (event) => {
       if (!this.contains(/** @type {Node|null} */ (event.relatedTarget))) this.hide(false);

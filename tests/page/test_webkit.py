@@ -204,6 +204,7 @@ def test_the_playhead_walks_the_state_follows_and_now_is_returned_to(page: Windo
     decided = next(shown.world.memory.events(shown.world.ids["invoices"], kind="decision"))["seq"]
     page.visit(shown, "invoices", decided - 1)
     page.says("You are looking at Yesterday, 16:0")
+    page.says("no version was kept", EVENT)  # the last that is read, and moves what is below it
     page.press("summary", "State at this moment", EVENT)
     page.says("lifecycle", EVENT)
     page.unsaid("the date comes first", EVENT)

@@ -81,6 +81,7 @@ window.driver = (() => {
   async function point(wanted, across = 0.5) {
     let why = "";
     let covered = false;
+    let before = ""; // what still moves, as more is read above it, would be missed
     const complain = () => why || missing(wanted);
     return until(() => {
       const element = all(wanted)[0];
@@ -92,7 +93,9 @@ window.driver = (() => {
       const y = box.top + box.height / 2;
       const hit = document.elementFromPoint(x, y);
       const label = element.labels?.[0];
-      if (hit && (element.contains(hit) || label?.contains(hit))) return [x, y];
+      const stood = before === `${x} ${y}`;
+      before = `${x} ${y}`;
+      if (hit && (element.contains(hit) || label?.contains(hit))) return stood ? [x, y] : null;
       covered = true;
       why = `${wanted.role} “${nameOf(element)}” at ${x}, ${y} is covered by ${hit?.outerHTML.slice(0, 200)}`;
       return null;

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from fazm_memory.errors import StoreDamaged, StoreFull, StoreReadOnly
+from fazm_memory.errors import StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
 from fazm_memory.log import keys as key_store
 from fazm_memory.log.chain import Heads
 from fazm_memory.log.database import Database
@@ -30,6 +30,7 @@ DATABASE = "memory.db"
 HEADS = "heads"
 FIRST_PAGE = "first-page"  # a copy of the page without which no other can be found
 PAGE = 4096
+FEW = 100  # events that may wait while somebody looks
 
 
 class Store:
@@ -99,6 +100,15 @@ class Store:
         except BaseException:
             self.follower.let_go()
             raise
+
+    def take_in_much(self) -> None:
+        """Take in what waits, if it is more than is cheap to read beside the rest at every look. A disk that
+        cannot be written just now keeps nobody from looking."""
+        with self.db.reading():
+            waiting = sum(head - indexed for _, _, head, indexed, _ in self.follower.behind())
+        if waiting > FEW:
+            with contextlib.suppress(StoreFull, StoreReadOnly, StoreBusy):
+                self.index_all()
 
     def renew(self, row: SessionRow, at: int) -> None:
         """Make the snapshots of a session anew when those it has are of an older fold, once."""

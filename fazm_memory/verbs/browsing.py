@@ -48,6 +48,7 @@ class Browsing(Telling):
         """Days on which anything happened, newest first."""
         before = self.now() + DAY if cursor is None else pages.read_cursor(cursor, "d", 1)[0]
         items: list[dict[str, Any]] = []
+        self.store.take_in_much()
         with self.store.db.reading():
             last = calendar.latest_minute(self.store, before)
             while last is not None and len(items) < limit:
@@ -87,6 +88,7 @@ class Browsing(Telling):
                 return False
             return all(word in text for word in wanted)
 
+        self.store.take_in_much()
         with self.store.db.reading():
             only = None
             if day is not None:

@@ -42,6 +42,7 @@ class Drawing(Telling):
             bucket = names[names.index(bucket) + 1]
         size = BUCKETS[bucket]
         size *= max(1, -(-(end - begin) // (size * MOST_BUCKETS)))
+        self.store.take_in_much()
         with self.store.db.reading():
             only = {self.store.sessions.resolve(one).n for one in sessions} or None
             counts = calendar.counted(self.store, begin, end, size, only)

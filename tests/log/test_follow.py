@@ -9,7 +9,7 @@ import pytest
 from fazm_memory.log import follow, snapshots
 from fazm_memory.log.follow import INDEX_AFTER
 from fazm_memory.log.forget import forget_events
-from fazm_memory.log.store import Store
+from fazm_memory.log.store import FEW, Store
 from fazm_memory.log.tables import event_id
 from fazm_memory.log.verify import verify
 from fazm_memory.model.fold import fold, initial
@@ -173,3 +173,12 @@ def test_a_rewind_is_not_folded_along(store: Store, scribe: Scribe, monkeypatch:
         store.snapshots.drop()
     assert scribe.state(session) == state
     assert state.tools_used == {"Read": 4, "Edit": 25}
+
+
+def test_much_that_waits_is_taken_in_by_who_looks_and_a_little_is_not(store: Store, scribe: Scribe) -> None:
+    sessions = [scribe.open() for _ in range(FEW)]
+    store.take_in_much()
+    assert len(store.follower.behind()) == FEW
+    scribe.tell(sessions[0], Prompt("one more"))
+    store.take_in_much()
+    assert store.follower.behind() == []

@@ -203,7 +203,7 @@ def test_what_is_recorded_appears_at_once_and_waits_for_who_scrolled_up(
     own: Served, open_page: OpenPage
 ) -> None:
     page = open_page(own, f"#/s/{own.world.ids['release']}", viewport={"width": 1280, "height": 640})
-    rows(page).first.wait_for()
+    expect(rows(page).last).to_be_in_viewport()  # it stands at its end, where news is followed
     tell(own.world, [Draft("dana-release", "message", {"text": "One more thing, live."})])
     expect(rows(page, "One more thing, live")).to_be_in_viewport()
     page.get_by_role("listbox", name="Events").hover()

@@ -65,13 +65,6 @@ class Opened:
     def close(self) -> None:
         """All that is open; a verb that comes after opens it anew."""
         self.__dict__.pop("recorder", None)  # it holds the store
-        self.close_versions()
-        for name in ("drawer", "store"):
-            self._close(name)
-
-    def close_versions(self) -> None:
-        self._close("versions")
-
-    def _close(self, name: str) -> None:
-        if name in self.__dict__:
-            self.__dict__.pop(name).close()
+        for name in ("versions", "drawer", "store"):
+            if name in self.__dict__:
+                self.__dict__.pop(name).close()

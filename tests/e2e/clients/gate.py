@@ -14,18 +14,18 @@ from pathlib import Path
 class Gate:
     def __init__(self, path: Path) -> None:
         os.mkfifo(path)
-        self._path = path
+        self.path = path
         self._held: int | None = None
 
     @property
     def command(self) -> str:
-        return f"cat '{self._path}'"
+        return f"cat '{self.path}'"
 
     def reached(self) -> bool:
         """Whether the command is waiting; from then on it is held until `open`."""
         if self._held is None:
             try:
-                self._held = os.open(self._path, os.O_WRONLY | os.O_NONBLOCK)
+                self._held = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
             except OSError as error:
                 if error.errno != errno.ENXIO:
                     raise
@@ -33,7 +33,7 @@ class Gate:
 
     def open(self) -> None:
         """Let the command end, wherever it stands, so that nothing outlives the test."""
-        os.close(os.open(self._path, os.O_RDWR | os.O_NONBLOCK))
+        os.close(os.open(self.path, os.O_RDWR | os.O_NONBLOCK))
         if self._held is not None:
             os.close(self._held)
             self._held = None

@@ -63,6 +63,11 @@ class Started:
     def session_id(self) -> str:
         return self._launch.session_id(_lines(self._launch.out))
 
+    def has_written(self, text: str) -> bool:
+        """Whether the client's own record holds this text: it writes some time after it acts."""
+        transcripts = self._launch.transcripts(self.session_id)
+        return any(text.encode() in transcript.read_bytes() for transcript in transcripts)
+
     def wait_for(self, condition: Callable[[], bool], what: str, timeout: float = 30) -> None:
         """Wait until something has come about while the client runs."""
         deadline = time.monotonic() + timeout

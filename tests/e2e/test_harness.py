@@ -210,6 +210,7 @@ def test_a_client_killed_while_the_model_is_silent_can_be_resumed(client: Client
     log = watched(client)
     started = client.start("Begin.", scenario=scenario)
     started.wait_for(client.model.hanging.is_set, "the model's silence")
+    started.wait_for(lambda: started.has_written("Begin."), "the prompt in the client's record")
 
     run = started.kill()
 

@@ -241,7 +241,7 @@ class Writer:
     def failed_before(self, number: int, input_hash: str, action: Action | None = None) -> int | None:
         """The position of the last failed call that nothing has mended yet: with this input or, else, of the
         same tool on the same target."""
-        for key in filter(None, (input_hash, _target_key(action))):
+        for key in filter(None, (input_hash, target_key(action))):
             row = self.db.execute(
                 "SELECT seq FROM failed_call WHERE session=? AND hash=?", (number, key)
             ).fetchone()
@@ -251,7 +251,7 @@ class Writer:
 
     def _remember_failure(self, number: int, action: Action, seq: int, failed: bool) -> None:
         if failed:
-            for key in filter(None, (action.input_hash, _target_key(action))):
+            for key in filter(None, (action.input_hash, target_key(action))):
                 self.db.execute("INSERT OR REPLACE INTO failed_call VALUES (?,?,?)", (number, key, seq))
             return
         mended = action.retry_of
@@ -260,7 +260,7 @@ class Writer:
         if mended is not None:
             self.db.execute("DELETE FROM failed_call WHERE session=? AND seq=?", (number, mended))
             self.db.execute(
-                "DELETE FROM failed_call WHERE session=? AND hash=?", (number, _target_key(action))
+                "DELETE FROM failed_call WHERE session=? AND hash=?", (number, target_key(action))
             )
 
     def flush(self) -> None:
@@ -276,7 +276,7 @@ class Writer:
             self.written[number] = now
 
 
-def _target_key(action: Action | None) -> str:
+def target_key(action: Action | None) -> str:
     """What a call was about, by its tool and target; nothing when it has no target."""
     target = "" if action is None else target_of(action.input)
     return f"target:{input_hash(action.tool, target)}" if action is not None and target else ""

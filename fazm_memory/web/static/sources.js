@@ -19,6 +19,8 @@ const STEPS = 8; // empty pages to walk through before a reader is told "still l
 export class DenseRows {
   /** @type {Map<number, Row[]|null>} page number to rows; null while it is being read */
   pages = new Map();
+  /** @type {Map<number, boolean>} pages on their way, and whether they are out of date when they come */
+  reading = new Map();
   found = false;
   looking = false;
 
@@ -60,9 +62,11 @@ export class DenseRows {
     }
   }
 
-  /** @param {number} page */
+  /** Rows that are there stay until newer ones come. @param {number} page */
   async read(page) {
-    this.pages.set(page, null);
+    if (this.reading.has(page)) return void this.reading.set(page, true);
+    this.reading.set(page, false);
+    if (!this.pages.has(page)) this.pages.set(page, null);
     try {
       const from = page * PAGE;
       const answer = await api.get(`sessions/${encodeURIComponent(this.session)}/events`, {
@@ -75,11 +79,20 @@ export class DenseRows {
       for (const row of answer.items) rows[row.seq - from] = row;
       this.pages.set(page, rows);
       this.count = Math.max(this.count, answer.head);
+      this.again(page);
       this.changed({ shift: 0 });
     } catch (error) {
+      this.reading.delete(page);
       this.pages.delete(page);
       this.failed(error);
     }
+  }
+
+  /** What was recorded while a page was on its way may not be on it. @param {number} page */
+  again(page) {
+    const late = this.reading.get(page);
+    this.reading.delete(page);
+    if (late) void this.read(page);
   }
 
   /** More was recorded. @param {number} total */
@@ -87,7 +100,7 @@ export class DenseRows {
     if (total < this.count) return;
     const tail = Math.floor(Math.max(0, this.count - 1) / PAGE);
     this.count = total;
-    for (const page of [tail, tail + 1]) if (this.pages.get(page)) void this.read(page);
+    for (const page of [tail, tail + 1]) if (this.pages.has(page)) void this.read(page);
     this.changed({ shift: 0 });
   }
 }

@@ -19,7 +19,9 @@ class List extends HTMLElement {
   source = null;
   segment = { base: 0, count: 0 };
   height = 36;
+  tall = 0; // the box when it was last laid out
   seen = 0; // how many there were when the reader last stood at the end
+  greeted = false; // whether the line has come up: what was recorded before is asked for once
 
   connectedCallback() {
     this.sheet = h("div", { class: "rows", role: "presentation" });
@@ -95,6 +97,7 @@ class List extends HTMLElement {
   resized() {
     const style = getComputedStyle(this);
     this.height = parseFloat(style.getPropertyValue("--fm-row")) || 36;
+    this.tall = this.scroller?.clientHeight || 0;
     this.relay();
     if (store.state.live && store.state.seq === null) this.toEnd();
     this.drawSoon?.();
@@ -135,6 +138,8 @@ class List extends HTMLElement {
     const scroller = /** @type {HTMLElement} */ (this.scroller);
     const source = this.source;
     if (!source) return;
+    // What stands above may have grown since the list went to its end, before this told of it: nobody scrolled up.
+    if (store.state.live && scroller.clientHeight !== this.tall) return this.resized();
     const end = scroller.scrollTop + scroller.clientHeight >= this.sheetHeight() - this.height * 1.5;
     const live = end && this.segment.base + this.segment.count >= source.count;
     if (live) this.seen = source.count;
@@ -235,7 +240,9 @@ class List extends HTMLElement {
   /** @param {any} change */
   async change(change) {
     const { source } = this;
-    if (!source || !(change.all || change.sessions?.includes(source.session))) return;
+    const first = !this.greeted;
+    this.greeted = true;
+    if (!source || !(first || change.all || change.sessions?.includes(source.session))) return;
     if (source instanceof FoundRows) return source.grow();
     const before = source.count;
     try {

@@ -1,6 +1,6 @@
 """A person's say in the context: which items are always in it, and which never.
 
-Kept in the store by item id, so that a choice lasts as long as the item does.
+Kept in the store by item id. A pinned item is told as long as what it says stands, see `pins`.
 """
 
 from __future__ import annotations

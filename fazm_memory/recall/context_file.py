@@ -6,7 +6,7 @@ one line with how to get it. The same log at the same moment renders the same by
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -29,6 +29,7 @@ HEAD = (
 )
 NOTHING = "Fazm Memory: nothing is recorded {place} yet."
 FOOT = "Left out for space: {count}. `fazm-memory search WORDS` or the memory_search tool finds the rest."
+PINS = "{count} of them pinned by the user: the pins alone do not fit"
 
 
 @dataclass(frozen=True)
@@ -52,19 +53,23 @@ def render(
     """The context of a digest. `choices` are a person's: item id → pin or exclude."""
     choices = choices or {}
     place = f"in {quote(told.workspace, 200)}" if told.workspace else "on this machine"
+    pinned = {item.id for item in told.items if choices.get(item.id) == "pin"}
     frame = len(HEAD.format(place=place)) + len(fenced([], "0" * 32)) + len(FOOT.format(count=10**6)) + 8
+    frame += len(PINS.format(count=10**6)) + 2 if pinned else 0
     room = min(budget * CHARACTERS_A_TOKEN, MOST_CHARACTERS) - frame
     if room < 0:
         least = -(-frame // CHARACTERS_A_TOKEN)
         raise InvalidRequest(f"{budget} tokens cannot hold a context", hint=f"give it at least {least}")
     ranked = _ranked(told, choices)
     excluded = {item.id for item in told.items if choices.get(item.id) == "exclude"}
-    chosen, left, shown = _fitting(told, ranked, room)
-    lines = _lines(told, chosen, shown)
+    chosen, left, shown = _fitting(told, ranked, room, pinned)
+    lines = _lines(told, chosen, shown, pinned)
     mark = nonce(secret, str(told.now), place, *lines)
     text = f"{HEAD.format(place=place)}\n{fenced(lines, mark)}" if lines else NOTHING.format(place=place)
+    pins_left = sum(item.id in pinned for item in left)
     if left:
-        text += f"\n{FOOT.format(count=len(left))}"
+        more = f", {PINS.format(count=pins_left)}" if pins_left else ""
+        text += f"\n{FOOT.format(count=f'{len(left)}{more}')}"
     text += "\n"
     context = Context(text, tuple(chosen), tuple(left))
     data = {
@@ -80,6 +85,7 @@ def render(
             _item_json(item, item in chosen, choices.get(item.id), item.id in excluded) for item in told.items
         ],
         "left_out": len(left),
+        "pins_left_out": pins_left,
     }
     return Context(text, context.included, context.left_out, data)
 
@@ -90,8 +96,11 @@ def _ranked(told: Digest, choices: Mapping[str, str]) -> list[Item]:
     return sorted(items, key=lambda item: (choices.get(item.id) != "pin", -item.score, item.id))
 
 
-def _fitting(told: Digest, ranked: list[Item], room: int) -> tuple[list[Item], list[Item], set[str]]:
-    """The best items that fit, each paying for its session's heading once. No item is ever cut."""
+def _fitting(
+    told: Digest, ranked: list[Item], room: int, pinned: Collection[str]
+) -> tuple[list[Item], list[Item], set[str]]:
+    """The best items that fit, the pinned before all else, each paying for its session's heading once. No
+    item is ever cut."""
     # A heading may bring its day's line and both section titles with it.
     headings = {task.session.id: "\n".join([task.label, "x" * 32, *_heading(task)]) for task in told.tasks}
     headings[""] = "The user's own preferences:"
@@ -99,25 +108,31 @@ def _fitting(told: Digest, ranked: list[Item], room: int) -> tuple[list[Item], l
     used = 0
     chosen: list[Item] = []
     left: list[Item] = []
+
+    def take(items: Iterable[Item]) -> None:
+        nonlocal used
+        for item in items:
+            cost = len(item.text) + 5
+            if item.session not in opened:
+                cost += len(headings[item.session]) + 1
+            if used + cost <= room:
+                used += cost
+                opened.add(item.session)
+                chosen.append(item)
+            else:
+                left.append(item)
+
+    take(item for item in ranked if item.id in pinned)
     for task in told.tasks[:3]:  # what was asked is worth a line even when nothing else is known
         cost = len(headings[task.session.id]) + 1
         if used + cost <= room and task.session.id not in opened:
             used += cost
             opened.add(task.session.id)
-    for item in ranked:
-        cost = len(item.text) + 5
-        if item.session not in opened:
-            cost += len(headings[item.session]) + 1
-        if used + cost <= room:
-            used += cost
-            opened.add(item.session)
-            chosen.append(item)
-        else:
-            left.append(item)
+    take(item for item in ranked if item.id not in pinned)
     return chosen, left, opened
 
 
-def _lines(told: Digest, chosen: list[Item], shown: set[str]) -> list[str]:
+def _lines(told: Digest, chosen: list[Item], shown: set[str], pinned: Collection[str]) -> list[str]:
     kept = set(chosen)
     own = [f"- {item.text}" for item in told.preferences if item in kept]
     lines = ["The user's own preferences:", *own] if own else []
@@ -131,7 +146,7 @@ def _lines(told: Digest, chosen: list[Item], shown: set[str]) -> list[str]:
         lines += _heading(task)
         for section in ("DONE", "OPEN"):
             rows = [item for item in task.items if item in kept and item.section == section]
-            rows.sort(key=lambda item: -item.score)
+            rows.sort(key=lambda item: (item.id not in pinned, -item.score))
             if rows:
                 lines.append(f"  {section}")
                 lines += [f"  - {item.text}" for item in rows]
@@ -188,7 +203,9 @@ def _task_json(task: Task) -> dict[str, Any]:
 
 
 def _item_json(item: Item, included: bool, choice: str | None, excluded: bool) -> dict[str, Any]:
-    why = "you pinned it" if choice == "pin" else "you excluded it" if excluded else None
+    why = "you excluded it" if excluded else None
+    if choice == "pin":
+        why = "you pinned it" if included else "you pinned it, but all pins together do not fit"
     return {
         "id": item.id,
         "section": item.section,

@@ -18,6 +18,7 @@ from fazm_memory.model.organized import organized
 from fazm_memory.model.state import SessionState
 from fazm_memory.recall.file_time import file_time
 from fazm_memory.recall.items import NOTHING, Item, items_of, preference
+from fazm_memory.recall.pins import pinned_of, told_anew
 from fazm_memory.recall.recent import recent
 
 LATEST = 40  # sessions looked at
@@ -165,11 +166,15 @@ def _task(
     end = recent(store, row, state) if span is not None or state.running else NOTHING
     learned = organized(state, file_time)
     items = items_of(state, learned, since=since, worth=worth, end=end)
-    if since and any(id_.startswith(f"{row.id[:8]}:") for id_ in pinned):  # said on an earlier day of it
-        here = {item.id for item in items}
-        all_of_it = items_of(state, learned, since=0, worth=worth, end=end)
-        items += [item for item in all_of_it if item.id in pinned and item.id not in here]
-    return Task(row, label, _requests(state, since), tuple(items), began, ended, worth)
+    requests = _requests(state, since)
+    if wanted := pinned_of(row, pinned):
+        here = {item.id for item in items} | {f"{row.id[:8]}:request:{one.seq}" for one in requests}
+        if since:  # said on an earlier day of it
+            all_of_it = items_of(state, learned, since=0, worth=worth, end=end)
+            items += [item for item in all_of_it if item.id in pinned and item.id not in here]
+            here |= {item.id for item in items}
+        items += told_anew(store, row, [id_ for id_ in wanted if id_ not in here], worth)
+    return Task(row, label, requests, tuple(items), began, ended, worth)
 
 
 def _requests(state: SessionState, since: int) -> tuple[Request, ...]:

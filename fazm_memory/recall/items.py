@@ -72,11 +72,18 @@ class Item:
 
 
 def items_of(
-    state: SessionState, learned: Learned, *, since: int, worth: float, end: Recent = NOTHING
+    state: SessionState,
+    learned: Learned,
+    *,
+    since: int,
+    worth: float,
+    end: Recent = NOTHING,
+    headed: bool = True,
 ) -> list[Item]:
-    """The items of one session from position `since` on; `worth` is how much the session itself matters."""
+    """The items of one session from position `since` on; `worth` is how much the session itself matters, and
+    a session that is `headed` has its first request and the last two in its heading."""
     made: list[Item] = []
-    for section, kind, name, text, seq, trust in _told(state, learned, since, end):
+    for section, kind, name, text, seq, trust in _told(state, learned, since, end, headed):
         doubt = 0.5 if trust in DOUBTED else 1.0
         score = WEIGHTS[kind] * worth * doubt + min(seq, 10**6) / 10**7
         made.append(
@@ -88,12 +95,12 @@ def items_of(
 Told = tuple[Section, str, str, str, int, str]
 
 
-def _told(state: SessionState, learned: Learned, since: int, end: Recent) -> Iterator[Told]:
+def _told(state: SessionState, learned: Learned, since: int, end: Recent, headed: bool) -> Iterator[Told]:
     yield from _open(state, end)
     yield from _organised(learned, state)
     yield from _files(state, since)
     yield from _places(state, learned, since)
-    yield from _asides(state, since, end)
+    yield from _asides(state, since, end, headed)
     yield from _answered(state, since)
     for one in reversed(list(state.decisions_made.values())):
         if one["seq"] >= since:
@@ -257,7 +264,7 @@ def _counted(counts: dict[str, int]) -> str:
     return ", ".join(f"{n} {change.replace('_', ' ')}" for change, n in counts.items())
 
 
-def _asides(state: SessionState, since: int, end: Recent) -> Iterator[Told]:
+def _asides(state: SessionState, since: int, end: Recent, headed: bool) -> Iterator[Told]:
     """What is worth a line when there is room: the agent's last word, sources, requests in between, apps."""
     if end.said is not None and end.said[1] >= since:
         text = f"the agent's last words: {quote(' '.join(end.said[0].split()), SAID)} [agent]"
@@ -267,7 +274,7 @@ def _asides(state: SessionState, since: int, end: Recent) -> Iterator[Told]:
         text = f"looked at: {', '.join(quote(source, 120) for source, _ in looked)}"
         yield "DONE", "looked", "sources", text, looked[0][1], "tool"
     asked = [one for one in state.requests.values() if one["seq"] >= since]
-    for one in asked[1:-2]:  # the first and the last two are in the session's heading
+    for one in asked[1:-2] if headed else asked:
         text = f"also asked: {quote(one['text'] or '', 160)} [{one['trust']}]"
         yield "DONE", "request", str(one["seq"]), text, one["seq"], one["trust"]
     if state.apps:

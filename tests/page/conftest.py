@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page
 from tests.page.browsing import Watch, chromium, new_context
 from tests.page.serving import Served, serving
 from tests.page.story import NOW, make_world
+from tests.page.webkit import Window, window
 
 OpenPage = Callable[..., Page]
 
@@ -80,3 +81,24 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
     for context, watch in opened:
         context.close()
         watch.check()
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A served story that a module of WebKit's tests may change: each has sessions or settings of its own."""
+    with serving(make_world(tmp_path_factory.mktemp("webkit"))) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def opened(told: Served) -> Iterator[Window]:
+    """One window of WebKit for a module: each test goes to its own address."""
+    with window(told.door()) as page:
+        yield page
+
+
+@pytest.fixture
+def page(opened: Window) -> Iterator[Window]:
+    """The window; nothing has gone wrong in it afterwards."""
+    yield opened
+    assert opened.errors() == []

@@ -26,13 +26,6 @@ def opened(shown: Served) -> Iterator[Window]:
         yield page
 
 
-@pytest.fixture
-def page(opened: Window) -> Iterator[Window]:
-    """The window; nothing has gone wrong in it afterwards."""
-    yield opened
-    assert opened.errors() == []
-
-
 def test_sessions_stand_under_their_days_and_are_filtered(page: Window) -> None:
     for day in ("Today", "Yesterday", "Friday"):
         page.there("heading", day, SESSIONS)

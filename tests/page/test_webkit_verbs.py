@@ -3,45 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from fazm_memory.capture.draft import Draft
 from fazm_memory.config import Config
 from tests.page.serving import Served, serving
-from tests.page.story import World, make_world, open_memory, tell
+from tests.page.story import World, open_memory, tell
 from tests.page.webkit import Window, part, region, window
 
 DECISION = "the date comes first"
 UNDERSTOOD = re.compile("^I understand that")
-
-
-@pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One story for all verbs: each test has sessions or settings of its own to change."""
-    with serving(make_world(tmp_path_factory.mktemp("webkit"))) as served:
-        yield served
-
-
-@pytest.fixture(scope="module")
-def opened(told: Served) -> Iterator[Window]:
-    with window(told.door()) as page:
-        yield page
-
-
-@pytest.fixture
-def page(opened: Window) -> Iterator[Window]:
-    """The window; nothing has gone wrong in it afterwards."""
-    yield opened
-    assert opened.errors() == []
-
-
-def confirm(page: Window, name: str) -> None:
-    """The button of the sheet that is open, which closes it."""
-    page.press("button", name)
-    page.gone("dialog")
 
 
 def test_a_session_is_paused_undone_and_resumed(page: Window, told: Served) -> None:
@@ -56,7 +27,7 @@ def test_a_session_is_paused_undone_and_resumed(page: Window, told: Served) -> N
     page.press("button", "Resume")
     page.there("dialog", "Resume this session")
     page.says("The briefing")
-    confirm(page, "Resume")
+    page.confirm("Resume")
     page.says("Resumed.")
     assert memory.session(other)["lifecycle"] == "resumed"
 
@@ -66,7 +37,7 @@ def test_a_session_is_handed_off_and_a_question_answered(page: Window, told: Ser
     page.press("button", "Hand off…")
     page.holds(part("button", "Hand off"), "disabled", "true")
     page.keys(*"from", "space", *"WebKit", on=part("textbox", re.compile("^Note")))
-    confirm(page, "Hand off")
+    page.confirm("Hand off")
     page.says("Handed off.")
     (question,) = told.world.memory.state(session)["open_questions"]
     assert question["note"] == "from WebKit"
@@ -77,7 +48,7 @@ def test_a_session_is_handed_off_and_a_question_answered(page: Window, told: Ser
     page.there("alert", "“Name of the release” needs an answer.")
     page.press("checkbox", re.compile("^Push the tag"))
     page.fill("combobox", re.compile("^Name of the release"), "2.4.1")
-    confirm(page, "Answer")
+    page.confirm("Answer")
     page.says("Answered.")
     last = list(told.world.memory.events(asked, kind="handoff.answer"))[-1]
     assert last["payload"]["answer"] == {"push": True, "name": "2.4.1"}
@@ -93,7 +64,7 @@ def test_a_rewind_shows_its_plan_puts_files_back_and_is_undone(page: Window, tol
     page.press("checkbox", "Put the files back too")
     page.says(str(notes))
     page.keys(*"again", on=part("textbox", re.compile("^Reason")))
-    confirm(page, "Rewind")
+    page.confirm("Rewind")
     page.there("button", "Undo")
     assert notes.read_text() == "- milk\n- stamps\n- call Kim\n"
     assert not plan.exists()
@@ -111,7 +82,7 @@ def test_a_fork_is_made_where_it_was_told_to_and_shown(page: Window, told: Serve
     page.gone("dialog")
     page.command("Event commands", "Fork from here…")
     page.fill("textbox", re.compile("^Title"), "The other way")
-    confirm(page, "Fork")
+    page.confirm("Fork")
     page.there("heading", "The other way", part("main"))
     made = next(one for one in told.world.memory.sessions(limit=50) if one["title"] == "The other way")
     assert made["parent"] == session
@@ -125,7 +96,7 @@ def test_the_replay_plan_shows_its_steps(page: Window, told: Served) -> None:
         page.says(step.get("command") or step["what"])
     page.press("summary", "As a script")
     page.says("set -eu")
-    confirm(page, "Done")
+    page.confirm("Done")
 
 
 def test_a_menu_is_closed_by_the_button_that_opened_it(page: Window, told: Served) -> None:
@@ -143,7 +114,7 @@ def test_an_event_and_a_stretch_of_time_are_forgotten_after_a_tick(page: Window,
     page.says("1 event of 1 session would be forgotten.")
     page.holds(part("button", "Forget"), "disabled", "true")
     page.press("checkbox", UNDERSTOOD)
-    confirm(page, "Forget")
+    page.confirm("Forget")
     page.says("1 event forgotten.")
     assert next(memory.events(session, start=3, stop=4))["payload"] is None
     page.go("#/settings")
@@ -152,7 +123,7 @@ def test_an_event_and_a_stretch_of_time_are_forgotten_after_a_tick(page: Window,
     page.fill("textbox", "Until", "2026-11-14T00:00")
     page.says(re.compile(r"\d+ events of 1 session would be forgotten"))
     page.press("checkbox", UNDERSTOOD)
-    confirm(page, "Forget")
+    page.confirm("Forget")
     page.says(re.compile(r"\d\d events forgotten\."))
     assert {one["payload"] for one in memory.events(told.world.ids["photos"], kind="action")} == {None}
 
@@ -161,7 +132,7 @@ def test_an_event_is_quarantined_and_released(page: Window, told: Served) -> Non
     session = page.visit(told, "flights", 2)
     page.command("Event commands", "Quarantine event…")
     page.fill("textbox", re.compile("^Reason"), "it tells agents what to do")
-    confirm(page, "Quarantine")
+    page.confirm("Quarantine")
     page.says("Quarantined.")
     page.press("button", "Undo")
     page.says("Undone")
@@ -195,7 +166,7 @@ def test_folders_and_apps_are_excluded_and_recorded_again(page: Window, told: Se
         page.press("button", "Exclude a folder or app…")
         page.fill("combobox", "What", what)
         page.fill("textbox", "Name", name)
-        confirm(page, "Exclude")
+        page.confirm("Exclude")
         page.says(name, region("Never recorded"))
     page.press("button", "Record Mail again")
     page.unsaid("Mail", region("Never recorded"))
@@ -213,7 +184,7 @@ def test_the_settings_tell_of_agents_and_change_what_is_kept(page: Window, told:
     page.press("button", "Save…", region("Retention"))
     page.there("dialog", "Change what is kept")
     page.says("Nothing is old enough to go now.")
-    confirm(page, "Change")
+    page.confirm("Change")
     page.says("What is kept is changed.")
     page.holds(age, "value", "90")
     assert (home / "config.toml").read_text() == "retain_apps = 90\n"

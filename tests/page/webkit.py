@@ -24,6 +24,7 @@ from tests.page.story import NOW
 VIEW = Path(__file__).with_name("webkit_view.py")
 SYSTEM = "/usr/bin/python3"  # the one that Debian's gi belongs to
 NEEDED = "apt-get install xvfb python3-gi python3-gi-cairo gir1.2-webkit2-4.1"
+USUAL = {"width": 1280, "height": 860, "zoom": 1, "dark": False, "still": False}
 
 Name = str | re.Pattern[str]
 Part = dict[str, Any]
@@ -151,6 +152,29 @@ class Window:
         self.drive("calm")
         self.press("button", menu)
         self.press("menuitem", name)
+
+    def confirm(self, name: str) -> None:
+        """The button of the sheet that is open, which closes it."""
+        self.press("button", name)
+        self.gone("dialog")
+
+    def evaluate(self, function: str) -> Any:
+        """What a function of JavaScript gives, called in the page."""
+        return self.ask(run=f"return JSON.stringify((await ({function})()) ?? null);")
+
+    @contextmanager
+    def looking(self, **look: Any) -> Iterator[None]:
+        """Another size or zoom of the window, or wishes of the system (dark, still), for a while."""
+        try:
+            self._look(USUAL | look)
+            yield
+        finally:
+            self._look(USUAL)
+
+    def _look(self, look: dict[str, Any]) -> None:
+        self.ask(look=look)
+        self.drive("looks", look)
+        self.drive("calm")
 
     def copied(self) -> str:
         return str(self.ask(clipboard=True))

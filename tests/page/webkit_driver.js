@@ -197,6 +197,14 @@ window.driver = (() => {
     await until(() => document.querySelector("fm-app") && !busy().length, () => `busy: ${busy().map((each) => each.tagName)}`);
   }
 
+  /** Until the page has what it was told of its window and of the system's wishes. */
+  async function looks({ width, height, zoom, dark, still }) {
+    const said = () => [innerWidth, innerHeight, ...["color-scheme: dark", "reduced-motion: reduce"].map((wish) => matchMedia(`(prefers-${wish})`).matches)];
+    const wanted = [Math.round(width / zoom), Math.round(height / zoom), dark, still];
+    await until(() => `${said()}` === `${wanted}`, () => `the page is ${said()}, not ${wanted}`);
+    await new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
+  }
+
   const met = { mouseup: 0, keyup: 0, wheel: 0 };
   for (const kind of Object.keys(met)) window.addEventListener(kind, () => (met[kind] += 1), { capture: true, passive: true });
 
@@ -206,5 +214,5 @@ window.driver = (() => {
     met[kind] -= times;
   }
 
-  return { heard, one: async (wanted) => nameOf(await one(wanted)), point, holds, says, gone, unsaid, count, fill, focus, row, go, calm };
+  return { heard, one: async (wanted) => nameOf(await one(wanted)), point, holds, says, gone, unsaid, count, fill, focus, row, go, calm, looks };
 })();

@@ -8,6 +8,7 @@ Each line on stdin asks for one thing, and one line on stdout answers it with {"
     {"press": [x, y]}          a click of the mouse there;  {"drag": [x, y, by]} sideways
     {"wheel": [x, y, by]}      the wheel turned sideways there
     {"keys": ["a", "Escape"]}  keys, by the names that GDK has for them
+    {"look": {"width": 480, …}}  the width, height and zoom of the window; dark, still: the system's wishes
     {"clipboard": true}        the text that was copied last
     {"picture": "FILE"}        what the window shows
     {"errors": true}           what went wrong in the page since it was opened
@@ -73,6 +74,7 @@ class View:
         self.web.connect("load-failed", self.not_loaded)
         self.web.connect("load-changed", self.loaded)
         self.web.connect("script-dialog", self.asked)
+        self.zoom = 1.0
         self.window = Gtk.Window()
         self.window.set_default_size(1280, 860)
         self.window.add(self.web)
@@ -133,6 +135,10 @@ class View:
         Gtk.main_do_event(made)
 
     def at(self, kind: Any, device: str, x: float, y: float, **fields: Any) -> None:
+        x, y = (
+            x * self.zoom,
+            y * self.zoom,
+        )  # the page counts in its own pixels, the window in those of the screen
         self.event(kind, device, x=x, y=y, x_root=x, y_root=y, **fields)
 
     def do_press(self, where: list[float]) -> None:
@@ -162,6 +168,15 @@ class View:
             code = places[0].keycode if found and places else 0
             for kind in (Gdk.EventType.KEY_PRESS, Gdk.EventType.KEY_RELEASE):
                 self.event(kind, "keyboard", keyval=value, hardware_keycode=code)
+        self.answer(value=None)
+
+    def do_look(self, given: dict[str, Any]) -> None:
+        self.zoom = given["zoom"]
+        self.window.resize(given["width"], given["height"])
+        self.web.set_zoom_level(self.zoom)
+        system = Gtk.Settings.get_default()
+        system.props.gtk_application_prefer_dark_theme = given["dark"]
+        system.props.gtk_enable_animations = not given["still"]
         self.answer(value=None)
 
     def do_clipboard(self, _given: bool) -> None:

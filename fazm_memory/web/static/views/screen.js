@@ -57,13 +57,20 @@ export class Screen extends HTMLElement {
       const drawn = await this.draw();
       if (turn !== this.turn) return;
       const focused = this.focusName();
-      const top = this.scrollTop;
+      const top = this.body.scrollTop;
+      const open = new Set(this.folds().filter((one) => one.open).map(foldName));
       fill(this.body, ...drawn);
-      this.scrollTop = top;
+      for (const one of this.folds()) one.open ||= open.has(foldName(one));
+      this.body.scrollTop = top;
       this.focusAgain(focused);
     } catch (error) {
       if (turn === this.turn) fill(this.body, trouble(error, () => this.read()));
     }
+  }
+
+  /** @returns {HTMLDetailsElement[]} */
+  folds() {
+    return [...(this.body?.querySelectorAll("details") || [])];
   }
 
   focusName() {
@@ -101,3 +108,6 @@ export class Screen extends HTMLElement {
     this.body?.prepend(h("p", { class: "note bad refusal", role: "alert" }, words));
   }
 }
+
+/** @param {HTMLDetailsElement} fold */
+const foldName = (fold) => fold.querySelector("summary")?.textContent;

@@ -45,6 +45,7 @@ class SettingsScreen extends Screen {
 
   async draw() {
     const told = await api.get("settings");
+    const typed = this.querySelector("form.is-changed")?.closest("section");
     const after = (/** @type {Promise<unknown>} */ done, /** @type {string} */ words) => this.doing(done, words);
     return [
       h(
@@ -56,7 +57,7 @@ class SettingsScreen extends Screen {
         rootsCard(told.roots),
         exclusionsCard(told.exclusions, after),
         storageCard(told.storage, told.companion),
-        retentionCard(told.retention, after),
+        typed || retentionCard(told.retention, after),
       ),
     ];
   }

@@ -93,13 +93,16 @@ function joinButton(one, name, after) {
 function join(agent, name, connect, after) {
   const label = connect ? "Connect" : "Disconnect";
   const sheet = new Sheet({ title: `${label} ${name}`, about: "These files would be edited. A copy of each is kept.", confirm: label, wide: true });
+  const set = async (/** @type {boolean} */ wanted) => {
+    await api.post("settings/agents", { agent, connect: wanted, dry_run: false });
+    changed(null, "agents");
+  };
   sheet.open(async () => {
-    const done = api.post("settings/agents", { agent, connect, dry_run: false });
+    const done = set(connect);
     await done;
     sheet.close();
-    changed(null, "agents");
     after(done, `${name} is ${connect ? "connected" : "disconnected"}`);
-    toast(`${name} is ${connect ? "connected" : "disconnected"}.`, () => api.post("settings/agents", { agent, connect: !connect, dry_run: false }));
+    toast(`${name} is ${connect ? "connected" : "disconnected"}.`, () => set(!connect));
   });
   return sheet.reading(api.post("settings/agents", { agent, connect, dry_run: true }), (told) => {
     const notes = (told.notes || []).map((/** @type {string} */ one) => h("p", { class: "note" }, one));

@@ -4,6 +4,7 @@
 
 import { api } from "../api.js";
 import { h } from "../dom.js";
+import { clock } from "../layout/words.js";
 import { NAMES } from "./settings_agents.js";
 
 /** @typedef {(done: Promise<unknown>, words: string) => void} After */
@@ -67,5 +68,5 @@ function remembered(companion, agents) {
 /** @param {any} status */
 function until(status) {
   if (!status.paused_until) return "It stays so until you resume it.";
-  return `Until ${new Date(status.paused_until).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}.`;
+  return `Until ${clock(Date.parse(status.paused_until))}.`;
 }

@@ -68,14 +68,14 @@ export function retentionCard(retention, after) {
     h("span", { class: "note" }, "over it, the oldest details go first, never your own words"),
     h("div", { class: "retention-end" }, told, h("button", { class: "btn", type: "submit" }, "Save…")),
   );
+  form.addEventListener("input", () => form.classList.add("is-changed")); // the screen does not draw over what was typed
   form.addEventListener("change", () => {
-    form.classList.add("is-changed"); // the screen does not read again over what somebody typed
     if (form.checkValidity()) void tell(api.post("settings/retention", { ...wanted(), dry_run: true }));
     else told.textContent = "An age is a whole number of days; an empty field keeps for good.";
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    void save(retention, wanted(), after);
+    void save(retention, wanted(), after, () => form.classList.remove("is-changed"));
   });
   void tell(effectToday(retention));
   return h(
@@ -131,8 +131,9 @@ function differences(retention, wanted) {
  * @param {any} retention
  * @param {Wanted} wanted
  * @param {After} after
+ * @param {() => void} saved
  */
-async function save(retention, wanted, after) {
+async function save(retention, wanted, after, saved) {
   const sheet = new Sheet({ title: "Change what is kept", confirm: "Change" });
   const sure = check("I understand that what is let go cannot be brought back", false);
   const lines = differences(retention, wanted);
@@ -142,6 +143,7 @@ async function save(retention, wanted, after) {
     const done = api.post("settings/retention", { ...wanted, dry_run: false });
     const { would_forget: gone } = await done;
     known = null;
+    saved();
     sheet.close();
     changed(null, "retention");
     after(done, "Retention is changed");

@@ -60,7 +60,7 @@ def info_plist() -> dict[str, Any]:
 # Whole packages: they find parts of themselves by name, carry data, or hold compiled code.
 PACKAGES = (
     "fazm_memory", "ahocorasick_rs", "anyio", "cryptography", "jsonschema", "jsonschema_specifications",
-    "keyring", "mcp", "pathspec", "playhouse", "pydantic", "pydantic_core", "re2", "rumps", "sqlcipher3",
+    "keyring", "mcp", "orjson", "pathspec", "playhouse", "pydantic", "pydantic_core", "re2", "rumps", "sqlcipher3",
     "starlette", "uvicorn", "watchdog", "zstandard",
 )  # fmt: skip
 MODULES = ("peewee",)

@@ -154,6 +154,7 @@ class Ended:
     """In the place of a connection whose transaction is over before its time: it only says why."""
 
     in_transaction = False
+    total_changes = -1
 
     def __init__(self, why: FazmMemoryError) -> None:
         self.why = why

@@ -18,7 +18,7 @@ from fazm_memory.log import chain, quarantine
 from fazm_memory.log.chain import Heads
 from fazm_memory.log.database import Database, told
 from fazm_memory.log.entries import Appended, Entry, SessionHead
-from fazm_memory.log.rows import EVENT_COLUMNS, INSERT_EVENT, pack, to_event
+from fazm_memory.log.rows import EVENT_COLUMNS, INSERT_EVENT, to_event, to_stored
 from fazm_memory.log.tables import HOUR, SEQ_BITS, SEQ_MASK, event_id
 from fazm_memory.model import codec, lifecycle
 from fazm_memory.model.events import KINDS, Event, input_hash, target_of
@@ -39,20 +39,24 @@ HOUSEKEEPING = lifecycle.KEEPING | {"session.title", "handoff.answer", "file"}
 INSERT_NEW = f"{INSERT_EVENT} ON CONFLICT (key) WHERE key IS NOT NULL DO NOTHING"
 UPDATE_FACE = "UPDATE session SET agent=?, title=?, workspace=?, background=?, hour=? WHERE n=?"
 
+Row = tuple[tuple[Any, ...], tuple[Any, ...]]  # a session as it lies in its row: its counts and its face
+Kept = dict[int, tuple[SessionHead, Row]]
+
 
 class Writer:
     """One transaction. Sessions are read when first touched and written back once, at the end."""
 
-    def __init__(self, database: Database, key: bytes, outside: Heads) -> None:
+    def __init__(self, database: Database, key: bytes, outside: Heads, kept: Kept) -> None:
         self.db = database
         self.key = key
         self.outside = outside
+        self.kept = kept
         self.created: list[int] = []
         self.spoiled: FazmMemoryError | None = None  # what stopped an append half way: nothing may be kept
         self.heads: dict[int, SessionHead] = {}
         self.events: dict[int, list[Event]] = {}
         self.changed: set[int] = set()  # sessions whose past is another now: their rows are counted anew
-        self.written: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
+        self.written: dict[int, Row] = {}
 
     def create(
         self,
@@ -79,9 +83,12 @@ class Writer:
     def head(self, number: int) -> SessionHead:
         known = self.heads.get(number)
         if known is None:
-            row = self.db.execute(SELECT_HEAD, (number,)).fetchone()
-            known = self.heads[number] = SessionHead(*row)
-            self.written[number] = known.counts(), known.face()
+            if number in self.kept:
+                known, self.written[number] = self.kept[number]
+            else:
+                known = SessionHead(*self.db.execute(SELECT_HEAD, (number,)).fetchone())
+                self.written[number] = known.counts(), known.face()
+            self.heads[number] = known
             self.outside.check(number, known.head, known.mac, lambda seq: mac_at(self.db, number, seq))
         return known
 
@@ -126,7 +133,7 @@ class Writer:
                 details={"head": head.head, "session": head.id},
             )
         try:
-            return moved, turn, pack(codec.to_bytes(entry.payload))
+            return moved, turn, to_stored(entry.payload)
         except codec.PayloadError as error:
             raise InvalidInput(f"{entry.kind}: {error}") from None
 
@@ -263,17 +270,21 @@ class Writer:
                 "DELETE FROM failed_call WHERE session=? AND hash=?", (number, target_key(action))
             )
 
-    def flush(self) -> None:
-        """Bring the sessions' rows up to what was appended; the transaction stays open."""
+    def flush(self) -> int:
+        """Bring the sessions' rows up to what was appended; the transaction stays open. How many it wrote."""
         if self.spoiled is not None:
             raise self.spoiled
+        wrote = 0
         for number, head in self.heads.items():
             before, now = self.written[number], (head.counts(), head.face())
             if now[0] != before[0]:
                 self.db.execute(UPDATE_HEAD, now[0])
+                wrote += 1
             if now[1] != before[1]:
                 self.db.execute(UPDATE_FACE, now[1])
+                wrote += 1
             self.written[number] = now
+        return wrote
 
 
 def target_key(action: Action | None) -> str:
@@ -289,6 +300,9 @@ class EventLog:
         self.db = database
         self.key = key
         self.outside = heads
+        # Sessions as the last transaction left them, and what the connection had seen and written by then.
+        self._kept: Kept = {}
+        self._stamp = (-1, -1)
         # What this process appended and nothing has taken in yet, so that it need not be read back.
         self.recent: dict[int, list[Event]] = {}
 
@@ -299,14 +313,27 @@ class EventLog:
         `then` is done in the same transaction, when all that was appended is written.
         """
         self.outside.open()
-        writer = Writer(self.db, self.key, self.outside)
         with self.db.transaction():
+            stamp = self._seen()
+            kept, self._kept = self._kept if stamp == self._stamp else {}, {}
+            writer = Writer(self.db, self.key, self.outside, kept)
             yield writer
-            writer.flush()
+            plain = writer.flush() + sum(map(len, writer.events.values()))
             if then is not None:
                 then(writer)
             self.outside.announce(writer.created)
+            now = self.db.connection.total_changes
+        if now == stamp[1] + plain:
+            # Events and their sessions' rows, nothing else: they need not be read again unless somebody else
+            # writes, here or in another process.
+            self._kept = {number: (head, writer.written[number]) for number, head in writer.heads.items()}
+            self._stamp = (stamp[0], now)
         self.outside.write((h.n, h.head, h.mac) for h in writer.heads.values() if h.head)
+
+    def _seen(self) -> tuple[int, int]:
+        """What changes when another connection has written, and what changes when this one has."""
+        (version,) = self.db.execute("PRAGMA data_version").fetchone()
+        return version, self.db.connection.total_changes
 
     def slice(self, number: int, session: str, start: int = 0, stop: int | None = None) -> Iterator[Event]:
         """Events from `start` up to, not including, `stop`, in order. Streams: memory stays flat."""

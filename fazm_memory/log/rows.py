@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import orjson
 import zstandard
 
 from fazm_memory.errors import StoreDamaged, StoreNewer
 from fazm_memory.log.database import RECOVER_HINT
 from fazm_memory.log.tables import SEQ_MASK
+from fazm_memory.model import codec
 from fazm_memory.model.events import Event, NewerVersion, read_payload
 
 EVENT_COLUMNS = "id, at, turn, kind, version, actor, source, trust, key, payload, digest, mac"
@@ -23,6 +25,22 @@ LARGEST_PAYLOAD = 64 << 20
 
 _compressor = zstandard.ZstdCompressor(level=3)
 _decompressor = zstandard.ZstdDecompressor()
+
+# What the codec's own encoder refuses is refused here too: dates, and whatever only looks like a value.
+_STRICT = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS
+
+
+def to_stored(payload: Any) -> bytes:
+    """The exact bytes the log keeps and digests; PayloadError names what cannot be kept.
+
+    Every append comes by here, so the quick encoder is asked first. It knows no number of more than 64 bits
+    and writes what is not a number as null: what it refuses, or may have got wrong, the codec does.
+    """
+    try:
+        quick = orjson.dumps(codec.encode(payload), option=_STRICT)
+    except TypeError:
+        return pack(codec.to_bytes(payload))
+    return pack(codec.to_bytes(payload) if b"null" in quick else quick)
 
 
 def pack(payload: bytes) -> bytes:

@@ -16,11 +16,12 @@ from fazm_memory.log import chain
 from fazm_memory.log.bundle import Kept, Line, Opened, Told
 from fazm_memory.log.entries import Entry, SessionHead
 from fazm_memory.log.eventlog import Writer
-from fazm_memory.log.rows import pack
+from fazm_memory.log.rows import to_stored
 from fazm_memory.log.store import Store
 from fazm_memory.model import codec
 from fazm_memory.model.events import KINDS, Event, read_payload
 from fazm_memory.model.portable import local
+from fazm_memory.model.structure import bones
 from fazm_memory.model.trust import lowest
 
 Scrub = Callable[[Any], Any]
@@ -139,7 +140,7 @@ class _Session:
                 payload = read_payload(told.kind, told.version, told.payload)
             except codec.PayloadError as error:
                 raise BundleRefused(f"event {told.seq} of {self.id[:8]}: {error}") from error
-            stored = pack(codec.to_bytes(payload))
+            stored = to_stored(payload)
             digest = chain.digest_of(stored)
         key = None if told.key is None or self.writer.known(told.key) is not None else told.key
         entry = Entry(told.kind, payload, told.at, told.actor, told.source, told.trust, told.turn, key)
@@ -149,7 +150,11 @@ class _Session:
     def _compare(self, known: Event, told: Told) -> None:
         same = (known.kind, known.at, known.turn) == (told.kind, told.at, told.turn)
         if same and known.payload is not None and told.payload is not None:
-            same = bool(known.payload == read_payload(told.kind, told.version, told.payload))
+            payload = read_payload(told.kind, told.version, told.payload)
+            # Forgotten here or there it has lost its words, not what it means.
+            bare = bones(told.kind, payload)
+            forgotten = bare is not None and bare in (payload, known.payload)
+            same = bool(known.payload == payload or (forgotten and bare == bones(known.kind, known.payload)))
         if not same:
             raise Conflict(
                 f"session {self.id[:8]} is here already and differs at position {told.seq}",

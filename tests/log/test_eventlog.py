@@ -381,6 +381,41 @@ def test_what_another_process_appended_is_seen(open_store: OpenStore) -> None:
     assert [one.text for one in second.payloads(session)[1:]] == ["first", "second", "third"]
 
 
+def test_a_session_just_written_is_not_read_again_until_somebody_else_writes(open_store: OpenStore) -> None:
+    first, second = Scribe(open_store()), Scribe(open_store())
+    session = first.open(Message("0"))
+    number = first.row(session).n
+    read: list[str] = []
+
+    def tell(scribe: Scribe, text: str) -> int:
+        """How often the session's row was read to append this."""
+        read.clear()
+        with scribe.store.writing() as writer:
+            scribe.store.db.connection.set_trace_callback(read.append)
+            writer.append(writer.head(number), entry(Message(text)))
+            scribe.store.db.connection.set_trace_callback(None)
+        return sum("FROM session WHERE n=" in statement for statement in read)
+
+    assert [tell(first, "1"), tell(first, "2"), tell(first, "3")][1:] == [0, 0]
+    assert tell(second, "4") == 1
+    assert tell(first, "5") == 1
+    first.store.index_all()
+    assert tell(first, "6") == 1
+    assert [one.text for one in first.payloads(session)[1:]] == list("0123456")
+    assert verify(first.store.log).clean
+
+
+def test_what_was_rolled_back_is_not_gone_on_from(scribe: Scribe) -> None:
+    session = scribe.open(Message("0"))
+    scribe.tell(session, Message("1"))
+    with contextlib.suppress(ZeroDivisionError), scribe.store.writing() as writer:
+        writer.append(writer.head(scribe.row(session).n), entry(Message("never")))
+        raise ZeroDivisionError
+    scribe.tell(session, Message("2"))
+    assert [one.text for one in scribe.payloads(session)[1:]] == ["0", "1", "2"]
+    assert verify(scribe.store.log).clean
+
+
 def test_a_store_reopened_goes_on_where_it_was(open_store: OpenStore) -> None:
     session = Scribe(open_store()).open(Message("before"))
     store: Store = open_store()

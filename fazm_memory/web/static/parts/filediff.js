@@ -87,7 +87,7 @@ export class FileDiff extends HTMLElement {
   async reveal() {
     const status = /** @type {HTMLElement} */ (this.status);
     try {
-      await api.post("reveal", { path: this.file.path, session: this.session });
+      await api.post("reveal", { path: this.file.path, session: this.session, seq: this.seq });
       status.textContent = "Shown in its folder.";
     } catch (error) {
       status.textContent = /** @type {any} */ (error).message;

@@ -32,6 +32,14 @@ class Header extends HTMLElement {
     const { info } = store.state;
     const head = /** @type {HTMLElement} */ (this.head);
     if (!info) return fill(head);
+    const menu = /** @type {Menu|null} */ (head.querySelector("fm-menu"));
+    if (menu?.open && this.drawn === info.id) {
+      // Whoever chooses from it does so in peace: news of a session that goes on waits until it is closed.
+      menu.onclose = () => this.draw();
+      return;
+    }
+    this.drawn = info.id;
+    const held = this.inHand();
     fill(
       head,
       h(
@@ -77,6 +85,21 @@ class Header extends HTMLElement {
         ),
       ),
     );
+    if (held) this.controls(held.name)[held.nth]?.focus();
+  }
+
+  /** Which control has the focus, to find it again among those that are drawn anew. */
+  inHand() {
+    const active = /** @type {HTMLElement|null} */ (document.activeElement);
+    if (!active || !this.contains(active)) return null;
+    const name = called(active);
+    return { name, nth: this.controls(name).indexOf(active) };
+  }
+
+  /** @param {string} name @returns {HTMLElement[]} */
+  controls(name) {
+    const all = /** @type {HTMLElement[]} */ ([...this.querySelectorAll("button, a")]);
+    return all.filter((one) => called(one) === name);
   }
 
   /** @param {any} info */
@@ -195,6 +218,9 @@ class Header extends HTMLElement {
     );
   }
 }
+
+/** @param {Element} control */
+const called = (control) => control.getAttribute("aria-label") || control.textContent || "";
 
 /** @param {any} info */
 function compare(info) {

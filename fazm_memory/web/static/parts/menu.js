@@ -71,6 +71,11 @@ export class Menu extends HTMLElement {
     this.list.hidden = true;
     this.button.setAttribute("aria-expanded", "false");
     if (refocus) this.button.focus();
+    this.dispatchEvent(new Event("close"));
+  }
+
+  get open() {
+    return this.list?.hidden === false;
   }
 
   /** @returns {HTMLElement[]} */

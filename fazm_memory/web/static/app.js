@@ -16,6 +16,7 @@ import { viewNamed } from "./registry.js";
 import { go } from "./router.js";
 import { store } from "./store.js";
 import "./verbs/index.js";
+import { tray } from "./verbs/toast.js";
 import "./views/index.js";
 
 const NARROW = "(max-width: 760px)";
@@ -48,7 +49,7 @@ class App extends HTMLElement {
       { class: "sidebar", "aria-label": "Sessions and screens" },
       document.createElement("fm-sidebar"),
     );
-    this.main = h("main", { id: "main", tabindex: -1 }, this.away, this.timeline, this.screen);
+    this.main = h("main", { id: "main", tabindex: -1 }, this.away, this.timeline, this.screen, tray());
     fill(
       this,
       this.toggle,

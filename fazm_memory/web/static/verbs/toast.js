@@ -6,13 +6,9 @@ import { h } from "../dom.js";
 
 const STAYS = 8000;
 
-/** @returns {Element} */
-function tray() {
-  const known = document.querySelector(".toasts");
-  if (known) return known;
-  const made = h("div", { class: "toasts", role: "status", "aria-live": "polite" });
-  (document.querySelector("fm-verbs") || document.body).append(made);
-  return made;
+/** Where they stand: there from the beginning, so that whoever listens is told of the first one too. */
+export function tray() {
+  return h("div", { class: "toasts", role: "status", "aria-live": "polite" });
 }
 
 /**
@@ -48,7 +44,7 @@ export function toast(text, undo = null) {
   box.append(h("button", { class: "btn quiet icon", type: "button", "aria-label": "Dismiss", onclick: leave }, "×"));
   for (const name of ["mouseenter", "focusin"]) box.addEventListener(name, stay);
   for (const name of ["mouseleave", "focusout"]) box.addEventListener(name, wait);
-  tray().append(box);
+  document.querySelector(".toasts")?.append(box);
   wait();
 }
 

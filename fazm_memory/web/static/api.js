@@ -63,12 +63,13 @@ async function ask(url, options) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ApiError(AWAY, 0);
   }
+  if (answer.status === 401) throw new ApiError(LOCKED, answer.status);
   const text = await answer.text();
   let body = null;
   try {
     body = text ? JSON.parse(text) : null;
   } catch {
-    throw new ApiError(answer.status === 401 ? LOCKED : { message: text.slice(0, 300), code: "text" }, answer.status);
+    throw new ApiError({ message: text.slice(0, 300), code: "text" }, answer.status);
   }
   if (!answer.ok) throw new ApiError(body?.error || {}, answer.status);
   return body;

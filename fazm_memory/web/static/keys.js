@@ -18,11 +18,16 @@ export const KEYS = [
   ["?", "These keys"],
 ];
 
-/** Whether a key press belongs to something that is typed into. @param {KeyboardEvent} event */
+/**
+ * Whether a key press belongs to something that is typed into, or to a dialog: on the Mac a pressed button leaves the
+ * focus outside of it, and Escape closes it all the same.
+ * @param {KeyboardEvent} event
+ */
 export function typing(event) {
   const target = /** @type {HTMLElement} */ (event.target);
   return (
-    Boolean(target.closest?.("input, textarea, select, dialog, [contenteditable]")) ||
+    Boolean(target.closest?.("input, textarea, select, [contenteditable]")) ||
+    Boolean(document.querySelector("dialog[open]")) ||
     event.metaKey ||
     event.ctrlKey ||
     event.altKey

@@ -103,7 +103,7 @@ class Heads:
         self.path = path
         self.key = key
         self.slots = Slots(path, SLOT.size)
-        # Slots as this process last wrote them: the same bytes need not be proved again.
+        # Slots as this process last wrote or read them: the same bytes need not be proved again.
         self._proved: dict[int, tuple[bytes, Head]] = {}
 
     def open(self) -> None:
@@ -121,11 +121,11 @@ class Heads:
             self.slots.sync()
 
     def write(self, heads: Iterable[tuple[int, int, bytes]]) -> None:
-        """The newest heads. An alarm that stands in a slot stays there."""
+        """The newest heads. An alarm that stands in a slot stays there: it was read when it was checked."""
         for number, count, mac in heads:
-            before = self._read(number)
-            alarm = before.alarm if isinstance(before, Head) else None
-            self._put(number, Head(count, mac, alarm))
+            proved = self._proved.get(number)
+            before = self._read(number) if proved is None else proved[1]
+            self._put(number, Head(count, mac, None if before is None else before.alarm))
 
     def check(self, number: int, count: int, mac: bytes, mac_at: Callable[[int], bytes]) -> None:
         """Hold the slot against the database before it is written over: what it proves must outlive that.
@@ -169,6 +169,8 @@ class Heads:
             found = self._parsed(number, raw)
             if found is not WRONG:
                 break
+        if found is not None and found is not WRONG:
+            self._proved[number] = raw, found
         return found
 
     def _parsed(self, number: int, raw: bytes) -> Head | None:

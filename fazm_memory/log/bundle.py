@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.errors import BundleRefused, StoreNewer
+from fazm_memory.log import chain
 from fazm_memory.log.rows import EVENT_COLUMNS, unpack
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import SEQ_MASK, event_id
+from fazm_memory.log.tombstones import Tombstones
 from fazm_memory.log.versions import FILE_CAP, Version, Versions, digest_of
 from fazm_memory.model.events import KINDS, NewerVersion, read_payload
 from fazm_memory.model.payloads import Rewind, SessionOpen
@@ -129,17 +131,32 @@ def _told(
 
 
 def _events(store: Store, row: SessionRow, count: int) -> Iterator[dict[str, Any]]:
+    unsaid = _unsaid(store, row, count) if count < row.head else set()
     rows = store.db.execute(
         f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ? ORDER BY id",
         (event_id(row.n, 0), event_id(row.n, count)),
     )
     for id_, at, turn, kind, version, actor, source, trust, key, stored, digest, _mac in rows:
         plain = b"null" if stored is None else unpack(stored)
+        if id_ & SEQ_MASK in unsaid:
+            digest = chain.digest_of(b"")
         yield {
             "seq": id_ & SEQ_MASK, "at": at, "turn": turn, "kind": kind, "version": version, "actor": actor,
             "source": source, "trust": trust, "key": key,
             "payload": json.loads(plain.decode("utf-8", "surrogatepass")),
         } | ({"digest": digest.hex()} if stored is None else {})  # fmt: skip
+
+
+def _unsaid(store: Store, row: SessionRow, count: int) -> set[int]:
+    """Positions of what was forgotten after the part of a session that goes along, so that nothing in it says
+    so: there they are brought in as what never had a payload."""
+    tombstones = Tombstones()
+    tombstones.add_all(store.db, row.n, count)
+    gone = store.db.execute(
+        "SELECT id FROM event WHERE id >= ? AND id < ? AND payload IS NULL ORDER BY id",
+        (event_id(row.n, 0), event_id(row.n, count)),
+    ).fetchall()
+    return set(tombstones.taken([id_ & SEQ_MASK for (id_,) in gone]))
 
 
 def versions_of(versions: Versions, paths: Iterable[str]) -> Iterator[tuple[Version, bytes | str]]:

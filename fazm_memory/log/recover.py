@@ -25,9 +25,11 @@ from fazm_memory.log.rows import unpack
 from fazm_memory.log.salvage import Wreck
 from fazm_memory.log.store import DATABASE, FIRST_PAGE, HEADS, STORE_FOLDER, Store
 from fazm_memory.log.tables import SEQ_MASK, event_id
+from fazm_memory.log.tombstones import Tombstones
 from fazm_memory.log.verify import verify
 from fazm_memory.model.events import read_payload
 from fazm_memory.model.payloads import Recovered, Unknown
+from fazm_memory.model.structure import BONES
 from fazm_memory.private import private_folder
 
 SIDES = ("", "-wal", "-shm")
@@ -161,6 +163,7 @@ def _session(
 ) -> tuple[int, int]:
     """Put back a session's events in their places; how many were kept and how many are lost."""
     kept = lost = 0
+    left: dict[int, str] | None = None
     # Without its row the session's old id is unknown, and with it the chain cannot be checked: payloads can.
     prev: bytes | None = chain.genesis(chain_key, head.id) if named else None
     for row in wreck.events(event_id(head.n, 0), event_id(head.n, SEQ_MASK)):
@@ -170,11 +173,12 @@ def _session(
             _lost(writer, head, now)
             lost += 1
             prev = None
-        whole = stored is None or hmac.compare_digest(chain.digest_of(stored), bytes(digest))
-        if prev is not None:
-            made = chain.link(chain_key, prev, bytes(digest), head.id, seq, at, turn, kind, version, actor,
-                              source, trust, key)  # fmt: skip
-            whole = whole and hmac.compare_digest(made, bytes(mac))
+        readable = isinstance(stored, bytes)  # SQLite would let an editor put anything there
+        whole = stored is None or (readable and hmac.compare_digest(chain.digest_of(stored), bytes(digest)))
+        if not whole and readable and kind in BONES:  # what is left of it when it was forgotten
+            left = _left(wreck, head, chain_key, named=named) if left is None else left
+            whole = left.get(seq) == chain.digest_of(stored).hex()
+        whole = whole and (prev is None or _linked(chain_key, prev, head.id, row))
         prev = bytes(mac)
         if not whole:
             _lost(writer, head, now)
@@ -188,6 +192,29 @@ def _session(
         _lost(writer, head, now)
         lost += 1
     return kept, lost
+
+
+def _linked(chain_key: bytes, prev: bytes, session: str, row: tuple[Any, ...]) -> bool:
+    """Whether an event follows the one whose mark is `prev`."""
+    id_, at, turn, kind, version, actor, source, trust, key, _stored, digest, mac = row
+    made = chain.link(chain_key, prev, bytes(digest), session, id_ & SEQ_MASK, at, turn, kind, version, actor,
+                      source, trust, key)  # fmt: skip
+    return hmac.compare_digest(made, bytes(mac))
+
+
+def _left(wreck: Wreck, head: SessionHead, chain_key: bytes, *, named: bool) -> dict[int, str]:
+    """What the session's tombstones that are whole say is left of events, by position."""
+    found = Tombstones()
+    before: tuple[int, bytes] | None = None
+    for row in wreck.events(event_id(head.n, 0), event_id(head.n, SEQ_MASK)):
+        id_, kind, stored, digest = row[0], row[3], row[9], bytes(row[10])
+        follows = before is not None and before[0] == id_ - 1
+        if kind == "forgotten" and isinstance(stored, bytes) and follows and before is not None:
+            whole = hmac.compare_digest(chain.digest_of(stored), digest)
+            if whole and (not named or _linked(chain_key, before[1], head.id, row)):
+                found.add(stored, id_ & SEQ_MASK)
+        before = id_, bytes(row[11])
+    return found.left
 
 
 def _lost(writer: Writer, head: SessionHead, now: int) -> None:

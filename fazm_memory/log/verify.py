@@ -8,20 +8,20 @@ check trusts nothing that was verified before.
 from __future__ import annotations
 
 import hmac
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import zstandard
-
 from fazm_memory.log import chain
 from fazm_memory.log.database import told
 from fazm_memory.log.eventlog import EventLog
-from fazm_memory.log.rows import EVENT_COLUMNS, unpack
+from fazm_memory.log.rows import EVENT_COLUMNS
 from fazm_memory.log.tables import SEQ_MASK, event_id
+from fazm_memory.log.tombstones import Tombstones
 from fazm_memory.model.counting import plural
-from fazm_memory.model.events import KINDS, read_payload
+from fazm_memory.model.structure import BONES
+
+ALTERED = "its payload was altered"
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,8 @@ def _session(
     prev = log._mac_before(number, session, start)
     expected = start
     gone: list[int] = []
-    allowed: list[tuple[int, int]] = []
+    reduced: list[tuple[int, str]] = []  # with the digest of what is there now
+    tombstones = Tombstones()
     outside_mac = prev if outside is not None and 0 < start == outside.count else None
     cursor = log.db.execute(
         f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id <= ? ORDER BY id",
@@ -201,16 +202,20 @@ def _session(
             yield expected, f"missing: position {missing} is not there"
             expected = seq
         whole = hmac.compare_digest(chain.digest_of(_bytes(stored)), digest)
-        if stored is None:
+        if stored is None and whole:  # a payload that was gone when it was brought here
+            report.forgotten += 1
+        elif stored is None:
             gone.append(seq)
-        elif not whole or not isinstance(stored, bytes):
-            yield seq, "its payload was altered"
+        elif not whole and isinstance(stored, bytes) and kind in BONES:
+            reduced.append((seq, chain.digest_of(stored).hex()))
+        elif not whole or not isinstance(stored, bytes) or not stored:
+            yield seq, ALTERED
         made = chain.link(log.key, prev, digest, session, seq, at, turn, kind, version, actor, source,
                           trust, key)  # fmt: skip
         if not hmac.compare_digest(made, stored_mac):
             yield seq, "its envelope was altered, or it is not where it was written"
         elif kind == "forgotten" and whole:
-            allowed += _ranges(stored, seq)
+            tombstones.add(stored, seq)
         prev = stored_mac
         expected = seq + 1
         if outside is not None and expected == outside.count:
@@ -218,12 +223,13 @@ def _session(
         report.events += 1
         if report.events % 1000 == 0:
             progress(report.events)
-    report.forgotten += len(gone)
-    if start and gone:
-        allowed += _tombstones(log, number)
+    report.forgotten += len(gone) + len(reduced)
+    if start and (gone or reduced):
+        tombstones.add_all(log.db, number)
     yield from (
-        (seq, "its payload is missing, and nobody asked to forget it") for seq in _taken(gone, allowed)
+        (seq, "its payload is missing, and nobody asked to forget it") for seq in tombstones.taken(gone)
     )
+    yield from ((seq, ALTERED) for seq, digest in reduced if tombstones.left.get(seq) != digest)
     if expected != head:
         yield min(expected, head), f"the session's row says {head} events, the log has {expected}"
     elif not hmac.compare_digest(prev, mac):
@@ -241,34 +247,3 @@ def _session(
         yield outside.count - 1, "it is not the event that the head outside remembers"
     if outside is not None and outside.alarm is not None:
         yield min(outside.alarm.had, expected), outside.alarm.told()
-
-
-def _taken(gone: list[int], allowed: list[tuple[int, int]]) -> Iterator[int]:
-    """Which of these positions, in order, are in none of these ranges; one pass over both."""
-    waiting, reach = sorted(allowed, reverse=True), 0
-    for seq in gone:
-        while waiting and waiting[-1][0] <= seq:
-            reach = max(reach, waiting.pop()[1])
-        if seq >= reach:
-            yield seq
-
-
-def _tombstones(log: EventLog, number: int) -> list[tuple[int, int]]:
-    """Every range this session was told to forget."""
-    rows = log.db.execute(
-        "SELECT payload, id FROM event WHERE id >= ? AND id < ? AND kind='forgotten' AND payload IS NOT NULL",
-        (event_id(number, 0), event_id(number + 1, 0)),
-    ).fetchall()
-    return [pair for stored, id_ in rows for pair in _ranges(stored, id_ & SEQ_MASK)]
-
-
-def _ranges(stored: bytes, seq: int) -> list[tuple[int, int]]:
-    """The ranges a `forgotten` event names, up to itself: it cannot allow what is not yet written to go.
-
-    None if it cannot be read.
-    """
-    try:
-        payload = read_payload("forgotten", KINDS["forgotten"].version, json.loads(unpack(stored)))
-    except (ValueError, TypeError, zstandard.ZstdError):
-        return []
-    return [(pair[0], min(pair[1], seq)) for pair in payload.ranges if len(pair) == 2]

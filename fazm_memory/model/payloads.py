@@ -252,11 +252,13 @@ class Forgotten:
     """Payloads were forgotten on purpose; their digests stay, so that the chain still verifies.
 
     `ranges` are half-open pairs of positions. A payload that is gone and not named here was taken away.
+    `left` has, by position, the digest of what is left of events that say how others are read.
     """
 
     count: int
     reason: str
     ranges: tuple[tuple[int, ...], ...] = ()
+    left: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,8 @@ class Keeping(Recalling):
     ) -> dict[str, Any]:
         """Forget a session, a time, or whatever matches; with `dry_run` only say what that would be.
 
-        `seqs` are positions of the session to which all this is narrowed.
+        `seqs` are positions of the session to which all this is narrowed. `kept` of the answer counts events
+        that say where a session was forked, went back or is held back: they lose their words and stay.
         """
         if session is None and since is None and until is None and match is None:
             raise InvalidRequest(
@@ -69,14 +70,14 @@ class Keeping(Recalling):
         if seqs is not None and session is None:
             raise InvalidRequest("positions are those of a session", hint="say which session")
         chosen = choose_events(self.store, session, since=since, until=until, match=match, seqs=seqs)
-        count = sum(len(seqs) for seqs in chosen.values())
-        told = {"sessions": len(chosen), "events": count, "dry_run": dry_run}
+        count = sum(len(seqs) for seqs in chosen.seqs.values())
+        told = {"sessions": len(chosen.seqs), "events": count, "kept": chosen.kept, "dry_run": dry_run}
         if dry_run or not count:
             return told
         reason = "asked for by the user"
-        self._forget_versions(files_named(self.store, chosen))
-        self._empty_drawer(chosen)
-        told["events"] = forget_events(self.store, chosen, reason=reason, at=self.now(), source=source)
+        self._forget_versions(files_named(self.store, chosen.seqs))
+        self._empty_drawer(chosen.seqs)
+        told["events"] = forget_events(self.store, chosen.seqs, reason=reason, at=self.now(), source=source)
         if (self.config.home / exports.FOLDER).exists() and not self.export_contexts():
             exports.keep_only(self.config.home, ())  # while paused nothing is exported, nor left standing
         return told

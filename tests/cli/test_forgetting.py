@@ -14,7 +14,7 @@ from .conftest import Run
 
 def test_a_forgotten_session_is_gone_from_everywhere_and_verifies(run: Run, session: str, home: Path) -> None:
     told = run("forget", session, "--yes", "--json").json
-    assert told == {"sessions": 1, "events": 4, "dry_run": False}
+    assert told == {"sessions": 1, "events": 4, "kept": 0, "dry_run": False}
     assert run("sessions", "--json").json == []
     assert run("search", "invoices", "--json").json == []
     events = run("events", session, "--json").json

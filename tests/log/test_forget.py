@@ -72,7 +72,7 @@ def test_a_forgotten_word_is_nowhere_any_more(scribe: Scribe, told: Any) -> None
     scribe.state(child)
     scribe.store.index_all()
     assert places(scribe.store) >= {"event"}
-    chosen = choose_events(scribe.store, None, match=WORD)
+    chosen = choose_events(scribe.store, None, match=WORD).seqs
     assert chosen == {scribe.row(session).n: [1]}
     assert forget(scribe.store, chosen) == 1
     assert places(scribe.store) == set()
@@ -122,7 +122,7 @@ def test_what_says_that_something_was_forgotten_is_never_forgotten(scribe: Scrib
 
 def test_a_session_with_nothing_left_is_not_listed(scribe: Scribe) -> None:
     session = scribe.open(Prompt("x"), workspace="/w", title="T")
-    forget(scribe.store, choose_events(scribe.store, session))
+    forget(scribe.store, choose_events(scribe.store, session).seqs)
     row = scribe.row(session)
     assert (row.forgotten, row.title, row.workspace) == (True, None, None)
     assert scribe.store.sessions.listing() == []
@@ -160,7 +160,10 @@ def test_events_are_chosen_by_session_time_and_text_together(scribe: Scribe) -> 
     one = scribe.open(Message("apple"), Message("Pear"))
     other = scribe.open(Message("apple"))
     first, second = scribe.row(one).n, scribe.row(other).n
-    chosen = choose_events
+
+    def chosen(*asked: Any, **more: Any) -> dict[int, list[int]]:
+        return choose_events(*asked, **more).seqs
+
     assert chosen(scribe.store, None, match="APPLE") == {first: [1], second: [1]}
     assert chosen(scribe.store, one, match="pear") == {first: [2]}
     assert chosen(scribe.store, one) == {first: [0, 1, 2]}
@@ -212,7 +215,7 @@ def test_a_row_counts_what_is_left_also_in_a_fork(scribe: Scribe) -> None:
     session = scribe.open(*work, Action("Bash"))
     fork = scribe.open(parent=session, parent_seq=4)
     assert (scribe.row(fork).actions, scribe.row(fork).questions) == (1, 0)
-    chosen = choose_events(scribe.store, session, seqs=[1, 3])
+    chosen = choose_events(scribe.store, session, seqs=[1, 3]).seqs
     forget_events(scribe.store, chosen, reason="asked", at=T0, source="cli")
     for one, actions in ((session, 1), (fork, 0)):
         row, state = scribe.row(one), scribe.state(one)

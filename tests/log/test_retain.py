@@ -150,7 +150,7 @@ def test_a_checkpoint_holds_nothing_that_was_forgotten(scribe: Scribe) -> None:
     let_go(scribe)
     scribe.store.index_all()
     assert "event" in places(scribe.store)
-    chosen = choose_events(scribe.store, session, match=WORD)
+    chosen = choose_events(scribe.store, session, match=WORD).seqs
     forget_events(scribe.store, chosen, reason="asked", at=LATER, source="cli")
     assert places(scribe.store) == set()
     assert WORD not in str(scribe.state(child))

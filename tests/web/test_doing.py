@@ -86,7 +86,7 @@ def test_what_the_context_holds_is_pinned_and_excluded(ask: Asking, world: World
 
 def test_forgetting_is_shown_first_and_only_done_when_told(ask: Asking, world: World) -> None:
     given: dict[str, Any] = {"session": world.id("tidy"), "seqs": [5]}
-    assert ask.post("forget", **given) == {"sessions": 1, "events": 1, "dry_run": True}
+    assert ask.post("forget", **given) == {"sessions": 1, "events": 1, "kept": 0, "dry_run": True}
     path = f"sessions/{world.id('tidy')}/events/5"
     assert ask.get(path)["output"] == "a page"
     assert ask.post("forget", **given, dry_run=False)["events"] == 1

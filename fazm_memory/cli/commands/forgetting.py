@@ -35,6 +35,9 @@ def forget_command(chosen: argparse.Namespace) -> int:
     else:
         verb = "would forget" if chosen.dry_run else "forgot"
         say(f"{verb} {plural(told['events'], 'event')} in {plural(told['sessions'], 'session')}")
+        if told["kept"]:
+            marks = plural(told["kept"], "mark")
+            say(f"kept without words: {marks} of where a session was forked, went back or is held back")
     return 0
 
 

@@ -1,0 +1,244 @@
+"""A world to go back in, with real files, and what must hold there.
+
+Files are what the plan promised, the log verifies, the state is the full fold here and wherever the session
+is moved, and no byte that a person wrote is lost.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fazm_memory.config import Config
+from fazm_memory.errors import Declined, NotFound
+from fazm_memory.log.forget import files_named
+from fazm_memory.log.sessions import SessionRow
+from fazm_memory.log.tables import event_id
+from fazm_memory.log.versions import digest_of
+from fazm_memory.memory import Memory
+from fazm_memory.model.events import Event
+from fazm_memory.model.fold import fold, initial
+from fazm_memory.model.inheritance import inherited
+from fazm_memory.model.state import SessionState
+from fazm_memory.model.structure import bones, is_bare
+from fazm_memory.verbs.replaying import TRASH
+from tests.files_world import World
+
+NAMES = ("a.txt", "b.txt", "sub/c.txt", "sub/deep/d.txt", "e.txt")
+
+
+class Going(World):
+    """A world that remembers what its files were before each thing the agent did, and all a person wrote."""
+
+    def __init__(self, base: Path) -> None:
+        super().__init__(base)
+        for name in NAMES[:3]:
+            self.write(name, f"{name} at first")()
+        self.begin()
+        self.stood: dict[int, dict[str, bytes]] = {}
+        self.theirs: list[bytes] = []
+        self.told = 0
+        self.unknown: set[str] = set()  # names of files that the memory was asked to forget
+
+    def text(self, who: str) -> bytes:
+        self.told += 1
+        return f"{who} {self.told}".encode()
+
+    def changes(self, what: str, name: str, other: str, content: bytes) -> None:
+        path, target = self.folder / name, self.folder / other
+        if what == "delete" and path.is_file():
+            path.unlink()
+        elif what == "move" and path.is_file() and not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.rename(target)
+        else:
+            self.write(name, content)()
+
+    def works(self, what: str, name: str, other: str) -> None:
+        self.stood[self.head()] = self.files()
+        content = self.text("agent")
+        self.agent(lambda: self.changes(what, name, other, content))
+
+    def interferes(self, what: str, name: str, other: str, *, looks: bool = True) -> None:
+        content = self.text("person")
+        self.person(lambda: self.changes(what, name, other, content), looks=looks)
+        if content in self.files().values():
+            self.theirs.append(content)
+
+    def goes_back(self, to: int, *, force: bool) -> None:
+        """Rewind, and hold the files against what the plan said."""
+        before, head = self.files(), self.head()
+        plan = self.memory.rewind_plan(self.session, to)
+        try:
+            made = self.memory.rewind(self.session, to, files=True, force=force, plan=plan["digest"])
+        except Declined:
+            assert plan["needs_force"]
+            assert not force
+            assert (self.files(), self.head()) == (before, head)
+            self.look()
+            return
+        assert force or not plan["needs_force"]
+        self.holds(plan, before, self.stood.get(to))
+        assert all(one["done"] for one in made["files"])
+        self.look()
+        brought = {one["path"] for one in made["files"]}
+        later = self.memory.events(self.session, start=head + 1)
+        assert [
+            one for one in later if one["payload"].get("path") in brought
+        ] == []  # it is nobody else's work
+
+    def holds(self, plan: dict[str, Any], before: dict[str, bytes], then: dict[str, bytes] | None) -> None:
+        """The files are what they were before, but for what the plan names; and that is what it was then."""
+        now, expected = self.files(), dict(before)
+        for one in plan["files"]:
+            action = one.get("would", one["action"])
+            path = os.path.relpath(one["path"], self.folder)
+            if action == "rename_back":
+                expected[path] = expected.pop(os.path.relpath(one["from"], self.folder))
+            elif action == "delete":
+                del expected[path]
+            elif action in ("restore", "recreate"):
+                expected[path] = now[path]
+                assert then is None or now[path] == then[path]
+        assert now == expected
+
+    def takes_back(self) -> None:
+        try:
+            self.memory.undo_rewind(self.session, force=True)
+        except NotFound:
+            return
+        self.look()
+
+    def lost(self) -> list[bytes]:
+        here = set(self.files().values())
+        return [one for one in self.theirs if one not in here and self.versions.read(digest_of(one)) is None]
+
+    def forgets(self, seqs: list[int], session: str | None = None) -> None:
+        """Forget events of any kind. What is kept of the files they name goes too, and is owed no more. What
+        says how others are read loses its words alone, and every session stands where it stood."""
+        row = self.memory.store.sessions.resolve(session or self.session)
+        held = [event for seq in seqs if not is_bare(event := self.event(row, seq))]
+        named = files_named(self.memory.store, {row.n: seqs})
+        self.unknown |= {os.path.relpath(one, self.folder) for one in named}
+        told = self.memory.forget(row.id, seqs=seqs)
+        assert told["events"] >= len(held)  # and the checkpoints that held the same
+        left = [self.event(row, event.seq).payload for event in held]
+        assert left == [bones(event.kind, event.payload) for event in held]
+        self.theirs = [one for one in self.theirs if self.versions.read(digest_of(one)) is not None]
+
+    def event(self, row: SessionRow, seq: int) -> Event:
+        return next(self.memory.store.log.slice(row.n, row.id, seq, seq + 1))
+
+    def stands(self, memory: Memory, session: str, heads: Mapping[str, int]) -> list[Any]:
+        """Where a session and those it stands on are, at every position up to these, and what is held back of
+        them; as any machine tells it."""
+        told: list[Any] = []
+        row = memory.store.sessions.resolve(session)
+        while True:
+            with memory.store.db.reading():
+                at = range(heads.get(row.id, row.head) + 1)
+                told.append([memory.store.snapshots.state_at(row.n, row.id, one) for one in at])
+                told.append((row.parent, row.parent_seq, row.background, memory.store.ward.held(row.n)))
+            if row.parent is None or row.parent_seq is None:
+                return told
+            heads = {row.parent: row.parent_seq}
+            row = memory.store.sessions.resolve(row.parent)
+
+    def moves(self, session: str, home: Path, bundle: Path) -> None:
+        """On another machine a session stands where it stands here, at every position."""
+        before, head = self.files(), self.memory.session(session)["events"]
+        self.memory.export_bundle(session, bundle, passphrase="four words for it", quarantined=True)
+        there = Memory(Config(home=home, user_home=self.base / "user", key="file"), self.now)
+        try:
+            there.import_bundle(bundle, passphrase="four words for it")
+            assert there.verify().clean
+            heads = {session: head}
+            here = self.stands(self.memory, session, heads)
+            assert self.stands(there, session, heads) == here
+        finally:
+            there.close()
+        assert self.files() == before
+
+    def does_it_again(self, folder: Path, yes: Iterator[bool]) -> None:
+        """Replay onto the files of the beginning: there happens what was confirmed and told, elsewhere
+        nothing."""
+        for name, data in (self.stood[min(self.stood)] if self.stood else self.files()).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(data)
+        folder.mkdir(exist_ok=True)
+        (folder / f"{folder.name}.sh").write_text("echo again >> made.txt\n")  # what the recording calls
+        before, head, expected = self.files(), self.head(), files_of(folder)
+
+        def confirm(step: dict[str, Any]) -> bool:
+            return "outside" not in step and next(yes)
+
+        onto = {"folder": str(folder)}
+        plan = self.memory.replay_run(self.session, onto=onto, execute=False, confirm=confirm)
+        assert files_of(folder) == expected
+        told = self.memory.replay_run(self.session, onto=onto, execute=True, confirm=confirm)
+        assert [one["what"] for one in told["steps"]] == [one["what"] for one in plan["steps"]]
+        for one in told["steps"]:
+            if one["outcome"] != "done":
+                continue
+            if one["kind"] == "command":
+                expected["made.txt"] = expected.get("made.txt", b"") + b"again\n"
+                continue
+            source = os.path.relpath(one["from"], folder)
+            target = (
+                f"{TRASH}/{Path(source).name}" if one["to"] is None else os.path.relpath(one["to"], folder)
+            )
+            assert target not in expected
+            expected[target] = expected.pop(source)
+        assert files_of(folder) == expected
+        assert (self.files(), self.head()) == (before, head)
+        if told["recorded"] is not None:
+            self.memory.move(told["recorded"], "close")
+
+    def recovers_a_copy(self, home: Path, *sessions: str) -> None:
+        """A sound store needs no recovery; in one that does all that is whole stands where it stood."""
+        shutil.copytree(self.memory.config.home, home)
+        copy = Memory(replace(self.memory.config, home=home), self.now)
+        try:
+            assert copy.recover()["needed"] is False
+            damaged = copy.open_session("fazm", title="damaged", source="hook")["id"]
+            number = copy.store.sessions.resolve(damaged).n
+            copy.store.db.execute("UPDATE event SET payload=x'7b7d' WHERE id=?", (event_id(number, 0),))
+            told = copy.recover()
+            assert (told["needed"], told["lost"]) == (True, 1)
+            for session in (self.session, *sessions):
+                assert self.stands(copy, session, {}) == self.stands(self.memory, session, {})
+                assert copy.session(session)["lifecycle"] == self.memory.session(session)["lifecycle"]
+            assert copy.verify().clean
+        finally:
+            copy.close()
+
+    def check(self) -> None:
+        assert self.lost() == []
+        assert self.memory.verify().clean
+        store = self.memory.store
+        for row in store.sessions.listing(limit=None, background=True):
+            state = self.folded(row, row.head)
+            with store.db.reading():
+                assert store.snapshots.state_at(row.n, row.id, row.head) == state
+            assert row.lifecycle == state.lifecycle
+            counts = [state.counts.get(name, 0) for name in ("actions", "failures", "files_modified")]
+            assert [row.actions, row.failures, row.files_modified] == counts
+            assert row.questions == len(state.questions)
+
+    def folded(self, row: SessionRow, at: int) -> SessionState:
+        """The state from events alone, with no snapshot in between."""
+        store, first = self.memory.store, initial(row.id)
+        if row.parent is not None and row.parent_seq is not None:
+            first = inherited(self.folded(store.sessions.resolve(row.parent), row.parent_seq), row.id)
+        states = [first]
+        for event in store.log.slice(row.n, row.id, 0, at):
+            states.append(fold(states[event.payload.to if event.kind == "rewind" else -1], [event]))
+        return states[-1]
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}

@@ -162,6 +162,10 @@ class Window:
         """What a function of JavaScript gives, called in the page."""
         return self.ask(run=f"return JSON.stringify((await ({function})()) ?? null);")
 
+    def until(self, function: str) -> None:
+        """Until a function of JavaScript, called again and again in the page, says yes."""
+        self.ask(run=f"await driver.becomes({function}); return 'null';")
+
     @contextmanager
     def looking(self, **look: Any) -> Iterator[None]:
         """Another size or zoom of the window, or wishes of the system (dark, still), for a while."""

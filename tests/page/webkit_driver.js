@@ -197,6 +197,8 @@ window.driver = (() => {
     await until(() => document.querySelector("fm-app") && !busy().length, () => `busy: ${busy().map((each) => each.tagName)}`);
   }
 
+  const becomes = (ask) => until(ask, () => `it never came to be: ${ask}`);
+
   /** Until the page has what it was told of its window and of the system's wishes. */
   async function looks({ width, height, zoom, dark, still }) {
     const said = () => [innerWidth, innerHeight, ...["color-scheme: dark", "reduced-motion: reduce"].map((wish) => matchMedia(`(prefers-${wish})`).matches)];
@@ -214,5 +216,5 @@ window.driver = (() => {
     met[kind] -= times;
   }
 
-  return { heard, one: async (wanted) => nameOf(await one(wanted)), point, holds, says, gone, unsaid, count, fill, focus, row, go, calm, looks };
+  return { heard, one: async (wanted) => nameOf(await one(wanted)), point, holds, says, gone, unsaid, count, fill, focus, row, go, calm, looks, becomes };
 })();

@@ -53,7 +53,7 @@ window.addEventListener("mousedown", (event) => {
     if (event.defaultPrevented || !pressed || pressed.hasAttribute("tabindex")) return;
     event.preventDefault();
     const around = pressed.parentElement.closest("[tabindex]");
-    if (around) around.focus(); else document.activeElement?.blur();
+    if (around) around.focus({ preventScroll: true }); else document.activeElement?.blur();
 });
 """
 

@@ -32,7 +32,7 @@ def own_events(store: Store, row: SessionRow, what: str, name: str) -> list[Even
     found: list[Event] = []
     for session, at in lineage(store.sessions, row, row.head):
         if what in AT_ITS_PLACE:
-            own = _at(store, session, at, int(name)) if name.isdecimal() else None
+            own = _at(store, session, at, int(name)) if _is_place(name) else None
             if own is not None and own.kind == AT_ITS_PLACE[what]:
                 return [own] if what != "failed" or _still_fails(store, session, own) else []
         elif what == "fact":
@@ -41,6 +41,11 @@ def own_events(store: Store, row: SessionRow, what: str, name: str) -> list[Even
         elif what in BY_ITS_ID:
             found = _asked(store, session, at, name) + found
     return found
+
+
+def _is_place(name: str) -> bool:
+    """Whether a name can be a position; what has more digits than any Python may refuse to read."""
+    return name.isdecimal() and len(name) <= len(str(SEQ_MASK))
 
 
 def _at(store: Store, session: SessionRow, at: int, seq: int) -> Event | None:

@@ -29,7 +29,7 @@ def told_anew(store: Store, row: SessionRow, ids: Collection[str], worth: float)
     """Those of these items of a session that still stand, from the events they are about."""
     made: list[Item] = []
     for id_ in ids:
-        _, what, name = id_.split(":", 2)
+        what, _, name = id_.partition(":")[2].partition(":")  # a choice may name what never was an item
         events = own_events(store, row, what, name)
         state = fold(initial(row.id), events)
         items = items_of(state, NOTHING, since=0, worth=worth, headed=False)

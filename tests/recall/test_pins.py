@@ -141,6 +141,13 @@ def test_what_a_fork_inherited_stays_pinned_in_it(desk: Desk) -> None:
     assert text_of(desk, item) == []
 
 
+@pytest.mark.parametrize("name", ["x", "decision", "decision:" + "9" * 5000], ids=["x", "kind", "digits"])
+def test_a_choice_that_names_no_item_hinders_no_context(desk: Desk, name: str) -> None:
+    kept = begun(desk, "decision", what="by month")
+    desk.choose(f"{kept.partition(':')[0]}:{name}", "pin")
+    assert text_of(desk, kept) == ['decided "by month" [agent]']
+
+
 def test_pins_come_before_all_else_and_what_of_them_does_not_fit_is_said(desk: Desk) -> None:
     desk.at("2026-11-14T10:00:00+00:00")
     for n in range(12):

@@ -50,6 +50,8 @@ def naming(home: Path, item: str) -> list[str | None]:
             told = json.loads(path.read_bytes())
         except FileNotFoundError:  # another process has just written them all anew
             continue
+        except ValueError:  # they are not synced: a power cut may leave one empty until it is written again
+            continue
         if any(one["id"] == item for one in told["items"]):
             found.append(told["workspace"])
     return found

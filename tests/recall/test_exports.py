@@ -87,6 +87,17 @@ def test_a_folder_nobody_works_in_any_more_has_no_file(desk: Desk) -> None:
     assert len(list(exported(desk))) == 4
 
 
+def test_a_file_that_a_power_cut_left_empty_hinders_no_choice(desk: Desk) -> None:
+    desk.say("s", "decision", what="by month")
+    desk.export_contexts()
+    (desk.config.home / "context" / "context.json").write_bytes(b"")
+    item = f"{desk.session('s')['id'][:8]}:decision:1"
+    assert desk.choose(item, "exclude") == {item: "exclude"}
+    told = [path.read_text() for path in exported(desk) if path.suffix == ".md"]
+    assert len(told) == 2
+    assert not any("by month" in text for text in told)
+
+
 def exported(desk: Desk) -> list[Path]:
     return [path for path in (desk.config.home / "context").glob("*") if path.is_file()]
 

@@ -27,6 +27,7 @@ def drag(page: Page, start: tuple[float, float], by: float) -> None:
     page.mouse.down()
     page.mouse.move(start[0] + by, start[1], steps=4)
     page.mouse.up()
+    page.evaluate("() => new Promise(requestAnimationFrame)")  # what was moved is drawn with the next frame
 
 
 def minutes(said: str) -> tuple[int, int]:

@@ -11,7 +11,7 @@ const forget = () => {
   colours = new Map();
   document.dispatchEvent(new CustomEvent("fm:colours"));
 };
-for (const query of ["(prefers-color-scheme: dark)", "(prefers-contrast: more)"]) {
+for (const query of ["(prefers-color-scheme: dark)", "(prefers-contrast: more)", "(forced-colors: active)"]) {
   window.matchMedia(query).addEventListener("change", forget);
 }
 
@@ -20,6 +20,7 @@ export function colour(name) {
   const known = colours.get(name);
   if (known) return known;
   const probe = h("span", { hidden: true });
+  probe.style.setProperty("forced-color-adjust", "none"); // what the system forces is in the tokens already
   probe.style.setProperty("color", `var(--fm-${name})`);
   document.body.append(probe);
   const value = getComputedStyle(probe).color;

@@ -69,7 +69,7 @@ def choose_events(
     for row in rows:
         if since is not None and row.last_at < since:
             continue
-        found = [
+        found = (
             event
             for event in store.log.slice(row.n, row.id, low, high)
             if event.payload is not None
@@ -78,9 +78,13 @@ def choose_events(
             and (since is None or event.at >= since)
             and (until is None or event.at < until)
             and (match is None or (not is_bare(event) and match.lower() in _everything(event).lower()))
-        ]
-        chosen.kept += sum(bones(event.kind, event.payload) is not None for event in found)
-        if worded := [event.seq for event in found if not is_bare(event)]:
+        )
+        worded: list[int] = []
+        for event in found:  # one at a time: a long session need not fit into memory
+            chosen.kept += bones(event.kind, event.payload) is not None
+            if not is_bare(event):
+                worded.append(event.seq)
+        if worded:
             chosen.seqs[row.n] = worded
     return chosen
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -221,3 +222,16 @@ def test_a_row_counts_what_is_left_also_in_a_fork(scribe: Scribe) -> None:
         row, state = scribe.row(one), scribe.state(one)
         assert (row.actions, row.failures, row.questions) == (actions, 0, 1)
         assert (state.counts.get("actions", 0), list(state.questions)) == (actions, ["q"])
+
+
+def test_a_long_session_is_chosen_from_without_being_held_in_memory(store: Store, scribe: Scribe) -> None:
+    text, many = "x" * 20_000, 200
+    session = scribe.open(*[Prompt(text) for _ in range(many)])
+    tracemalloc.start()
+    try:
+        chosen = choose_events(store, session)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(chosen.seqs[scribe.row(session).n]) == many + 1
+    assert most < many * len(text) / 4

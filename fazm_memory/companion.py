@@ -148,7 +148,7 @@ class Companion:
         version, look_by = 0, 0.0
         while not self._stop.is_set():
             self._wake.clear()
-            wait = POLL
+            wait, renewing = POLL, False
             try:
                 seen, version = version, self._version()
                 if version != seen:  # and once more when the workspaces are due to see whose sessions are new
@@ -163,11 +163,13 @@ class Companion:
                     waits, done = self._attend(self.intake.look(filter(_is_record, changed.paths)))
                     if changed.all or not done:
                         backlog = self._everything()
+                    renewing = self.memory.store.renew_one()  # after an update, a step at a time
                     step = next(backlog, None)
                     if step is None and not noted:  # once all is read: a record may tell how a call ended
                         noted = True
                         self.memory.note_interrupted(booted=boot_time())
-                    wait = 0.0 if step is not None else min(waits, polled + every - time.monotonic())
+                    busy = renewing or step is not None
+                    wait = 0.0 if busy else min(waits, polled + every - time.monotonic())
                     self._count(step or Tally())
                     wait = min(wait, workspaces.tick())
                     if workspaces.trouble is not None:
@@ -177,7 +179,8 @@ class Companion:
                     workspaces.rest()
                     if desk is not None:
                         desk.rest(self._paused_since())
-                wait = min(wait, self._tell_when_quiet())
+                if not renewing:  # else what is told would have to be read through at once
+                    wait = min(wait, self._tell_when_quiet())
                 if (left := look_by - time.monotonic()) > 0:
                     wait = min(wait, left)
                 self._sleep(wait, version)

@@ -23,6 +23,7 @@ from fazm_memory.companion import Companion
 from fazm_memory.config import Config
 from fazm_memory.errors import StoreBusy, StoreFull
 from fazm_memory.memory import Memory
+from fazm_memory.model.state import FOLD_VERSION
 
 PATIENCE = 20.0
 SESSION = "11111111-2222-4333-8444-555555555555"
@@ -331,6 +332,19 @@ def test_when_a_new_day_has_begun_the_recent_folders_are_told_again(desk: Desk) 
     follow.stop()
 
     assert desk.told == [["/w"], ["/w"]]
+
+
+def test_after_an_update_sessions_are_read_through_before_anybody_is_told_of_them(desk: Desk) -> None:
+    session = desk.memory.open_session("fazm", workspace="/w")["id"]
+    desk.memory.record([Draft(session, "message", {"text": f"m{n}"}) for n in range(2500)])
+    store = desk.memory.store
+    store.index_all()
+    store.db.execute("UPDATE snapshot SET state=x'00', fold=fold-1")
+    with desk.working():
+        desk.until(lambda: bool(desk.told))
+    assert store.snapshots.stale() == []
+    kept = store.db.execute("SELECT seq FROM snapshot WHERE fold=? ORDER BY seq", (FOLD_VERSION,)).fetchall()
+    assert [row[0] for row in kept] == [1000, 2000]
 
 
 def test_marks_of_sessions_long_past_are_cleared_away(desk: Desk) -> None:

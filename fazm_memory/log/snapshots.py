@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zstandard
 
-from fazm_memory.errors import NotFound
+from fazm_memory.errors import NotFound, StoreDamaged, StoreNewer
 from fazm_memory.log.eventlog import EventLog
 from fazm_memory.model.events import Event
 from fazm_memory.model.fold import fold, initial
@@ -99,7 +99,8 @@ class Snapshots:
     def catch_up(self, number: int, session: str, head: int, snapped: int) -> int:
         """Keep a snapshot every SPACING events up to the head; the last position kept. In a transaction."""
         at = snapped
-        if head - at < SPACING:
+        # Those of an older fold are made anew step by step by whoever has the time, not by who appends.
+        if head - at < SPACING or self.lost(number, at):
             return at
         state = self.state_at(number, session, at)
         while head - at >= SPACING:
@@ -123,6 +124,35 @@ class Snapshots:
     def lost(self, number: int, at: int) -> bool:
         """Whether snapshots are missing that were kept once, such as those of an older fold."""
         return self._since(number, at) > 2 * SPACING
+
+    def stale(self, number: int | None = None) -> list[tuple[int, str, int]]:
+        """Sessions that have snapshots of another fold, or this one if it has: number, id, about how many
+        events they were folded from. Those that others were forked from come first."""
+        where, values = ("", ()) if number is None else (" AND n=?", (number,))
+        rows = self.db.execute(
+            "SELECT n, id, count(*) FROM snapshot JOIN session ON n = snapshot.session"
+            f" WHERE fold <> ?{where} GROUP BY n ORDER BY n",
+            (FOLD_VERSION, *values),
+        )
+        return [(int(n), str(id_), int(count) * SPACING) for n, id_, count in rows.fetchall()]
+
+    def renew_one(self, number: int, session: str) -> bool:
+        """Make a session's first snapshot of another fold anew; whether there was one. In a transaction.
+
+        Every one before it is of this fold by then, so that a step costs what lies between two of them.
+        """
+        (seq,) = self.db.execute(
+            "SELECT min(seq) FROM snapshot WHERE session=? AND fold <> ? AND seq % ? = 0",
+            (number, FOLD_VERSION, SPACING),
+        ).fetchone()
+        if seq is None:  # but for that of a head that has moved on
+            self.db.execute("DELETE FROM snapshot WHERE session=? AND fold <> ?", (number, FOLD_VERSION))
+            return False
+        try:
+            self._keep(number, seq, self.state_at(number, session, seq))
+        except (NotFound, StoreDamaged, StoreNewer):  # `verify` tells; nothing can be folded from it
+            self.drop(number)
+        return True
 
     def _since(self, number: int, at: int) -> int:
         row = self.db.execute(

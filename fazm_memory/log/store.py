@@ -18,11 +18,13 @@ from fazm_memory.log.eventlog import EventLog, Writer
 from fazm_memory.log.facts import Facts
 from fazm_memory.log.follow import Follower
 from fazm_memory.log.keys import Keys
+from fazm_memory.log.paths import lineage
 from fazm_memory.log.recount import recount
 from fazm_memory.log.search import SearchIndex
 from fazm_memory.log.sessions import SessionRow, Sessions
 from fazm_memory.log.snapshots import Snapshots
 from fazm_memory.log.ward import Ward
+from fazm_memory.model.counting import plural
 from fazm_memory.private import private_folder, write_private
 
 STORE_FOLDER = "store.noindex"  # the suffix keeps Spotlight out
@@ -31,6 +33,8 @@ HEADS = "heads"
 FIRST_PAGE = "first-page"  # a copy of the page without which no other can be found
 PAGE = 4096
 FEW = 100  # events that may wait while somebody looks
+MANY = 20_000  # events from which on folding them anew is announced: below that it takes a moment
+SECONDS_PER_EVENT = 75e-6  # of folding anew
 
 
 class Store:
@@ -58,6 +62,8 @@ class Store:
         self.search = SearchIndex(self.log)
         self.follower = Follower(self.log, self.search, self.snapshots)
         self.sessions = Sessions(self.db)
+        self.tell = tell
+        self._stale: list[tuple[int, str, int]] | None = None  # sessions with snapshots of an older fold
         self.facts = Facts(self.db)
 
     def _exists(self) -> bool:
@@ -111,13 +117,44 @@ class Store:
                 self.index_all()
 
     def renew(self, row: SessionRow, at: int) -> None:
-        """Make the snapshots of a session anew when those it has are of an older fold, once."""
-        if self.snapshots.lost(row.n, at):
+        """Make the snapshots of a session anew when those it has are of an older fold, once. Others may write
+        meanwhile, and who waits is told when it takes more than a moment."""
+        family = lineage(self.sessions, row, at)[::-1]
+        if not any(self.snapshots.lost(one.n, position) for one, position in family):
+            return
+        waiting = [stale for one, _ in family for stale in self.snapshots.stale(one.n)]
+        events = sum(count for _, _, count in waiting)
+        if self.tell is not None and events >= MANY:
+            about = plural(max(1, round(events * SECONDS_PER_EVENT)), "second")
+            self.tell(
+                f"note: session {row.id[:8]} is read through once for this version:"
+                f" {plural(events, 'event')}; this may take about {about}"
+            )
+        for number, session, _ in waiting:
+            while self._renewed(number, session):
+                pass
+        if self.snapshots.lost(row.n, at):  # none were kept at all
             with self.db.transaction():
                 self.snapshots.catch_up(row.n, row.id, row.head, 0)
 
+    def renew_one(self) -> bool:
+        """One step of the same for any session, by whoever has time; whether more may be left."""
+        if self._stale is None:
+            with self.db.reading():
+                self._stale = self.snapshots.stale()
+        if self._stale and not self._renewed(*self._stale[0][:2]):
+            del self._stale[0]
+        return bool(self._stale)
+
+    def _renewed(self, number: int, session: str) -> bool:
+        with self.db.transaction():
+            return self.snapshots.renew_one(number, session)
+
     def keep_heads(self, rows: Iterable[SessionRow]) -> None:
         """Make the present state of these sessions cheap to read, now and next time."""
+        rows = list(rows)
+        for row in rows:
+            self.renew(row, row.head)
         far = [row for row in rows if self.snapshots.far_behind(row.n, row.head)]
         if not far:
             return

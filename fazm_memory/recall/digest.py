@@ -111,9 +111,11 @@ def _pinned_rows(store: Store, workspace: str | None, pinned: Collection[str]) -
     return store.ward.rows(rows)
 
 
-def looked_at(store: Store, workspace: str | None) -> list[SessionRow]:
-    """The sessions a digest may tell of, latest first."""
-    return store.ward.rows(store.sessions.in_workspace(workspace, limit=LATEST))
+def looked_at(store: Store, workspace: str | None, pinned: Collection[str] = ()) -> list[SessionRow]:
+    """The sessions a digest may tell of, latest first, and those of what is pinned."""
+    rows = store.ward.rows(store.sessions.in_workspace(workspace, limit=LATEST))
+    known = {row.n for row in rows}
+    return rows + [row for row in _pinned_rows(store, workspace, pinned) if row.n not in known]
 
 
 def _days(rows: list[SessionRow], today: date) -> list[tuple[str, date, float]]:

@@ -81,8 +81,8 @@ class Recalling(Telling):
     def digest(self, workspace: str | None = None, *, besides: str | None = None) -> Digest:
         """What was done and left open, today and on the last day before, as values."""
         self.store.index_all()  # the minutes of a day follow the log with the index
-        self.store.keep_heads(looked_at(self.store, workspace))
         pinned = {item for item, choice in choices.read(self.store).items() if choice == "pin"}
+        self.store.keep_heads(looked_at(self.store, workspace, pinned))
         with self.store.db.reading():
             return digest(self.store, now=self.now(), workspace=workspace, besides=besides, pinned=pinned)
 

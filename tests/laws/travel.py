@@ -182,10 +182,10 @@ class Travel(RuleBasedStateMachine):
         if all(kinds[seq] in WORDLESS for seq in chosen):
             assert memory.state(session)["decisions_made"] == stood
 
-    def held_back(self) -> list[Any]:
+    def held_back(self) -> dict[str, Any]:
         store = self.world.memory.store
-        rows = store.sessions.listing(limit=None, background=True)
-        return [(row.id, row.parent, row.parent_seq, store.ward.held(row.n)) for row in rows]
+        rows = [store.sessions.resolve(one) for one in (self.world.session, *self.forks)]
+        return {row.id: (row.parent, row.parent_seq, store.ward.held(row.n)) for row in rows}
 
     def decisions(self) -> Iterator[int]:
         events = self.world.memory.events(self.world.session, kind="decision")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from fazm_memory.errors import NotFound
 from fazm_memory.log import follow, snapshots
+from fazm_memory.log import store as store_module
+from fazm_memory.model.events import Event
 from fazm_memory.model.fold import fold, initial
 from fazm_memory.model.payloads import (
     Action,
@@ -210,3 +214,93 @@ def test_snapshots_of_an_older_fold_are_made_anew_at_the_first_look(scribe: Scri
     kept = scribe.store.db.execute("SELECT seq FROM snapshot WHERE fold=? ORDER BY seq", (FOLD_VERSION,))
     assert [one[0] for one in kept] == [SPACING, 2 * SPACING, 3 * SPACING]
     assert scribe.state(session, 2 * SPACING + 5) == before
+
+
+def folded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many events each fold from here on is of."""
+    counts: list[int] = []
+
+    def counting(state: SessionState, events: Iterable[Event]) -> SessionState:
+        told = list(events)
+        counts.append(len(told))
+        return fold(state, told)
+
+    monkeypatch.setattr(snapshots, "fold", counting)
+    return counts
+
+
+def current(scribe: Scribe, session: str) -> list[int]:
+    rows = scribe.store.db.execute(
+        "SELECT seq FROM snapshot WHERE session=? AND fold=? ORDER BY seq",
+        (scribe.row(session).n, FOLD_VERSION),
+    )
+    return [row[0] for row in rows]
+
+
+def aged(scribe: Scribe) -> tuple[str, str]:
+    """A session that was rewound and its fork, with snapshots of an older fold."""
+    session = scribe.open(*many(99))
+    scribe.tell(session, Rewind(45), *many(60))
+    fork = scribe.open(*many(40), parent=session, parent_seq=120)
+    scribe.store.index_all()
+    scribe.store.keep_heads([scribe.row(session)])
+    scribe.store.follower.let_go()
+    scribe.store.db.execute("UPDATE snapshot SET state=x'00', fold=fold-1")
+    return session, fork
+
+
+def test_who_appends_does_not_wait_for_snapshots_of_an_older_fold(
+    scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, _ = aged(scribe)
+    counts = folded(monkeypatch)
+    scribe.tell(session, *many(80))
+    assert (counts, current(scribe, session)) == ([], [])
+
+
+def test_snapshots_of_an_older_fold_are_made_anew_a_step_at_a_time(
+    scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions = aged(scribe)
+    expected = [uncached(scribe, one) for one in sessions]
+    counts = folded(monkeypatch)
+    steps = 0
+    while scribe.store.renew_one():
+        steps += 1
+    assert (steps, max(counts)) == (20 + 1, SPACING)
+    assert [current(scribe, one) for one in sessions] == [list(range(10, 161, 10)), [10, 20, 30, 40]]
+    assert scribe.store.snapshots.stale() == []
+    assert [scribe.state(one) for one in sessions] == expected
+    scribe.tell(sessions[0], *many(20))
+    scribe.store.index_all()
+    assert current(scribe, sessions[0])[-1] == 180  # and on it goes
+    assert scribe.state(sessions[0]) == uncached(scribe, sessions[0])
+
+
+def test_who_looks_at_a_long_session_of_an_older_fold_is_told_that_it_takes_a_while(
+    scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, fork = aged(scribe)
+    told: list[str] = []
+    scribe.store.tell = told.append
+    monkeypatch.setattr(store_module, "MANY", 50)
+    scribe.store.keep_heads([scribe.row(fork)])
+    assert len(told) == 1
+    assert f"session {fork[:8]} is read through once for this version: " in told[0]
+    counts = folded(monkeypatch)
+    scribe.store.renew(scribe.row(session), scribe.row(session).head)
+    scribe.state(fork)
+    assert (len(told), max(counts) <= SPACING) == (1, True)
+
+
+def test_a_session_that_cannot_be_folded_keeps_no_other_from_being_made_anew(scribe: Scribe) -> None:
+    session, fork = aged(scribe)
+    scribe.store.db.execute("UPDATE event SET payload=x'00' WHERE id=?", (scribe.row(session).n << 32 | 5,))
+    fine = scribe.open(*many(40))
+    scribe.store.index_all()
+    scribe.store.db.execute(
+        "UPDATE snapshot SET fold=? WHERE session=?", (FOLD_VERSION - 1, scribe.row(fine).n)
+    )
+    while scribe.store.renew_one():
+        pass
+    assert [current(scribe, one) for one in (session, fork, fine)] == [[], [], [10, 20, 30, 40]]

@@ -84,8 +84,11 @@ class Recorder:
         door = draft.door or draft.source  # a claim about the source does not open another door
         typed = self._typed(draft)
         head = self._session(writer, draft, at, typed)
-        if draft.key is None or writer.known(draft.key) is None:  # told again, it is what it was
+        try:
             self._check_question(writer, head, draft.kind, typed, door)
+        except FazmMemoryError:
+            if draft.key is None or writer.known(draft.key) is None:  # told again, it is what it was
+                raise
         if draft.kind == "session.open":
             typed = self._descended(writer, draft, head, typed, at)
             # A session may be met before anybody says where it works, whose fork or whose own it is.
@@ -251,7 +254,7 @@ class Recorder:
 
     def _wake(self, writer: Writer, head: SessionHead, entry: Entry) -> None:
         """What we watched happened even in a session put aside: say that it was taken up again."""
-        if entry.kind in lifecycle.KIND_MOVES:
+        if entry.kind in lifecycle.KIND_MOVES or head.lifecycle not in ("archived", "paused", "closed"):
             return
         if entry.key is not None and writer.known(entry.key) is not None:
             return

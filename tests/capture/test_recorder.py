@@ -64,6 +64,25 @@ def test_two_drafts_with_one_key_are_one_event(desk: Desk) -> None:
     assert desk.record(action(key="k"))[0].appended.duplicate
 
 
+def test_a_new_event_costs_no_search_for_its_key(desk: Desk) -> None:
+    desk.record(action(key="k", source="hook"))
+    told: list[str] = []
+    desk.store.db.connection.set_trace_callback(told.append)
+    desk.record(action(key="l", source="hook"))
+    desk.store.db.connection.set_trace_callback(None)
+    assert any("INSERT INTO event" in one for one in told)
+    assert [one for one in told if "FROM event WHERE key=" in one] == []
+
+
+def test_what_was_told_before_a_question_is_no_error_when_it_is_told_again(desk: Desk) -> None:
+    resumed = Draft("s", "session.resume", {}, source="record", key="r")
+    desk.record(action(), Draft("s", "session.pause", {}), resumed)
+    desk.record(Draft("s", "handoff", {"id": "q", "to": "human", "note": "which?"}))
+    again, other = desk.record(resumed, replace(resumed, key="another"))
+    assert again.appended.duplicate
+    assert "waits for a person" in other.error.message
+
+
 def test_two_agents_may_use_the_same_name(desk: Desk) -> None:
     one, two = desk.record(action(agent="codex"), action(agent="fazm"))
     assert one.appended.session != two.appended.session

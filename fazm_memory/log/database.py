@@ -132,6 +132,15 @@ class Database:
                 self.connection, self.writing = connection, False
 
     @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Transactions within it wait for nobody: while another writes they end in StoreBusy."""
+        self.execute("PRAGMA busy_timeout=0")
+        try:
+            yield
+        finally:
+            self.execute(f"PRAGMA busy_timeout={round(BUSY_SECONDS * 1000)}")
+
+    @contextmanager
     def reading(self) -> Iterator[None]:
         """One consistent view for several reads; errors of the driver in our words."""
         with told(self.path):

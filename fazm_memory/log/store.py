@@ -109,11 +109,11 @@ class Store:
 
     def take_in_much(self) -> None:
         """Take in what waits, if it is more than is cheap to read beside the rest at every look. A disk that
-        cannot be written just now keeps nobody from looking."""
+        cannot be written just now, or another that writes, keeps nobody from looking."""
         with self.db.reading():
             waiting = sum(head - indexed for _, _, head, indexed, _ in self.follower.behind())
         if waiting > FEW:
-            with contextlib.suppress(StoreFull, StoreReadOnly, StoreBusy):
+            with contextlib.suppress(StoreFull, StoreReadOnly, StoreBusy), self.db.at_once():
                 self.index_all()
 
     def renew(self, row: SessionRow, at: int) -> None:

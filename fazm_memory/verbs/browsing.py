@@ -1,7 +1,7 @@
 """The verbs of looking: days, sessions, events. What the timeline shows, a page at a time.
 
-Nothing here writes, and nothing waits for what follows the log in batches: what that has not taken in yet is
-read from the log itself.
+Nothing here waits for what follows the log in batches: a little that it has not taken in yet is read from the
+log itself, and much is taken in first, unless somebody else writes just now.
 """
 
 from __future__ import annotations

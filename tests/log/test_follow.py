@@ -182,3 +182,25 @@ def test_much_that_waits_is_taken_in_by_who_looks_and_a_little_is_not(store: Sto
     scribe.tell(sessions[0], Prompt("one more"))
     store.take_in_much()
     assert store.follower.behind() == []
+
+
+def test_whoever_looks_waits_for_nobody_who_writes(
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = open_store(), open_store()
+    Scribe(ours).open(*[Prompt("a word") for _ in range(FEW)])
+    waits: list[int] = []
+    index_all = ours.index_all
+
+    def noted() -> int:
+        waits.append(ours.db.execute("PRAGMA busy_timeout").fetchone()[0])
+        return index_all()
+
+    monkeypatch.setattr(ours, "index_all", noted)
+    with theirs.db.transaction():
+        ours.take_in_much()
+        assert ours.follower.behind() != []
+    ours.take_in_much()
+    assert ours.follower.behind() == []
+    assert waits == [0, 0]
+    assert ours.db.execute("PRAGMA busy_timeout").fetchone()[0] == 30_000

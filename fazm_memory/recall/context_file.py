@@ -17,6 +17,7 @@ from fazm_memory.model.counting import plural
 from fazm_memory.recall.digest import Digest, Request, Task
 from fazm_memory.recall.fence import fenced, nonce, plain_name, quote
 from fazm_memory.recall.items import Item
+from fazm_memory.recall.reasons import reason
 from fazm_memory.recall.resume_command import resume_command
 
 MOST_CHARACTERS = 9_800  # clients cut at 10,000
@@ -61,7 +62,6 @@ def render(
         least = -(-frame // CHARACTERS_A_TOKEN)
         raise InvalidRequest(f"{budget} tokens cannot hold a context", hint=f"give it at least {least}")
     ranked = _ranked(told, choices)
-    excluded = {item.id for item in told.items if choices.get(item.id) == "exclude"}
     chosen, left, shown = _fitting(told, ranked, room, pinned)
     lines = _lines(told, chosen, shown, pinned)
     mark = nonce(secret, str(told.now), place, *lines)
@@ -72,6 +72,15 @@ def render(
         text += f"\n{FOOT.format(count=f'{len(left)}{more}')}"
     text += "\n"
     context = Context(text, tuple(chosen), tuple(left))
+    given = {item.id for item in chosen}
+    ranks = {item.id: nth for nth, item in enumerate(ranked, 1)}
+    days = {task.session.id: task.label for task in told.tasks}
+    reasons = {
+        item.id: reason(
+            item, label=days.get(item.session), choice=choices.get(item.id), included=item.id in given
+        )
+        for item in told.items
+    }
     data = {
         "workspace": told.workspace,
         "at": iso(told.now),
@@ -82,7 +91,7 @@ def render(
         "budget": budget,
         "tasks": [_task_json(task) for task in told.tasks],
         "items": [
-            _item_json(item, item in chosen, choices.get(item.id), item.id in excluded) for item in told.items
+            _item_json(item, item.id in given, ranks.get(item.id), reasons[item.id]) for item in told.items
         ],
         "left_out": len(left),
         "pins_left_out": pins_left,
@@ -202,10 +211,7 @@ def _task_json(task: Task) -> dict[str, Any]:
     }
 
 
-def _item_json(item: Item, included: bool, choice: str | None, excluded: bool) -> dict[str, Any]:
-    why = "you excluded it" if excluded else None
-    if choice == "pin":
-        why = "you pinned it" if included else "you pinned it, but all pins together do not fit"
+def _item_json(item: Item, included: bool, rank: int | None, why: str) -> dict[str, Any]:
     return {
         "id": item.id,
         "section": item.section,
@@ -216,5 +222,6 @@ def _item_json(item: Item, included: bool, choice: str | None, excluded: bool) -
         "trust": item.trust,
         "included": included,
         "score": round(item.score, 3),
-        "why": why or ("it fits the budget" if included else "more useful facts filled the budget"),
+        "rank": rank,
+        "why": why,
     }

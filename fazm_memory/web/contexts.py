@@ -20,15 +20,11 @@ def context(memory: Memory, ask: Asked) -> dict[str, Any]:
 def _told(memory: Memory, workspace: str | None) -> dict[str, Any]:
     told = dict(memory.context(workspace).data)
     chosen = choices.read(memory.store)
-    ranks = {
-        one["id"]: nth for nth, one in enumerate(sorted(told["items"], key=lambda one: -one["score"]), 1)
-    }
     told["items"] = [
         {
             **{name: value for name, value in one.items() if name != "included"},
             "given": one["included"],
             "choice": chosen.get(one["id"], "auto"),
-            "why": f"{one['why']}; {ranks[one['id']]} of {len(ranks)} by how much it matters",
         }
         for one in told["items"]
     ]

@@ -25,6 +25,16 @@ def test_the_context_shows_each_fact_that_is_given(shown: Served, open_page: Ope
         expect(given.get_by_text(text, exact=True)).to_have_count(times)
 
 
+def test_each_fact_of_the_context_says_why_it_is_there(shown: Served, open_page: OpenPage) -> None:
+    page = open_page(shown, "#/context")
+    given = page.get_by_role("region", name="Given", exact=True)
+    asked = given.get_by_role("listitem").filter(has_text="May I push the tag")
+    expect(asked.locator(".context-why")).to_have_text("an open question, earlier today")
+    items = shown.world.memory.context(None).data["items"]
+    reasons = Counter(one["why"] for one in items if one["included"])
+    assert Counter(given.locator(".context-why").all_text_contents()) == reasons
+
+
 def test_the_context_as_text_is_exactly_the_text(shown: Served, open_page: OpenPage) -> None:
     page = open_page(shown, "#/context?workspace=/Users/dana/Downloads")
     page.get_by_role("button", name="As text").click()

@@ -44,7 +44,7 @@ export function contextItem(item, choose) {
       h(
         "p",
         { class: "note" },
-        item.why,
+        h("span", { class: "context-why" }, item.why),
         item.session
           ? [" · ", h("a", { href: sessionHash(item.session, item.seq) }, `where it is from`)]
           : null,

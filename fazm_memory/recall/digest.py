@@ -11,6 +11,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 
+from fazm_memory.errors import NotFound
+from fazm_memory.log.paths import lineage
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.model.clock import micros, moment
@@ -107,13 +109,26 @@ def _pinned_rows(store: Store, workspace: str | None, pinned: Collection[str]) -
     if not pinned:
         return []
     begins = {id_.partition(":")[0] for id_ in pinned}
-    rows = store.sessions.in_workspace(workspace, limit=None, begins=begins)
-    return store.ward.rows(rows)
+    return _tellable(store, store.sessions.in_workspace(workspace, limit=None, begins=begins))
+
+
+def _tellable(store: Store, rows: list[SessionRow]) -> list[SessionRow]:
+    """Sessions that are not held back and whose past is here: damage may have cost a fork its parent, which
+    keeps no other from being told of."""
+    return [row for row in store.ward.rows(rows) if row.parent is None or _past_is_here(store, row)]
+
+
+def _past_is_here(store: Store, row: SessionRow) -> bool:
+    try:
+        lineage(store.sessions, row, row.head)
+    except NotFound:
+        return False
+    return True
 
 
 def looked_at(store: Store, workspace: str | None, pinned: Collection[str] = ()) -> list[SessionRow]:
     """The sessions a digest may tell of, latest first, and those of what is pinned."""
-    rows = store.ward.rows(store.sessions.in_workspace(workspace, limit=LATEST))
+    rows = _tellable(store, store.sessions.in_workspace(workspace, limit=LATEST))
     known = {row.n for row in rows}
     return rows + [row for row in _pinned_rows(store, workspace, pinned) if row.n not in known]
 

@@ -334,3 +334,16 @@ def test_one_thing_is_told_as_one(desk: Desk, count: int, told: str) -> None:
     for number in range(count):
         desk.say("s", "action", tool="Bash", input={"command": f"ls {number}"})
     assert f", {told}, 0 failed" in desk.context("/w").text
+
+
+def test_a_fork_whose_parent_damage_took_away_hinders_no_context(desk: Desk) -> None:
+    desk.say("s", "prompt", text="about the zebra")
+    fork = desk.fork("s")["id"]
+    desk.tell(fork, "decision", what="by month")
+    desk.say("t", "decision", what="by year")
+    with desk.store.db.transaction():
+        desk.store.db.execute("DELETE FROM session WHERE id=?", (desk.session("s")["id"],))
+    assert desk.recover()["needed"]
+    desk.choose(f"{fork[:8]}:decision:1", "pin")
+    assert "by year" in desk.context("/w").text
+    assert len(desk.export_contexts()) == 2

@@ -112,5 +112,6 @@ def _figures(small: Visit, large: Visit, events: int) -> Iterator[Figure]:
     for what, unit, ours, floor in (
         ("longest task while used", "ms", large.longest, small.longest),
         ("frames dropped in a scroll", "%", large.dropped, small.dropped),
+        ("rows scrolled over", "", large.scrolled, small.scrolled),
     ):
         yield Figure(what, unit, ours, floor, f"the same at {SMALL:,} events", events)

@@ -13,7 +13,9 @@ from fazm_memory.bench.figures import middle
 from fazm_memory.bench.rows import COMMON
 
 FRAME = 1000 / 60
-WHEELS = 60
+WHEEL = 400  # pixels
+LAP = 12  # turns of the wheel one way: 150 rows, which the session of a small store has too
+LAPS = 5  # there and back, so that every session is scrolled over the same rows by the same way
 # Runs before the page's own scripts. `until` resolves with the moment at which a condition first held at a
 # frame, `quiet` with the first at which nothing is being fetched any more.
 PROBE = """
@@ -54,13 +56,24 @@ bench.frames = (count) => new Promise((done) => {
 });
 """
 ROWS = "document.querySelector('[role=listbox][aria-label=Events] [role=option]')"
+# Counts the rows that go by, either way.
+WAY = f"""(() => {{
+    const list = {ROWS}.closest("[role=listbox]"), row = {ROWS}.offsetHeight;
+    let before = list.scrollTop;
+    bench.way = 0;
+    list.addEventListener("scroll", () => {{
+        bench.way += Math.abs(list.scrollTop - before) / row;
+        before = list.scrollTop;
+    }});
+}})()"""
 FOUND = "document.querySelector('[aria-label=\"Search results\"] [role=option]')"
 SEARCH = "document.querySelector('[aria-label=\"Search everything recorded\"]')"
 
 
 @dataclass(frozen=True)
 class Visit:
-    """Medians, in milliseconds; `dropped` in per cent of the frames there should have been."""
+    """Medians, in milliseconds; `dropped` in per cent of the frames there should have been, `scrolled` in
+    rows, which tells whether two visits can be compared by it."""
 
     first: float
     jump: float
@@ -68,6 +81,7 @@ class Visit:
     zoom: float
     frame: float
     dropped: float
+    scrolled: float
     longest: float
     elements: float
     heap: float
@@ -93,7 +107,7 @@ def visit(tab: Tab, address: str, session: str, head: int, rounds: int) -> Visit
     tab.ask(f"location.hash = {json.dumps(place)}; bench.quiet()")
     searches = [_search(tab) for _ in range(rounds)]
     zooms = [_zoom(tab, label) for _ in range(rounds) for label in ("Zoom in", "Zoom out")]
-    frames = _scroll(tab)
+    frames, scrolled = _scroll(tab)
     should = sum(max(1, round(one / FRAME)) for one in frames)
     return Visit(
         first=middle(first),
@@ -102,6 +116,7 @@ def visit(tab: Tab, address: str, session: str, head: int, rounds: int) -> Visit
         zoom=middle(zooms),
         frame=middle(frames),
         dropped=100 * (should - len(frames)) / should,
+        scrolled=scrolled,
         longest=float(tab.ask("Math.max(0, ...bench.tasks)")),
         elements=float(tab.ask("document.querySelectorAll('*').length")),
         heap=tab.heap(),
@@ -154,14 +169,20 @@ def _zoom(tab: Tab, label: str) -> float:
     return _timed(tab, act, "bench.until(() => bench.lanes > known)")
 
 
-def _scroll(tab: Tab) -> list[float]:
-    """Wheel back through the session; the length of each frame meanwhile."""
+def wheels() -> list[int]:
+    """Each turn of the wheel: back through the session, on again, back…"""
+    return [WHEEL * (1 if lap % 2 else -1) for lap in range(LAPS) for _ in range(LAP)]
+
+
+def _scroll(tab: Tab) -> tuple[list[float], float]:
+    """Wheel back and forth through the session; the length of each frame, and over how many rows."""
     box = tab.ask(
         f"(() => {{ const at = {ROWS}.closest('[role=listbox]').getBoundingClientRect();"
         " return [at.x + at.width / 2, at.y + at.height / 2]; })()"
     )
-    tab.ask(f"window.taken = bench.frames({WHEELS * 2}); true")
-    for _ in range(WHEELS):
-        tab.wheel(box[0], box[1], -400)
+    turns = wheels()
+    tab.ask(f"{WAY}; window.taken = bench.frames({len(turns) * 2}); true")
+    for by in turns:
+        tab.wheel(box[0], box[1], by)
     frames: list[float] = tab.ask("window.taken")
-    return frames
+    return frames, float(tab.ask("bench.way"))

@@ -17,11 +17,12 @@ from typing import Any
 
 from fazm_memory.errors import BundleRefused, StoreNewer
 from fazm_memory.log import chain
+from fazm_memory.log.beyond import forgotten_since, held_since
+from fazm_memory.log.quarantine import Held
 from fazm_memory.log.rows import EVENT_COLUMNS, unpack
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import SEQ_MASK, event_id
-from fazm_memory.log.tombstones import Tombstones
 from fazm_memory.log.versions import FILE_CAP, Version, Versions, digest_of
 from fazm_memory.model.events import KINDS, NewerVersion, read_payload
 from fazm_memory.model.payloads import Rewind, SessionOpen
@@ -63,6 +64,7 @@ class Opened:
     agent_session_id: str | None
     opened_at: int
     workspace: str | None
+    held: Held | None = None  # of it, where its own events say otherwise
 
 
 @dataclass(frozen=True)
@@ -112,10 +114,12 @@ def _told(
     store: Store, row: SessionRow, home: str, versions: Iterable[tuple[Version, bytes | str]]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     for one, count in lineage(store, row):
-        opened = {
+        opened: dict[str, Any] = {
             "id": one.id, "agent": one.agent, "agent_session_id": one.agent_session_id,
             "opened_at": one.opened_at, "workspace": portable(one.workspace, home),
         }  # fmt: skip
+        if (held := held_since(store, one, count)) is not None:
+            opened["held"] = {"whole": held.whole, "seqs": sorted(held.seqs)}
         yield "sessions", {"session": opened}
         for event in _events(store, one, count):
             yield "events", {"event": portable(event, home)}
@@ -131,7 +135,7 @@ def _told(
 
 
 def _events(store: Store, row: SessionRow, count: int) -> Iterator[dict[str, Any]]:
-    unsaid = _unsaid(store, row, count) if count < row.head else set()
+    unsaid = forgotten_since(store, row, count)  # there it is brought in as what never had a payload
     rows = store.db.execute(
         f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ? ORDER BY id",
         (event_id(row.n, 0), event_id(row.n, count)),
@@ -145,18 +149,6 @@ def _events(store: Store, row: SessionRow, count: int) -> Iterator[dict[str, Any
             "source": source, "trust": trust, "key": key,
             "payload": json.loads(plain.decode("utf-8", "surrogatepass")),
         } | ({"digest": digest.hex()} if stored is None else {})  # fmt: skip
-
-
-def _unsaid(store: Store, row: SessionRow, count: int) -> set[int]:
-    """Positions of what was forgotten after the part of a session that goes along, so that nothing in it says
-    so: there they are brought in as what never had a payload."""
-    tombstones = Tombstones()
-    tombstones.add_all(store.db, row.n, count)
-    gone = store.db.execute(
-        "SELECT id FROM event WHERE id >= ? AND id < ? AND payload IS NULL ORDER BY id",
-        (event_id(row.n, 0), event_id(row.n, count)),
-    ).fetchall()
-    return set(tombstones.taken([id_ & SEQ_MASK for (id_,) in gone]))
 
 
 def versions_of(versions: Versions, paths: Iterable[str]) -> Iterator[tuple[Version, bytes | str]]:
@@ -219,7 +211,12 @@ def _session(raw: Mapping[str, Any], opened: Mapping[str, int]) -> Opened:
     own, workspace = raw.get("agent_session_id"), raw.get("workspace")
     if not all(one is None or isinstance(one, str) for one in (own, workspace)):
         raise ValueError("its session's names are no text")
-    return Opened(id_, agent[:200], own, _number(raw, "opened_at"), workspace)
+    held = raw.get("held")
+    if held is not None:
+        if not isinstance(held["whole"], bool) or not isinstance(held["seqs"], list):
+            raise ValueError("what is held back of its session is not said")
+        held = Held(held["whole"], frozenset(_number({"seqs": one}, "seqs") for one in held["seqs"]))
+    return Opened(id_, agent[:200], own, _number(raw, "opened_at"), workspace, held)
 
 
 def _event(raw: Mapping[str, Any], session: Opened, opened: Mapping[str, int]) -> Told:

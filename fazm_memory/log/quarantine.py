@@ -39,15 +39,22 @@ def read(db: Database) -> dict[int, Held]:
     }
 
 
-def note(db: Database, number: int, told: Quarantine) -> None:
-    """Take in one `quarantine` event. In its transaction."""
-    book = read(db)
-    held = book.get(number, NOTHING)
+def after(held: Held, told: Quarantine) -> Held:
+    """What is held after one more word."""
     if told.released:
         # What was held back for itself stays so when its session is let go: it needs a word of its own.
-        held = Held(held.whole and not told.whole, held.seqs - set(told.seqs))
-    else:
-        held = Held(held.whole or told.whole, held.seqs | set(told.seqs))
+        return Held(held.whole and not told.whole, held.seqs - set(told.seqs))
+    return Held(held.whole or told.whole, held.seqs | set(told.seqs))
+
+
+def note(db: Database, number: int, told: Quarantine) -> None:
+    """Take in one `quarantine` event. In its transaction."""
+    keep(db, number, after(read(db).get(number, NOTHING), told))
+
+
+def keep(db: Database, number: int, held: Held) -> None:
+    """Hold this of a session and nothing else. In a transaction."""
+    book = read(db)
     book[number] = held
     raw = {n: {"whole": one.whole, "seqs": sorted(one.seqs)} for n, one in book.items() if one != NOTHING}
     db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (KEY, json.dumps(raw)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fazm_memory.errors import BundleRefused, Conflict
-from fazm_memory.log import chain
+from fazm_memory.log import chain, quarantine
 from fazm_memory.log.bundle import Kept, Line, Opened, Told
 from fazm_memory.log.entries import Entry, SessionHead
 from fazm_memory.log.eventlog import Writer
@@ -80,11 +80,15 @@ def take(
         session: _Session | None = None
         for line in lines:
             if isinstance(line, Opened):
+                if session is not None:
+                    session.done()
                 session = _Session(store, writer, line, here, taken)
             elif isinstance(line, Told):
                 assert session is not None, "a judged bundle opens a session before it tells of it"
                 session.take(here.local(line))
                 progress(taken.added + taken.known)
+        if session is not None:
+            session.done()
     return taken
 
 
@@ -94,6 +98,7 @@ class _Session:
     def __init__(self, store: Store, writer: Writer, opened: Opened, here: Here, taken: Taken) -> None:
         self.writer, self.taken, self.id, self.believed = writer, taken, opened.id, here.believed
         self.here: Iterator[Event] = iter(())
+        self.held = opened.held
         taken.sessions.append(opened.id)
         row = store.db.execute("SELECT n FROM session WHERE id=?", (opened.id,)).fetchone()
         self.here_already = row is not None
@@ -146,6 +151,11 @@ class _Session:
         entry = Entry(told.kind, payload, told.at, told.actor, told.source, told.trust, told.turn, key)
         self.writer.restore(self.head, entry, told.version, stored, digest)
         self.taken.added += 1
+
+    def done(self) -> None:
+        """All of it is here: hold back what was held back by a word that did not come along."""
+        if self.held is not None and self.believed and not self.here_already:
+            quarantine.keep(self.writer.db, self.head.n, self.held)
 
     def _compare(self, known: Event, told: Told) -> None:
         same = (known.kind, known.at, known.turn) == (told.kind, told.at, told.turn)

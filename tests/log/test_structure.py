@@ -192,3 +192,24 @@ def test_a_fork_whose_parent_forgot_something_since_arrives_whole(
     desk.export_bundle(session, tmp_path / "s", passphrase="four words for it")
     assert there.import_bundle(tmp_path / "s", passphrase="four words for it")["known"] == 2
     assert there.verify().clean
+
+
+def test_what_is_held_back_of_a_parent_since_the_fork_is_held_back_on_another_machine(
+    desk: Desk, there: Memory, tmp_path: Path
+) -> None:
+    session = desk.begin()
+    first = desk.say(session, "decision", what=WORD)
+    desk.say(session, "decision", what="second")
+    desk.quarantine(session, seq=first + 1)
+    fork = desk.fork(session)["id"]
+    desk.quarantine(session, seq=first)
+    desk.quarantine(session, seq=first + 1, lift=True)
+    for nth, (one, other) in enumerate(((desk, there), (there, Desk(tmp_path / "third")))):
+        one.export_bundle(fork, tmp_path / str(nth), passphrase="four words for it", quarantined=True)
+        other.import_bundle(tmp_path / str(nth), passphrase="four words for it")
+        row = other.store.sessions.resolve(fork)
+        with other.store.db.reading():
+            seen = other.store.ward.state_at(row.n, row.id, row.head)
+        assert [entry["what"] for entry in seen.decisions_made.values()] == ["second"]
+    other.close()
+    assert (tmp_path / "0").stat().st_size == (tmp_path / "1").stat().st_size

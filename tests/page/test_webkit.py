@@ -51,6 +51,15 @@ def test_search_jumps_to_what_it_finds(page: Window) -> None:
     page.says("You are looking at Thursday")
 
 
+def test_who_types_faster_than_it_is_found_jumps_to_what_was_typed(page: Window, shown: Served) -> None:
+    page.visit(shown, "site")
+    page.keys("slash", *"fares", "space", *"lisbon", "Return")
+    page.there("heading", "Fares to Lisbon", part("main"))
+    page.gone("listbox", "Search results")
+    page.press("button", "Day before")  # what is found later does not lie over it
+    page.gone("heading", "Fares to Lisbon", part("main"))
+
+
 def minutes(said: str) -> tuple[int, int]:
     begin, end = (60 * int(one[:2]) + int(one[3:]) for one in said.split(" to "))
     return begin, end

@@ -19,6 +19,7 @@ class Search extends HTMLElement {
   timer = 0;
   /** @type {AbortController|null} */
   asking = null;
+  fresh = true; // whether the results are those of what the field says
 
   connectedCallback() {
     this.input = h("input", {
@@ -34,7 +35,7 @@ class Search extends HTMLElement {
       spellcheck: "false",
       oninput: () => this.later(),
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.keys(event),
-      onfocus: () => this.results.length && this.open(true),
+      onfocus: () => (this.fresh ? this.results.length && this.open(true) : this.later()),
     });
     this.list = h("div", {
       id: "fm-found",
@@ -47,8 +48,15 @@ class Search extends HTMLElement {
     this.box = h("div", { class: "found-box", hidden: true }, this.hint, this.list);
     fill(this, h("span", { class: "search-glyph" }, icon("search", 14)), this.input, this.box);
     this.addEventListener("focusout", (event) => {
-      if (!this.contains(/** @type {Node|null} */ (event.relatedTarget))) this.open(false);
+      if (!this.contains(/** @type {Node|null} */ (event.relatedTarget))) this.leave();
     });
+  }
+
+  /** Whoever has gone elsewhere is not followed by what is found only then. */
+  leave() {
+    window.clearTimeout(this.timer);
+    this.asking?.abort();
+    this.open(false);
   }
 
   focus() {
@@ -57,6 +65,7 @@ class Search extends HTMLElement {
   }
 
   later() {
+    this.fresh = false;
     window.clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.look(), WAIT);
   }
@@ -64,8 +73,10 @@ class Search extends HTMLElement {
   async look() {
     const input = /** @type {HTMLInputElement} */ (this.input);
     const q = input.value.trim();
+    window.clearTimeout(this.timer);
     this.asking?.abort();
     if (!q) {
+      this.fresh = true;
       this.results = [];
       this.at = -1;
       this.draw();
@@ -83,6 +94,7 @@ class Search extends HTMLElement {
       this.results = [];
       this.say(`${/** @type {any} */ (error).message} ${/** @type {any} */ (error).hint || ""}`);
     }
+    this.fresh = input.value.trim() === q; // more may have been typed since it was asked
     this.at = this.results.length ? 0 : -1;
     this.draw();
     this.open(true);
@@ -149,21 +161,27 @@ class Search extends HTMLElement {
     const last = this.results.length - 1;
     if (event.key === "ArrowDown") this.at = Math.min(last, this.at + 1);
     else if (event.key === "ArrowUp") this.at = Math.max(0, this.at - 1);
-    else if (event.key === "Enter" && this.at >= 0) return this.jump(this.at);
+    else if (event.key === "Enter") return void this.enter();
     else if (event.key === "Escape") {
       event.stopPropagation();
       if (this.list?.hidden) this.input?.blur();
-      return this.open(false);
+      return this.leave();
     } else return;
     event.preventDefault();
     this.open(true);
     this.mark();
   }
 
+  /** Jump, to what was found for all that was typed: fingers are faster than answers. */
+  async enter() {
+    if (!this.fresh) await this.look();
+    if (this.fresh && this.at >= 0) this.jump(this.at);
+  }
+
   /** @param {number} index */
   jump(index) {
     const one = this.results[index];
-    this.open(false);
+    this.leave();
     this.input?.blur();
     go(sessionHash(one.session, one.seq));
   }

@@ -23,6 +23,7 @@ from fazm_memory.log.entries import Entry, SessionHead
 from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.rows import unpack
 from fazm_memory.log.salvage import Wreck
+from fazm_memory.log.settled import take_over
 from fazm_memory.log.store import DATABASE, FIRST_PAGE, HEADS, STORE_FOLDER, Store
 from fazm_memory.log.tables import SEQ_MASK, event_id
 from fazm_memory.log.tombstones import Tombstones
@@ -149,6 +150,7 @@ def _save(
         columns = "path, agent, offset, size, inode, fingerprint, carry, updated_at"
         for row in wreck.rows("cursor", columns):
             store.db.execute("INSERT OR REPLACE INTO cursor VALUES (?,?,?,?,?,?,?,?)", row)
+        take_over(wreck, store)
 
 
 def _session(

@@ -16,6 +16,7 @@ from fazm_memory.log.tables import event_id
 from fazm_memory.memory import Memory
 from fazm_memory.model.retention import DAY, TRANSIENT, Policy
 from fazm_memory.model.structure import BONES
+from fazm_memory.recall import choices
 from tests.verbs.desk import Desk
 
 WORD = "zanzibar"
@@ -130,6 +131,7 @@ def test_a_forgotten_mark_means_the_same_after_a_recovery(desk: Desk) -> None:
     broken = desk.begin("/elsewhere")
     lost = desk.say(broken, "decision", what="will be lost")
     forget_marks(desk, *sessions)
+    desk.choose(f"{sessions[0][:8]}:decision:2", "pin")
     before = stands(desk, *sessions)
     number = desk.store.sessions.resolve(broken).n
     with desk.store.db.transaction():
@@ -137,6 +139,7 @@ def test_a_forgotten_mark_means_the_same_after_a_recovery(desk: Desk) -> None:
     told = desk.recover()
     assert (told["needed"], told["lost"]) == (True, 1)
     assert stands(desk, *sessions) == before
+    assert choices.read(desk.store) == {f"{sessions[0][:8]}:decision:2": "pin"}
     assert desk.verify().clean
 
 

@@ -16,7 +16,7 @@ import { viewNamed } from "./registry.js";
 import { go } from "./router.js";
 import { store } from "./store.js";
 import "./verbs/index.js";
-import { tray } from "./verbs/toast.js";
+import { tray, undoLatest } from "./verbs/toast.js";
 import "./views/index.js";
 
 const NARROW = "(max-width: 760px)";
@@ -127,6 +127,7 @@ class App extends HTMLElement {
       },
       "?": showKeys,
       s: () => this.fold(),
+      u: undoLatest,
     };
     /** @type {Record<string, () => void>} */
     const here = {

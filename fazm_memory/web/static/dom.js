@@ -84,6 +84,31 @@ export function framed(work) {
   };
 }
 
+/** @param {Element} control */
+const called = (control) => control.getAttribute("data-focus") || control.getAttribute("aria-label") || control.textContent || "";
+
+/** @param {Element} part @param {string} name @returns {HTMLElement[]} */
+const controls = (part, name) =>
+  /** @type {HTMLElement[]} */ ([...part.querySelectorAll("button, a, select, summary, [data-focus]")]).filter((one) => called(one) === name);
+
+/**
+ * Remember which control of a part has the focus; the answer gives it back to that of the same name once the part was
+ * drawn anew, or to another where there is none any more.
+ * @param {Element} part
+ * @param {() => Element|null} [otherwise]
+ * @returns {() => void}
+ */
+export function inHand(part, otherwise = () => null) {
+  const active = /** @type {HTMLElement|null} */ (document.activeElement);
+  if (!active || !part.contains(active)) return () => {};
+  const name = called(active);
+  const nth = controls(part, name).indexOf(active);
+  return () => {
+    if (active.isConnected) return;
+    /** @type {HTMLElement|null} */ (controls(part, name)[nth] || otherwise())?.focus();
+  };
+}
+
 /** Say something to people who listen rather than look. @param {string} text */
 export function announce(text) {
   const region = document.getElementById("fm-live");

@@ -14,6 +14,7 @@ export const KEYS = [
   ["+  −", "Zoom the lanes"],
   ["0", "Fit the session"],
   ["[  ]", "Day before, day after"],
+  ["u", "Undo what was just done"],
   ["s", "Show or hide the sidebar"],
   ["?", "These keys"],
 ];

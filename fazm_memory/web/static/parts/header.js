@@ -3,7 +3,7 @@
  * stands.
  */
 
-import { fill, h } from "../dom.js";
+import { fill, h, inHand } from "../dom.js";
 import { icon } from "../icons.js";
 import { dayName, dayOf } from "../layout/days.js";
 import { sessionHash } from "../layout/route.js";
@@ -39,7 +39,7 @@ class Header extends HTMLElement {
       return;
     }
     this.drawn = info.id;
-    const held = this.inHand();
+    const again = inHand(this, () => head.querySelector(".session-verbs button")); // what was pressed may be gone
     fill(
       head,
       h(
@@ -85,21 +85,7 @@ class Header extends HTMLElement {
         ),
       ),
     );
-    if (held) this.controls(held.name)[held.nth]?.focus();
-  }
-
-  /** Which control has the focus, to find it again among those that are drawn anew. */
-  inHand() {
-    const active = /** @type {HTMLElement|null} */ (document.activeElement);
-    if (!active || !this.contains(active)) return null;
-    const name = called(active);
-    return { name, nth: this.controls(name).indexOf(active) };
-  }
-
-  /** @param {string} name @returns {HTMLElement[]} */
-  controls(name) {
-    const all = /** @type {HTMLElement[]} */ ([...this.querySelectorAll("button, a")]);
-    return all.filter((one) => called(one) === name);
+    again();
   }
 
   /** @param {any} info */
@@ -218,9 +204,6 @@ class Header extends HTMLElement {
     );
   }
 }
-
-/** @param {Element} control */
-const called = (control) => control.getAttribute("aria-label") || control.textContent || "";
 
 /** @param {any} info */
 function compare(info) {

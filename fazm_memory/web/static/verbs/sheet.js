@@ -3,7 +3,7 @@
  * keeps what was typed when the back end says no, and says why in place.
  */
 
-import { fill, h } from "../dom.js";
+import { fill, h, inHand } from "../dom.js";
 
 let count = 0;
 
@@ -39,7 +39,11 @@ export class Sheet {
     this.dialog = h("dialog", { class: `sheet${options.wide ? " wide" : ""}`, "aria-labelledby": title }, this.form);
     /** @type {() => Promise<void>|void} */
     this.act = () => this.close();
-    this.dialog.addEventListener("close", () => this.dialog.remove());
+    this.again = () => {};
+    this.dialog.addEventListener("close", () => {
+      this.dialog.remove();
+      this.again();
+    });
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.submit();
@@ -52,6 +56,7 @@ export class Sheet {
    */
   open(act) {
     if (act) this.act = act;
+    this.again = inHand(document.body); // the browser gives the focus back, but not to what was drawn anew meanwhile
     (document.querySelector("fm-verbs") || document.body).append(this.dialog);
     this.dialog.showModal();
     return this;

@@ -2,7 +2,7 @@
  * Toasts: what was just done, with Undo where there is a way back. They wait while somebody is on them.
  */
 
-import { h } from "../dom.js";
+import { announce, h } from "../dom.js";
 
 const STAYS = 8000;
 
@@ -26,7 +26,7 @@ export function toast(text, undo = null) {
   };
   const stay = () => window.clearTimeout(timer);
   if (undo) {
-    const button = h("button", { class: "btn quiet", type: "button" }, "Undo");
+    const button = h("button", { class: "btn quiet undo", type: "button" }, "Undo");
     button.addEventListener("click", async () => {
       button.disabled = true;
       try {
@@ -46,6 +46,13 @@ export function toast(text, undo = null) {
   for (const name of ["mouseleave", "focusout"]) box.addEventListener(name, wait);
   document.querySelector(".toasts")?.append(box);
   wait();
+}
+
+/** Undo what was told last, without going to its button. */
+export function undoLatest() {
+  const buttons = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".toasts .undo"));
+  if (buttons.length) buttons[buttons.length - 1].click();
+  else announce("There is nothing to undo");
 }
 
 /**

@@ -3,7 +3,7 @@
  */
 
 import { api } from "../api.js";
-import { h } from "../dom.js";
+import { h, inHand } from "../dom.js";
 import { counted } from "../layout/words.js";
 import { copyButton } from "../verbs/copy.js";
 import { contextItem } from "./context_item.js";
@@ -77,9 +77,9 @@ class ContextScreen extends Screen {
         },
         label,
       );
-    const focused = this.focusName();
+    const again = inHand(this);
     this.tools?.replaceChildren(select, h("div", { class: "segmented", role: "group", "aria-label": "Shape" }, shape(false, "Items"), shape(true, "As text")));
-    this.focusAgain(focused);
+    again();
   }
 
   /**

@@ -3,7 +3,7 @@
  * something changed. What a person has open or focused is kept across a reading.
  */
 
-import { announce, fill, h, trouble } from "../dom.js";
+import { announce, fill, h, inHand, trouble } from "../dom.js";
 
 export class Screen extends HTMLElement {
   /** @type {Record<string, string>} */
@@ -56,13 +56,13 @@ export class Screen extends HTMLElement {
     try {
       const drawn = await this.draw();
       if (turn !== this.turn) return;
-      const focused = this.focusName();
+      const again = inHand(this.body);
       const top = this.body.scrollTop;
       const open = new Set(this.folds().filter((one) => one.open).map(foldName));
       fill(this.body, ...drawn);
       for (const one of this.folds()) one.open ||= open.has(foldName(one));
       this.body.scrollTop = top;
-      this.focusAgain(focused);
+      again();
     } catch (error) {
       if (turn === this.turn) fill(this.body, trouble(error, () => this.read()));
     }
@@ -71,19 +71,6 @@ export class Screen extends HTMLElement {
   /** @returns {HTMLDetailsElement[]} */
   folds() {
     return [...(this.body?.querySelectorAll("details") || [])];
-  }
-
-  focusName() {
-    const active = document.activeElement;
-    return active && this.contains(active) ? active.getAttribute("data-focus") : null;
-  }
-
-  /** @param {string|null} name */
-  focusAgain(name) {
-    if (!name) return;
-    for (const one of this.querySelectorAll("[data-focus]")) {
-      if (one.getAttribute("data-focus") === name) /** @type {HTMLElement} */ (one).focus();
-    }
   }
 
   /**

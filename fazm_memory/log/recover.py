@@ -21,15 +21,15 @@ from fazm_memory.log import chain, keys
 from fazm_memory.log.chain import Head, Heads
 from fazm_memory.log.entries import Entry, SessionHead
 from fazm_memory.log.eventlog import Writer
-from fazm_memory.log.rows import unpack
+from fazm_memory.log.rows import to_event, unpack
 from fazm_memory.log.salvage import Wreck
 from fazm_memory.log.settled import take_over
 from fazm_memory.log.store import DATABASE, FIRST_PAGE, HEADS, STORE_FOLDER, Store
-from fazm_memory.log.tables import SEQ_MASK, event_id
+from fazm_memory.log.tables import SEQ_BITS, SEQ_MASK, event_id
 from fazm_memory.log.tombstones import Tombstones
 from fazm_memory.log.verify import verify
 from fazm_memory.model.events import read_payload
-from fazm_memory.model.payloads import Recovered, Unknown
+from fazm_memory.model.payloads import Recovered, SessionOpen, Unknown
 from fazm_memory.model.structure import BONES
 from fazm_memory.private import private_folder
 
@@ -131,8 +131,9 @@ def _save(
     named = {row[0]: row[1:] for row in wreck.rows("session", columns)}
     last = max([0, *named, *outside])
     numbers = sorted({*named, *outside, *wreck.numbers(last or LAST_GUESS)})
+    proved = _proved_names(wreck, chain_key, numbers, {row[0] for row in named.values()})
     for number in numbers:
-        id_, agent, own, opened = named.get(number, (None, "unknown", None, now))
+        id_, agent, own, opened = named.get(number, (proved.get(number), "unknown", None, now))
         with store.writing() as writer:
             head = writer.create(agent, opened, agent_session_id=own, session_id=id_, number=number)
             kept, lost = _session(
@@ -146,11 +147,49 @@ def _save(
                 _housekeep(writer, head, Recovered(kept=kept, lost=lost, note=note), "recovered", now)
         told.kept, told.lost, told.sessions = told.kept + kept, told.lost + lost, told.sessions + 1
         progress(told.kept)
+    _stand_alone(store, now)
     with store.db.transaction():
         columns = "path, agent, offset, size, inode, fingerprint, carry, updated_at"
         for row in wreck.rows("cursor", columns):
             store.db.execute("INSERT OR REPLACE INTO cursor VALUES (?,?,?,?,?,?,?,?)", row)
         take_over(wreck, store)
+
+
+def _proved_names(wreck: Wreck, chain_key: bytes, numbers: list[int], known: set[str]) -> dict[int, str]:
+    """The ids of sessions whose rows are lost, where a fork names one and the chain proves it: what the first
+    event follows is made of the id."""
+    found = (next(wreck.events(event_id(number, 0), event_id(number, 1)), None) for number in numbers)
+    firsts = [row for row in found if row is not None and all(isinstance(one, bytes) for one in row[9:])]
+    lost = {parent for row in firsts if (parent := _parent(row)) is not None} - known
+    return {
+        row[0] >> SEQ_BITS: name
+        for name in sorted(lost)
+        for row in firsts
+        if _linked(chain_key, chain.genesis(chain_key, name), name, row)
+    }
+
+
+def _parent(row: tuple[Any, ...]) -> str | None:
+    """The session that an event says it was forked from, if it can be read and says so."""
+    try:
+        payload = to_event(row, "", b"").payload
+    except FazmMemoryError:
+        return None
+    return payload.parent if isinstance(payload, SessionOpen) else None
+
+
+def _stand_alone(store: Store, now: int) -> None:
+    """Forks whose parent is lost begin with nothing from now on: what they began with nobody knows, and
+    looking for it would keep every reader from all others."""
+    orphans = store.db.execute(
+        "SELECT n, parent FROM session WHERE parent NOT IN (SELECT id FROM session)"
+    ).fetchall()
+    for number, parent in orphans:
+        with store.writing() as writer:
+            writer.db.execute("UPDATE session SET parent=NULL, parent_seq=NULL WHERE n=?", (number,))
+            head = writer.head(number)
+            note = f"the session {parent[:8]} that it was forked from is lost: it stands on its own"
+            _housekeep(writer, head, Recovered(kept=head.head, lost=0, note=note), "recovered", now)
 
 
 def _session(

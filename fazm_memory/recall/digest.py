@@ -11,8 +11,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 
-from fazm_memory.errors import NotFound
-from fazm_memory.log.paths import lineage
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.model.clock import micros, moment
@@ -26,6 +24,7 @@ from fazm_memory.recall.recent import recent
 LATEST = 40  # sessions looked at
 OLDER = 6  # sessions before the day that may still say what they left open
 ON_A_DAY = 8  # sessions of one day: no context has room for more, and each costs a fold
+SHORT = 8  # characters of a session's id that its items are named by
 MINUTE = 60_000_000
 
 
@@ -108,27 +107,13 @@ def _pinned_rows(store: Store, workspace: str | None, pinned: Collection[str]) -
     """The sessions of what is pinned, where this folder is told of them at all."""
     if not pinned:
         return []
-    begins = {id_.partition(":")[0] for id_ in pinned}
-    return _tellable(store, store.sessions.in_workspace(workspace, limit=None, begins=begins))
-
-
-def _tellable(store: Store, rows: list[SessionRow]) -> list[SessionRow]:
-    """Sessions that are not held back and whose past is here: damage may have cost a fork its parent, which
-    keeps no other from being told of."""
-    return [row for row in store.ward.rows(rows) if row.parent is None or _past_is_here(store, row)]
-
-
-def _past_is_here(store: Store, row: SessionRow) -> bool:
-    try:
-        lineage(store.sessions, row, row.head)
-    except NotFound:
-        return False
-    return True
+    begins = {begin for id_ in pinned if len(begin := id_.partition(":")[0]) == SHORT}
+    return store.ward.rows(store.sessions.in_workspace(workspace, limit=None, begins=begins))
 
 
 def looked_at(store: Store, workspace: str | None, pinned: Collection[str] = ()) -> list[SessionRow]:
     """The sessions a digest may tell of, latest first, and those of what is pinned."""
-    rows = _tellable(store, store.sessions.in_workspace(workspace, limit=LATEST))
+    rows = store.ward.rows(store.sessions.in_workspace(workspace, limit=LATEST))
     known = {row.n for row in rows}
     return rows + [row for row in _pinned_rows(store, workspace, pinned) if row.n not in known]
 

@@ -168,10 +168,9 @@ class Companion:
                     if step is None and not noted:  # once all is read: a record may tell how a call ended
                         noted = True
                         self.memory.note_interrupted(booted=boot_time())
-                    busy = renewing or step is not None
-                    wait = 0.0 if busy else min(waits, polled + every - time.monotonic())
+                    due = polled + every - time.monotonic() if step is None and not renewing else 0.0
                     self._count(step or Tally())
-                    wait = min(wait, workspaces.tick())
+                    wait = min(waits, due, workspaces.tick())
                     if workspaces.trouble is not None:
                         self._once_only(workspaces.trouble)
                     self._look_at(desk)
@@ -348,13 +347,13 @@ class Companion:
             try:
                 self.memory.retain_daily()
             except ConfigError as trouble:  # by a file that cannot be read nothing is let go
-                self._once_only(f"{trouble.message}: {trouble.hint}")
+                self._once_only(f"{trouble}: {trouble.hint}".removesuffix(": "))
 
     def _recording(self) -> bool:
         try:
             return bool(self.memory.recording()["recording"])
         except ConfigError as trouble:
-            self._once_only(f"{trouble.message}: {trouble.hint}")
+            self._once_only(f"{trouble}: {trouble.hint}".removesuffix(": "))
             return False
 
     def _paused_since(self) -> int | None:

@@ -121,10 +121,9 @@ class Heads:
             self.slots.sync()
 
     def write(self, heads: Iterable[tuple[int, int, bytes]]) -> None:
-        """The newest heads. An alarm that stands in a slot stays there: it was read when it was checked."""
+        """The newest heads. An alarm that stands in a slot stays there."""
         for number, count, mac in heads:
-            proved = self._proved.get(number)
-            before = self._read(number) if proved is None else proved[1]
+            before = self._read(number)
             self._put(number, Head(count, mac, None if before is None else before.alarm))
 
     def check(self, number: int, count: int, mac: bytes, mac_at: Callable[[int], bytes]) -> None:

@@ -1,6 +1,7 @@
 """Structure: events that say how all others are read, and what forgetting leaves of them.
 
-Where a session was forked, went back to and what is held back of it are positions, ids and yes or no. Without them every later position would mean something else, here and wherever the session is moved. So
+Where a session was forked, went back to and what is held back of it are positions, ids and yes or no.
+Without them every later position would mean something else, here and wherever the session is moved. So
 forgetting takes the words of such an event (reasons, titles, paths) and leaves its bones.
 """
 

@@ -268,7 +268,7 @@ class FilesBack(FilesPlanned):
             return f"{who} could not be finished: {error}"
         left = sum(each.left is not None for each in done)
         back = they(len(done) - left, "file", "are")
-        return f"{who} has been finished: {back} as they were" + (
+        return f"{who} has been finished: {back} as before" + (
             f", {they(left, 'file', 'were')} left alone" if left else ""
         )
 

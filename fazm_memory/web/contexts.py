@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import InvalidInput, NotFound
 from fazm_memory.memory import Memory
 from fazm_memory.recall import choices
 from fazm_memory.web.asked import Asked, Body
@@ -31,6 +31,10 @@ def _told(memory: Memory, workspace: str | None) -> dict[str, Any]:
     tasks = told.pop("tasks")
     workspaces = memory.choices_of_filters()["workspaces"]
     return {**told, **_ways(memory, tasks), "workspaces": workspaces}
+
+
+def _items(memory: Memory, workspace: str | None) -> set[str]:
+    return {one["id"] for one in memory.context(workspace).data["items"]}
 
 
 def yesterday(memory: Memory, ask: Asked) -> dict[str, Any]:
@@ -69,5 +73,7 @@ def choose(memory: Memory, body: Body) -> dict[str, Any]:
         raise InvalidInput(
             f"there is no choice {choice[:20]!r}", hint=f"there are: {', '.join(CHOICES)}, include"
         )
+    if item not in choices.read(memory.store) and item not in _items(memory, workspace):
+        raise NotFound(f"there is no item {item[:80]!r} in this context", hint="read the context again")
     memory.choose(item, CHOICES[choice])
     return _told(memory, workspace)

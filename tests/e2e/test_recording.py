@@ -174,7 +174,7 @@ def test_a_client_killed_in_mid_call_leaves_a_call_that_never_ended(
     memory.connect()
     started = client.start("Begin.", scenario=scenario)
     started.wait_for(gate.reached, "the blocked call")
-    # What the client had not written when it was killed nobody can read: its hooks know it, its record cannot.
+    # What the client had not written when it was killed only its hooks know.
     started.wait_for(lambda: started.has_written(str(gate.path)), "the blocked call in the client's record")
 
     run = started.kill()

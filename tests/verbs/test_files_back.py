@@ -265,7 +265,7 @@ def test_a_rewind_that_is_killed_half_way_is_finished_by_the_next_who_comes(
     assert killed(world, position, cut, after) == -signal.SIGKILL
     assert Restores(world.versions).unfinished() != []
     (said,) = world.memory.finish_rewinds()
-    assert "has been finished: 4 files are as they were" in said
+    assert "has been finished: 4 files are as before" in said
     assert world.files() == before
     assert world.memory.finish_rewinds() == []
     world.memory.undo_rewind(world.session)

@@ -82,6 +82,8 @@ def test_what_the_context_holds_is_pinned_and_excluded(ask: Asking, world: World
     assert choice() == ("pin", True)
     status, _ = ask.raw("POST", f"sessions/{world.id('tidy')}/pin", {"seq": 1})
     assert status == 400
+    status, said = ask.raw("POST", "context/choice", {"item": "a:decision:1", "choice": "pin"})
+    assert (status, said["error"]["message"]) == (404, "there is no item 'a:decision:1' in this context")
 
 
 def test_forgetting_is_shown_first_and_only_done_when_told(ask: Asking, world: World) -> None:

@@ -216,3 +216,13 @@ def test_what_is_held_back_of_a_parent_since_the_fork_is_held_back_on_another_ma
         assert [entry["what"] for entry in seen.decisions_made.values()] == ["second"]
     other.close()
     assert (tmp_path / "0").stat().st_size == (tmp_path / "1").stat().st_size
+
+
+def test_a_session_of_which_only_marks_are_left_is_not_listed(desk: Desk) -> None:
+    session, fork = lived(desk)
+    assert desk.forget(fork)["kept"] == 2
+    assert [one["id"] for one in desk.sessions()] == [session]
+    assert desk.forget(session)["kept"] == 4
+    assert desk.sessions() == []
+    assert desk.forget(session) == {"sessions": 0, "events": 0, "kept": 4, "dry_run": False}
+    assert (WORD in stored(desk), desk.verify().clean) == (False, True)

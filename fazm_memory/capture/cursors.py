@@ -18,7 +18,7 @@ from typing import Any
 from fazm_memory.capture.agents.reader import Cursor, RecordFile
 from fazm_memory.capture.scrub import Scrubber
 from fazm_memory.log.database import Database
-from fazm_memory.log.eventlog import Writer
+from fazm_memory.log.writer import Writer
 
 HEAD = 1024
 TAIL = 256

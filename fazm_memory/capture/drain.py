@@ -16,8 +16,8 @@ from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.folders_then import Folders
 from fazm_memory.capture.hook_events import PROBE, HookEvent, NotAnEvent, read
 from fazm_memory.capture.spool import Spool
-from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.store import Store
+from fazm_memory.log.writer import Writer
 
 SECOND = 1_000_000
 HEARD = "hook:"  # in the store's meta table, with the agent's name: when its hook was last heard, and which

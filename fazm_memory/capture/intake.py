@@ -19,7 +19,7 @@ from fazm_memory.capture.pauses import Span, Unpaused, within
 from fazm_memory.capture.recorder import Recorder
 from fazm_memory.capture.streams import Stream, Told, ripe
 from fazm_memory.capture.tally import Tally
-from fazm_memory.log.eventlog import Writer
+from fazm_memory.log.writer import Writer
 
 WAVE = 4 << 20  # bytes of records that are taken in before somebody else gets a turn
 LEAST = 64 << 10  # of a chunk, when many files are read at once

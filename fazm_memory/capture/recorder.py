@@ -20,9 +20,9 @@ from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.scrub import Scrubber, shortened
 from fazm_memory.errors import FazmMemoryError, InvalidInput, InvalidTransition
 from fazm_memory.log.entries import Appended, Entry, SessionHead
-from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import SEQ_MASK, event_id
+from fazm_memory.log.writer import Writer
 from fazm_memory.model import codec, lifecycle
 from fazm_memory.model.codec import PayloadError
 from fazm_memory.model.events import input_hash, payload_class

@@ -12,10 +12,11 @@ import json
 from collections.abc import Iterable
 
 from fazm_memory.errors import StoreDamaged, StoreNewer
-from fazm_memory.log.eventlog import EventLog, Writer
+from fazm_memory.log.eventlog import EventLog
 from fazm_memory.log.search import SearchIndex
 from fazm_memory.log.snapshots import Snapshots
 from fazm_memory.log.tables import event_id
+from fazm_memory.log.writer import Writer
 from fazm_memory.model.events import Event
 from fazm_memory.model.payloads import FAILED
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from fazm_memory.errors import StoreBusy
 from fazm_memory.log import chain
 from fazm_memory.log.entries import Entry, SessionHead
-from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.rows import pack
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import SEQ_MASK, event_id
 from fazm_memory.log.words import words_of
+from fazm_memory.log.writer import Writer
 from fazm_memory.model import codec
 from fazm_memory.model.events import Event
 from fazm_memory.model.fold import fold, initial

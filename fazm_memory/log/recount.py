@@ -8,8 +8,8 @@ counted by the state: an answer may name none of them, or one that is answered a
 from __future__ import annotations
 
 from fazm_memory.errors import NotFound, StoreDamaged, StoreNewer
-from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.snapshots import Snapshots
+from fazm_memory.log.writer import Writer
 from fazm_memory.model.events import Event
 
 ASKING = frozenset({"handoff", "handoff.answer"})

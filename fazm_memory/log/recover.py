@@ -20,7 +20,6 @@ from fazm_memory.errors import FazmMemoryError, StoreDamaged
 from fazm_memory.log import chain, keys
 from fazm_memory.log.chain import Head, Heads
 from fazm_memory.log.entries import Entry, SessionHead
-from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.rows import to_event, unpack
 from fazm_memory.log.salvage import Wreck
 from fazm_memory.log.settled import take_over
@@ -28,6 +27,7 @@ from fazm_memory.log.store import DATABASE, FIRST_PAGE, HEADS, STORE_FOLDER, Sto
 from fazm_memory.log.tables import SEQ_BITS, SEQ_MASK, event_id
 from fazm_memory.log.tombstones import Tombstones
 from fazm_memory.log.verify import verify
+from fazm_memory.log.writer import Writer
 from fazm_memory.model.events import read_payload
 from fazm_memory.model.payloads import Recovered, SessionOpen, Unknown
 from fazm_memory.model.structure import BONES

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fazm_memory.log.entries import Entry
-from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.forget import give_back, ranges_of
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import SEQ_MASK, event_id
 from fazm_memory.log.verify import verify
+from fazm_memory.log.writer import Writer
 from fazm_memory.model import retention
 from fazm_memory.model.payloads import Checkpoint, Forgotten
 from fazm_memory.model.retention import SETTLED, TRANSIENT, Held, Policy

@@ -14,7 +14,7 @@ from fazm_memory.errors import StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
 from fazm_memory.log import keys as key_store
 from fazm_memory.log.chain import Heads
 from fazm_memory.log.database import Database
-from fazm_memory.log.eventlog import EventLog, Writer
+from fazm_memory.log.eventlog import EventLog
 from fazm_memory.log.facts import Facts
 from fazm_memory.log.follow import Follower
 from fazm_memory.log.keys import Keys
@@ -24,6 +24,7 @@ from fazm_memory.log.search import SearchIndex
 from fazm_memory.log.sessions import SessionRow, Sessions
 from fazm_memory.log.snapshots import Snapshots
 from fazm_memory.log.ward import Ward
+from fazm_memory.log.writer import Writer
 from fazm_memory.model.counting import plural
 from fazm_memory.private import private_folder, write_private
 

@@ -15,9 +15,9 @@ from fazm_memory.errors import BundleRefused, Conflict
 from fazm_memory.log import chain, quarantine
 from fazm_memory.log.bundle import Kept, Line, Opened, Told
 from fazm_memory.log.entries import Entry, SessionHead
-from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.rows import to_stored
 from fazm_memory.log.store import Store
+from fazm_memory.log.writer import Writer
 from fazm_memory.model import codec
 from fazm_memory.model.events import KINDS, Event, read_payload
 from fazm_memory.model.portable import local

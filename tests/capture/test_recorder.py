@@ -13,8 +13,8 @@ from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.recorder import Recorder
 from fazm_memory.capture.scrub import default_scrubber
 from fazm_memory.errors import InvalidInput
-from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.store import Store
+from fazm_memory.log.writer import Writer
 from fazm_memory.model.events import Event
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from fazm_memory.errors import Conflict, InvalidInput, InvalidTransition, StoreDamaged, StoreFull, StoreNewer
 from fazm_memory.log.chain import digest_of, genesis
-from fazm_memory.log.eventlog import Writer
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import event_id
 from fazm_memory.log.verify import verify
+from fazm_memory.log.writer import Writer
 from fazm_memory.model.fold import initial
 from fazm_memory.model.payloads import (
     Action,

@@ -60,8 +60,8 @@ def info_plist() -> dict[str, Any]:
 # Whole packages: they find parts of themselves by name, carry data, or hold compiled code.
 PACKAGES = (
     "fazm_memory", "ahocorasick_rs", "anyio", "cryptography", "jsonschema", "jsonschema_specifications",
-    "keyring", "mcp", "orjson", "pathspec", "playhouse", "pydantic", "pydantic_core", "re2", "rumps", "sqlcipher3",
-    "starlette", "uvicorn", "watchdog", "zstandard",
+    "keyring", "mcp", "orjson", "pathspec", "playhouse", "pydantic", "pydantic_core", "re2", "rumps",
+    "sqlcipher3", "starlette", "uvicorn", "watchdog", "zstandard",
 )  # fmt: skip
 MODULES = ("peewee",)
 LEFT_OUT = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -136,7 +137,7 @@ def test_the_newest_in_a_place_are_those_of_all_hits(data: st.DataObject, crowd:
 
 
 @pytest.fixture(scope="module")
-def crowd(tmp_path_factory: pytest.TempPathFactory) -> Store:
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """Five sessions that took turns, with documents that were taken in by turns."""
     made = Store(tmp_path_factory.mktemp("crowd") / "home", key="file")
     scribe = Scribe(made)
@@ -146,7 +147,8 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Store:
         if nth % 2:
             made.index_all()
     made.index_all()
-    return made
+    yield made
+    made.close()
 
 
 def test_a_session_is_told_whole_when_no_word_was_asked_for(

@@ -52,11 +52,16 @@ def test_writing_again_leaves_the_times_of_the_file_alone(slots: Slots) -> None:
     slots.write(0, slot("a"))
     slots.write(0, slot("b"))  # the first store into the page may note the time
     slots.sync()
-    slots.write(0, slot("c"))
-    os.utime(slots.path, ns=(1, 1))
-    slots.write(0, slot("d"))
-    assert slots.path.stat().st_mtime_ns == 1
-    assert slots.path.read_bytes() == slot("d")
+
+    def left_alone(text: str) -> bool:
+        slots.write(0, slot("c"))
+        os.utime(slots.path, ns=(1, 1))
+        slots.write(0, slot(text))
+        assert slots.path.read_bytes() == slot(text)
+        return slots.path.stat().st_mtime_ns == 1
+
+    # The system may write the page back just in between: then the next store is a first one again.
+    assert any(left_alone(text) for text in "def")
 
 
 def test_a_file_that_grew_elsewhere_is_read_to_its_end(slots: Slots) -> None:

@@ -14,6 +14,7 @@ from fazm_memory.capture.answer_schema import as_asked
 from fazm_memory.errors import InvalidRequest, InvalidTransition, NotFound
 from fazm_memory.log.overview import open_questions
 from fazm_memory.log.sessions import SessionRow
+from fazm_memory.model.state import BOUNDS
 from fazm_memory.recall.resuming import offer
 from fazm_memory.verbs.recalling import Recalling
 
@@ -31,6 +32,13 @@ class OverTime(Recalling):
         source: str = "cli",
     ) -> dict[str, Any]:
         """Leave a question to a person or to the agent; it stays open until it is answered or waived."""
+        row = self.store.sessions.resolve(session)
+        if row.questions >= BOUNDS["questions"]:  # one more, and the state would let go of the oldest
+            raise InvalidTransition(
+                f"session {row.id[:8]} has {row.questions} open questions already; this one was not asked",
+                hint="answer or waive some of them first: `fazm-memory questions` lists them",
+                details={"session": row.id, "open_questions": row.questions},
+            )
         question = secrets.token_hex(4)
         told = self.tell(session, "handoff", source=source, id=question, to=to, note=note,
                          answer_schema=answer_schema)  # fmt: skip

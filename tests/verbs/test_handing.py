@@ -102,6 +102,18 @@ def test_questions_are_counted_by_their_ids(desk: Desk) -> None:
     assert [one["id"] for one in desk.open_questions()] == [first]
 
 
+def test_no_more_is_asked_than_can_be_answered(desk: Desk) -> None:
+    session = desk.begin()
+    asked = [ask(desk, session) for _ in range(50)]
+    with pytest.raises(InvalidTransition, match="50 open questions already; this one was not asked"):
+        ask(desk, session)
+    desk.answer(session, asked[0], "the left one")
+    asked.append(ask(desk, session))
+    for one in asked[1:]:
+        desk.answer(session, one, waived=True)
+    assert desk.state(session)["open_questions"] == []
+
+
 def test_an_agent_goes_on_only_when_everything_is_answered_or_waived(desk: Desk) -> None:
     session = desk.begin()
     first, second = ask(desk, session), ask(desk, session)

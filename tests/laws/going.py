@@ -140,9 +140,11 @@ class Going(World):
         row = memory.store.sessions.resolve(session)
         while True:
             with memory.store.db.reading():
-                at = range(heads.get(row.id, row.head) + 1)
-                told.append([memory.store.snapshots.state_at(row.n, row.id, one) for one in at])
-                told.append((row.parent, row.parent_seq, row.background, memory.store.ward.held(row.n)))
+                head = heads.get(row.id, row.head)
+                told.append([memory.store.snapshots.state_at(row.n, row.id, at) for at in range(head + 1)])
+                held = memory.store.ward.held(row.n)
+                told.append((held.whole, sorted(seq for seq in held.seqs if seq < head)))
+                told.append((row.parent, row.parent_seq, row.background))
             if row.parent is None or row.parent_seq is None:
                 return told
             heads = {row.parent: row.parent_seq}

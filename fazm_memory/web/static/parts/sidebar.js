@@ -25,6 +25,7 @@ class Sidebar extends HTMLElement {
   /** @type {string|null} */
   next = null;
   loading = false;
+  reading = Promise.resolve();
   generation = 0;
   heights = { row: 48, head: 31 }; // until they are measured
   shown = { first: 0, last: 0, above: 0, below: 0 };
@@ -113,13 +114,19 @@ class Sidebar extends HTMLElement {
     this.reach();
   }
 
-  async more() {
-    if (this.loading || !this.next) return;
+  /** Read the next page; while one is on its way, that one. */
+  more() {
+    if (!this.loading && this.next) this.reading = this.readOn(this.next);
+    return this.reading;
+  }
+
+  /** @param {string} cursor */
+  async readOn(cursor) {
     this.loading = true;
     const generation = this.generation;
     const said = /** @type {HTMLElement} */ (this.trouble);
     try {
-      const answer = await api.get("sessions", { ...this.asked(), cursor: this.next });
+      const answer = await api.get("sessions", { ...this.asked(), cursor });
       if (generation !== this.generation) return;
       const had = new Set(this.sessions.map((one) => one.id));
       this.sessions.push(...answer.items.filter((/** @type {any} */ one) => !had.has(one.id)));

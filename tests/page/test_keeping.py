@@ -83,3 +83,12 @@ def test_an_age_that_loses_nothing_takes_one_click(own: Served, open_page: OpenP
     asked.get_by_role("button", name="Change").click()
     expect(page.get_by_text("What is kept is changed.", exact=True)).to_be_visible()
     assert (own.world.memory.config.home / "config.toml").read_text() == "retain_apps = 90\n"
+
+
+def test_what_is_typed_outlasts_readings_that_overtake_each_other(shown: Served, open_page: OpenPage) -> None:
+    page = open_page(shown, "#/settings")
+    age(page, "Apps in front").fill("61")
+    page.locator("fm-settings").evaluate(
+        "(screen) => Promise.all([screen.read(), screen.read(), screen.read()])"
+    )
+    expect(age(page, "Apps in front")).to_have_value("61")

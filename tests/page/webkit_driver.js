@@ -84,6 +84,7 @@ window.driver = (() => {
     let before = ""; // what still moves, as more is read above it, would be missed
     const complain = () => why || missing(wanted);
     return until(() => {
+      if (document.querySelector("dialog[open] [aria-busy=true]")) return null; // it will grow, and its buttons move
       const element = all(wanted)[0];
       why = element?.disabled ? `${wanted.role} “${nameOf(element)}” is disabled` : "";
       if (!element || element.disabled) return null;

@@ -44,7 +44,9 @@ class SettingsScreen extends Screen {
   }
 
   async draw() {
+    const turn = this.turn;
     const told = await api.get("settings");
+    if (turn !== this.turn) return []; // overtaken: what was typed must stay for the reading that is shown
     const typed = this.querySelector("form.is-changed")?.closest("section");
     const after = (/** @type {Promise<unknown>} */ done, /** @type {string} */ words) => this.doing(done, words);
     return [

@@ -265,25 +265,14 @@ class Sidebar extends HTMLElement {
   }
 
   empty() {
-    const { shelf } = store.state;
-    const narrowed = Object.values(shelf).some(Boolean);
-    return narrowed
-      ? h(
-          "div",
-          { class: "empty" },
-          h("h2", null, "No session fits"),
-          h("p", null, "The filters leave nothing over. Clear one of them."),
-        )
-      : h(
-          "div",
-          { class: "empty" },
-          h("h2", null, "Nothing recorded yet"),
-          h(
-            "p",
-            null,
-            "No agent is connected, or none has worked since. Run `fazm-memory connect` in a terminal, or look at Settings.",
-          ),
-        );
+    const narrowed = Object.values(store.state.shelf).some(Boolean);
+    const [title, words] = narrowed
+      ? ["No session fits", "The filters leave nothing over. Clear one of them."]
+      : [
+          "Nothing recorded yet",
+          "No agent is connected, or none has worked since. Run `fazm-memory connect` in a terminal, or look at Settings.",
+        ];
+    return h("div", { class: "empty" }, h("h2", null, title), h("p", null, words));
   }
 
   mark() {

@@ -104,6 +104,25 @@ def test_older_sessions_are_asked_for_by_key(many: Served, open_page: OpenPage) 
     expect(page.locator("a.session:focus")).to_contain_text(f"Errand {reached + 1:03}")
 
 
+def test_older_sessions_are_in_hand_also_when_some_came_by_scrolling_there(
+    many: Served, open_page: OpenPage
+) -> None:
+    page = open_page(many)
+    box = page.locator(".sidebar-scroll")
+    older = page.get_by_role("button", name="Older sessions")
+    expect(older).to_be_attached()
+    before = box.evaluate("(box) => box.scrollHeight")
+    older.focus()
+    page.wait_for_function(
+        "(before) => document.querySelector('.sidebar-scroll').scrollHeight > before", arg=before
+    )
+    page.keyboard.press("Enter")
+    focused = page.locator("a.session:focus")
+    expect(focused).to_have_count(1)
+    expect(focused).to_be_in_viewport()
+    assert int(re.findall(r"Errand (\d+)", focused.inner_text())[0]) >= 65  # beyond the second page
+
+
 def test_a_session_in_hand_stays_in_hand_while_others_are_recorded(many: Served, open_page: OpenPage) -> None:
     page = open_page(many)
     chosen = side(page).get_by_role("link", name=re.compile("Errand 003"))

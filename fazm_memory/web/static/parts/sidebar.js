@@ -8,7 +8,7 @@ import { announce, fill, framed, h, trouble } from "../dom.js";
 import { icon } from "../icons.js";
 import { byDay, dayName, dayOf } from "../layout/days.js";
 import { readRoute, sessionHash } from "../layout/route.js";
-import { sessionWindow } from "../layout/session_window.js";
+import { sessionWindow, topOf } from "../layout/session_window.js";
 import { clock, counted, shortPath } from "../layout/words.js";
 import { allViews } from "../registry.js";
 import { store } from "../store.js";
@@ -150,6 +150,11 @@ class Sidebar extends HTMLElement {
     const first = this.sessions[before];
     if (!first) return;
     announce(`${counted(this.sessions.length - before, "older session")} shown`);
+    if (!this.linkOf(first.id)) {
+      // Those that came by scrolling here have put it out of sight.
+      /** @type {HTMLElement} */ (this.scroller).scrollTop = topOf(this.sizes(), this.heights, before);
+      this.draw();
+    }
     this.linkOf(first.id)?.focus();
   }
 
@@ -168,8 +173,11 @@ class Sidebar extends HTMLElement {
 
   window() {
     const box = /** @type {HTMLElement} */ (this.scroller);
-    const sizes = byDay(this.sessions).map((group) => group.items.length);
-    return sessionWindow(sizes, this.heights, box.scrollTop, box.clientHeight);
+    return sessionWindow(this.sizes(), this.heights, box.scrollTop, box.clientHeight);
+  }
+
+  sizes() {
+    return byDay(this.sessions).map((group) => group.items.length);
   }
 
   /** @param {string} id @returns {HTMLElement|null|undefined} */

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
+from fazm_memory.capture.draft import Draft
 from fazm_memory.config import Config
 from tests.page.conftest import OpenPage
 from tests.page.serving import Served, serving
-from tests.page.story import World, open_memory
+from tests.page.story import World, open_memory, tell
 
 
 def test_an_empty_memory_names_the_cause_and_the_next_step(tmp_path: Path, open_page: OpenPage) -> None:
@@ -21,6 +22,10 @@ def test_an_empty_memory_names_the_cause_and_the_next_step(tmp_path: Path, open_
         side = page.get_by_role("region", name="Sessions", exact=True)
         expect(side.get_by_role("heading", name="Nothing recorded yet")).to_be_visible()
         expect(side.get_by_text("fazm-memory connect")).to_be_visible()
+        expect(page.get_by_role("main").get_by_role("heading", name="Nothing recorded yet")).to_be_visible()
+        opening = {"agent": "fazm", "title": "The very first"}
+        tell(world, [Draft("first", "session.open", opening, agent="fazm")])
+        expect(page.get_by_role("heading", name="The very first", level=1)).to_be_visible()
         page.close()  # before the server goes
 
 
@@ -34,6 +39,9 @@ def test_a_server_that_does_not_answer_leaves_word_of_what_is_kept(
     # A part of the page that is out of sight by now may have been told the same: alerts are what is in sight.
     told = page.get_by_role("alert").filter(has_text="What was recorded is kept on disk.")
     expect(told.first).to_be_visible()
+    page.context.set_offline(False)
+    page.get_by_role("main").get_by_role("button", name="Try again").first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Rename invoices, date first")
 
 
 def test_a_stretch_of_time_is_forgotten_after_a_tick(own: Served, open_page: OpenPage) -> None:

@@ -228,7 +228,15 @@ def test_an_event_is_copied_as_markdown_and_as_a_link(shown: Served, open_page: 
     assert page.evaluate("navigator.clipboard.readText()") == page.url
 
 
-def test_a_link_to_nothing_says_what_is_wrong(shown: Served, open_page: OpenPage) -> None:
-    page = open_page(shown, "#/s/ffffffffffff", refusals=True)
+def test_a_link_to_nothing_says_what_is_wrong_whatever_is_recorded_meanwhile(
+    own: Served, open_page: OpenPage
+) -> None:
+    page = open_page(own, "#/s/ffffffffffff", refusals=True)
     expect(page.get_by_role("alert")).to_contain_text("no session")
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
+    side = page.get_by_role("region", name="Sessions", exact=True)
+    opening = {"agent": "fazm", "title": "Begun meanwhile"}
+    tell(own.world, [Draft("meanwhile", "session.open", opening, agent="fazm")])
+    expect(side.get_by_role("link", name=re.compile("Begun meanwhile"))).to_be_visible()  # the page has heard
+    expect(page.get_by_role("alert")).to_contain_text("no session")
+    assert page.url.endswith("#/s/ffffffffffff")

@@ -188,8 +188,10 @@ window.driver = (() => {
     document.activeElement?.blur();
     for (const left of document.querySelectorAll("dialog[open]")) left.close(); // by a test that failed
     for (const old of all({ role: "button", name: { text: "Dismiss" } })) old.click(); // what was done before is read
+    const before = location.href;
+    const heard = new Promise((next) => window.addEventListener("hashchange", next, { once: true }));
     location.hash = hash;
-    await new Promise((next) => setTimeout(next)); // the page hears of it first
+    if (location.href !== before) await heard; // the page, which listened first, has begun to read
     await calm();
   }
 

@@ -22,6 +22,8 @@ class Timeline extends HTMLElement {
   generation = 0;
   asked = "";
   timer = 0;
+  /** @type {(() => void)|null} what is done once there is news, where something else stands in the timeline's place */
+  again = null;
 
   connectedCallback() {
     if (this.panels) return;
@@ -50,14 +52,19 @@ class Timeline extends HTMLElement {
   async follow(route) {
     const generation = (this.generation += 1);
     this.asked = location.hash;
+    this.setAttribute("aria-busy", "true");
+    const again = () => void this.follow(route);
     try {
       if (route.session) await this.session(route.session, route.seq, generation);
       else if (route.day) await this.day(route.day, generation);
-      else await this.latest(generation);
+      else await this.latest(generation, again);
     } catch (error) {
       if (this.stale(generation)) return;
       store.set({ session: null, info: null, seq: null, ms: null });
-      this.show(trouble(error, () => void this.follow(route)));
+      // News means that somebody answers again; to anything else that went wrong it makes no difference.
+      this.show(trouble(error, again), /** @type {any} */ (error).status === 0 ? again : null);
+    } finally {
+      if (generation === this.generation) this.removeAttribute("aria-busy");
     }
   }
 
@@ -66,8 +73,9 @@ class Timeline extends HTMLElement {
     return generation !== this.generation || location.hash !== this.asked;
   }
 
-  /** @param {HTMLElement|null} instead */
-  show(instead) {
+  /** @param {HTMLElement|null} instead @param {(() => void)|null} [again] */
+  show(instead, again = null) {
+    this.again = again;
     /** @type {HTMLElement} */ (this.panels).hidden = instead !== null;
     /** @type {HTMLElement} */ (this.instead).hidden = instead === null;
     fill(/** @type {HTMLElement} */ (this.instead), instead);
@@ -131,8 +139,8 @@ class Timeline extends HTMLElement {
     return Math.max(0, at - 1);
   }
 
-  /** @param {number} generation */
-  async latest(generation) {
+  /** @param {number} generation @param {() => void} again */
+  async latest(generation, again) {
     const { items } = await api.get("sessions", { limit: 1 });
     if (this.stale(generation)) return;
     if (items.length) return go(sessionHash(items[0].id), { replace: true });
@@ -148,6 +156,7 @@ class Timeline extends HTMLElement {
         ),
         h("a", { class: "btn", href: "#/settings" }, "See which agents are connected"),
       ),
+      again,
     );
   }
 
@@ -162,10 +171,7 @@ class Timeline extends HTMLElement {
   /** @param {any} change */
   changed(change) {
     const { session } = store.state;
-    if (!session) {
-      if (!(/** @type {HTMLElement} */ (this.instead).hidden)) void this.latest(this.generation);
-      return;
-    }
+    if (!session) return this.hidden ? undefined : this.again?.(); // whoever is at another screen stays there
     if (!(change.all || change.sessions?.includes(session)) || this.timer) return;
     this.timer = window.setTimeout(() => void this.refresh(session), 400);
   }

@@ -91,6 +91,22 @@ def scrub_value(value: Any) -> Any:
         ('os.environ["DB_PASSWORD"] = "', WORD, '"'),
         ('setenv("DB_PASSWORD", "', WORD, '")'),
         ("password: str = '", "hunter2", "'"),
+        ('let password: &str = "', "hunter2", '";'),
+        ('static TOKEN: Option<&\'static str> = Some("x"); let secret: &\'static str = "', OPAQUE, '";'),
+        ("data:\n  password: ", base64.b64encode(b"hunter2hunter2x!").decode(), "\n"),
+        ("  client_secret: ", "iAQQVxFB.OvXpfJ09.MUscKYeZ", "\n"),
+        ("auth_token=", "fsOssBQocBDs", ""),
+        ("+  password: ", "sunshine", ""),
+        ("export client_secret=", "sunshine", ""),
+        ("java -DapiKey=", "93xMSThKZ9", " -jar app.jar"),
+        ("- **DB_PASSWORD**: `", WORD, "`"),
+        ("**Password:** ", "hunter2", ""),
+        ("ParameterKey=DbPassword,ParameterValue=", WORD, " --no-fail"),
+        ("gh secret set DEPLOY_KEY --body '", WORD, "'"),
+        ("echo ", WORD, " | npx wrangler secret put API"),
+        ("_auth=", base64.b64encode(b"dana:hunter2hunter2").decode(), ""),
+        ("GET https://a.blob.core.windows.net/c?ss=b", "&sig=" + alnum(43) + "%3D", "&x=1"),
+        ("Authorization: Digest ", 'username="me", response="' + hexa(32) + '"', ""),
         ("Server=db;User Id=me;Password=", WORD, ";Encrypt=yes"),
         ("host=db user=me password=", WORD, " dbname=main"),
         ("https://example.com/?api_key=", "Zx81kk2mmA", "&page=2"),
@@ -131,6 +147,12 @@ def test_the_secret_goes_and_what_stands_around_it_stays(before: str, secret: st
         "print(f'password={password}')",
         "connect(user=user, password=password, token=self.token)",
         "password: Optional[str] = None",
+        "token: settings.github_token",
+        "password = self.config.database.password_for",
+        "def check(password: str=None, token: Token=None):",
+        "* tree-ssa-strlen.cc (strlen_pass::handle_assign,",
+        "echo done | vercel deploy",
+        '<input type="password" name="pw" value="">',
         "password: string;",
         "const token = await getToken();",
         "headers['Authorization'] = `Bearer ${token}`",
@@ -169,6 +191,22 @@ def test_the_secret_goes_and_what_stands_around_it_stays(before: str, secret: st
 )
 def test_ordinary_text_is_left_as_it_is(text: str) -> None:
     assert default_scrubber().text(text) == Scrubbed(text)
+
+
+def test_a_list_of_digests_is_left_as_it_is() -> None:
+    """Each is base64 to its end: joined, they would say `pw==sha512-…` sooner or later."""
+    digests = [hashlib.sha512(str(number).encode()).digest() for number in range(400)]
+    listed = "\n".join(f"sha512-{base64.b64encode(digest).decode()}" for digest in digests)
+
+    assert scrub(listed) == listed
+
+
+@pytest.mark.parametrize("place", ["id_rsa:", ".ssh/id_rsa:12:", "/home/me/backup/id_rsa-13-"])
+def test_a_key_that_a_search_printed_is_found(place: str) -> None:
+    lines = PEM.split("\n")
+    text = scrub("\n".join(place + line for line in lines))
+
+    assert [line for line in lines[1:] if line and line in text] == []
 
 
 @pytest.mark.parametrize(

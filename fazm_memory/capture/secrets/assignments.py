@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from fazm_memory.capture.secrets.naming import (
     Kind,
     is_address,
     is_bare_secret,
+    is_disordered,
     is_literal_secret,
     is_odd,
     is_passphrase,
@@ -33,13 +35,16 @@ _KEYWORDS = (
 )
 
 _REST = r"[A-Za-z0-9_.\-]{0,40}(?: (?:key|phrase))?"
-_CLOSED = r"""["'`]?[\])]{0,2}"""
+_CLOSED = r"""["'`]?[\])]{0,2}\*{0,2}"""
 # How a name and its value are joined.
-_ANNOTATION = r"(?:: ?[A-Za-z_][\w.\[\]| ]{0,40} ?= ?)"
-_SIGN = r"([ \t]{0,40}(?:=>|:=|\?=|===?|=|:|->)[ \t]{0,40})"
+_ANNOTATION = r"(?:: ?(?:&(?:'static )?)?[A-Za-z_][\w.\[\]| ]{0,40}(?:<[\w&'. ,]{0,30}>)? ?= ?)"
+_SIGN = r"([ \t]{0,40}(?:=>|:=|\?=|===?|=|:\*\*|:|->)[ \t]{0,40})"
 _COMMA = r"([ \t]*,[ \t]*)"
 _TAG = r"(>)"
-_PAIR = r"([ \t]*,?\s{1,80}[\"']?(?i:value|default|content)[\"']?[ \t]*[:=][ \t]*)"
+_PAIR = (
+    r"([ \t]*,?\s{1,80}[\"']?(?i:value|default|content)[\"']?[ \t]*[:=][ \t]*"
+    r"|,ParameterValue=)"
+)
 _SAID = r"( (?:[\w@.'-]{1,24} ){0,5}(?:is|was)[: ]{1,2})"
 _SPACE = r"([ \t]+)"
 _BLOCK = r"(?:[|>][+-]?[ \t]*\n[ \t]+)?"
@@ -56,6 +61,7 @@ _LONGEST_NAME = 64
 _LONGEST_PHRASE = 256
 _NEAR = 256
 _BEFORE_A_FLAG = (b"", b" ", b"\t", b"\n", b'"', b"'", b"(", b"[")
+_PROPERTY = re.compile("^-[DP](?=[a-z])")  # java -DapiKey=…, gradle -PapiKey=…
 _SETTERS = ("env", "setenv", "setx", " -x", " -gx", " -ux")
 
 
@@ -95,7 +101,7 @@ class _Assignment:
 def _judge(data: bytes, found: Any) -> Span | None:
     name_start, name_end = _name(data, found.start())
     name = data[name_start:name_end].decode("latin-1")
-    kind = kind_of(name.strip(".-"))
+    kind = kind_of(_PROPERTY.sub("", name).strip(".-"))
     if kind is Kind.NONE or data.endswith(MARKER.encode(), 0, name_start):
         return None
     joint = next((group for group in range(SIGN, DOUBLE) if found.span(group)[0] >= 0), 0)
@@ -103,9 +109,21 @@ def _judge(data: bytes, found: Any) -> Span | None:
     for group in (DOUBLE, SINGLE, TICK, BARE):
         start, end = found.span(group)
         if start >= 0:
+            if joint == 0 and group == BARE and (begin := _padded(data, name_end, start, end)):
+                joint, sign, start = SIGN, b":", begin
             assignment = _Assignment(data, name, name_start, kind, joint, sign, start, end)
             return _bare(assignment) if group == BARE else _quoted(assignment, found)
     return None
+
+
+def _padded(data: bytes, name_end: int, start: int, end: int) -> int:
+    """Where a value begins that was taken for a type, `password: aHVudGVyMg==`, or 0 if it is one."""
+    typed = data[name_end:start]
+    begin = name_end + typed.index(b":") + 1
+    begin += data[begin:start].startswith(b" ")
+    value = data[begin : start - 1].decode("latin-1")
+    padding = not data[start:end].strip(b"=")
+    return begin if typed[-1:] == b"=" and value[-1:].isalnum() and (padding or is_disordered(value)) else 0
 
 
 def _name(data: bytes, position: int) -> Span:
@@ -216,7 +234,10 @@ def _has_own_line(found: _Assignment, end: int) -> bool:
     ):
         return True  # a connection string or a query: in a program a comma or a bracket would follow
     before = found.line_before()
-    alone = not before.strip(b" \t-\"'") and not data[end : end + 80].split(b"\n", 1)[0].strip()
+    alone = (
+        not before.removeprefix(b"export ").strip(b" \t-+\"'")
+        and not data[end : end + 80].split(b"\n", 1)[0].strip()
+    )
     spaced = found.sign != b"=" and found.sign.strip() == b"="
     return (alone and not (spaced and before)) or found.joint in (TAG, PAIR)
 

@@ -100,7 +100,7 @@ RULES: tuple[Rule, ...] = (
         "azure-service-key",
         "Microsoft Azure",
         _AZURE_MARKS,
-        r"[A-Za-z0-9+/]{32,76}(?:Az(?:DO|Fu|Se|Ca|EG)|ACDb|\+A(?:St|Ba|Sb|Eh|CR|MC)|JQQJ9|APIM)"
+        r"[A-Za-z0-9+/]{32,76}(?:A[zZ]DO|Az(?:Fu|Se|Ca|EG)|ACDb|\+A(?:St|Ba|Sb|Eh|CR|MC)|JQQJ9|APIM)"
         r"[A-Za-z0-9+/]{4,28}={0,2}",
         match=alnum(76) + "AzFu" + alnum(6) + "==",
         miss="AzFunction",
@@ -187,6 +187,22 @@ RULES: tuple[Rule, ...] = (
         ("pscale_tkn_", "pscale_pw_", "pscale_oauth_"),
         r"[\w.=-]{32,}",
         alnum(43),
+    ),
+    token(
+        "cockroach-key",
+        "CockroachDB",
+        "CCDB1_",
+        r"[A-Za-z0-9]{22}_[A-Za-z0-9]{40}",
+        alnum(22) + "_" + alnum(40),
+    ),
+    Rule(
+        "convex-deploy-key",
+        "Convex",
+        ("prod:", "dev:", "preview:"),
+        r"(?:prod|dev|preview):[a-z]+-[a-z]+-\d{1,4}\|([\w+/=-]{40,})",
+        match="prod:happy-otter-123|" + alnum(80) + "==",
+        miss="dev:happy-otter-123",
+        needs=b"|",
     ),
     token("neon-key", "Neon", "napi_", r"[a-z0-9]{40,}", lower(64)),
     token("neon-role-password", "Neon", "npg_", r"[A-Za-z0-9]{12,}", alnum(12), miss="short"),

@@ -55,8 +55,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "npmrc-auth",
         "npm",
-        (":_authtoken", ":_auth", ":_password", "\n_auth"),
-        r"[:\n]_(?:authToken|auth|password)\s{0,2}=\s{0,2}[\"']?([\w+/=.-]{8,})",
+        ("_authtoken", "_auth", "_password"),
+        r"_(?:authToken|auth|password)\s{0,2}=\s{0,2}[\"']?([\w+/=.-]{8,})",
         match="//registry.example.com/:_authToken=" + uuid(),
         miss="//registry.example.com/:_authToken=${NPM_TOKEN}",
         alone=False,

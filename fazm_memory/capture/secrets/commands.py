@@ -99,11 +99,18 @@ RULES: tuple[Rule, ...] = (
         "curl -b cookies.txt https://example.com",
         value=r"(?:\"([^\"\n=]+=[^\"\n]+)\"|'([^'\n=]+=[^'\n]+)'|([\w.-]+=\S+))",
     ),
+    _command(
+        "secret-body",
+        "gh secret set|glab variable set",
+        r"-b[ \t]*|--body[= \t]+|-v[ \t]+|--value[= \t]+",
+        f"gh secret set DEPLOY --body {alnum(10)}",
+        "gh secret set DEPLOY --body-file key.txt",
+    ),
     Rule(
         "openssl-password",
         "command line",
         ("pass:",),
-        r"pass:([^\s\"']{3,})",
+        r"pass:([^\s\"':][^\s\"']{2,})",
         match="openssl rsa -passin pass:" + alnum(10),
         miss="pass: 12 fail: 0",
         judge=_given,
@@ -160,7 +167,8 @@ RULES: tuple[Rule, ...] = (
         "command line",
         ("echo ", "printf "),
         rf"(?:echo|printf)(?:[ \t]+-\w+)*[ \t]+{_VALUE}[ \t]*\|[ \t]*"
-        r"(?:sudo[ \t]+(?:-\w+[ \t]+)*-S|(?:docker|podman|npm)[ \t]+login|gh[ \t]+auth"
+        r"(?:sudo[ \t]+(?:-\w+[ \t]+)*-S|(?:docker|podman|npm)[ \t]+login|gh[ \t]+(?:auth|secret)"
+        r"|(?:npx[ \t]+)?(?:wrangler[ \t]+(?:pages[ \t]+)?secret|vercel[ \t]+env)"
         r"|chpasswd|passwd|gpg|cryptsetup)",
         match="echo " + alnum(10) + " | sudo -S true",
         miss="echo done | tee log",

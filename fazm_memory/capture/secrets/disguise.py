@@ -84,6 +84,7 @@ _OPAQUE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 _BETWEEN = b" \t\"'+\\"
 _SHORTEST_RUN = 8
 _FULL_LINE = 40
+_PADDING = ord("=")
 
 
 def rejoined(view: View) -> View | None:
@@ -99,7 +100,11 @@ def rejoined(view: View) -> View | None:
             before -= 1
         if before != last_end:
             filled = False
-        filled = filled or _run_length(data, before, _FULL_LINE) >= _FULL_LINE
+        full = _run_length(data, before, _FULL_LINE) >= _FULL_LINE
+        if full and data[before - 1] == _PADDING:
+            filled = False
+            continue  # padding ends base64: the next line is the next digest of a list
+        filled = filled or full
         if _run_length(data, before, _SHORTEST_RUN) >= _SHORTEST_RUN and (
             filled or _looks_opaque(data[start:end])
         ):

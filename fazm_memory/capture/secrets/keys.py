@@ -9,12 +9,16 @@ from fazm_memory.capture.secrets.rule import Rule, Span, alnum
 # Between two lines of a key: ends of lines, quotes and signs of string literals, and the marks that viewers
 # and diffs put before each line (`12→`, `12\t`, `> `, `+`).
 GAP = r"""(?:[\s"'+,>|#*\\]|\\[nrt]|\d{1,6}(?:\xff|\t|:|\|)|\.\.\.|\xff)"""
+# A search names the file before each line of it: `id_rsa:…`, `id_rsa:12:…`, `id_rsa-13-…`.
+_FOUND_IN = r"(?:\n[\w./~-]{1,120}[:-](?:\d{1,6}[:-])?)?"
 _HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID|Key-Derivation|Subject):[^\n\\]*"
 _CHUNK = r"[A-Za-z0-9+/=]{16,}"
 # The last line may be short: then it ends like base64, or has the line to itself.
 _LAST = rf"(?:{GAP}*[A-Za-z0-9+/]{{1,15}}(?:={{1,2}}|(?m:$)))?"
 _REST = rf"(?:{GAP}*{_CHUNK})*{_LAST}"
-_BODY = rf"(?:{GAP}*(?:{_HEADER}{GAP}+)*{_CHUNK})(?:{GAP}*(?:{_HEADER}|{_CHUNK}))*{_LAST}"
+_BODY = (
+    rf"(?:{GAP}*?{_FOUND_IN}(?:{_HEADER}{GAP}+)*{_CHUNK})(?:{GAP}*?{_FOUND_IN}(?:{_HEADER}|{_CHUNK}))*{_LAST}"
+)
 # How the base64 of a private key in DER begins (RSA in PKCS#1 and PKCS#8, EC, Ed25519), and that of OpenSSH.
 _DER = (
     r"(?:MII[A-Za-z0-9+/]{2,3}[AQgw]?IBA(?:D|AK)"

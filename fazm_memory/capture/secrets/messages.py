@@ -171,6 +171,15 @@ RULES: tuple[Rule, ...] = (
         r"[A-Za-z0-9]{80,}",
         alnum(180),
     ),
+    Rule(
+        "firebase-messaging-key",
+        "Firebase",
+        (":apa91b",),
+        r"[\w-]{11,22}:APA91b[\w-]{100,}",
+        match="AAAA" + alnum(7) + ":APA91b" + alnum(134),
+        miss="AAAA:APA91bundle",
+        back=22,
+    ),
     token("instagram-token", "Meta", ("IGQVJ", "IGQWR", "IGAA"), r"[\w-]{80,}", alnum(120)),
     Rule(
         "facebook-app-token",

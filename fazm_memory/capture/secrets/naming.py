@@ -174,12 +174,16 @@ def is_field_secret(value: str, kind: Kind) -> bool:
 
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_PARTS = re.compile(r"[A-Za-z0-9]+")
+_DOTTED = re.compile(r"[\w.]+")
 _CODE = re.compile(r"[A-Za-z_][\w.]*[(\[{].*|[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+|.*=>.*|.*[({\[]", re.DOTALL)
 
 
 def is_bare_secret(value: str, kind: Kind, *, own_line: bool) -> bool:
     """For a value without quotes, which may as well be a name in a program."""
-    if value.lower() in _NOT_VALUES or _CODE.fullmatch(value) or not is_literal_secret(value, kind):
+    if value.lower() in _NOT_VALUES or not is_literal_secret(value, kind):
+        return False
+    if _CODE.fullmatch(value) and not (_DOTTED.fullmatch(value) and is_disordered(value)):
         return False
     if value.isdigit():
         return len(value) >= 6
@@ -190,10 +194,19 @@ def is_bare_secret(value: str, kind: Kind, *, own_line: bool) -> bool:
     if value.isalpha() or "_" in value:
         # A word is a value only where a whole line says so, as in a settings file. Many letters in disorder
         # are one.
-        disordered = len(value) >= 16 and "_" not in value and value != value.lower()
+        disordered = "_" not in value and (
+            is_disordered(value) if len(value) < 16 else value != value.lower()
+        )
         settled = own_line and kind is not Kind.TOKEN and value == value.lower() and "_" not in value
         return disordered or settled
     return kind is Kind.PASSWORD or len(value) >= 8
+
+
+def is_disordered(value: str) -> bool:
+    """Whether letters and digits change too often to be words, `fsOssBQocBDs`: names in programs do not."""
+    return any(
+        len(part) >= 8 and len(part) <= 3 * len(_WORDS.findall(part)) for part in _PARTS.findall(value)
+    )
 
 
 def is_odd(value: str) -> bool:

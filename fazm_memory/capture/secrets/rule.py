@@ -75,7 +75,7 @@ class Rule:
 
     def _from(self, data: bytes, position: int, after: int) -> Any:
         if (
-            (self.alone and position and _is_letter_or_digit(data[position - 1]))
+            (self.alone and _in_a_word(data, position))
             or (self.solid and not data[after : after + self.solid].isalnum())
             or (self.needs and data.find(self.needs, after, after + _NEAR) < 0)
         ):
@@ -107,6 +107,11 @@ class Rule:
                     found_at.add(span)
                 position = lower.find(keyword.encode(), position + 1)
         return sorted(found_at)
+
+
+def _in_a_word(data: bytes, position: int) -> bool:
+    """Whether a word goes on here. A keyword that begins with a sign, such as `&sig=`, always follows one."""
+    return position > 0 and _is_letter_or_digit(data[position - 1]) and _is_letter_or_digit(data[position])
 
 
 def _is_letter_or_digit(byte: int) -> bool:

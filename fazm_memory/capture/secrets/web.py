@@ -11,6 +11,10 @@ from fazm_memory.capture.secrets.rule import Rule, Span, alnum, has_digit, whole
 
 _SCHEMES = r"basic|bearer|token|digest|negotiate|apikey|api-key|key|hmac|ntlm|ssws|aws4-hmac-sha256|oauth|jwt"
 
+_ATTRIBUTE = r"(?:\"([^\"<>]+)\"|'([^'<>]+)')"
+# `Digest username="me", response="…"`: the values stand in quotes.
+_PARAMETER = r"[\w-]+=(?:\"[^\"\n]*\"|[^\s\"'`,]+)"
+
 
 def _given(data: bytes, found: Any) -> Span | None:
     span = whole_or_group(data, found)
@@ -113,7 +117,7 @@ RULES: tuple[Rule, ...] = (
         "generic",
         ("authorization",),
         rf"(?i:authorization)[\"']?\]?\s{{0,3}}[:=,]\s{{0,3}}[\"'`]?(?:(?i:{_SCHEMES})[ :]+)?"
-        r"([^\s\"'`]{4,}(?:[ ,]+[\w-]+=[^\s\"'`]+)*)",
+        rf"({_PARAMETER}(?:,[ \t]*{_PARAMETER})+|[^\s\"'`]{{4,}}(?:[ ,]+[\w-]+=[^\s\"'`]+)*)",
         match="Authorization: Basic " + alnum(20) + "==",
         miss='headers = {"Authorization": f"Bearer {token}"}',
         alone=False,
@@ -147,6 +151,18 @@ RULES: tuple[Rule, ...] = (
         miss="cookie: none",
         alone=False,
         judge=_cookie,
+    ),
+    Rule(
+        "password-field",
+        "generic",
+        ("<input",),
+        rf"(?i)<input\s(?:[^<>]{{0,400}}?type=[\"']?password[\"']?\s[^<>]{{0,400}}?value={_ATTRIBUTE}"
+        rf"|[^<>]{{0,400}}?value={_ATTRIBUTE}[^<>]{{0,400}}?type=[\"']?password\b)",
+        match='<input name="pw" type="password" value="' + alnum(10) + '">',
+        miss='<input type="password" name="pw" value="">',
+        needs=b"assword",
+        alone=False,
+        judge=_given,
     ),
     Rule(
         "cookie-jar",

@@ -60,7 +60,7 @@ RULES: tuple[Rule, ...] = (
     ),
     token("frameio-token", "Frame.io", "fio-u-", r"[\w=-]{60,}", alnum(64)),
     named("miro-token", "Miro", "miro_", r"[\w-]{27}", alnum(27)),
-    token("dropbox-token", "Dropbox", ("sl.u.", "sl.B", "sl.A"), r"[\w-]{100,}", alnum(140)),
+    token("dropbox-token", "Dropbox", ("sl.u.", "sl."), r"[\w-]{100,}", alnum(140)),
     named(
         "dropbox-secret",
         "Dropbox",

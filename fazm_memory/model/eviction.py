@@ -1,8 +1,9 @@
 """Eviction: what a compacted context no longer mentions, by name, and where in the log it stands.
 
-An agent says that its context was compacted and perhaps what it kept as a summary. The state knows what there
-was to know: files, decisions, facts, work to do. What the summary does not mention is out of its sight
-and gets a key that leads back to its event; once the agent touches it again, it is in sight again.
+An agent that names what went is believed. Others say that their context was compacted, and perhaps what they
+kept as a summary. The state knows what there was to know: files, decisions, facts, work to do. What the
+summary does not mention is out of sight and gets a key that leads back to its event; once the agent touches
+it again, it is in sight again.
 """
 
 from __future__ import annotations
@@ -24,8 +25,7 @@ def evicted(b: Builder, event: Event, p: Evicted) -> None:
     b.count("compactions")
     summary = (p.summary or "").lower()
     words = set(WORD.findall(summary))
-    # An agent that names what went and gives no summary has told it all.
-    for key, seq, said in () if p.keys and not summary else _known(b):
+    for key, seq, said in () if p.keys else _known(b):
         if not _mentions(summary, words, said):
             b.put("evicted_keys", key, seq)
         else:

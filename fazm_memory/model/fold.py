@@ -18,7 +18,7 @@ from fazm_memory.model.state import SessionState, from_plain
 from fazm_memory.model.trust import DOUBTED, lowest
 
 # What an untrusted text can plant in a session: the text itself, and what an agent makes of it.
-CAN_BE_POISONED = frozenset({"action", "decision", "fact", "pending", "handoff"})
+CAN_BE_POISONED = frozenset({"prompt", "message", "action", "decision", "fact", "pending", "handoff"})
 
 
 def initial(session: str) -> SessionState:
@@ -54,9 +54,12 @@ def _step(b: Builder, event: Event) -> None:
 
 def _doubted(b: Builder, event: Event) -> None:
     p = event.payload
-    about = next((text for name in ("what", "key", "id") if (text := getattr(p, name, None))), None)
-    told = {"seq": event.seq, "kind": event.kind, "trust": event.trust, "tool": getattr(p, "tool", None)}
-    b.put("untrusted", event.seq, told | {"what": short(about or target_of(getattr(p, "input", None)))})
+    about = next((text for name in ("what", "key", "note", "text") if (text := getattr(p, name, None))), None)
+    b.put("untrusted", event.seq, {
+        "seq": event.seq, "kind": event.kind, "trust": event.trust, "actor": event.actor,
+        "source": event.source, "digest": event.digest, "tool": getattr(p, "tool", None),
+        "what": short(about or target_of(getattr(p, "input", None))),
+    })  # fmt: skip
 
 
 def _opened(b: Builder, event: Event, p: payloads.SessionOpen) -> None:

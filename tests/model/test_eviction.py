@@ -37,8 +37,8 @@ def test_what_the_summary_mentions_is_still_in_sight() -> None:
     assert after(Evicted((), said)).evicted_keys == {"file:/w/2026-b.pdf": 1, "decision:3": 3}
 
 
-def test_keys_an_agent_names_itself_lead_to_the_compaction() -> None:
-    assert after(Evicted(("the plan",), "2026-a.pdf")).evicted_keys["the plan"] == 6
+def test_keys_an_agent_names_itself_lead_to_the_compaction_and_are_all_that_went() -> None:
+    assert after(Evicted(("the plan", "step 1"), "2026-a.pdf")).evicted_keys == {"the plan": 6, "step 1": 6}
 
 
 def test_what_is_touched_again_is_in_sight_again() -> None:

@@ -17,7 +17,7 @@ from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.scrub import default_scrubber
 from fazm_memory.errors import InvalidInput
 from fazm_memory.model.clock import TimeError, parse
-from fazm_memory.model.trust import ACTORS, SOURCES, TRUSTS
+from fazm_memory.model.trust import ACTORS, TRUSTS, lowest
 
 ENVELOPE = ("type", "session", "agent", "at", "turn", "actor", "source", "trust", "expected_seq")
 TYPES = frozenset(
@@ -28,6 +28,11 @@ TYPES = frozenset(
         "handoff.answer", "usage", "app",
     }
 )  # fmt: skip
+# What others call the same.
+ACTOR_WORDS = {"user": "person", "human": "person", "assistant": "agent"}
+TRUST_WORDS = {"untrusted": "unverified"}
+# Ids that some agents count with numbers.
+NUMBERED = ("id", "call_id")
 DEEPEST = 64
 LONGEST_NAME = 512
 BATCH = 256
@@ -46,16 +51,21 @@ def line_to_draft(line: bytes) -> Draft:
     payload = {name: value for name, value in raw.items() if name not in ENVELOPE}
     if kind == "session.open":
         payload["agent"] = _name(raw, "agent") or "unknown"
+    actor = _choice(raw, "actor", ACTORS, ACTOR_WORDS)
+    source = _name(raw, "source") or "record"
+    trust = _choice(raw, "trust", TRUSTS, TRUST_WORDS)
+    if source.startswith(("http://", "https://")):
+        trust = lowest((trust or "web", "web"))
     return Draft(
         session=_name(raw, "session", needed=True) or "",
         kind=kind,
-        payload=_shaped(kind, payload),
+        payload=_shaped(kind, payload, actor),
         agent=_name(raw, "agent"),
         at=_time(raw.get("at")),
         turn=_count(raw, "turn"),
-        actor=_choice(raw, "actor", ACTORS),
-        source=_choice(raw, "source", SOURCES) or "record",
-        trust=_choice(raw, "trust", TRUSTS),
+        actor=actor,
+        source=source,
+        trust=trust,
         expected_seq=_count(raw, "expected_seq"),
         door="record",
     )
@@ -147,10 +157,14 @@ def _count(raw: Mapping[str, Any], field: str) -> int | None:
     return value
 
 
-def _choice(raw: Mapping[str, Any], field: str, choices: tuple[str, ...]) -> str | None:
+def _choice(
+    raw: Mapping[str, Any], field: str, choices: tuple[str, ...], words: Mapping[str, str]
+) -> str | None:
     value = raw.get(field)
     if value is None:
         return None
+    if isinstance(value, str):
+        value = words.get(value, value)
     if value not in choices:
         raise InvalidInput(f'"{field}" must be one of {", ".join(choices)}, not {_echo(str(value))}')
     return str(value)
@@ -165,8 +179,13 @@ def _time(value: Any) -> int | None:
         raise InvalidInput(str(error)) from None
 
 
-def _shaped(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
-    """Small courtesies of the protocol: a file may be told by its path alone."""
+def _shaped(kind: str, payload: dict[str, Any], actor: str | None) -> dict[str, Any]:
+    """Small courtesies of the protocol: a file may be told by its path alone, an id may be a number."""
+    for name in NUMBERED:
+        if isinstance(payload.get(name), int) and not isinstance(payload[name], bool):
+            payload[name] = str(payload[name])
+    if kind == "file" and actor in ("agent", "person") and "by" not in payload:
+        payload |= {"by": actor, "evidence": payload.get("evidence") or f"told: by the {actor}"}
     workspace = payload.get("workspace")
     if kind == "session.open" and isinstance(workspace, str) and not isabs(workspace):
         raise InvalidInput('"workspace" must be the whole path of a folder, beginning with /')

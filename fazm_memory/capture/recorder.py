@@ -8,16 +8,17 @@ second telling that knows more (an exit code, a duration) is added as an amendme
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from posixpath import isabs, join, normpath
 from typing import Any
 
 from fazm_memory.capture.agents.injected import nothing_injected
-from fazm_memory.capture.agents.tool_call import summary
 from fazm_memory.capture.answer_schema import check_answer, check_schema
 from fazm_memory.capture.draft import Draft
-from fazm_memory.capture.scrub import Scrubber, shortened
+from fazm_memory.capture.scrub import Scrubber
+from fazm_memory.capture.told_call import ToldCalls
+from fazm_memory.capture.told_outcome import with_outcome
 from fazm_memory.errors import FazmMemoryError, InvalidInput, InvalidTransition
 from fazm_memory.log.entries import Appended, Entry, SessionHead
 from fazm_memory.log.store import Store
@@ -27,15 +28,22 @@ from fazm_memory.model import codec, lifecycle
 from fazm_memory.model.codec import PayloadError
 from fazm_memory.model.events import input_hash, payload_class
 from fazm_memory.model.payloads import FAILED, Action, LifecycleMove, SessionOpen
-from fazm_memory.model.trust import DOUBTED, FORM, PERSONS_DOORS, Trust, admit, ceiling, default_actor, lowest
+from fazm_memory.model.trust import (
+    DOUBTED,
+    FORM,
+    PERSONS_DOORS,
+    SOURCES,
+    Trust,
+    admit,
+    ceiling,
+    default_actor,
+    lowest,
+)
 
 # Once per session and transaction: building this query anew would cost more than all else about a short one.
 NAMED = "SELECT n FROM session WHERE (agent_session_id=? AND agent=?) OR id=? LIMIT 1"
-SUMMARY = 200
 NAME = 120  # characters of an agent's or a tool's name
 MOST_NAMES = 10_000
-OUTPUT = 16 << 10  # of what a call brought back, once it is scrubbed
-ERROR = 2000
 # What an agent makes of what it read: it inherits the trust of that.
 DERIVED = frozenset({"decision", "fact", "pending", "handoff"})
 # Doors through which we watch rather than are told: what they saw has happened, whatever the lifecycle says.
@@ -56,6 +64,7 @@ class Recorder:
         self.store = store
         self.scrubber = scrubber
         self._names: dict[str, str] = {}
+        self._told_calls = ToldCalls()
         self.now = now
 
     def record(
@@ -104,6 +113,8 @@ class Recorder:
             if (ended := writer.known(draft.key.removesuffix(":start"))) is not None:
                 return ended
         elif draft.kind == "action":
+            if "files" not in draft.payload and (draft.door == "record" or draft.source == "mcp"):
+                typed = self._told_calls.completed(head.id, typed, head.workspace)
             typed = self._linked(writer, head, typed)
         elif draft.kind == "file":
             typed = _placed(typed, head.workspace)
@@ -134,7 +145,7 @@ class Recorder:
             if isinstance(clean.get(name), str):
                 clean[name] = " ".join(clean[name].split())[:NAME] or "unknown"
         if draft.kind == "action":  # after scrubbing: what is cut from raw text could hold half a secret
-            clean = _action(clean)
+            clean = with_outcome(clean)
         try:
             return codec.decode(payload_class(draft.kind), clean)
         except PayloadError as error:
@@ -144,9 +155,10 @@ class Recorder:
         """The draft under names that are fit to be kept and shown: scrubbed, on one line."""
         agent = None if draft.agent is None else self._name(draft.agent)
         session = self._key(draft.session)
-        if agent == draft.agent and session == draft.session:
+        source = draft.source if draft.source in SOURCES else self._name(draft.source)
+        if (agent, session, source) == (draft.agent, draft.session, draft.source):
             return draft
-        return replace(draft, agent=agent, session=session)
+        return replace(draft, agent=agent, session=session, source=source)
 
     def _name(self, text: str) -> str:
         known = self._names.get(text)
@@ -319,34 +331,3 @@ def _absolute(path: str, workspace: str | None) -> str:
     if not isabs(path) and not path.startswith("~") and workspace:
         path = join(workspace, path)
     return normpath(path) if path else path
-
-
-def _action(raw: dict[str, Any]) -> dict[str, Any]:
-    """What an agent says of a call, with the outcome and the summary it left out."""
-    error = raw.get("error")
-    if error is not None and not isinstance(error, str):
-        raw["error"] = error = _line(error)
-    if raw.get("outcome") is None:
-        raw.pop("outcome", None)
-        if error is not None:
-            raw["outcome"] = (
-                "timeout" if "timeout" in error.lower() or "timed out" in error.lower() else "error"
-            )
-    if raw.get("output_summary") is None and raw.get("output") is not None:
-        raw["output_summary"] = _line(raw["output"])
-    for name, most in (("output", OUTPUT), ("error", ERROR)):
-        if isinstance(raw.get(name), str):
-            raw[name] = shortened(raw[name], most)
-    if isinstance(raw.get("duration_ms"), float):
-        raw["duration_ms"] = round(raw["duration_ms"])
-    return raw
-
-
-def _line(value: Any) -> str:
-    """The first lines of a text that say something, on one line, or a value on one line."""
-    if not isinstance(value, str):
-        if isinstance(value, Mapping):
-            value = value.get("text") or value.get("stdout") or value.get("message") or str(dict(value))
-        value = str(value)
-    said = summary(value) or ""
-    return shortened(said, SUMMARY)

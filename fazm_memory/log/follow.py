@@ -19,6 +19,7 @@ from fazm_memory.log.tables import event_id
 from fazm_memory.log.writer import Writer
 from fazm_memory.model.events import Event
 from fazm_memory.model.payloads import FAILED
+from fazm_memory.model.trust import SOURCES
 
 # Events that may wait, of all sessions together. Appends only wait for the log: the companion takes in what
 # waits after each burst, a search before it looks, and an append only when neither has come by for so long.
@@ -158,7 +159,8 @@ class Follower:
                 "SELECT source, max(at) FROM event WHERE id >= ? AND id < ? GROUP BY source",
                 (event_id(number, indexed), event_id(number, head)),
             )
-            for name, at in tail.fetchall():
+            for source, at in tail.fetchall():
+                name = _door(source)
                 found[name] = max(found.get(name, (at, session)), (at, session))
         return dict(sorted(found.items()))
 
@@ -178,9 +180,15 @@ def minutes_of(events: Iterable[Event]) -> dict[int, list[int]]:
 
 def note_sources(sources: dict[str, Event], events: list[Event]) -> None:
     for event in events:
-        known = sources.get(event.source)
+        name = _door(event.source)
+        known = sources.get(name)
         if known is None or known.at <= event.at:
-            sources[event.source] = event
+            sources[name] = event
+
+
+def _door(source: str) -> str:
+    """The door of a source: one that agents name in words of their own came in by `record`."""
+    return source if source in SOURCES else "record"
 
 
 def _told(event: Event) -> str:

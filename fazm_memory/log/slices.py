@@ -18,6 +18,7 @@ from fazm_memory.log.eventlog import EventLog
 from fazm_memory.log.rows import EVENT_COLUMNS, ZSTD_MAGIC, to_event
 from fazm_memory.log.tables import SEQ_MASK, event_id
 from fazm_memory.model.events import Event
+from fazm_memory.model.payloads import Seen
 
 MINUTE = 60_000_000
 WITH_FILES = ("action", "action.amend", "file", "seen")
@@ -151,11 +152,17 @@ def paths_of(event: Event) -> Iterator[str]:
     if event.kind == "file":
         yield from (path for path in (p.path, p.origin) if path)
     elif event.kind == "seen":
-        yield p.folder
-        yield from (one if one.startswith("/") else f"{p.folder.rstrip('/')}/{one}" for one in p.files)
+        yield from _shown(p)
     else:
         for touch in getattr(p, "files", ()):
             yield from (path for path in (touch.path, touch.origin) if path)
+        for shown in getattr(p, "seen", ()):
+            yield from _shown(shown)
+
+
+def _shown(seen: Seen) -> Iterator[str]:
+    yield seen.folder
+    yield from (one if one.startswith("/") else f"{seen.folder.rstrip('/')}/{one}" for one in seen.files)
 
 
 def names(path: str, asked: str) -> bool:

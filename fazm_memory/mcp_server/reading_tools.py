@@ -99,7 +99,9 @@ def session_events(caller: Caller, given: dict[str, Any]) -> Told:
         until=moment_of(given["until"]) if "until" in given else None,
     )
     most = room(given.get("max_tokens", TOKENS))
-    kept, rest = filled(_events(rows), limit=given.get("limit", LISTED), most=most, free=("payload", "error"))
+    kept, rest = filled(
+        _events(rows), limit=given.get("limit", LISTED), most=most, free=("payload", "error", "delta")
+    )
     following = None
     if rest is not None:
         following = cursor({"session": found["id"], "next": rest["seq"], "stop": stop})
@@ -119,9 +121,8 @@ def moment_of(text_: str) -> int:
 
 
 def _events(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for row in rows:
-        # What an action changed stands in its payload's files already; once is enough within a budget.
-        yield {name: value for name, value in row.items() if name not in ("session", "delta")}
+    for row in rows:  # the answer names the session once
+        yield {name: value for name, value in row.items() if name != "session"}
 
 
 def event_line(event: dict[str, Any]) -> str:

@@ -144,7 +144,7 @@ TOOLS = (
                         },
                         ("path", "change"),
                     ),
-                    "Files it touched.",
+                    "Files it touched. Left out, they are read from shell commands and common file tools.",
                 ),
             },
             "tool",

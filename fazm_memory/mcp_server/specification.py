@@ -31,7 +31,7 @@ def schema() -> dict[str, Any]:
         "turn": {"type": "integer", "minimum": 0},
         "kind": {"enum": list(KINDS)},
         "actor": {"enum": list(ACTORS)},
-        "source": {"enum": list(SOURCES)},
+        "source": {"type": "string", "minLength": 1, "examples": list(SOURCES)},
         "trust": {"enum": list(TRUSTS)},
         "payload": {"type": ["object", "null"]},
         "digest": DIGEST,

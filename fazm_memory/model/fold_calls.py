@@ -12,7 +12,7 @@ from typing import Any
 from fazm_memory.model import payloads
 from fazm_memory.model.builder import Builder, short
 from fazm_memory.model.events import Event, target_of
-from fazm_memory.model.fold_files import touch_all
+from fazm_memory.model.fold_files import files_seen, touch_all
 from fazm_memory.model.payloads import FAILED
 
 
@@ -41,6 +41,7 @@ def acted(b: Builder, event: Event, p: payloads.Action) -> None:
             "tool": p.tool,
             "outcome": p.outcome,
             "error": short(p.error),
+            "result": short(p.output_summary),
             "target": target_of(p.input),
         }
         if p.retry_of is not None:
@@ -49,6 +50,8 @@ def acted(b: Builder, event: Event, p: payloads.Action) -> None:
     else:
         _mended(b, p.retry_of, event.seq)
     touch_all(b, event, p.files, evidence=f"{p.tool} call", certain=p.outcome == "ok")
+    for shown in p.seen:
+        files_seen(b, event, shown)
 
 
 def _mended(b: Builder, seq: int | None, by: int) -> None:

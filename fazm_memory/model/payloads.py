@@ -69,6 +69,15 @@ class FileTouch:
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """The files a folder held when the agent worked in it: what it then left alone, it skipped."""
+
+    folder: str
+    files: tuple[str, ...]
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ActionStart:
     """A tool call has begun. If nothing finishes it, it was interrupted, and the state says so."""
 
@@ -94,6 +103,7 @@ class Action:
     files: tuple[FileTouch, ...] = ()
     retry_of: int | None = None
     agent_id: str | None = None
+    seen: tuple[Seen, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,15 +167,6 @@ class FileChange:
     after: str | None = None
     sure: str | None = None
     call: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """The files a folder held when the agent worked in it: what it then left alone, it skipped."""
-
-    folder: str
-    files: tuple[str, ...]
-    total: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

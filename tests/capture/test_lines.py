@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 
+import pytest
+
+from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.lines import BATCH, LineReader, line_to_draft
 
 
@@ -64,3 +68,37 @@ def test_the_key_of_a_fact_is_its_own() -> None:
         "key": "k",
         "value": 1,
     }
+
+
+def told(**fields: object) -> Draft:
+    return line_to_draft(json.dumps({"session": "s", **fields}).encode())
+
+
+@pytest.mark.parametrize("word", ["user", "human", "person"])
+def test_a_person_may_be_called_otherwise(word: str) -> None:
+    assert told(type="prompt", text="x", actor=word).actor == "person"
+
+
+def test_untrusted_is_as_little_as_can_be_claimed() -> None:
+    assert told(type="action", tool="t", trust="untrusted").trust == "unverified"
+
+
+def test_a_source_may_be_any_name_and_one_on_the_web_is_believed_no_further() -> None:
+    assert told(type="action", tool="t", source="inbox").source == "inbox"
+    page = told(type="action", tool="t", source="https://example.com/page", trust="user")
+    assert (page.source, page.trust) == ("https://example.com/page", "web")
+    assert (
+        told(type="action", tool="t", source="https://example.com", trust="unverified").trust == "unverified"
+    )
+
+
+def test_an_id_may_be_a_number() -> None:
+    assert told(type="pending", id=7, what="x").payload["id"] == "7"
+    assert told(type="action", tool="t", call_id=12).payload["call_id"] == "12"
+
+
+def test_a_file_that_somebody_says_to_have_changed_is_by_that_hand() -> None:
+    line = {"type": "file", "path": "/w/a", "change": "modified"}
+    assert told(**line, actor="agent").payload["by"] == "agent"
+    assert told(**line, actor="user").payload["by"] == "person"
+    assert "by" not in told(**line).payload

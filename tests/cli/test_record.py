@@ -23,6 +23,48 @@ def test_every_line_gets_its_answer_in_order(run: Run) -> None:
     ]
 
 
+def bash(command: str, output: str = "") -> dict[str, Any]:
+    return {"type": "action", "session": "s", "tool": "Bash", "input": {"command": command}, "output": output}
+
+
+def test_files_that_were_not_told_are_read_from_the_calls(run: Run) -> None:
+    names = ["scan_20261102.pdf", "scan_20261103.pdf", "scan_20261104.pdf", "notes.txt"]
+    moves = [bash(f"mv scan_202611{day}.pdf 2026-11-{day}.pdf") for day in ("02", "03", "04")]
+    told = run("record", stdin=[OPEN, GOOD, bash("ls", "\n".join(names)), *moves])
+    assert [one["seq"] for one in told.lines] == list(range(6))  # one event for each line
+    state = run("state", "s", "--json").json
+    first = state["files_modified"][0]
+    assert (first["change"], first["path"], first["from"], first["by"]) == (
+        "renamed",
+        "/w/2026-11-02.pdf",
+        "/w/scan_20261102.pdf",
+        "agent",
+    )
+    assert [(one["folder"], one["files"]) for one in state["skipped"]] == [("/w", ["notes.txt"])]
+    proposed = run("conventions", "s", "--apply", "scan_20261201.pdf", "--json").json["proposals"]
+    assert proposed[0]["becomes"] == "2026-12-01.pdf"
+    asked = run("events", "s", "--file", "notes.txt", "--json").json
+    assert [one["seq"] for one in asked] == [2]
+
+
+def test_an_agent_that_says_that_nothing_was_touched_is_believed(run: Run) -> None:
+    run("record", stdin=[OPEN, bash("mv a b") | {"files": []}])
+    assert run("state", "s", "--json").json["files_modified"] == []
+
+
+def test_what_is_of_doubtful_origin_is_marked_with_its_digest_and_provenance(run: Run) -> None:
+    page = "https://example.com/page"
+    line = {"type": "action", "session": "s", "tool": "read_page", "output": "do this", "source": page}
+    run("record", stdin=[OPEN, line, GOOD | {"trust": "untrusted", "source": "inbox"}])
+    events = run("events", "s", "--json").json
+    state = run("state", "s", "--json").json
+    assert [(one["seq"], one["source"], one["trust"], one["digest"]) for one in state["untrusted"]] == [
+        (1, page, "web", events[1]["digest"]),
+        (2, "inbox", "unverified", events[2]["digest"]),
+    ]
+    assert set(run("status", "--json").json["sources"]) == {"record"}
+
+
 HOSTILE: list[tuple[str, bytes]] = [
     ("not JSON", b"{nope"),
     ("an array", b"[1,2]"),

@@ -60,7 +60,7 @@ def test_a_failed_call_is_state() -> None:
     assert state.errors == {
         0: {
             "seq": 0, "tool": "Bash", "target": "make", "outcome": "timeout", "error": "no answer in 120 s",
-            "mended_by": None,
+            "result": None, "mended_by": None,
         }
     }  # fmt: skip
     assert state.counts["failures"] == 1

@@ -18,8 +18,9 @@ PATH_NAMES = (
     "uri",
 )  # fmt: skip
 MANY_NAMES = ("paths", "file_paths", "files", "include")
-MOVE_FROM = ("source", "old_path", "oldPath", "from")
-MOVE_TO = ("destination", "new_path", "newPath", "to")
+MOVE_FROM = ("source", "old_path", "oldPath", "from", "src", "source_path", "old_name", "oldName", "old")
+MOVE_TO = ("destination", "new_path", "newPath", "to", "dst", "dest", "destination_path", "target", "new")
+NEW_NAME = ("new_name", "newName")  # within the folder where the file is
 
 READ = frozenset(
     {
@@ -32,6 +33,7 @@ EDIT = frozenset(
     {"edit", "multiedit", "notebookedit", "editnotebook", "editfile", "replace", "strreplace", "applydiff"}
 )
 MOVE = frozenset({"movefile", "renamefile"})
+MAY_MOVE = frozenset({"move", "rename", "mv"})  # files, if what they were given looks like it
 DELETE = frozenset({"deletefile", "removefile"})
 SEARCH = frozenset({"grep", "searchfilecontent", "greptool"})
 
@@ -42,9 +44,9 @@ def touched(
     tool: str, given: Any, *, cwd: str, created: bool | None = None, home: str | None = None
 ) -> list[dict[str, Any]]:
     """The files a call of this tool touched if it went well. `created` says whether a written file is new."""
-    name, arguments = _bare(tool), mapping(given)
-    if name in MOVE:
-        return _moved(arguments, cwd, home)
+    name, arguments = bare(tool), mapping(given)
+    if name in MOVE or name in MAY_MOVE:
+        return _moved(arguments, cwd, home, plain=name in MAY_MOVE)
     paths = [_placed(path, cwd, home) for path in _paths(arguments)][:MOST_FILES]
     if name in READ:
         return [touch(path, "read") for path in paths]
@@ -62,7 +64,7 @@ def touched(
     return []
 
 
-def _bare(tool: str) -> str:
+def bare(tool: str) -> str:
     """`Read`, `read_file` and `mcp__filesystem__read_file` in one spelling.
 
     What other servers' tools do by these names is not ours to know.
@@ -85,10 +87,14 @@ def _paths(arguments: Mapping[str, Any]) -> list[str]:
     return []
 
 
-def _moved(arguments: Mapping[str, Any], cwd: str, home: str | None) -> list[dict[str, Any]]:
+def _moved(arguments: Mapping[str, Any], cwd: str, home: str | None, *, plain: bool) -> list[dict[str, Any]]:
     origin = next((text(arguments[name]) for name in MOVE_FROM if text(arguments.get(name))), "")
     goal = next((text(arguments[name]) for name in MOVE_TO if text(arguments.get(name))), "")
-    if not origin or not goal:
+    renamed = next((text(arguments[name]) for name in NEW_NAME if text(arguments.get(name))), "")
+    if renamed:
+        origin = origin or next(iter(_paths(arguments)), "")
+        goal = goal or posixpath.join(posixpath.dirname(origin), renamed)
+    if not origin or not goal or (plain and not all("/" in one or "." in one for one in (origin, goal))):
         return []
     return [touch(_placed(goal, cwd, home), "renamed", _placed(origin, cwd, home))]
 

@@ -186,6 +186,9 @@ def _shaped(kind: str, payload: dict[str, Any], actor: str | None) -> dict[str, 
             payload[name] = str(payload[name])
     if kind == "file" and actor in ("agent", "person") and "by" not in payload:
         payload |= {"by": actor, "evidence": payload.get("evidence") or f"told: by the {actor}"}
+    if kind in ("session.open", "usage") and "budget" in payload and "budget_tokens" not in payload:
+        budget = payload.pop("budget")
+        payload["budget_tokens"] = budget.get("tokens") if isinstance(budget, dict) else budget
     workspace = payload.get("workspace")
     if kind == "session.open" and isinstance(workspace, str) and not isabs(workspace):
         raise InvalidInput('"workspace" must be the whole path of a folder, beginning with /')

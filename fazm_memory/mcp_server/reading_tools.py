@@ -299,6 +299,8 @@ TOOLS = (
                 "session": STRING,
                 "from": INTEGER,
                 "to": INTEGER,
+                "from_turn": INTEGER,
+                "to_turn": INTEGER,
                 "added": ANY_OBJECT,
                 "removed": ANY_OBJECT,
                 "changed": ANY_OBJECT,

@@ -6,6 +6,8 @@ a text means: it is shown as it was recorded.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 from fazm_memory.model.clock import TimeError, iso, parse
@@ -100,7 +102,7 @@ def _told(event: Event) -> tuple[Any, Any, Any]:
     if kind == "handoff":
         return "Question for you" if p.to == "human" else "Question for the agent", p.note, p.id
     if kind == "handoff.answer":
-        return ("Question waived" if p.waived else "Question answered"), p.answer, p.id
+        return ("Question waived" if p.waived else "Question answered"), _plain(p.answer), p.id
     if kind == "rewind":
         return f"Rewound to {p.to}", p.reason, "with files" if p.files else None
     if kind == "gap":
@@ -114,7 +116,7 @@ def _told(event: Event) -> tuple[Any, Any, Any]:
     if kind.startswith("session."):
         return f"Session: {kind.removeprefix('session.')}", getattr(p, "reason", None), None
     if kind in ("fact", "fact.retract"):
-        return p.key, getattr(p, "value", None) if kind == "fact" else p.reason or "taken back", None
+        return p.key, _plain(p.value) if kind == "fact" else p.reason or "taken back", None
     if kind == "usage":
         return "Tokens", f"{p.input_tokens} in, {p.output_tokens} out", p.model
     if kind == "quarantine":
@@ -124,6 +126,11 @@ def _told(event: Event) -> tuple[Any, Any, Any]:
         return f"{plural(p.count, 'detail')} forgotten", p.reason, None
     said = getattr(p, "text", None) or getattr(p, "what", None) or getattr(p, "note", None)
     return said or kind, getattr(p, "why", None), getattr(p, "id", None)
+
+
+def _plain(value: Any) -> Any:
+    """Data as it was told, in JSON."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (Mapping, list, tuple)) else value
 
 
 def name_of(path: str) -> str:

@@ -21,7 +21,7 @@ from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.tables import SEQ_MASK
 from fazm_memory.model.clock import iso
 from fazm_memory.model.payloads import SessionOpen
-from fazm_memory.model.trust import PERSONS_DOORS, ceiling, default_actor
+from fazm_memory.model.trust import PERSONS_DOORS, SOURCES, ceiling, default_actor
 from fazm_memory.verbs.excluding import Excluding
 from fazm_memory.verbs.files_back import FilesBack
 from fazm_memory.verbs.files_plan import Desk
@@ -29,6 +29,7 @@ from fazm_memory.verbs.files_plan import Desk
 MISSING_SHOWN = 100
 SESSIONS = 200  # of a folder, that are asked who told of it
 EXCLUDED = "left out: you excluded its folder"
+OTHERS = tuple(one for one in SOURCES if one not in ("mcp", "record", "import"))
 
 
 class Branching(FilesBack, Excluding):
@@ -171,12 +172,15 @@ class Branching(FilesBack, Excluding):
             )
 
     def _told_by_others(self, row: SessionRow) -> bool:
-        """Whether any session in this folder was opened there through another door than an agent's own."""
+        """Whether any session in this folder was opened there through another door than an agent's own.
+
+        A source in words of its own is an agent's word, too.
+        """
+        marks = ",".join("?" * len(OTHERS))
         for one in (row, *self.store.sessions.listing(workspace=row.workspace, limit=SESSIONS)):
             found = self.store.db.execute(
-                "SELECT id FROM event WHERE id>=? AND id<? AND kind='session.open'"
-                " AND source NOT IN ('mcp', 'record', 'import')",
-                (one.n << 32, (one.n + 1) << 32),
+                f"SELECT id FROM event WHERE id>=? AND id<? AND kind='session.open' AND source IN ({marks})",
+                (one.n << 32, (one.n + 1) << 32, *OTHERS),
             )
             for (number,) in found.fetchall():
                 seq = int(number) & SEQ_MASK

@@ -168,6 +168,7 @@ class FilesPlanned(Telling):
         if lifecycle.after(row.lifecycle, "activity") is None:  # type: ignore[arg-type]
             raise InvalidTransition(
                 f"session {row.id[:8]} cannot be rewound: {lifecycle.refusal(row.lifecycle, 'activity')}",  # type: ignore[arg-type]
+                hint=f"`fazm-memory resume {row.id[:8]}`, then rewind; `fork` leaves it as it is",
                 details={"session": row.id, "lifecycle": row.lifecycle, "head": row.head},
             )
         if expected is not None and expected != row.head and not force:

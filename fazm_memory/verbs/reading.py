@@ -111,6 +111,7 @@ class Reading(Telling):
     ) -> dict[str, Any]:
         """What changed between two positions, or between the ends of two turns, and why."""
         row = self.store.sessions.resolve(session)
+        asked = {"from_turn": first, "to_turn": second} if turns else {}
         if turns:
             for turn in (first, second):
                 if not 0 <= turn <= row.turn:
@@ -125,7 +126,7 @@ class Reading(Telling):
         if turns:
             before = self._with_late(row, first, before, quarantined)
             after = self._with_late(row, second, after, quarantined)
-        return {**diff.compare(before, after), "because": because}
+        return {**diff.compare(before, after), **asked, "because": because}
 
     def _with_late(self, row: SessionRow, at: int, state: SessionState, quarantined: bool) -> SessionState:
         """The state at the end of a turn with what its calls were seen to have changed only later."""

@@ -102,3 +102,8 @@ def test_a_file_that_somebody_says_to_have_changed_is_by_that_hand() -> None:
     assert told(**line, actor="agent").payload["by"] == "agent"
     assert told(**line, actor="user").payload["by"] == "person"
     assert "by" not in told(**line).payload
+
+
+def test_a_budget_may_be_called_so() -> None:
+    assert told(type="session.open", agent="a", budget=1000).payload["budget_tokens"] == 1000
+    assert told(type="session.open", agent="a", budget={"tokens": 7}).payload["budget_tokens"] == 7

@@ -113,6 +113,17 @@ def test_a_diff_tells_what_changed_and_why(run: Run, session: str) -> None:
     assert because | {"what": "dates first", "why": "they sort"} in made["because"]
 
 
+def test_a_diff_of_turns_names_the_turns(run: Run, session: str) -> None:
+    told = run("diff", session, "0", "1", "--turns", "--json").json
+    assert (told["from_turn"], told["to_turn"]) == (0, 1)
+    assert "from_turn" not in run("diff", session, "0", "1", "--json").json
+
+
+def test_data_is_shown_as_json(run: Run, session: str) -> None:
+    run("record", stdin=[{"type": "fact", "session": session, "key": "vendor", "value": {"n": [1, None]}}])
+    assert 'vendor · {"n": [1, null]}' in run("events", session, "--kind", "fact").out
+
+
 def test_a_diff_of_turns_compares_their_ends(run: Run, session: str) -> None:
     made = run("diff", session, "0", "1", "--turns", "--json").json
     assert (made["from"], made["to"]) == (1, 4)

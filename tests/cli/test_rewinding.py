@@ -111,3 +111,11 @@ def test_what_an_undo_brought_back_counts_as_a_step_again(run: Run, session: str
     assert run("replay", session, "--json").json == whole
     fork = run("fork", session, "--json").json["id"]
     assert run("replay", fork, "--json").json["steps"] == whole["steps"]
+
+
+def test_a_session_that_is_closed_is_told_to_need_resuming_in_the_plan_too(run: Run, session: str) -> None:
+    run("close", session)
+    shown = run("rewind", session, "--to", "3", "--dry-run")
+    assert "it is closed: it has to be resumed before it can be rewound" in shown.out
+    refused = run("rewind", session, "--to", "3")
+    assert (refused.code, f"fazm-memory resume {session[:8]}" in refused.err) == (7, True)

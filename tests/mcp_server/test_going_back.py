@@ -79,6 +79,7 @@ def test_an_agent_has_files_written_only_beside_a_folder_that_others_told_of(wor
     claimed.mkdir(parents=True)
     (claimed / "id.txt").write_text("k")
     world.memory.open_session("fazm", key="p", workspace=str(home / "proj"), source="hook")
+    world.memory.open_session("fazm", key="k", workspace=str(claimed), source="in words of its own")
 
     async def work(ask: Asking) -> None:
         own = (await ask("session_open", workspace=str(claimed), context=False))["session"]["id"]

@@ -100,6 +100,8 @@ def rewind_command(chosen: argparse.Namespace) -> int:
         say(_effect(change))
         if plan is not None:
             _show_plan(plan)
+        if row["lifecycle"] in ("paused", "closed", "archived"):
+            say(f"it is {row['lifecycle']}: it has to be resumed before it can be rewound")
         return 0
     # Exactly the plan that is shown is carried out: if anything moves in between, nothing is done.
     made = memory.rewind(

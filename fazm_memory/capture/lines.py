@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import sys
 from collections.abc import Iterator, Mapping
 from os.path import isabs
 from typing import Any
@@ -84,8 +85,12 @@ def _object(line: bytes) -> dict[str, Any]:
         raw = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
     except InvalidInput:
         raise
-    except (ValueError, RecursionError) as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise InvalidInput(f"the line is not JSON: {str(error)[:120]}") from None
+    except ValueError:  # Python reads no whole number of more digits
+        raise InvalidInput(
+            f"a number has more than {sys.get_int_max_str_digits():,} digits", hint="write it as text"
+        ) from None
     if not isinstance(raw, dict):
         raise InvalidInput("the line is JSON, but not an object")
     return raw

@@ -44,7 +44,8 @@ def parse(text: object, *, zone: tzinfo | None = None) -> int:
     try:
         read = datetime.fromisoformat(text.strip())
     except ValueError as error:
-        why = "" if str(error).startswith("Invalid isoformat") else f" ({error})"
+        said = "the offset is a day or more" if "timedelta" in str(error) else str(error)
+        why = "" if said.startswith("Invalid isoformat") else f" ({said})"
         raise TimeError(f"not a time we can read: {text[:40]!r}{why}; write 2026-11-14T09:30") from None
     try:
         aware = read if read.tzinfo is not None else read.replace(tzinfo=zone).astimezone(zone)

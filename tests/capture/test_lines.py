@@ -9,6 +9,7 @@ import pytest
 
 from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.lines import BATCH, LineReader, line_to_draft
+from fazm_memory.errors import InvalidInput
 
 
 def batches(data: bytes, cap: int = 100) -> list[list[bytes | None]]:
@@ -107,3 +108,9 @@ def test_a_file_that_somebody_says_to_have_changed_is_by_that_hand() -> None:
 def test_a_budget_may_be_called_so() -> None:
     assert told(type="session.open", agent="a", budget=1000).payload["budget_tokens"] == 1000
     assert told(type="session.open", agent="a", budget={"tokens": 7}).payload["budget_tokens"] == 7
+
+
+def test_a_number_too_long_to_be_read_is_said_in_plain_words() -> None:
+    line = b'{"type":"fact","session":"s","key":"k","value":' + b"9" * 6000 + b"}"
+    with pytest.raises(InvalidInput, match="a number has more than 4,300 digits"):
+        line_to_draft(line)

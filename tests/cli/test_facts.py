@@ -48,3 +48,11 @@ def test_a_forgotten_fact_is_gone(run: Run) -> None:
 
 def test_a_fact_without_a_value_says_what_is_missing(run: Run) -> None:
     assert run("facts", "add", "k").code == 2
+
+
+def test_a_long_fact_is_cut_in_the_list_and_whole_where_it_is_asked_for(run: Run) -> None:
+    long = " ".join(["word"] * 200)
+    run("facts", "add", "k", long)
+    assert long not in run("facts").out
+    assert max(map(len, run("facts").out.splitlines())) < 300
+    assert f"k = {long}" in run("facts", "list", "k").out

@@ -62,6 +62,11 @@ def test_a_moment_that_some_zone_could_not_show_is_refused(text: str) -> None:
         parse(text)
 
 
+def test_an_impossible_offset_is_said_in_plain_words() -> None:
+    with pytest.raises(TimeError, match="the offset is a day or more"):
+        parse("2026-01-01T00:00:00+99:99")
+
+
 def test_a_moment_is_shown_with_as_many_digits_as_it_has() -> None:
     at = micros(datetime(2026, 11, 14, 9, 30, tzinfo=UTC))
     assert iso(at, UTC) == "2026-11-14T09:30:00.000+00:00"

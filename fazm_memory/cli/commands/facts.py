@@ -7,8 +7,9 @@ import argparse
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import emit_json, paint, say, when
 from fazm_memory.cli.speaker import speaker
-from fazm_memory.cli.telling import words
+from fazm_memory.cli.telling import LINE, words
 from fazm_memory.errors import InvalidRequest
+from fazm_memory.model.slim import cut
 
 
 def facts_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +43,8 @@ def facts_command(chosen: argparse.Namespace) -> int:
     for fact in facts:
         taken = paint(" (taken back)", "dim") if fact["retracted"] else ""
         said = f"[{fact['trust']}, {when(fact['at'], memory.now())}, {fact['session'][:8]}@{fact['seq']}]"
-        held = "" if fact["retracted"] else f" = {words(fact['value'])}"
+        value = words(fact["value"]) if chosen.key else cut(words(fact["value"]), LINE)
+        held = "" if fact["retracted"] else f" = {value}"
         say(f"{fact['key']}{held}{taken}  {paint(said, 'dim')}")
     if not facts:
         say("no facts are recorded")

@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlcipher3 import dbapi2 as sqlcipher
 
-from fazm_memory.errors import FazmMemoryError, StoreDamaged
+from fazm_memory.errors import FazmMemoryError, KeyUnavailable, StoreDamaged
 from fazm_memory.log import chain, keys
 from fazm_memory.log.chain import Head, Heads
 from fazm_memory.log.entries import Entry, SessionHead
@@ -67,15 +67,23 @@ def recover(
     known = keys.load(home / "keys", prefer=key, store_exists=True)
     outside = Heads(home / "keys" / HEADS, known.chain).read_all()[0]
     aside = private_folder(private_folder(home / "quarantine") / stamp)
+    wreck = _copied(path, aside, known.database, home / "keys" / FIRST_PAGE)
+    if wreck.db is None and not outside:
+        _clear(aside)
+        aside.rmdir()
+        raise KeyUnavailable(
+            f"neither {path} nor the heads beside the key can be read with the key in {known.where}: most"
+            " likely it is the key of another store; nothing was changed",
+            hint="put the right `keys` folder back; to give this store up, move it away by hand",
+        )
     for suffix in SIDES:
         side = path.with_name(path.name + suffix)
         if side.exists():
             side.rename(aside / side.name)
-    heads = home / "keys" / HEADS
-    if heads.exists():
-        heads.rename(aside / HEADS)
+    for name in (HEADS, FIRST_PAGE):  # they belong to the store that is set aside
+        if (home / "keys" / name).exists():
+            (home / "keys" / name).rename(aside / name)
     told = Salvage(quarantine=str(aside), notes=[problem])
-    wreck = _copied(aside, known.database, home / "keys" / FIRST_PAGE)
     store = Store(home, key=key)
     try:
         _save(wreck, store, known.chain, outside, now, told, progress)
@@ -83,9 +91,13 @@ def recover(
         told.notes += wreck.notes
         wreck.close()
         store.close()
-        for copy in aside.glob("wreck.db*"):
-            copy.unlink()
+        _clear(aside)
     return told
+
+
+def _clear(aside: Path) -> None:
+    for copy in aside.glob("wreck.db*"):
+        copy.unlink()
 
 
 def _problem(home: Path, key: str) -> str | None:
@@ -108,13 +120,13 @@ def _problem(home: Path, key: str) -> str | None:
         store.close()
 
 
-def _copied(aside: Path, key: str, first_page: Path) -> Wreck:
+def _copied(path: Path, aside: Path, key: str, first_page: Path) -> Wreck:
     """The wreck to read from: a copy, since even opening a database may write to it."""
     for suffix in SIDES[:2]:
-        if (aside / f"{DATABASE}{suffix}").exists():
-            shutil.copyfile(aside / f"{DATABASE}{suffix}", aside / f"wreck.db{suffix}")
+        side = path.with_name(path.name + suffix)
+        if side.exists():
+            shutil.copyfile(side, aside / f"wreck.db{suffix}")
     spare = first_page.read_bytes() if first_page.exists() else None
-    first_page.unlink(missing_ok=True)  # it belongs to the store that was set aside
     return Wreck(aside / "wreck.db", key, spare)
 
 

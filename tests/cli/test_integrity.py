@@ -60,6 +60,23 @@ def test_every_damaged_page_is_survived(run: Run, session: str, home: Path) -> N
         assert run("verify").code == 0
 
 
+def test_the_key_of_another_store_recovers_nothing_and_sets_nothing_aside(
+    run: Run, session: str, home: Path
+) -> None:
+    master, check = home / "keys" / "master.key", home / "keys" / "key.check"
+    kept = master.read_bytes(), check.read_bytes()
+    master.write_text("ab" * 32)
+    check.unlink()
+    told = run("recover")
+    assert told.code == 11
+    assert "the key of another store" in told.err
+    assert list((home / "quarantine").iterdir()) == []
+    master.write_bytes(kept[0])
+    check.write_bytes(kept[1])
+    assert run("verify").code == 0
+    assert run("sessions", "--json").json[0]["id"] == session
+
+
 def test_the_doctor_proves_it(run: Run, session: str) -> None:
     told = run("doctor", "--json")
     verdicts = {check["name"]: check["verdict"] for check in told.json["checks"]}

@@ -6,6 +6,7 @@ misread. A scan that hits one goes on behind it: the rows on both sides are whol
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from fazm_memory.log.tables import SEQ_BITS, event_id
 
 SELECT = f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ? ORDER BY id"
 FARTHEST = 1 << 20
+LENGTHENED = 10  # how often a file that was cut off is doubled: what has less than a thousandth left is lost
 
 
 class Wreck:
@@ -26,14 +28,25 @@ class Wreck:
         self.path = path
         self.key = key
         self.notes: list[str] = []
-        self.db = self._open()
+        self.db = self._open() or self._lengthened()
         if self.db is None and first_page is not None:
             with path.open("r+b") as file:  # page 1 only says where the tables begin: an older copy will do
                 file.write(first_page)
+            self.db = self._open() or self._lengthened()
             self.notes.append("its first page was damaged; the copy kept beside the key was used")
-            self.db = self._open()
         if self.db is None:
             self.notes.append("its first page cannot be read, so no other can be found")
+
+    def _lengthened(self) -> Any:
+        """For a file that was cut off: it is not opened while shorter than it says, so holes fill its end."""
+        whole = self.path.stat().st_size
+        for doubled in range(1, LENGTHENED + 1):
+            os.truncate(self.path, whole << doubled)
+            if opened := self._open():
+                self.notes.append("its end was cut off")
+                return opened
+        os.truncate(self.path, whole)
+        return None
 
     def _open(self) -> Any:
         connection = sqlcipher.connect(str(self.path), isolation_level=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,18 @@ def test_every_damaged_page_is_survived(run: Run, session: str, home: Path) -> N
         kept = told.json
         assert not kept["needed"] or kept["kept"] + kept["lost"] == 4
         assert run("verify").code == 0
+
+
+def test_what_is_left_of_a_file_that_was_cut_off_is_saved(run: Run, home: Path) -> None:
+    run("record", stdin=[{"type": "prompt", "session": "s", "text": f"{n} " * 99} for n in range(900)])
+    path = home / "store.noindex" / "memory.db"
+    os.truncate(path, path.stat().st_size * 6 // 10)
+    assert run("verify").code == 12
+    saved = run("recover", "--json").json
+    assert saved["kept"] > 300
+    assert saved["kept"] + saved["lost"] == 901
+    assert "its end was cut off" in saved["notes"]
+    assert run("verify").code == 0
 
 
 def test_the_key_of_another_store_recovers_nothing_and_sets_nothing_aside(

@@ -6,6 +6,7 @@ everything that named a position still means it. Each session that lost somethin
 
 from __future__ import annotations
 
+import errno
 import hmac
 import json
 import shutil
@@ -16,7 +17,14 @@ from typing import Any
 
 from sqlcipher3 import dbapi2 as sqlcipher
 
-from fazm_memory.errors import FazmMemoryError, KeyUnavailable, StoreDamaged
+from fazm_memory.errors import (
+    FazmMemoryError,
+    KeyUnavailable,
+    StoreBusy,
+    StoreDamaged,
+    StoreFull,
+    StoreReadOnly,
+)
 from fazm_memory.log import chain, keys
 from fazm_memory.log.chain import Head, Heads
 from fazm_memory.log.entries import Entry, SessionHead
@@ -67,32 +75,62 @@ def recover(
     known = keys.load(home / "keys", prefer=key, store_exists=True)
     outside = Heads(home / "keys" / HEADS, known.chain).read_all()[0]
     aside = private_folder(private_folder(home / "quarantine") / stamp)
-    wreck = _copied(path, aside, known.database, home / "keys" / FIRST_PAGE)
-    if wreck.db is None and not outside:
-        _clear(aside)
-        aside.rmdir()
-        raise KeyUnavailable(
-            f"neither {path} nor the heads beside the key can be read with the key in {known.where}: most"
-            " likely it is the key of another store; nothing was changed",
-            hint="put the right `keys` folder back; to give this store up, move it away by hand",
-        )
-    for suffix in SIDES:
-        side = path.with_name(path.name + suffix)
-        if side.exists():
-            side.rename(aside / side.name)
-    for name in (HEADS, FIRST_PAGE):  # they belong to the store that is set aside
-        if (home / "keys" / name).exists():
-            (home / "keys" / name).rename(aside / name)
     told = Salvage(quarantine=str(aside), notes=[problem])
-    store = Store(home, key=key)
+    moved: list[tuple[Path, Path]] = []
     try:
-        _save(wreck, store, known.chain, outside, now, told, progress)
-    finally:
-        told.notes += wreck.notes
-        wreck.close()
-        store.close()
-        _clear(aside)
+        wreck = _copied(path, aside, known.database, home / "keys" / FIRST_PAGE)
+        if wreck.db is None and not outside:
+            raise KeyUnavailable(
+                f"neither {path} nor the heads beside the key can be read with the key in {known.where}: most"
+                " likely it is the key of another store; nothing was changed",
+                hint="put the right `keys` folder back; to give this store up, move it away by hand",
+            )
+        _set_aside(home, path, aside, moved)
+        store = Store(home, key=key)
+        try:
+            _save(wreck, store, known.chain, outside, now, told, progress)
+        finally:
+            told.notes += wreck.notes
+            wreck.close()
+            store.close()
+    except (OSError, sqlcipher.Error, FazmMemoryError) as error:
+        _put_back(home, path, aside, moved)
+        raise _translated(error, path) from error
+    _clear(aside)
     return told
+
+
+def _set_aside(home: Path, path: Path, aside: Path, moved: list[tuple[Path, Path]]) -> None:
+    beside = (home / "keys" / HEADS, home / "keys" / FIRST_PAGE)  # they belong to the store that is set aside
+    for found in (*_sides(path), *beside):
+        if found.exists():
+            found.rename(aside / found.name)
+            moved.append((found, aside / found.name))
+
+
+def _put_back(home: Path, path: Path, aside: Path, moved: list[tuple[Path, Path]]) -> None:
+    """Half a recovery is none: the store is where it was, as it was, and can be recovered again."""
+    _clear(aside)
+    if moved:
+        for begun in (*_sides(path), home / "keys" / HEADS, home / "keys" / FIRST_PAGE):
+            begun.unlink(missing_ok=True)
+    for found, kept in moved:
+        kept.rename(found)
+    aside.rmdir()
+
+
+def _translated(error: Exception, path: Path) -> Exception:
+    full = isinstance(error, OSError) and error.errno == errno.ENOSPC
+    if not (full or isinstance(error, StoreFull)):
+        return error
+    return StoreFull(
+        "there is no room for a second store beside the damaged one; it is as it was",
+        hint=f"free as much as {path} takes, then run `fazm-memory recover` again",
+    )
+
+
+def _sides(path: Path) -> list[Path]:
+    return [path.with_name(path.name + suffix) for suffix in SIDES]
 
 
 def _clear(aside: Path) -> None:
@@ -114,6 +152,8 @@ def _problem(home: Path, key: str) -> str | None:
             return f"the database says: {check}"
         report = verify(store.log)
         return None if report.clean else report.findings[0].what
+    except (StoreFull, StoreReadOnly, StoreBusy):
+        raise  # nor is a disk that is full
     except (sqlcipher.Error, FazmMemoryError) as error:
         return str(error)
     finally:
@@ -122,8 +162,7 @@ def _problem(home: Path, key: str) -> str | None:
 
 def _copied(path: Path, aside: Path, key: str, first_page: Path) -> Wreck:
     """The wreck to read from: a copy, since even opening a database may write to it."""
-    for suffix in SIDES[:2]:
-        side = path.with_name(path.name + suffix)
+    for suffix, side in zip(SIDES[:2], _sides(path), strict=False):
         if side.exists():
             shutil.copyfile(side, aside / f"wreck.db{suffix}")
     spare = first_page.read_bytes() if first_page.exists() else None

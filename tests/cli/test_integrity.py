@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from fazm_memory.errors import StoreFull
 from fazm_memory.log import migrations
+from fazm_memory.log.recover import recover
 from tests.log.schemas.make import old_store
 
 from .conftest import Run
@@ -71,6 +74,20 @@ def test_what_is_left_of_a_file_that_was_cut_off_is_saved(run: Run, home: Path) 
     assert saved["kept"] + saved["lost"] == 901
     assert "its end was cut off" in saved["notes"]
     assert run("verify").code == 0
+
+
+def test_a_recovery_that_finds_no_room_leaves_the_store_as_it_was(run: Run, session: str, home: Path) -> None:
+    damage(home, 0)
+    before = {path: path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file()}
+
+    def full(done: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(StoreFull, match="it is as it was"):
+        recover(home, key="file", now=0, stamp="now", progress=full)
+    assert {path: path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file()} == before
+    assert run("recover", "--json").json["kept"] == 4
+    assert run("sessions", "--json").json[0]["id"] == session
 
 
 def test_the_key_of_another_store_recovers_nothing_and_sets_nothing_aside(

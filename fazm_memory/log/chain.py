@@ -12,10 +12,13 @@ import hmac
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from fazm_memory.log.slots import Slots
 
+BLOCK = 64  # bytes that SHA-256 takes at a time
 SLOT = struct.Struct(">Q32s8s16s")  # 64 bytes: none lies across two sectors, so a power cut tears none
 ALARM = struct.Struct(">BxxxQI")  # the last part of a slot: what was once found wrong with the session
 QUIET = bytes(ALARM.size)
@@ -26,9 +29,26 @@ def digest_of(payload: bytes) -> bytes:
     return hashlib.sha256(payload).digest()
 
 
+@lru_cache(maxsize=8)
+def _padded(key: bytes) -> tuple[Any, Any]:
+    """The two hashes that HMAC-SHA256 begins with, inside and outside."""
+    block = (key if len(key) <= BLOCK else digest_of(key)).ljust(BLOCK, b"\0")
+    inside, outside = (hashlib.sha256(bytes(one ^ pad for one in block)) for pad in (0x36, 0x5C))
+    return inside, outside
+
+
+def keyed(key: bytes, message: bytes) -> bytes:
+    """HMAC-SHA256. Every event has one, and beginning from the padded key is a quarter of `hmac.digest`."""
+    padded = _padded(key)
+    inside, outside = padded[0].copy(), padded[1].copy()
+    inside.update(message)
+    outside.update(inside.digest())
+    return bytes(outside.digest())
+
+
 def genesis(key: bytes, session: str) -> bytes:
     """What the first event of a session follows: no two sessions begin alike."""
-    return hmac.digest(key, b"genesis\0" + session.encode(), "sha256")
+    return keyed(key, b"genesis\0" + session.encode())
 
 
 def link(
@@ -53,7 +73,7 @@ def link(
     envelope = f"{session}\0{seq}\0{at}\0{turn}\0{kind}\0{version}\0{actor}\0{source}\0{trust}"
     if dedupe is not None:
         envelope = f"{envelope}\0{dedupe}"
-    return hmac.digest(key, prev + digest + envelope.encode("utf-8", "surrogatepass"), "sha256")
+    return keyed(key, prev + digest + envelope.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True)
@@ -123,15 +143,15 @@ class Heads:
     def write(self, heads: Iterable[tuple[int, int, bytes]]) -> None:
         """The newest heads. An alarm that stands in a slot stays there."""
         for number, count, mac in heads:
-            before = self._read(number)
-            self._put(number, Head(count, mac, None if before is None else before.alarm))
+            before, over = self._read(number)
+            self._put(number, Head(count, mac, None if before is None else before.alarm), over)
 
     def check(self, number: int, count: int, mac: bytes, mac_at: Callable[[int], bytes]) -> None:
         """Hold the slot against the database before it is written over: what it proves must outlive that.
 
         `mac_at` is the mark of the event at a position, asked for only when the slot lags behind.
         """
-        found = self._read(number)
+        found, over = self._read(number)
         alarm: Alarm | None = None
         if found is None:
             alarm = Alarm(MISSING, 0, count) if count else None
@@ -148,29 +168,30 @@ class Heads:
         if found is not None and found.alarm is not None and found.alarm.there >= alarm.there:
             alarm = found.alarm  # the worse of the two
         known = found if found is not None and found is not WRONG else Head(count, mac)
-        self._put(number, Head(known.count, known.mac, alarm))
+        self._put(number, Head(known.count, known.mac, alarm), over)
         self.slots.sync()
 
-    def _put(self, number: int, head: Head) -> None:
+    def _put(self, number: int, head: Head, over: bytes) -> None:
         alarm = QUIET if head.alarm is None else ALARM.pack(head.alarm.kind, head.alarm.there, head.alarm.had)
         slot = SLOT.pack(head.count, head.mac, self._tag(number, head.count, head.mac, alarm), alarm)
-        self.slots.write(number, slot)
+        self.slots.write(number, slot, over)
         self._proved[number] = slot, head
 
-    def _read(self, number: int) -> Head | None:
-        """The head in a slot, None in one never written, WRONG in one that somebody has altered."""
+    def _read(self, number: int) -> tuple[Head | None, bytes]:
+        """The head in a slot, None in one never written, WRONG in one that was altered; and its bytes."""
         found: Head | None = None
+        raw = b""
         for _ in range(TRIES):
             raw = self.slots.read(number)
             proved = self._proved.get(number)
             if proved is not None and proved[0] == raw:
-                return proved[1]
+                return proved[1], raw
             found = self._parsed(number, raw)
             if found is not WRONG:
                 break
         if found is not None and found is not WRONG:
             self._proved[number] = raw, found
-        return found
+        return found, raw
 
     def _parsed(self, number: int, raw: bytes) -> Head | None:
         if not any(raw):
@@ -185,7 +206,7 @@ class Heads:
     def _tag(self, number: int, count: int, mac: bytes, alarm: bytes) -> bytes:
         said = b"head\0" + struct.pack(">QQ", number, count) + mac
         # A slot without an alarm is marked as it was before there were alarms.
-        return hmac.digest(self.key, said if alarm == QUIET else said + alarm, "sha256")[:8]
+        return keyed(self.key, said if alarm == QUIET else said + alarm)[:8]
 
     def exists(self) -> bool:
         return self.path.exists() and self.path.stat().st_size > 0

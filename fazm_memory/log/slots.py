@@ -45,13 +45,15 @@ class Slots:
             return mapped[start : start + self.size]
         return os.pread(self.open(), self.size, start)
 
-    def write(self, number: int, slot: bytes) -> None:
+    def write(self, number: int, slot: bytes, over: bytes | None = None) -> None:
+        """Write a slot; `over` is what is there, for whoever has just read it."""
         start = number * self.size
-        mapped = self._mapped(start + self.size)
+        if over is None:
+            over = self.read(number)
         # Only over a slot that is there: its block exists, so that a full disk has nothing to refuse. A store
         # into memory that is refused ends the process.
-        if mapped is not None and any(mapped[start : start + self.size]):
-            mapped[start : start + self.size] = slot
+        if self._map is not None and start + self.size <= len(self._map) and any(over):
+            self._map[start : start + self.size] = slot
             return
         try:
             os.pwrite(self.open(), slot, start)

@@ -11,6 +11,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from operator import attrgetter
 from typing import Any, Literal, TypeVar, Union
 
 T = TypeVar("T")
@@ -197,19 +198,33 @@ def decode(cls: type[T], raw: Any, path: str = "") -> T:
 def encode(payload: Any) -> dict[str, Any]:
     """The JSON object of a payload, without what is at its default: absent and default mean the same."""
     made: dict[str, Any] = {}
-    for slot in slots_of(type(payload)):
-        value = getattr(payload, slot.attr)
-        if slot.required or value != slot.default:
-            made[slot.name] = value if slot.plain else _plain(value)
+    for (name, required, default, plain), value in zip(*_laid_out(payload), strict=True):
+        if required or value != default:
+            made[name] = value if plain else _plain(value)
     return made
 
 
+LAYOUTS: dict[type, tuple[list[tuple[str, bool, Any, bool]], Callable[[Any], tuple[Any, ...]]]] = {}
+
+
+def _laid_out(payload: Any) -> tuple[list[tuple[str, bool, Any, bool]], tuple[Any, ...]]:
+    """What encoding asks of each field, and the values of all of them, read at once."""
+    cls = type(payload)
+    known = LAYOUTS.get(cls)
+    if known is None:
+        slots = slots_of(cls)
+        names = [slot.attr for slot in slots]
+        # Of a single name it would give the value itself.
+        values = attrgetter(*names) if len(names) > 1 else lambda one: tuple(getattr(one, n) for n in names)
+        told = [(slot.name, slot.required, slot.default, slot.plain) for slot in slots]
+        known = LAYOUTS[cls] = told, values
+    return known[0], known[1](payload)
+
+
 def _plain(value: Any) -> Any:
-    if is_dataclass(value):
-        return encode(value)
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
-    return value
+    return encode(value) if is_dataclass(value) else value
 
 
 # Made once: json.dumps would make it anew for every event. A value inside itself ends in RecursionError.

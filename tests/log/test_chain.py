@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hmac
 import os
 import stat
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fazm_memory.errors import StoreFull
-from fazm_memory.log.chain import SLOT, Head, Heads, digest_of, genesis, link
+from fazm_memory.log.chain import SLOT, Head, Heads, digest_of, genesis, keyed, link
 
 KEY = b"k" * 32
 FIELDS: dict[str, Any] = {
@@ -52,6 +53,11 @@ def test_fields_cannot_run_into_each_other(first: str, second: str, digits: int)
 def test_no_two_sessions_begin_alike_and_none_without_the_key() -> None:
     assert len({genesis(KEY, "a"), genesis(KEY, "b"), genesis(b"x" * 32, "a")}) == 3
     assert len(digest_of(b"")) == 32
+
+
+@given(key=st.binary(max_size=200), message=st.binary(max_size=200))
+def test_a_mark_is_the_hmac_that_everybody_else_computes(key: bytes, message: bytes) -> None:
+    assert keyed(key, message) == hmac.digest(key, message, "sha256")
 
 
 def test_heads_come_back_as_they_were_written(heads: Heads) -> None:

@@ -53,7 +53,7 @@ class Pair:
     def length(self, session: int) -> int:
         """How many events the session of the life has in both stores, at the least."""
         (head,) = self.store.db.execute(
-            "SELECT head FROM session WHERE n=?", (self.numbers[session],)
+            "SELECT head FROM standing WHERE n=?", (self.numbers[session],)
         ).fetchone()
         return min(int(head), self.floor.written[session])
 

@@ -136,7 +136,7 @@ def gaps(store: Store, begin: int, end: int) -> list[Gap]:
 
 def position_at(store: Store, number: int, moment: int) -> int:
     """How many events a session had at a moment."""
-    head, indexed = store.db.execute("SELECT head, indexed FROM session WHERE n=?", (number,)).fetchone()
+    head, indexed = store.db.execute("SELECT head, indexed FROM standing WHERE n=?", (number,)).fetchone()
     row = store.db.execute(
         "SELECT first, last FROM minute WHERE session=? AND minute <= ? ORDER BY minute DESC LIMIT 1",
         (number, moment // MINUTE),

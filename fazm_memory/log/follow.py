@@ -41,8 +41,13 @@ UPSERT_SOURCE = (
     " WHERE json_extract(excluded.value, '$.at') >= json_extract(value, '$.at')"
 )
 BEHIND = (
-    "SELECT s.n, s.id, s.head, s.indexed, s.snapped FROM waiting w JOIN session s ON s.n = w.session"
+    "SELECT s.n, s.id, s.head, s.indexed, s.snapped FROM waiting w JOIN standing s ON s.n = w.session"
     " ORDER BY s.n"
+)
+# The row comes up to what the latest calls tell, before the session waits no more.
+TAKEN_IN = (
+    "UPDATE session SET indexed=?2, (last_at, head, actions, failures, files_modified, mac) ="
+    " (SELECT last_at, head, actions, failures, files_modified, mac FROM standing WHERE n=?1) WHERE n=?1"
 )
 
 Behind = tuple[int, str, int, int, int]  # number, id, head, indexed, snapped
@@ -128,7 +133,7 @@ class Follower:
                 # `verify` tells which event cannot be read. Here it waits, and keeps nothing else from being
                 # recorded and found.
                 self.db.execute("INSERT OR IGNORE INTO waiting VALUES (?)", (number,))
-            self.db.execute("UPDATE session SET indexed=? WHERE n=?", (at, number))
+            self.db.execute(TAKEN_IN, (number, at))
             if at == head:
                 self.db.execute("DELETE FROM waiting WHERE session=?", (number,))
             self.recent.pop(number, None)

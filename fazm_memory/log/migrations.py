@@ -107,7 +107,23 @@ CREATE INDEX event_asked ON event (id) WHERE kind BETWEEN 'handoff' AND 'handoff
     OR kind BETWEEN 'pending' AND 'pending.done'
 """
 
-STEPS: tuple[str, ...] = (STEP_1, STEP_2, STEP_3, STEP_4, STEP_5, STEP_6)
+# A call changes of its session's row only what its own row tells as well: `tally` is the failures and changed
+# files of the session up to it. So most calls write one page less. `standing` is what both together tell.
+STEP_7 = """
+ALTER TABLE event ADD COLUMN tally INTEGER;
+CREATE VIEW standing AS SELECT s.n, s.id, s.agent, s.agent_session_id, s.title, s.workspace, s.lifecycle,
+    s.parent, s.parent_seq, s.background, s.opened_at, coalesce(e.at, s.last_at) AS last_at,
+    coalesce((e.id & 4294967295) + 1, s.head) AS head, s.turn,
+    s.actions + coalesce((e.id & 4294967295) + 1 - s.head, 0) AS actions,
+    coalesce(e.tally >> 32, s.failures) AS failures,
+    coalesce(e.tally & 4294967295, s.files_modified) AS files_modified, s.questions,
+    coalesce(e.mac, s.mac) AS mac, s.indexed, s.snapped, s.verified, s.forgotten, s.hour
+    FROM session s LEFT JOIN waiting w ON w.session = s.n
+    LEFT JOIN event e ON e.id = (
+        SELECT max(id) FROM event WHERE id >= (w.session << 32) + s.head AND id < (w.session + 1) << 32)
+"""
+
+STEPS: tuple[str, ...] = (STEP_1, STEP_2, STEP_3, STEP_4, STEP_5, STEP_6, STEP_7)
 SCHEMA_VERSION = len(STEPS)
 MANY = 50_000  # events from which on a step is announced: below that it takes a moment
 SECONDS_PER_EVENT = 30e-6  # of the step that takes longest

@@ -15,9 +15,9 @@ LATEST = 60
 KINDS = 500  # new events of a session whose kinds are looked at
 HEADS = (
     "SELECT n, id, head, lifecycle, title, forgotten FROM"
-    " (SELECT * FROM session WHERE hour > -1 ORDER BY hour DESC, last_at DESC LIMIT ?)"
+    " (SELECT * FROM standing WHERE hour > -1 ORDER BY hour DESC, last_at DESC LIMIT ?)"
     " UNION SELECT s.n, s.id, s.head, s.lifecycle, s.title, s.forgotten FROM waiting w"
-    " JOIN session s ON s.n = w.session"
+    " JOIN standing s ON s.n = w.session"
 )
 
 Head = tuple[str, int, str, str | None, int]

@@ -26,7 +26,7 @@ def overview(store: Store) -> dict[str, Any]:
 def open_questions(store: Store) -> list[dict[str, Any]]:
     """What waits for a person, in any session, latest first: the session, the question's id and its words."""
     rows = store.db.execute(
-        "SELECT n FROM session WHERE questions > 0 AND forgotten = 0 ORDER BY last_at DESC LIMIT ?", (MOST,)
+        "SELECT n FROM standing WHERE questions > 0 AND forgotten = 0 ORDER BY last_at DESC LIMIT ?", (MOST,)
     ).fetchall()
     found = []
     for row in store.ward.rows(store.sessions.numbered([number for (number,) in rows])):

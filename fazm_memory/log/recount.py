@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from fazm_memory.errors import NotFound, StoreDamaged, StoreNewer
 from fazm_memory.log.snapshots import Snapshots
-from fazm_memory.log.writer import Writer
+from fazm_memory.log.writer import UPDATE_HEAD, Writer
 from fazm_memory.model.events import Event
 
 ASKING = frozenset({"handoff", "handoff.answer"})
-UPDATE_COUNTS = "UPDATE session SET actions=?, failures=?, files_modified=?, questions=? WHERE n=?"
 
 
 def recount(writer: Writer, snapshots: Snapshots) -> None:
@@ -29,12 +28,10 @@ def recount(writer: Writer, snapshots: Snapshots) -> None:
         except (NotFound, StoreDamaged, StoreNewer):
             continue  # a parent that is not here, or a past that is damaged, which `verify` tells
         head.questions = len(state.questions)
-        if not moved:
-            writer.db.execute("UPDATE session SET questions=? WHERE n=?", (head.questions, number))
-            continue
-        counted = [state.counts.get(name, 0) for name in ("actions", "failures", "files_modified")]
-        head.actions, head.failures, head.files_modified = counted
-        writer.db.execute(UPDATE_COUNTS, (*counted, head.questions, number))
+        if moved:
+            counted = [state.counts.get(name, 0) for name in ("actions", "failures", "files_modified")]
+            head.actions, head.failures, head.files_modified = counted
+        writer.db.execute(UPDATE_HEAD, head.counts())
 
 
 def _moved(event: Event) -> bool:

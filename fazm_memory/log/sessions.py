@@ -181,7 +181,7 @@ class Sessions:
 
     def totals(self) -> dict[str, int]:
         row = self.db.execute(
-            "SELECT count(*), coalesce(sum(head), 0), coalesce(sum(actions), 0) FROM session"
+            "SELECT count(*), coalesce(sum(head), 0), coalesce(sum(actions), 0) FROM standing"
             " WHERE forgotten=0"
         ).fetchone()
         return {"sessions": row[0], "events": row[1], "actions": row[2]}

@@ -1,8 +1,9 @@
 """The session's row as a peewee model, and how an event's number is made.
 
 `event.id` is `session number << 32 | seq`: one B-tree, clustered by session, in which a slice is a range of
-ids and a position cannot be given twice. The session's row is a projection of
-events. The other tables are read and written by statements of their own rooms; `migrations.py` has them all.
+ids and a position cannot be given twice. The session's row is a projection of events, and may lag behind its
+latest calls; `standing` is the row with what those tell. The other tables are read and written by statements
+of their own rooms; `migrations.py` has them all.
 """
 
 from __future__ import annotations
@@ -45,5 +46,5 @@ class Session(Model):
     hour = IntegerField(default=0)  # of last_at: the indexes go by it, and so change once an hour
 
     class Meta:
-        table_name = "session"
+        table_name = "standing"
         legacy_table_names = False

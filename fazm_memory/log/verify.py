@@ -22,6 +22,20 @@ from fazm_memory.model.counting import plural
 from fazm_memory.model.structure import BONES
 
 ALTERED = "its payload was altered"
+ROWS = (
+    "SELECT s.n, s.id, s.head, s.mac, s.verified, t.head"
+    " FROM session s JOIN standing t ON t.n = s.n ORDER BY s.n"
+)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What a session's row says of its events: how many it knows, the mark of the last of those, and how many
+    there are with the latest calls, which the row may lag behind."""
+
+    head: int
+    mac: bytes
+    stands: int
 
 
 @dataclass(frozen=True)
@@ -79,7 +93,7 @@ def _verify(log: EventLog, full: bool, only: int | None, progress: Callable[[int
         heads, altered = log.outside.read_all()
     clean: list[tuple[int, int]] = []
     with log.db.reading():  # one view of all tables, whatever others append meanwhile
-        rows = log.db.execute("SELECT n, id, head, mac, verified FROM session ORDER BY n").fetchall()
+        rows = log.db.execute(ROWS).fetchall()
         if any(row[0] not in heads for row in rows):  # slots come before their sessions: look again
             late = log.outside.read_all()[0]
             heads |= {n: chain.Head(0, b"") for n in late if n not in heads}
@@ -94,7 +108,7 @@ def _verify(log: EventLog, full: bool, only: int | None, progress: Callable[[int
                 what = "the whole session is missing from the database"
                 report.findings.append(Finding(f"#{number}", None, what))
         _orphans(log, listed, report)
-        for number, session, head, mac, verified in rows:
+        for number, session, head, mac, verified, stands in rows:
             if only is not None and number != only:
                 continue
             before = len(report.findings)
@@ -103,8 +117,7 @@ def _verify(log: EventLog, full: bool, only: int | None, progress: Callable[[int
                 log,
                 number,
                 str(session),
-                _whole(head),
-                _bytes(mac),
+                _Row(_whole(head), _bytes(mac), _whole(stands)),
                 start,
                 heads.get(number),
                 report,
@@ -112,8 +125,8 @@ def _verify(log: EventLog, full: bool, only: int | None, progress: Callable[[int
             ):
                 report.findings.append(Finding(str(session), seq, what))
             report.sessions += 1
-            if len(report.findings) == before and verified != head:
-                clean.append((head, number))
+            if len(report.findings) == before and verified != stands:
+                clean.append((stands, number))
     if full and only is None:
         report.findings += [Finding("*", None, f"the file is damaged: {one}") for one in _pages(log, report)]
     if clean:
@@ -176,8 +189,7 @@ def _session(
     log: EventLog,
     number: int,
     session: str,
-    head: int,
-    mac: bytes,
+    row: _Row,
     start: int,
     outside: chain.Head | None,
     report: Report,
@@ -185,6 +197,7 @@ def _session(
 ) -> Iterator[tuple[int | None, str]]:
     prev = log._mac_before(number, session, start)
     expected = start
+    covered = True  # whether only calls came after what the row knows: those tell it themselves
     gone: list[int] = []
     reduced: list[tuple[int, str]] = []  # with the digest of what is there now
     tombstones = Tombstones()
@@ -193,8 +206,7 @@ def _session(
         f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id <= ? ORDER BY id",
         (event_id(number, start), event_id(number, SEQ_MASK)),
     )
-    for row in cursor:
-        id_, at, turn, kind, version, actor, source, trust, key, stored, digest, stored_mac = row
+    for id_, at, turn, kind, version, actor, source, trust, key, stored, digest, stored_mac in cursor:
         seq = id_ & SEQ_MASK
         digest, stored_mac = _bytes(digest), _bytes(stored_mac)
         if seq != expected:
@@ -216,6 +228,7 @@ def _session(
             yield seq, "its envelope was altered, or it is not where it was written"
         elif kind == "forgotten" and whole:
             tombstones.add(stored, seq)
+        covered = covered and (seq < row.head or kind == "action")
         prev = stored_mac
         expected = seq + 1
         if outside is not None and expected == outside.count:
@@ -230,13 +243,14 @@ def _session(
         (seq, "its payload is missing, and nobody asked to forget it") for seq in tombstones.taken(gone)
     )
     yield from ((seq, ALTERED) for seq, digest in reduced if tombstones.left.get(seq) != digest)
-    if expected != head:
-        yield min(expected, head), f"the session's row says {head} events, the log has {expected}"
-    elif not hmac.compare_digest(prev, mac):
-        yield head - 1 if head else None, "the session's row does not carry the last event's mark"
+    if expected != row.stands or row.head > expected or not covered:
+        said = row.stands if covered else row.head
+        yield min(expected, said), f"the session's row says {said} events, the log has {expected}"
+    elif not hmac.compare_digest(log._mac_before(number, session, row.head), row.mac):
+        yield row.head - 1 if row.head else None, "the session's row does not carry its last event's mark"
     if outside is None:
-        if head:
-            yield head - 1, "the session has no head outside the database"
+        if expected:
+            yield expected - 1, "the session has no head outside the database"
     elif outside.count > expected:
         yield (
             expected,

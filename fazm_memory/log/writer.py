@@ -15,7 +15,7 @@ from fazm_memory.log import chain, quarantine
 from fazm_memory.log.chain import Heads
 from fazm_memory.log.database import Database
 from fazm_memory.log.entries import Appended, Entry, SessionHead
-from fazm_memory.log.rows import INSERT_EVENT, to_stored
+from fazm_memory.log.rows import EVENT_COLUMNS, to_stored
 from fazm_memory.log.tables import HOUR, SEQ_BITS, SEQ_MASK, event_id
 from fazm_memory.model import codec, lifecycle
 from fazm_memory.model.events import KINDS, Event, input_hash, target_of
@@ -24,7 +24,7 @@ from fazm_memory.model.payloads import FAILED, Action
 SELECT_HEAD = (
     "SELECT n, id, agent, agent_session_id, title, workspace, lifecycle, parent, parent_seq, background,"
     " opened_at, last_at, head, turn, actions, failures, files_modified, questions, mac, indexed, snapped,"
-    " forgotten FROM session WHERE n=?"
+    " forgotten FROM standing WHERE n=?"
 )
 # No index is on any of these, so that the usual append rewrites one page for its session, not five.
 UPDATE_HEAD = (
@@ -33,10 +33,13 @@ UPDATE_HEAD = (
 )
 # Told about a session, not by it: one that is put aside takes these and stays so.
 HOUSEKEEPING = lifecycle.KEEPING | {"session.title", "handoff.answer", "file"}
-INSERT_NEW = f"{INSERT_EVENT} ON CONFLICT (key) WHERE key IS NOT NULL DO NOTHING"
+INSERT_NEW = (
+    f"INSERT INTO event ({EVENT_COLUMNS}, tally) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    " ON CONFLICT (key) WHERE key IS NOT NULL DO NOTHING"
+)
 UPDATE_FACE = "UPDATE session SET agent=?, title=?, workspace=?, background=?, hour=? WHERE n=?"
 
-Row = tuple[tuple[Any, ...], tuple[Any, ...]]  # a session as it lies in its row: its counts and its face
+Row = tuple[tuple[Any, ...], tuple[Any, ...]]  # a session as it stands in the store: its counts and its face
 Kept = dict[int, tuple[SessionHead, Row]]
 
 
@@ -156,10 +159,16 @@ class Writer:
         digest: bytes,
     ) -> Appended:
         seq = head.head
+        failed = touched = 0
+        tally = None
+        if entry.kind == "action" and entry.payload is not None:
+            failed = entry.payload.outcome in FAILED
+            touched = sum(touch.change != "read" for touch in entry.payload.files)
+            tally = head.failures + failed << 32 | head.files_modified + touched
         mac = chain.link(self.key, head.mac, digest, head.id, seq, entry.at, turn, entry.kind, version,
                          entry.actor, entry.source, entry.trust, entry.key)  # fmt: skip
         row = (event_id(head.n, seq), entry.at, turn, entry.kind, version, entry.actor, entry.source,
-               entry.trust, entry.key, stored, digest, mac)  # fmt: skip
+               entry.trust, entry.key, stored, digest, mac, tally)  # fmt: skip
         # The index of keys tells whether it was there: asking first would cost every new event a search.
         if not self.db.execute(INSERT_NEW, row).rowcount and entry.key is not None:
             seen = self.known(entry.key)
@@ -172,7 +181,13 @@ class Writer:
             self.db.execute("INSERT OR IGNORE INTO turn VALUES (?,?,?,?)", (head.n, turn, seq, entry.at))
         head.mac, head.head, head.turn, head.lifecycle = mac, seq + 1, turn, moved
         head.last_at = max(head.last_at, entry.at)
-        if entry.payload is not None:
+        if tally is not None:
+            head.actions += 1
+            head.failures += failed
+            head.files_modified += touched
+            if entry.payload.input_hash is not None:
+                self._remember_failure(head.n, entry.payload, seq, bool(failed))
+        elif entry.payload is not None:
             self._project(head, entry, seq)
         return Appended(head.id, seq)
 
@@ -202,14 +217,7 @@ class Writer:
 
     def _project(self, head: SessionHead, entry: Entry, seq: int) -> None:
         payload, kind = entry.payload, entry.kind
-        if kind == "action":
-            failed = payload.outcome in FAILED
-            head.actions += 1
-            head.failures += failed
-            head.files_modified += sum(touch.change != "read" for touch in payload.files)
-            if payload.input_hash is not None:
-                self._remember_failure(head.n, payload, seq, failed)
-        elif kind == "action.amend":
+        if kind == "action.amend":
             head.failures += payload.outcome in FAILED
             head.files_modified += sum(touch.change != "read" for touch in payload.files)
         elif kind == "file":
@@ -274,7 +282,7 @@ class Writer:
         wrote = 0
         for number, head in self.heads.items():
             before, now = self.written[number], (head.counts(), head.face())
-            if now[0] != before[0]:
+            if now[0] != before[0] and not self._tells(head, before[0]):
                 self.db.execute(UPDATE_HEAD, now[0])
                 wrote += 1
             if now[1] != before[1]:
@@ -282,6 +290,18 @@ class Writer:
                 wrote += 1
             self.written[number] = now
         return wrote
+
+    def _tells(self, head: SessionHead, before: tuple[Any, ...]) -> bool:
+        """Whether the newest event tells all that has changed of its session, so that the row may lag behind:
+        only calls came, and the session waits to be taken in, which brings its row up."""
+        events = self.events.get(head.n)
+        return (
+            events is not None
+            and head.indexed < events[0].seq
+            and events[-1].at == head.last_at
+            and (head.lifecycle, head.turn, head.questions) == (before[0], before[3], before[7])
+            and all(event.kind == "action" and event.payload is not None for event in events)
+        )
 
 
 def target_key(action: Action | None) -> str:

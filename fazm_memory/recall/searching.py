@@ -190,7 +190,7 @@ def _spans(store: Store, query: Query) -> dict[int, Span] | None:
     if not timed and query.agent is None and query.session is None:
         return None
     if not timed:
-        rows = store.db.execute("SELECT n, 0, head FROM session")
+        rows = store.db.execute("SELECT n, 0, head FROM standing")
     else:
         rows = store.db.execute(
             "SELECT session, min(first), max(last) FROM minute WHERE minute >= ? AND minute < ?"

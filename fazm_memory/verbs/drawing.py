@@ -91,7 +91,7 @@ class Drawing(Telling):
 
         The companion's own is among them: apps and files that no agent can be named for are in it."""
         numbers = self.store.db.execute(
-            "SELECT n FROM session WHERE hour >= ? AND last_at >= ? AND opened_at < ?"
+            "SELECT n FROM standing WHERE hour >= ? AND last_at >= ? AND opened_at < ?"
             " AND (background=0 OR agent=?) AND forgotten=0 ORDER BY hour DESC, last_at DESC, n DESC",
             (begin // BUCKETS["hour"], begin, end, COMPANION_AGENT),
         ).fetchall()

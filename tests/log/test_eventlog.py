@@ -394,7 +394,7 @@ def test_a_session_just_written_is_not_read_again_until_somebody_else_writes(ope
             scribe.store.db.connection.set_trace_callback(read.append)
             writer.append(writer.head(number), entry(Message(text)))
             scribe.store.db.connection.set_trace_callback(None)
-        return sum("FROM session WHERE n=" in statement for statement in read)
+        return sum("FROM standing WHERE n=" in statement for statement in read)
 
     assert [tell(first, "1"), tell(first, "2"), tell(first, "3")][1:] == [0, 0]
     assert tell(second, "4") == 1

@@ -101,7 +101,7 @@ def test_a_tail_cut_with_the_row_made_to_fit_is_named(scribe: Scribe, number: in
 
 def test_an_event_that_was_put_in_is_named(scribe: Scribe, number: int) -> None:
     run(scribe, "INSERT INTO event SELECT id+1, at, turn, kind, version, actor, source, trust, key, payload,"
-        " digest, mac FROM event WHERE id=?", event_id(number, 5))  # fmt: skip
+        " digest, mac, tally FROM event WHERE id=?", event_id(number, 5))  # fmt: skip
     assert 6 in [seq for seq, _ in whats(scribe)]
 
 

@@ -10,31 +10,18 @@ from __future__ import annotations
 from fazm_memory.errors import NotFound, StoreDamaged, StoreNewer
 from fazm_memory.log.snapshots import Snapshots
 from fazm_memory.log.writer import UPDATE_HEAD, Writer
-from fazm_memory.model.events import Event
-
-ASKING = frozenset({"handoff", "handoff.answer"})
 
 
 def recount(writer: Writer, snapshots: Snapshots) -> None:
     """Count the sessions that this writer has moved elsewhere. In its transaction, when all is written."""
-    for number in writer.events.keys() | writer.changed:
-        events = writer.events.get(number, [])
-        moved = number in writer.changed or any(map(_moved, events))
-        if not moved and not any(event.kind in ASKING for event in events):
-            continue
+    for number in writer.changed | writer.asked:
         head = writer.heads[number]
         try:
             state = snapshots.state_at(number, head.id, head.head)
         except (NotFound, StoreDamaged, StoreNewer):
             continue  # a parent that is not here, or a past that is damaged, which `verify` tells
         head.questions = len(state.questions)
-        if moved:
+        if number in writer.changed:
             counted = [state.counts.get(name, 0) for name in ("actions", "failures", "files_modified")]
             head.actions, head.failures, head.files_modified = counted
         writer.db.execute(UPDATE_HEAD, head.counts())
-
-
-def _moved(event: Event) -> bool:
-    if event.payload is None:
-        return False
-    return event.kind == "rewind" or (event.kind == "session.open" and event.payload.parent is not None)

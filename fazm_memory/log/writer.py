@@ -56,6 +56,7 @@ class Writer:
         self.heads: dict[int, SessionHead] = {}
         self.events: dict[int, list[Event]] = {}
         self.changed: set[int] = set()  # sessions whose past is another now: their rows are counted anew
+        self.asked: set[int] = set()  # sessions with a question or an answer: those are counted anew
         self.written: dict[int, Row] = {}
 
     def create(
@@ -231,6 +232,7 @@ class Writer:
                                 (payload.parent, payload.parent_seq, head.n))  # fmt: skip
                 self.db.execute("DELETE FROM snapshot WHERE session=?", (head.n,))
                 head.snapped = 0
+                self.changed.add(head.n)
         elif kind in ("fact", "fact.retract"):
             value = None if kind == "fact.retract" else json.dumps(payload.value, ensure_ascii=False)
             self.db.execute(
@@ -241,14 +243,15 @@ class Writer:
             head.title = payload.title
         elif kind == "prompt":
             head.title = head.title or payload.text.strip().split("\n", 1)[0][:80] or None
-        elif kind == "handoff":
-            head.questions += 1
-        elif kind == "handoff.answer":
-            head.questions = max(0, head.questions - 1)
+        elif kind in ("handoff", "handoff.answer"):
+            # Right for most; `recount` asks the state, where it can be had.
+            head.questions = max(0, head.questions + (1 if kind == "handoff" else -1))
+            self.asked.add(head.n)
         elif kind == "quarantine":
             quarantine.note(self.db, head.n, payload)
         elif kind == "rewind":
             self.db.execute("INSERT INTO rewind VALUES (?,?,?)", (head.n, seq, payload.to))
+            self.changed.add(head.n)
 
     def failed_before(self, number: int, input_hash: str, action: Action | None = None) -> int | None:
         """The position of the last failed call that nothing has mended yet: with this input or, else, of the

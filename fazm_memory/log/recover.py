@@ -188,7 +188,7 @@ def _save(
         with store.writing() as writer:
             head = writer.create(agent, opened, agent_session_id=own, session_id=id_, number=number)
             kept, lost = _session(
-                wreck, writer, head, chain_key, outside.get(number), now, named=id_ is not None
+                wreck, writer, head, chain_key, outside.get(number), named=id_ is not None
             )
             alarm = outside[number].alarm if number in outside else None
             if lost or alarm is not None:
@@ -249,7 +249,6 @@ def _session(
     head: SessionHead,
     chain_key: bytes,
     outside: Head | None,
-    now: int,
     *,
     named: bool,
 ) -> tuple[int, int]:
@@ -262,7 +261,7 @@ def _session(
         id_, at, turn, kind, version, actor, source, trust, key, stored, digest, mac = row
         seq = id_ & SEQ_MASK
         while head.head < seq:
-            _lost(writer, head, now)
+            _lost(writer, head)
             lost += 1
             prev = None
         readable = isinstance(stored, bytes)  # SQLite would let an editor put anything there
@@ -273,7 +272,7 @@ def _session(
         whole = whole and (prev is None or _linked(chain_key, prev, head.id, row))
         prev = bytes(mac)
         if not whole:
-            _lost(writer, head, now)
+            _lost(writer, head)
             lost += 1
             continue
         payload = None if stored is None else read_payload(kind, version, json.loads(unpack(stored)))
@@ -281,7 +280,7 @@ def _session(
         writer.restore(head, entry, version, stored, bytes(digest))
         kept += 1
     while outside is not None and head.head < outside.count:
-        _lost(writer, head, now)
+        _lost(writer, head)
         lost += 1
     return kept, lost
 
@@ -309,8 +308,9 @@ def _left(wreck: Wreck, head: SessionHead, chain_key: bytes, *, named: bool) -> 
     return found.left
 
 
-def _lost(writer: Writer, head: SessionHead, now: int) -> None:
-    _housekeep(writer, head, Unknown(type="lost"), "unknown", now)
+def _lost(writer: Writer, head: SessionHead) -> None:
+    # When it happened nobody knows any more; not now, or an old session would be the latest.
+    _housekeep(writer, head, Unknown(type="lost"), "unknown", head.last_at)
 
 
 def _housekeep(writer: Writer, head: SessionHead, payload: Any, kind: str, now: int) -> None:

@@ -181,7 +181,8 @@ class Writer:
         if turn > head.turn or seq == 0:
             self.db.execute("INSERT OR IGNORE INTO turn VALUES (?,?,?,?)", (head.n, turn, seq, entry.at))
         head.mac, head.head, head.turn, head.lifecycle = mac, seq + 1, turn, moved
-        head.last_at = max(head.last_at, entry.at)
+        if entry.kind not in lifecycle.KEEPING:  # a clean-up years later is not when it was last at work
+            head.last_at = max(head.last_at, entry.at)
         if tally is not None:
             head.actions += 1
             head.failures += failed

@@ -30,8 +30,9 @@ def evicted(b: Builder, event: Event, p: Evicted) -> None:
             b.put("evicted_keys", key, seq)
         else:
             b.evicted_keys.pop(key, None)
-    for key in p.keys:
-        b.put("evicted_keys", key, event.seq)
+    stand = {key: seq for key, seq, _ in _known(b)} if p.keys else {}
+    for key in p.keys:  # where it stands, if it is known; else at least where it was let go of
+        b.put("evicted_keys", key, stand.get(key, event.seq))
 
 
 def in_sight(b: Builder, key: str) -> None:

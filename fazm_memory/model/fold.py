@@ -36,7 +36,8 @@ def fold(state: SessionState, events: Iterable[Event]) -> SessionState:
 def _step(b: Builder, event: Event) -> None:
     b.at = event.seq + 1
     b.turn = max(b.turn, event.turn)
-    b.last_at = max(b.last_at, event.at)
+    if event.kind not in lifecycle.KEEPING:
+        b.last_at = max(b.last_at, event.at)
     # The log refuses a wrong move before it is written; records of the past may still hold one.
     b.lifecycle = lifecycle.moved(b.lifecycle, event.kind) or b.lifecycle
     if event.kind == "rewind":  # work is taken up there, even if the session was put aside at that moment

@@ -107,6 +107,15 @@ def test_the_key_of_another_store_recovers_nothing_and_sets_nothing_aside(
     assert run("sessions", "--json").json[0]["id"] == session
 
 
+def test_what_was_lost_long_ago_makes_no_session_the_latest(run: Run, session: str, home: Path) -> None:
+    before = run("sessions", "--json").json[0]["last_at"]
+    damage(home, 0)
+    path = home / "store.noindex" / "memory.db"
+    os.truncate(path, path.stat().st_size - 4096)
+    assert run("recover", "--json", now="2030-01-01T00:00:00+00:00").json["needed"]
+    assert run("sessions", "--json").json[0]["last_at"] <= before
+
+
 def test_the_doctor_proves_it(run: Run, session: str) -> None:
     told = run("doctor", "--json")
     verdicts = {check["name"]: check["verdict"] for check in told.json["checks"]}

@@ -46,7 +46,7 @@ def test_the_session_stands_where_it_stood(scribe: Scribe) -> None:
     before = scribe.state(session)
     let_go(scribe)
     after = scribe.state(session)
-    assert replace(after, at=before.at, last_at=before.last_at, counts=before.counts) == before
+    assert replace(after, at=before.at, counts=before.counts) == before
     assert after.files_modified["/w/b"].origin == "/w/a"
     assert {**after.counts, "forgotten": 0} == {**before.counts, "forgotten": 0}
 
@@ -72,6 +72,16 @@ def test_a_rewound_session_stands_on_the_path_it_took(scribe: Scribe) -> None:
     let_go(scribe)
     assert scribe.state(session).decisions_made == before.decisions_made
     assert not scribe.state(session).files_modified
+
+
+def test_a_session_that_was_cleaned_is_not_the_latest(scribe: Scribe) -> None:
+    old = scribe.open(*WORK, workspace="/w")
+    new = scribe.open(Message("today"), workspace="/w")
+    scribe.tell(new, Message("now"))
+    before = scribe.row(old).last_at
+    let_go(scribe)
+    assert scribe.row(old).last_at == scribe.state(old).last_at == before
+    assert [one.id for one in scribe.store.sessions.listing(limit=1)] == [new]
 
 
 def test_twice_lets_nothing_more_go(scribe: Scribe) -> None:

@@ -41,6 +41,15 @@ def test_keys_an_agent_names_itself_lead_to_the_compaction_and_are_all_that_went
     assert after(Evicted(("the plan", "step 1"), "2026-a.pdf")).evicted_keys == {"the plan": 6, "step 1": 6}
 
 
+def test_keys_of_what_is_known_lead_to_where_it_stands() -> None:
+    named = ("file:/w/2026-a.pdf", "decision:3", "file:/w/never")
+    assert after(Evicted(named)).evicted_keys == {
+        "file:/w/2026-a.pdf": 0,
+        "decision:3": 3,
+        "file:/w/never": 6,
+    }
+
+
 def test_what_is_touched_again_is_in_sight_again() -> None:
     read = Action("Read", files=(FileTouch("/w/2026-b.pdf", "read"),))
     state = after(Evicted(()), read, Fact("invoices.folder", "/v"))

@@ -187,9 +187,7 @@ def _save(
         id_, agent, own, opened = named.get(number, (proved.get(number), "unknown", None, now))
         with store.writing() as writer:
             head = writer.create(agent, opened, agent_session_id=own, session_id=id_, number=number)
-            kept, lost = _session(
-                wreck, writer, head, chain_key, outside.get(number), named=id_ is not None
-            )
+            kept, lost = _session(wreck, writer, head, chain_key, outside.get(number), named=id_ is not None)
             alarm = outside[number].alarm if number in outside else None
             if lost or alarm is not None:
                 note = f"positions lost: {lost} of {kept + lost}"

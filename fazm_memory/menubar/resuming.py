@@ -16,8 +16,15 @@ from typing import Literal
 
 from fazm_memory.memory import Memory
 from fazm_memory.private import private_folder, write_private
-from fazm_memory.recall.resume_command import ANEW, COMMANDS, NOT_AN_ID, RESUMABLE
-from fazm_memory.recall.resuming import LONGEST_BRIEFING, record_gone
+from fazm_memory.recall.resume_command import (
+    ANEW,
+    COMMANDS,
+    NOT_AN_ID,
+    RESUMABLE,
+    none_of_its_own,
+    went_back,
+)
+from fazm_memory.recall.resuming import LONGEST_BRIEFING, record_gone, rewound_to
 
 Took = Literal["exact", "briefing", "clipboard"]
 
@@ -37,6 +44,7 @@ class Offer:
     cwd: str | None
     briefing: str
     gone: str | None = None  # the agent's own record of it, when that is no longer there
+    rewound: int | None = None  # where a rewind left it, when the agent's record goes on past that
 
 
 @dataclass(frozen=True)
@@ -52,8 +60,8 @@ class Step:
 def offer_of(memory: Memory, session: str) -> Offer:
     row = memory.store.sessions.resolve(session)
     text = memory.briefing(row.id).text[:LONGEST_BRIEFING]
-    gone = record_gone(memory.store, row)
-    return Offer(row.id, row.agent, row.agent_session_id, row.title, row.workspace, text, gone)
+    gone, rewound = record_gone(memory.store, row), rewound_to(memory.store, row)
+    return Offer(row.id, row.agent, row.agent_session_id, row.title, row.workspace, text, gone, rewound)
 
 
 def steps(offer: Offer, is_folder: Callable[[str], bool]) -> list[Step]:
@@ -69,13 +77,15 @@ def steps(offer: Offer, is_folder: Callable[[str], bool]) -> list[Step]:
         found.append(Step("briefing", fazm=messages, why=why))
         why = "Fazm did not answer"
     elif exact is None or offer.agent_session_id is None:
-        why = f"{offer.agent} has no command that resumes a session"
+        why = none_of_its_own(offer.agent)
     elif not RESUMABLE(offer.agent_session_id):
         why = NOT_AN_ID
     elif not there:
         why = f"the folder it worked in is gone: {offer.cwd or 'unknown'}"
     elif offer.gone is not None:
         why = f"its own record is gone: {offer.gone}"
+    elif offer.rewound is not None:
+        why = went_back(offer.rewound)
     else:
         command = exact.format(id=quoted(offer.agent_session_id))
         found.append(Step("exact", script=script(command, offer.cwd)))

@@ -140,6 +140,8 @@ def _led_to(seq: int, causes: list[dict[str, Any]]) -> str:
         return f"a retry of @{own['retry_of']}"
     if own["role"] in ("decision", "request", "error"):
         return ""
+    if own["kind"] == "file" and not (own.get("why") or "").startswith("by agent"):
+        return ""  # another hand than the agent's followed no request to it
     before = [
         one
         for one in causes

@@ -21,6 +21,8 @@ from fazm_memory.model.working_set import parent_folder
 MOST_STEPS = 500
 FIRST_LOOK = 4000  # events from the end; each further look back is twice as long
 DATE = re.compile(r"(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
+# Later steps need the folders that were made, though no file tells of them.
+MAKES_FOLDERS = re.compile(r"(?:^|[;&|({\n]|\b(?:do|then|else))\s*mkdir\s").search
 MONTH = re.compile(
     r"(?<![A-Za-z])(?:January|February|March|April|May|June|July|August|September|October|November|December)"
     r"(?![a-z])"
@@ -112,7 +114,7 @@ def _take(event: Event, seen: list[FileChange], steps: list[dict[str, Any]], lef
         left["forgotten"] += 1
     elif action.outcome in FAILED:
         left[action.outcome] += 1
-    elif not changes:
+    elif not changes and MAKES_FOLDERS(_command(action) or "") is None:
         left["changed nothing"] += 1
     else:
         steps.append(

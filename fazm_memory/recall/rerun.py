@@ -161,6 +161,7 @@ class _Again:
         self.steps: list[Step] = []
         self.literal: dict[str, Step] = {}  # by the file: what the recording did to one of that name
         self.absent: list[str] = []
+        self.place: int | None = None  # among the steps, where the recording began to move files
         self.doubted = False  # the names were given by somebody nobody answers for
 
     def take(self, step: Mapping[str, Any]) -> None:
@@ -184,7 +185,10 @@ class _Again:
                     )
             else:
                 other.append(path)
-        if other and step.get("command"):
+        if step["files"] and not other:
+            if self.place is None:
+                self.place = len(self.steps)
+        elif step.get("command"):
             command = command_swapped(step["command"].replace("\0", ""), self.values)
             if command is None:
                 why = "the new names cannot be put into it safely"
@@ -192,7 +196,7 @@ class _Again:
                 return
             made = Step("command", f"run: {command}", command=command, seq=seq, doubted=doubted)
             self.steps.append(made)
-        elif other:
+        else:
             more = f" and {len(other) - 1} more" if len(other) > 1 else ""
             why = "what it wrote was made for then"
             self.steps.append(Step("by hand", f"{step['tool']} {other[0]}{more}", seq=seq, divergence=why))
@@ -217,17 +221,20 @@ class _Again:
         from fazm_memory.model.conventions import propose_all  # late: the learner takes a moment to load
 
         proposals = propose_all(learned.conventions, list(asked), mtimes=then, taken=taken)
+        moves: list[Step] = []
         for proposal in proposals:
             source = asked[proposal.name]
             if proposal.becomes is not None:
                 becomes = proposal.becomes
                 target = becomes if becomes.startswith("/") else join(dirname(proposal.name), becomes)
-                self.steps.append(_move(source, swapped(target, self.values), doubted=self.doubted))
+                moves.append(_move(source, swapped(target, self.values), doubted=self.doubted))
             elif source in self.literal:
-                self.steps.append(self.literal[source])
+                moves.append(self.literal[source])
             else:
-                self.steps.append(Step("keep", f"leave {source}", source, divergence=proposal.because))
-        self.steps += [self.literal[path] for path in sorted(trashed)]
+                moves.append(Step("keep", f"leave {source}", source, divergence=proposal.because))
+        moves += [self.literal[path] for path in sorted(trashed)]
+        place = len(self.steps) if self.place is None else self.place
+        self.steps[place:place] = moves  # what was run after the files were moved needs them where they are
 
 
 def _under(path: str, old: str, new: str) -> str:

@@ -28,6 +28,18 @@ RESUMABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}").fullmatch
 NOT_AN_ID = "the id of its session is not one that a command may be given"
 
 
+def none_of_its_own(agent: str) -> str:
+    """Why there is no command for a session: the agent has none at all, or does not know this one."""
+    if agent in COMMANDS:
+        return f"{agent} itself does not know this session: it is a branch, or was opened elsewhere"
+    return f"{agent} has no command that resumes a session"
+
+
+def went_back(to: int) -> str:
+    """Why the agent's own session is not the one to go on with after a rewind."""
+    return f"it was rewound to {to}, and the agent's own record goes on past that"
+
+
 def resume_command(agent: str, agent_session_id: str | None, workspace: str | None) -> str | None:
     """The shell command that resumes the agent's own session, or None when the agent has none."""
     command = COMMANDS.get(agent)

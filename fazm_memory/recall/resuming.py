@@ -11,9 +11,19 @@ import shlex
 import shutil
 from typing import Any
 
+from fazm_memory.log.paths import effective
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
-from fazm_memory.recall.resume_command import ANEW, COMMANDS, NOT_AN_ID, RESUMABLE, resume_command
+from fazm_memory.log.tables import SEQ_MASK, event_id
+from fazm_memory.recall.resume_command import (
+    ANEW,
+    COMMANDS,
+    NOT_AN_ID,
+    RESUMABLE,
+    none_of_its_own,
+    resume_command,
+    went_back,
+)
 
 LONGEST_BRIEFING = 20_000  # characters; the command line of a program holds no novel
 
@@ -46,7 +56,7 @@ def _why_not_exact(store: Store, row: SessionRow, there: bool) -> str | None:
     """Why the agent itself cannot resume this session; None when it can."""
     program = _program(row.agent)
     if program is None or row.agent_session_id is None or row.agent not in COMMANDS:
-        return f"{row.agent} has no command that resumes a session"
+        return none_of_its_own(row.agent)
     if not RESUMABLE(row.agent_session_id):
         return NOT_AN_ID
     if shutil.which(program) is None:
@@ -55,6 +65,8 @@ def _why_not_exact(store: Store, row: SessionRow, there: bool) -> str | None:
         return f"the folder it worked in is gone ({row.workspace or 'unknown'})"
     if (gone := record_gone(store, row)) is not None:
         return f"its own record is gone ({gone})"
+    if (to := rewound_to(store, row)) is not None:
+        return went_back(to)
     return None
 
 
@@ -65,6 +77,24 @@ def record_gone(store: Store, row: SessionRow) -> str | None:
     ).fetchall()
     paths = [str(path) for (path,) in rows]
     return paths[0] if paths and not any(os.path.exists(path) for path in paths) else None
+
+
+def rewound_to(store: Store, row: SessionRow) -> int | None:
+    """Where a rewind left the session, when its agent has not gone on from there: then what the agent would
+    take up is what was rewound."""
+    rewind = store.db.execute(
+        "SELECT seq, target FROM rewind WHERE session=? ORDER BY seq DESC LIMIT 1", (row.n,)
+    ).fetchone()
+    if rewind is None:
+        return None
+    told = store.db.execute(
+        "SELECT id FROM event WHERE id >= ? AND id < ? AND kind IN ('prompt', 'message', 'action')"
+        " ORDER BY id DESC LIMIT 1",
+        (event_id(row.n, 0), event_id(row.n, row.head)),
+    ).fetchone()
+    last = -1 if told is None else int(told[0]) & SEQ_MASK
+    counts = any(start <= last < stop for start, stop in effective(store.db, row.n, row.head))
+    return None if last < 0 or counts else int(rewind[1])
 
 
 def _program(agent: str) -> str | None:

@@ -22,7 +22,7 @@ from fazm_memory.model import rewinding
 from fazm_memory.model.clock import iso
 from fazm_memory.model.counting import plural, they
 from fazm_memory.model.rewinding import Plan, Step, step_json
-from fazm_memory.verbs.files_plan import Desk, FilesPlanned, step_shown, steps_of
+from fazm_memory.verbs.files_plan import Desk, FilesPlanned, standing, step_shown, steps_of
 
 CHANGES = {"restore": "modified", "delete": "deleted", "recreate": "created", "rename_back": "renamed"}
 MOST_TOLD = 2000  # files that the log's event names; the journal has all
@@ -118,7 +118,9 @@ class FilesBack(FilesPlanned):
                     hint="--force takes it back all the same, and keeps a copy",
                 )
             told = {"to": last.told["head"], "reason": "taken back", "undoes": last.told["seq"]}
-            done, one = self._carry_out(desk, made, told, source=source, force=force, spot=None)
+            done, one = self._carry_out(
+                desk, made, told, source=source, force=force, spot=None, stay=last.told.get("stood", ())
+            )
             desk.journal.move(last, UNDONE)
         return self.session(row.id) | {
             "files": _done_json(desk.names.workspace, done),
@@ -181,6 +183,7 @@ class FilesBack(FilesPlanned):
         source: str,
         force: bool,
         spot: Spot | None,
+        stay: Sequence[str] = (),
     ) -> tuple[list[Done], Restore]:
         steps = [step for step in made.writes() if force or step.action != "refuse"]
         row = desk.row
@@ -190,7 +193,8 @@ class FilesBack(FilesPlanned):
             one = desk.journal.begin(row.id, desk.place.root, self.now(), {
                 "head": row.head, "to": told["to"], "source": source, "identity": list(desk.place.identity),
                 "workspace": desk.names.workspace, "moment": None if spot is None else spot.moment,
-                "steps": [step_json(step) for step in steps],
+                "steps": [step_json(step) for step in steps], "stay": list(stay),
+                "stood": standing(desk.place, steps),
             })  # fmt: skip
         touched = [
             {"path": f"{desk.names.workspace}/{step.path}", "change": CHANGES[step.does],
@@ -223,9 +227,11 @@ class FilesBack(FilesPlanned):
                 desk.versions.mark_told(root, below, None, hand=step.by)
 
     def _run(self, desk: Desk, one: Restore, spot: Spot | None) -> list[Done]:
+        stay = frozenset(one.told.get("stay", ()))
         run = Restoring(
             desk.place, desk.versions, mark=str(one.id), session=one.session, seq=one.told["seq"],
-            now=self.now, names=desk.names.of, empty=lambda folder: self._was_empty(desk, folder, spot),
+            now=self.now, names=desk.names.of,
+            empty=lambda folder: folder not in stay and self._was_empty(desk, folder, spot),
         )  # fmt: skip
         done = run.run(steps_of(one))
         left = [each for each in done if each.left is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -213,6 +214,15 @@ def effects(step: Step) -> Iterator[tuple[str, rewinding.Held, rewinding.Held]]:
     else:
         yield step.path, rewinding.ABSENT, was
         yield step.origin, now, rewinding.ABSENT
+
+
+def standing(place: Enclosure, steps: Sequence[Step]) -> list[str]:
+    """The folders that these steps write in, and those around them, which are there now."""
+    found: set[str] = set()
+    for path in (path for step in steps for path in (step.path, step.origin) if path is not None):
+        while (path := os.path.dirname(path)) and path not in found:
+            found.add(path)
+    return sorted(path for path in found if stat.S_ISDIR(look(place, path)[0].mode or 0))
 
 
 def step_shown(workspace: str, step: Step) -> dict[str, Any]:

@@ -82,6 +82,13 @@ def test_a_question_with_a_schema_is_answered_as_asked(run: Run, session: str) -
     assert run("questions").out == "nothing waits for you\n"
     assert "How many? → 3 by person" in run("show", session).out
     assert run("handoff", session, "--to", "human", "--note", "x", "--schema", "[").code == 2
+    asked = run("handoff", session, "--to", "human", "--note", "Which?", "--json").json["question"]
+    assert run("answer", session, asked, "the {'odd'} one").code == 0
+    assert "Which? → the {'odd'} one by person" in run("show", session).out
+    asked = run("handoff", session, "--to", "human", "--note", "What?", "--schema", '{"type": "object"}',
+                "--json").json["question"]  # fmt: skip
+    assert run("answer", session, asked, '{"copies": 2, "colour": "red"}').code == 0
+    assert "What? → copies 2, colour red by person" in run("show", session).out
 
 
 def test_quarantine_holds_back_and_is_lifted(run: Run, session: str) -> None:

@@ -25,6 +25,20 @@ def test_a_sealed_bundle_names_the_options_that_open_it(run: Run, session: str, 
     assert "4 events were here already" in told.out
 
 
+def test_the_way_to_go_on_that_is_told_can_be_gone(run: Run, session: str, tmp_path: Path) -> None:
+    bundle = str(tmp_path / "tidy.bundle")
+    for move in ((), ("pause",), ("close",)):  # still at work, put aside, done with
+        for one in move:
+            assert run(one, session).code == 0
+        assert run("export", session, bundle, "--force").code == 0
+        told = run("import-bundle", bundle).out
+        (line,) = [line for line in told.splitlines() if line.startswith("go on with it: fazm-memory ")]
+        assert run(*line.removeprefix("go on with it: fazm-memory ").split()).code == 0
+    refused = run("resume", session)
+    assert refused.code == 7
+    assert f"`fazm-memory resume {session[:8]} --offer` shows how to go on" in refused.err
+
+
 def test_one_is_told_as_one(run: Run, tmp_path: Path) -> None:
     run("open", "--key", "alone", "--workspace", str(tmp_path))
     bundle = str(tmp_path / "alone.bundle")

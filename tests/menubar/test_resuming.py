@@ -25,7 +25,7 @@ NAMES = st.one_of(
 ).filter(lambda name: name not in (".", "..") and len(name.encode()) < 200)
 
 
-def offer(**more: str | None) -> Offer:
+def offer(**more: str | int | None) -> Offer:
     given = {"session": "s", "agent": "claude-code", "agent_session_id": "a-1", "title": "T", "cwd": "/w",
              "briefing": "B"}  # fmt: skip
     return Offer(**(given | more))  # type: ignore[arg-type]
@@ -43,6 +43,10 @@ def test_the_ways_to_go_on_best_first() -> None:
     )
     unnamed = steps(offer(agent_session_id=None), lambda path: True)
     assert [one.took for one in unnamed] == ["briefing", "clipboard"]
+    assert "it is a branch, or was opened elsewhere" in unnamed[0].why
+    rewound = steps(offer(rewound=3), lambda path: True)
+    assert [one.took for one in rewound] == ["briefing", "clipboard"]
+    assert rewound[0].why == "it was rewound to 3, and the agent's own record goes on past that"
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,22 @@ def actions(plan: dict[str, object], world: World) -> dict[str, str]:
     return {os.path.relpath(one["path"], world.folder): one["action"] for one in files}
 
 
+def test_an_undo_leaves_the_folders_as_it_found_them(world: World) -> None:
+    def act() -> None:
+        (world.folder / "sub" / "b.txt").unlink()  # an empty folder is left
+        world.write("new/deep/c.txt", "new")()
+
+    position = world.agent(act)
+    world.memory.rewind(world.session, position, files=True)
+    assert not (world.folder / "new").exists()
+    world.memory.undo_rewind(world.session)
+    assert (world.folder / "sub").is_dir()
+    assert world.files() == {"a.txt": b"one", "run.sh": b"#!/bin/sh", "mine.txt": b"m",
+                             "new/deep/c.txt": b"new"}  # fmt: skip
+    world.memory.undo_rewind(world.session)
+    assert not (world.folder / "new").exists()
+
+
 def test_shell_made_changes_go_back_and_an_undo_brings_them_again(world: World) -> None:
     before = world.files()
     position = work(world)
@@ -239,7 +255,7 @@ CUTS = [
             ("move", 0),
             ("_let_go", 0),
             ("settle", 2),
-            ("look", 9),
+            ("look", 11),
         )
     ),
 ]

@@ -191,6 +191,33 @@ def test_without_its_own_record_a_new_session_is_given_the_briefing(
     assert desk.resume_offer(session)["took"] == "exact"
 
 
+def test_a_branch_is_none_of_its_agents_own_sessions(desk: Desk, tmp_path: Path, programs: Path) -> None:
+    install(programs, "claude")
+    told = desk.resume_offer(desk.fork(claude(desk, tmp_path))["id"])
+    assert told["took"] == "briefing"
+    assert "claude-code itself does not know this session: it is a branch" in told["why"]
+
+
+def test_after_a_rewind_the_agents_own_session_is_not_the_one_to_go_on_with(
+    desk: Desk, tmp_path: Path, programs: Path
+) -> None:
+    install(programs, "claude")
+    session = claude(desk, tmp_path)
+    desk.say(session, "prompt", text="by vendor")
+    desk.move(session, "pause")
+    desk.move(session, "resume")
+    assert desk.resume_offer(session)["took"] == "exact"
+    desk.rewind(session, 1)
+    told = desk.resume_offer(session)
+    assert (told["took"], told["why"][:22]) == ("briefing", "it was rewound to 1, a")
+    desk.undo_rewind(session)
+    assert desk.resume_offer(session)["took"] == "exact"
+    desk.undo_rewind(session)
+    assert desk.resume_offer(session)["took"] == "briefing"
+    desk.say(session, "prompt", text="by date then")  # the agent has gone on from there itself
+    assert desk.resume_offer(session)["took"] == "exact"
+
+
 def test_without_its_agent_the_briefing_is_for_the_clipboard(
     desk: Desk, tmp_path: Path, programs: Path
 ) -> None:

@@ -116,6 +116,19 @@ def test_strangers_have_nothing_in_common_and_are_compared_all_the_same(desk: De
     assert told["changed"]["workspace"] == {"from": "/w", "to": "/v"}
 
 
+def test_what_a_person_changed_was_led_to_by_no_request(desk: Desk, session: str) -> None:
+    seen = {"path": "/w/mine", "change": "modified", "evidence": "no call was running", "source": "files"}
+    at = desk.say(session, "file", by="person", **seen)
+    (line,) = next(one for one in sections(desk.diff(session, at, at + 1)) if one.title == "Files").lines
+    assert (line.text, line.why) == ("modified /w/mine by person", "")
+    begun = desk.say(session, "prompt", text="tidy up")
+    desk.say(session, "file", by="person", **(seen | {"path": "/w/other"}))
+    (line,) = next(
+        one for one in sections(desk.diff(session, begun, begun + 2)) if one.title == "Files"
+    ).lines
+    assert (line.text, line.why) == ("modified /w/other by person", "")
+
+
 def test_a_page_of_a_difference_names_what_led_to_each_change(desk: Desk, session: str) -> None:
     told = desk.diff(session, 7, 10)
     files = next(one for one in sections(told) if one.title == "Files")

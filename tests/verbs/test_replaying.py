@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,53 @@ def test_a_command_of_doubtful_origin_is_refused_whoever_confirms(desk: Desk, tm
     told = run(desk, session, tmp_path)
     assert told["steps"][0]["outcome"] == "refused"
     assert not (tmp_path / "hacked").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "step"),
+    [
+        ("mkdir -p done", True),
+        ("set -e; mkdir done", True),
+        ("for d in a b; do mkdir $d; done", True),
+        ("ls -la", False),
+        ("grep mkdir notes.txt", False),
+        ("man mkdir", False),
+    ],
+)
+def test_a_folder_made_for_later_steps_is_a_step_itself(desk: Desk, command: str, step: bool) -> None:
+    session = desk.begin()
+    desk.act(session, "Bash", {"command": command})
+    desk.renamed(session, "/w/a.pdf", "/w/done/a.pdf")
+    told = desk.replay_plan(session)
+    assert (command in told["script"].splitlines()) == step
+    assert told["left_out"] == ({} if step else {"changed nothing": 1})
+
+
+def test_the_script_does_again_what_was_done(desk: Desk, tmp_path: Path) -> None:
+    session = desk.begin(workspace=str(tmp_path))
+    for name in ("a.pdf", "b.pdf"):
+        (tmp_path / name).write_text(name)
+    desk.act(session, "Bash", {"command": "mkdir done"})
+    for name in ("a.pdf", "b.pdf"):
+        files = [{"path": f"{tmp_path}/done/{name}", "change": "renamed", "from": f"{tmp_path}/{name}"}]
+        desk.act(session, "Bash", {"command": f"mv {name} done/{name}"}, files=files)
+    script = desk.replay_plan(session)["script"]
+    assert subprocess.run(["/bin/sh"], input=script.encode(), check=False).returncode == 0
+    assert names(tmp_path / "done") == ["a.pdf", "b.pdf"]
+
+
+def test_what_was_run_after_the_files_were_moved_is_run_after_they_are(
+    desk: Desk, october: str, downloads: Path
+) -> None:
+    folder = downloads / "October"
+    made = [{"path": f"{folder}/list.txt", "change": "created"}]
+    desk.act(october, "Bash", {"command": "ls > list.txt"}, files=made)
+    told = run(desk, october, downloads / "November")
+    assert [one["kind"] for one in told["steps"]] == ["decision", "move", "move", "keep", "command"]
+    assert (downloads / "November" / "list.txt").read_text().splitlines()[:2] == [
+        "2026-11-02 Invoice.pdf",
+        "2026-11-17 Invoice.pdf",
+    ]
 
 
 def test_a_folder_that_is_not_there_is_refused(desk: Desk, october: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import emit_json, plural, say
-from fazm_memory.errors import InvalidRequest
+from fazm_memory.errors import InvalidRequest, InvalidTransition
 
 
 def open_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +58,12 @@ def resume_command(chosen: argparse.Namespace) -> int:
     told, offer = memory.briefing(chosen.id), memory.resume_offer(chosen.id)
     session = memory.session(chosen.id)
     if not chosen.offer:
-        session = memory.move(chosen.id, "resume", reason=chosen.reason)
+        try:
+            session = memory.move(chosen.id, "resume", reason=chosen.reason)
+        except InvalidTransition as refused:
+            if session["lifecycle"] in ("open", "active", "resumed") and not refused.hint:
+                refused.hint = f"`fazm-memory resume {session['id'][:8]} --offer` shows how to go on"
+            raise
     if chosen.json:
         emit_json(session | {"briefing": told.data | {"text": told.text}, "offer": offer})
         return 0

@@ -78,7 +78,8 @@ def import_bundle_command(chosen: argparse.Namespace) -> int:
     for note in told["notes"]:
         say(f"  {note}")
     if told["session"]:
-        say(f"go on with it: fazm-memory resume {told['session'][:12]}")
+        at_work = memory.session(told["session"])["lifecycle"] not in ("paused", "closed")
+        say(f"go on with it: fazm-memory resume {told['session'][:12]}{' --offer' if at_work else ''}")
         say(f"its files, as they were: fazm-memory fork {told['session'][:12]} --into DIR")
     return 0
 

@@ -100,7 +100,8 @@ def show_command(chosen: argparse.Namespace) -> int:
     ]
     _section("open", [*questions, *(f"{one['id']}: {one['what']}" for one in state["pending_actions"])])
     _section("facts", [f"{key} = {words(one['value'])}" for key, one in state["facts"].items()])
-    _section("answered", [f"{one['note']} → {'waived' if one['waived'] else one['answer']} by {one['by']}"
+    _section("answered", [f"{one['note']} → {'waived' if one['waived'] else words(one['answer'])}"
+                          f" by {one['by']}"
                           + (", in a form" if (one["by"], one["source"]) == ("person", "mcp") else "")
                           for one in state["answered_questions"]])  # fmt: skip
     _section("tried again", [_again(one) for one in memory.retries(chosen.id)])

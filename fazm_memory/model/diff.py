@@ -37,6 +37,7 @@ TELLING = frozenset({"decision", "error", "retry", "request"})
 def compare(before: SessionState, after: SessionState, events: Iterable[Event] = ()) -> dict[str, Any]:
     """The contract's diff: `from, to, added, removed, changed` per key of state, and `because`."""
     old, new = to_json(before), to_json(after)
+    homes = _homes(before, after)
     added: dict[str, Any] = {}
     removed: dict[str, Any] = {}
     changed: dict[str, Any] = {}
@@ -45,10 +46,10 @@ def compare(before: SessionState, after: SessionState, events: Iterable[Event] =
             continue
         if key in KEYED_LISTS:
             name = KEYED_LISTS[key]
-            _tables(key, _by(old[key], name, before.session), _by(new[key], name, after.session),
-                    added, removed, changed, values=True)  # fmt: skip
+            had, has = _by(old[key], name, before.session, homes), _by(new[key], name, after.session, homes)
+            _tables(key, had, has, added, removed, changed, values=True)
         elif isinstance(old[key], list):
-            _sets(key, old[key], new[key], added, removed)
+            _sets(key, old[key], new[key], added, removed, homes)
         elif isinstance(old[key], dict):
             _tables(key, old[key], new[key], added, removed, changed, values=False)
         else:
@@ -63,8 +64,24 @@ def compare(before: SessionState, after: SessionState, events: Iterable[Event] =
     }
 
 
-def _by(rows: list[dict[str, Any]], name: str, session: str) -> dict[Any, dict[str, Any]]:
+def _homes(before: SessionState, after: SessionState) -> tuple[str, ...]:
+    """The folders of two branches that work side by side: their files are the same by the path below them."""
+    places = {one.workspace.rstrip("/") for one in (before, after) if one.workspace}
+    return tuple(f"{one}/" for one in sorted(places, reverse=True)) if len(places) == 2 else ()
+
+
+def _below(path: Any, homes: tuple[str, ...]) -> Any:
+    if not isinstance(path, str):
+        return path
+    return next((path[len(home) :] or path for home in homes if path.startswith(home)), path)
+
+
+def _by(
+    rows: list[dict[str, Any]], name: str, session: str, homes: tuple[str, ...] = ()
+) -> dict[Any, dict[str, Any]]:
     # A position means something only in its session; what a fork has from its parent says whose it is.
+    if name == "path":
+        return {_below(row[name], homes): row for row in rows}
     if name != "seq":
         return {row[name]: row for row in rows}
     return {(row.get("session", session), row["seq"]): row for row in rows}
@@ -72,15 +89,24 @@ def _by(rows: list[dict[str, Any]], name: str, session: str) -> dict[Any, dict[s
 
 def _same(one: Any, other: Any) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
+        if one.get("change") == other.get("change") == "deleted" and one["path"] != other["path"]:
+            return bool(one["by"] == other["by"])  # two branches without it, each in its own folder
         return {**one, "session": None} == {**other, "session": None}
     return bool(one == other)
 
 
-def _sets(key: str, old: list[Any], new: list[Any], added: dict[str, Any], removed: dict[str, Any]) -> None:
-    had, has = dict.fromkeys(old), dict.fromkeys(new)
-    if came := [one for one in has if one not in had]:
+def _sets(
+    key: str,
+    old: list[Any],
+    new: list[Any],
+    added: dict[str, Any],
+    removed: dict[str, Any],
+    homes: tuple[str, ...],
+) -> None:
+    had, has = ({_below(one, homes): one for one in side} for side in (old, new))
+    if came := [one for name, one in has.items() if name not in had]:
         added[key] = came
-    if went := [one for one in had if one not in has]:
+    if went := [one for name, one in had.items() if name not in has]:
         removed[key] = went
 
 

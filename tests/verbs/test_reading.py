@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from fazm_memory.errors import InvalidInput
@@ -106,6 +108,37 @@ def test_a_branch_is_compared_with_its_parent_from_where_they_parted(desk: Desk,
     assert "errors" not in {*told["added"], *told["removed"]}  # both have the failure of before
     causes = {(one["session"], one["what"]) for one in told["because"] if one["role"] == "decision"}
     assert causes == {(session, "dates first"), (branch, "vendor first")}
+
+
+def test_branches_in_folders_of_their_own_are_compared_file_by_file(
+    desk: Desk, session: str, tmp_path: Path
+) -> None:
+    work, other = tmp_path / "work", tmp_path / "other"
+    work.mkdir()
+    session = desk.begin(workspace=str(work))
+
+    def told(one: str, path: Path, change: str) -> None:
+        desk.act(one, "Write", {"file_path": str(path)}, files=[{"path": str(path), "change": change}])
+
+    told(session, work / "before.txt", "created")
+    branch = desk.fork(session, into=str(other))["id"]
+    for one, folder in ((session, work), (branch, other)):
+        told(one, folder / "both.txt", "modified")
+        told(one, folder / "gone.txt", "deleted")
+        told(one, folder / "read.txt", "read")
+    told(session, work / "mine.txt", "created")
+    told(branch, other / "sub" / "yours.txt", "created")
+    told(branch, other / "before.txt", "modified")
+    made = desk.compare(session, None, branch, None)
+    files = {part: made[part].get("files_modified", []) for part in ("added", "removed", "changed")}
+    assert [one["path"] for one in files["added"]] == [f"{other}/sub/yours.txt"]
+    assert [one["path"] for one in files["removed"]] == [f"{work}/mine.txt"]
+    assert sorted((one["from"]["path"], one["to"]["path"]) for one in files["changed"]) == [
+        (f"{work}/before.txt", f"{other}/before.txt"),
+        (f"{work}/both.txt", f"{other}/both.txt"),
+    ]
+    assert "files_read" not in made["added"]
+    assert "files_read" not in made["removed"]
 
 
 def test_strangers_have_nothing_in_common_and_are_compared_all_the_same(desk: Desk, session: str) -> None:

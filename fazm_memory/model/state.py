@@ -15,7 +15,7 @@ from fazm_memory.model.clock import iso
 from fazm_memory.model.lifecycle import Lifecycle
 from fazm_memory.model.working_set import FileEntry
 
-FOLD_VERSION = 5  # a snapshot made by another version of the fold is not used
+FOLD_VERSION = 6  # a snapshot made by another version of the fold is not used
 
 BOUNDS: dict[str, int] = {
     "tools_used": 200,

@@ -246,12 +246,13 @@ def test_a_form_answers_the_question_it_was_shown_for_and_opens_nothing_else(des
     assert [one["id"] for one in desk.open_questions()] == [other]
 
 
-def test_no_line_of_record_comes_through_a_form() -> None:
-    with pytest.raises(InvalidInput, match="source"):
-        line_to_draft(
-            b'{"session": "a", "type": "handoff.answer", "source": "form", "id": "x", "answer": "y"}'
-        )
-    told = line_to_draft(
-        b'{"session": "a", "type": "handoff.answer", "source": "mcp", "id": "x", "answer": "y"}'
-    )
-    assert told.door == "record"
+@pytest.mark.parametrize("source", ["form", "mcp", "cli", "web"])
+def test_no_line_of_record_comes_through_a_form(desk: Desk, source: str) -> None:
+    session = desk.begin()
+    question = ask(desk, session)
+    said = {"session": session, "type": "handoff.answer", "source": source, "id": question, "answer": "y"}
+    told = line_to_draft(json.dumps(said).encode())
+    assert told.door == "record"  # the source is only a claim
+    (result,) = desk.record([told])
+    assert isinstance(result.error, InvalidTransition)
+    assert [one["id"] for one in desk.open_questions()] == [question]

@@ -21,8 +21,7 @@ from fazm_memory.log.words import words_of
 from fazm_memory.memory import Memory
 from fazm_memory.model.clock import parse
 from fazm_memory.model.events import Event, target_of
-from fazm_memory.recall.context_file import CHARACTERS_A_TOKEN
-from fazm_memory.recall.fence import BLOCK, strings_in
+from fazm_memory.recall.fence import BLOCK, CHARACTERS_A_TOKEN, strings_in
 
 SORTS = ("filing", "coding", "research", "mixed", "unseen")
 HITS = 5

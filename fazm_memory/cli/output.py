@@ -83,7 +83,7 @@ def one_line(text: object) -> str:
 def when(text: str, now: int) -> str:
     """A moment as a person would say it: the time today, else the day."""
     read, today = datetime.fromisoformat(text), moment(now)
-    local = read.astimezone(today.tzinfo)
+    local = read.astimezone()  # by the offset of then: between summer and winter it is another
     if local.date() == today.date():
         return f"today {local:%H:%M}"
     if (today.date() - local.date()).days == 1:

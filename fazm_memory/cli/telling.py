@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fazm_memory.cli.output import one_line, paint, plural, say, when
+from fazm_memory.model.learned import how_completely
 from fazm_memory.model.slim import cut
 
 LINE = 200
@@ -130,7 +131,9 @@ ENTRIES: dict[str, Callable[[Any], str]] = {
     "open_questions": lambda one: f"{one['id']} for the {one['to']}: {one['note']}",
     "conventions": _convention,
     "skipped": _skipped,
-    "folders_processed": lambda one: f"{one['folder']}: {one['processed']} of {plural(one['total'], 'file')}",
+    "folders_processed": lambda one: (
+        f"{one['folder']}: {how_completely(one['processed'], one['total'], one['listed'])}"
+    ),
 }
 
 

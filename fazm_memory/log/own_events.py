@@ -17,7 +17,8 @@ from fazm_memory.log.tables import SEQ_MASK, event_id
 from fazm_memory.log.writer import target_key
 from fazm_memory.model.events import Event
 
-AT_ITS_PLACE = {"decision": "decision", "request": "prompt", "failed": "action"}  # named by their position
+# What is named by its position.
+AT_ITS_PLACE = {"decision": "decision", "request": "prompt", "failed": "action", "vain": "action"}
 BY_ITS_ID = frozenset({"pending", "question", "answered"})
 ASKED = (
     "SELECT id FROM event INDEXED BY event_asked WHERE id >= ? AND id < ?"
@@ -34,7 +35,7 @@ def own_events(store: Store, row: SessionRow, what: str, name: str) -> list[Even
         if what in AT_ITS_PLACE:
             own = _at(store, session, at, int(name)) if _is_place(name) else None
             if own is not None and own.kind == AT_ITS_PLACE[what]:
-                return [own] if what != "failed" or _still_fails(store, session, own) else []
+                return [own] if what not in ("failed", "vain") or _still_fails(store, session, own) else []
         elif what == "fact":
             if (last := _last_word(store, session, at, name)) is not None:
                 return [last]

@@ -176,10 +176,13 @@ def _yesterday(memory: Memory) -> tuple[str, str]:
 
 def headline(told: Digest) -> tuple[str, str]:
     """The name of the last active day before today, and what was done on it, in a few words."""
-    before = [task for task in told.tasks if task.label not in ("earlier today",) and task.worth >= 1.0]
+    # A session of that day that went on today is told of with today.
+    before = [
+        task for task in told.tasks if task.also_on or (task.label != "earlier today" and task.worth >= 1.0)
+    ]
     if not before:
         return "Yesterday", ""
-    day = before[0].label.split(",")[0]
+    day = (before[0].also_on or before[0].label).split(",")[0]
     asked = [label(task.session.title or (task.requests[0].text if task.requests else ""), 40, empty="")
              for task in before]  # fmt: skip
     named = _some([one for one in asked if one])

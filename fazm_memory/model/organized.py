@@ -6,11 +6,15 @@ thousands is judged by its latest few hundred: the program that names them is th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
+from unicodedata import normalize
 
-from fazm_memory.model.learned import Learned
+from fazm_memory.model.learned import Folder, Learned
 from fazm_memory.model.state import SessionState
+from fazm_memory.model.working_set import FileEntry, parent_folder
 
 ENOUGH = 400
 
@@ -43,7 +47,31 @@ def organized(state: SessionState, time_of: TimeOf = unknown_time) -> Learned:
         for name in listing["files"]
         if (path := name if name.startswith("/") else f"{folder.rstrip('/')}/{name}") not in handled
     ]
-    return learn(renames, seen)
+    learned = learn(renames, seen)
+    return replace(learned, folders=_progress(state, learned.folders, renamed[:-ENOUGH]))
+
+
+def _progress(
+    state: SessionState, folders: Sequence[Folder], before: Sequence[FileEntry]
+) -> tuple[Folder, ...]:
+    """How far each folder came, by all that was renamed and by its listing: the learner looks at the latest
+    only, and the state keeps no more than the beginning of a long listing."""
+    more = Counter(normalize("NFC", parent_folder(entry.origin or "")) for entry in before)
+    listings = {normalize("NFC", folder.rstrip("/") or "/"): one for folder, one in state.seen.items()}
+    known = {folder.path: folder for folder in folders}
+    made = []
+    for path in [*known, *(path for path in more if path not in known)]:
+        folder = known.get(path, Folder(path, 0, 0))
+        listing = listings.get(path)
+        listed = 0 if listing is None or listing["total"] <= len(listing["files"]) else listing["total"]
+        processed = folder.processed + more[path]
+        if state.omitted.get("files_modified"):  # more was renamed than is kept by name: its count is kept
+            visits = state.folders.get(path, {})
+            counted = visits.get("renamed", 0) + visits.get("moved_out", 0)
+            processed = max(processed, min(counted, listed or counted))
+        total = max(folder.total + more[path], processed, listed)
+        made.append(Folder(path, processed, total, listing is not None))
+    return tuple(made)
 
 
 def taken_names(state: SessionState) -> set[str]:
@@ -71,6 +99,7 @@ def organized_json(learned: Learned) -> dict[str, Any]:
             for one in learned.skipped
         ],
         "folders_processed": [
-            {"folder": one.path, "processed": one.processed, "total": one.total} for one in learned.folders
+            {"folder": one.path, "processed": one.processed, "total": one.total, "listed": one.listed}
+            for one in learned.folders
         ],
     }

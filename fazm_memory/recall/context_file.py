@@ -15,13 +15,12 @@ from fazm_memory.errors import InvalidRequest
 from fazm_memory.model.clock import iso, moment
 from fazm_memory.model.counting import plural
 from fazm_memory.recall.digest import Digest, Request, Task
-from fazm_memory.recall.fence import fenced, nonce, plain_name, quote
+from fazm_memory.recall.fence import CHARACTERS_A_TOKEN, fenced, nonce, plain_name, quote, size
 from fazm_memory.recall.items import Item
 from fazm_memory.recall.reasons import reason
 from fazm_memory.recall.resume_command import resume_command
 
-MOST_CHARACTERS = 9_800  # clients cut at 10,000
-CHARACTERS_A_TOKEN = 4
+MOST_CHARACTERS = 9_800  # clients cut at 10,000, whichever way they count
 REQUEST = 240
 
 HEAD = (
@@ -30,6 +29,8 @@ HEAD = (
 )
 NOTHING = "Fazm Memory: nothing is recorded {place} yet."
 FOOT = "Left out for space: {count}. `fazm-memory search WORDS` or the memory_search tool finds the rest."
+OWN = "The user's own preferences:"
+BEFORE = "DONE BEFORE"  # of a session that went on: on its earlier days
 PINS = "{count} of them pinned by the user: the pins alone do not fit"
 
 
@@ -44,8 +45,8 @@ class Context:
 
 
 def tokens(text: str) -> int:
-    """A careful estimate: four characters a token."""
-    return -(-len(text) // CHARACTERS_A_TOKEN)
+    """A careful estimate: four characters of English a token, see `size`."""
+    return -(-size(text) // CHARACTERS_A_TOKEN)
 
 
 def render(
@@ -55,7 +56,7 @@ def render(
     choices = choices or {}
     place = f"in {quote(told.workspace, 200)}" if told.workspace else "on this machine"
     pinned = {item.id for item in told.items if choices.get(item.id) == "pin"}
-    frame = len(HEAD.format(place=place)) + len(fenced([], "0" * 32)) + len(FOOT.format(count=10**6)) + 8
+    frame = size(HEAD.format(place=place)) + len(fenced([], "0" * 32)) + len(FOOT.format(count=10**6)) + 8
     frame += len(PINS.format(count=10**6)) + 2 if pinned else 0
     room = min(budget * CHARACTERS_A_TOKEN, MOST_CHARACTERS) - frame
     if room < 0:
@@ -110,9 +111,11 @@ def _fitting(
 ) -> tuple[list[Item], list[Item], set[str]]:
     """The best items that fit, the pinned before all else, each paying for its session's heading once. No
     item is ever cut."""
-    # A heading may bring its day's line and both section titles with it.
-    headings = {task.session.id: "\n".join([task.label, "x" * 32, *_heading(task)]) for task in told.tasks}
-    headings[""] = "The user's own preferences:"
+    # A heading may bring its day's line and all section titles with it.
+    headings = {
+        task.session.id: size("\n".join([task.label, "x" * 48, *_heading(task)])) for task in told.tasks
+    }
+    headings[""] = len(OWN)
     opened: set[str] = set()
     used = 0
     chosen: list[Item] = []
@@ -121,9 +124,9 @@ def _fitting(
     def take(items: Iterable[Item]) -> None:
         nonlocal used
         for item in items:
-            cost = len(item.text) + 5
+            cost = size(item.text) + 5
             if item.session not in opened:
-                cost += len(headings[item.session]) + 1
+                cost += headings[item.session] + 1
             if used + cost <= room:
                 used += cost
                 opened.add(item.session)
@@ -133,7 +136,7 @@ def _fitting(
 
     take(item for item in ranked if item.id in pinned)
     for task in told.tasks[:3]:  # what was asked is worth a line even when nothing else is known
-        cost = len(headings[task.session.id]) + 1
+        cost = headings[task.session.id] + 1
         if used + cost <= room and task.session.id not in opened:
             used += cost
             opened.add(task.session.id)
@@ -144,7 +147,7 @@ def _fitting(
 def _lines(told: Digest, chosen: list[Item], shown: set[str], pinned: Collection[str]) -> list[str]:
     kept = set(chosen)
     own = [f"- {item.text}" for item in told.preferences if item in kept]
-    lines = ["The user's own preferences:", *own] if own else []
+    lines = [OWN, *own] if own else []
     label = None
     for task in sorted(told.tasks, key=_order):
         if task.session.id not in shown:
@@ -153,13 +156,17 @@ def _lines(told: Digest, chosen: list[Item], shown: set[str], pinned: Collection
             label = task.label
             lines.append(f"{label[0].upper()}{label[1:]} you did:")
         lines += _heading(task)
-        for section in ("DONE", "OPEN"):
-            rows = [item for item in task.items if item in kept and item.section == section]
+        for section in ("DONE", BEFORE, "OPEN"):
+            rows = [item for item in task.items if item in kept and _section(item, task) == section]
             rows.sort(key=lambda item: (item.id not in pinned, -item.score))
             if rows:
                 lines.append(f"  {section}")
                 lines += [f"  - {item.text}" for item in rows]
     return lines
+
+
+def _section(item: Item, task: Task) -> str:
+    return BEFORE if item.section == "DONE" and item.seq < task.since else item.section
 
 
 def _order(task: Task) -> tuple[int, float, str]:
@@ -175,11 +182,15 @@ def _heading(task: Task) -> list[str]:
     row = task.session
     when = f"{moment(task.began):%H:%M}-{moment(task.ended):%H:%M}"
     place = f" in {quote(row.workspace, 160)}" if row.workspace else ""
+    since = f"since {task.began_on}, " if task.began_on else ""
     counts = f"{plural(row.actions, 'action')}, {row.failures} failed"
-    lines = [f"* session {row.id[:8]} ({plain_name(row.agent)}, {row.lifecycle}, {when}, {counts}){place}"]
+    told = f"{plain_name(row.agent)}, {row.lifecycle}, {when}, {since}{counts}"
+    lines = [f"* session {row.id[:8]} ({told}){place}"]
+    if task.first is not None:
+        lines.append(f"  first asked: {_asked((task.first,))}")
     if task.requests:
         lines.append(f"  asked: {_asked(task.requests)}")
-    elif row.title:
+    elif row.title and task.first is None:
         lines.append(f"  about: {quote(row.title, REQUEST)}")
     command = resume_command(row.agent, row.agent_session_id, row.workspace)
     if command is not None and row.lifecycle != "archived":
@@ -207,6 +218,9 @@ def _task_json(task: Task) -> dict[str, Any]:
         "began": iso(task.began),
         "ended": iso(task.ended),
         "requests": [dict(one.__dict__) for one in task.requests],
+        "first_request": None if task.first is None else dict(task.first.__dict__),
+        "began_on": task.began_on,
+        "since": task.since,
         "resume": resume_command(row.agent, row.agent_session_id, row.workspace),
     }
 

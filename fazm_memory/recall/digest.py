@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
+from typing import Any
 
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.model.clock import micros, moment
 from fazm_memory.model.organized import organized
 from fazm_memory.model.state import SessionState
+from fazm_memory.recall.earlier import earlier_items
 from fazm_memory.recall.file_time import file_time
 from fazm_memory.recall.items import NOTHING, Item, items_of, preference
 from fazm_memory.recall.pins import pinned_of, told_anew
@@ -48,6 +50,10 @@ class Task:
     began: int
     ended: int
     worth: float
+    since: int = 0  # where the day begins in it
+    began_on: str | None = None  # the day it began on, when that is before
+    first: Request | None = None  # what it was asked then
+    also_on: str | None = None  # told of today, it was at work on the last day before, too
 
 
 @dataclass(frozen=True)
@@ -79,18 +85,24 @@ def digest(
     tasks: list[Task] = []
     taken: set[int] = set()
     named = ""
-    for label, day, worth in _days(rows, today):
+    days = _days(store, rows, today)
+    for label, day, worth in days:
         active = [(row, span) for row in rows if row.n not in taken and (span := _active(store, row, day))]
         taken |= {row.n for row, _ in active}
         active.sort(key=lambda one: one[0].workspace != workspace)  # the folder itself before those in it
-        tasks += [_task(store, row, label, span, worth, pinned) for row, span in active[:ON_A_DAY]]
+        tasks += [_task(store, row, label, span, worth, pinned, today) for row, span in active[:ON_A_DAY]]
         named = named or (label if active else "")
+    before, last, _ = days[-1]
+    tasks = [
+        replace(task, also_on=before) if task.label != before and _active(store, task.session, last) else task
+        for task in tasks
+    ]
     for row in [row for row in rows if row.n not in taken][:OLDER]:
-        tasks.append(_task(store, row, *_long_ago(row, today), pinned))
+        tasks.append(_task(store, row, *_long_ago(row, today), pinned, today))
     told = {task.session.n for task in tasks}
     for row in _pinned_rows(store, workspace, pinned):
         if row.n not in told and _other(row, besides):
-            task = _task(store, row, *_long_ago(row, today), pinned)
+            task = _task(store, row, *_long_ago(row, today), pinned, today)
             own_items = tuple(item for item in task.items if item.id in pinned)
             tasks.append(replace(task, items=own_items, requests=task.requests if own_items else ()))
     kept = [task for task in tasks if task.items or task.requests]
@@ -118,12 +130,28 @@ def looked_at(store: Store, workspace: str | None, pinned: Collection[str] = ())
     return rows + [row for row in _pinned_rows(store, workspace, pinned) if row.n not in known]
 
 
-def _days(rows: list[SessionRow], today: date) -> list[tuple[str, date, float]]:
+def _days(store: Store, rows: list[SessionRow], today: date) -> list[tuple[str, date, float]]:
     """Today so far, and yesterday or, when nothing happened then, the last active day."""
     yesterday = today - timedelta(days=1)
-    before = [day for row in rows if (day := moment(row.last_at).date()) < today]
-    last = max(before, default=yesterday)
+    midnight = _midnight(today)
+    before = [at for row in rows if (at := _last_before(store, row, midnight)) is not None]
+    last = moment(max(before)).date() if before else yesterday
     return [("earlier today", today, 1.1), (_name(last, today), last, 1.0)]
+
+
+def _last_before(store: Store, row: SessionRow, end: int) -> int | None:
+    """The last moment before another at which a session was at work."""
+    if row.last_at < end or row.opened_at >= end:
+        return row.last_at if row.last_at < end else None
+    (minute,) = store.db.execute(
+        "SELECT max(minute) FROM minute WHERE session=? AND minute < ?", (row.n, end // MINUTE)
+    ).fetchone()
+    return None if minute is None else int(minute) * MINUTE
+
+
+def _midnight(day: date) -> int:
+    """The first moment of a day where the user is."""
+    return micros(datetime.combine(day, time()).astimezone())
 
 
 def _name(day: date, today: date) -> str:
@@ -137,8 +165,8 @@ def _name(day: date, today: date) -> str:
 
 def _active(store: Store, row: SessionRow, day: date) -> tuple[int, int, int] | None:
     """The first position and the first and last moment of a session on a day, if it was active then."""
-    begin = micros(datetime.combine(day, time()).astimezone())
-    end = micros(datetime.combine(day + timedelta(days=1), time()).astimezone())
+    # After its last moment there are only notes of the memory's own keeping.
+    begin, end = _midnight(day), min(_midnight(day + timedelta(days=1)), row.last_at + 1)
     first, low, high = store.db.execute(
         "SELECT min(first), min(minute), max(minute) FROM minute"
         " WHERE session=? AND minute >= ? AND minute < ?",
@@ -160,7 +188,8 @@ def _task(
     label: str,
     span: tuple[int, int, int] | None,
     worth: float,
-    pinned: Collection[str] = (),
+    pinned: Collection[str],
+    today: date,
 ) -> Task:
     state = store.ward.state_at(row.n, row.id, row.head)
     since, began, ended = span or (0, row.opened_at, row.last_at)
@@ -168,22 +197,36 @@ def _task(
     end = recent(store, row, state) if span is not None or state.running else NOTHING
     learned = organized(state, file_time)
     items = items_of(state, learned, since=since, worth=worth, end=end)
+    items += earlier_items(state, since, worth, end)
     requests = _requests(state, since)
+    before = (_request(one) for one in state.requests.values() if one["seq"] < since and _said(one))
+    first = next(before, None)
     if wanted := pinned_of(row, pinned):
-        here = {item.id for item in items} | {f"{row.id[:8]}:request:{one.seq}" for one in requests}
+        asked = [*requests, first] if first else requests
+        here = {item.id for item in items} | {f"{row.id[:8]}:request:{one.seq}" for one in asked}
         if since:  # said on an earlier day of it
             all_of_it = items_of(state, learned, since=0, worth=worth, end=end)
             items += [item for item in all_of_it if item.id in pinned and item.id not in here]
             here |= {item.id for item in items}
         items += told_anew(store, row, [id_ for id_ in wanted if id_ not in here], worth)
-    return Task(row, label, requests, tuple(items), began, ended, worth)
+    goes_on = span is None or first or any(item.seq < since and item.section == "DONE" for item in items)
+    opened = moment(row.opened_at).date()
+    began_on = _name(opened, today) if opened < moment(began if span else ended).date() else None
+    return Task(
+        row, label, requests, tuple(items), began, ended, worth, since, began_on if goes_on else None, first
+    )
 
 
 def _requests(state: SessionState, since: int) -> tuple[Request, ...]:
     """The first request and the latest ones: what it was about, and where it went."""
-    asked = [
-        Request(one["text"] or "", one["seq"], one["trust"])
-        for one in state.requests.values()
-        if one["seq"] >= since
-    ]
+    asked = [_request(one) for one in state.requests.values() if one["seq"] >= since and _said(one)]
     return tuple(asked if len(asked) <= 3 else [asked[0], *asked[-2:]])
+
+
+def _said(one: dict[str, Any]) -> bool:
+    """Whether a request has words: one that only repeated what we had given has none left."""
+    return bool((one["text"] or "").strip())
+
+
+def _request(one: dict[str, Any]) -> Request:
+    return Request(one["text"] or "", one["seq"], one["trust"])

@@ -15,10 +15,11 @@ from typing import Any, Literal
 
 from fazm_memory.log.facts import FactRow
 from fazm_memory.model.counting import plural
-from fazm_memory.model.learned import Learned
+from fazm_memory.model.learned import NO_RULE, Learned, how_completely
 from fazm_memory.model.state import SessionState
 from fazm_memory.model.trust import DOUBTED
 from fazm_memory.model.working_set import FileEntry
+from fazm_memory.recall.failures import called, failed_calls
 from fazm_memory.recall.fence import plain_name, quote
 from fazm_memory.recall.recent import Recent
 
@@ -44,6 +45,7 @@ WEIGHTS: dict[str, float] = {
     "request": 35,
     "mended": 30,
     "looked": 28,
+    "vain": 25,
     "more": 20,
     "apps": 15,
 }
@@ -53,7 +55,6 @@ NAMED_FILES = 4
 LATEST_FILES = 8
 MORE_FILES = 24
 PLACES = 6
-FAILURES = 12  # of one session: a context has no room for more
 SAID = 400
 
 
@@ -118,7 +119,7 @@ def _told(state: SessionState, learned: Learned, since: int, end: Recent, headed
             yield "DONE", "fact", key, text, one["seq"], one["trust"]
     for one in state.errors.values():
         if one["mended_by"] is not None and one["seq"] >= since:
-            text = f"{_call(one)} {one['outcome']}: {quote(one['error'] or '', 100)}"
+            text = f"{called(one)} {one['outcome']}: {quote(one['error'] or '', 100)}"
             text += f", then worked @{one['mended_by']}"
             yield "DONE", "mended", str(one["seq"]), text, one["seq"], "tool"
     if state.evicted_keys:
@@ -156,13 +157,7 @@ def _open(state: SessionState, end: Recent) -> Iterator[Told]:
             one["seq"],
             one["trust"],
         )
-    failed = [one for one in state.errors.values() if one["mended_by"] is None]
-    for one in failed[-FAILURES:]:
-        text = f"{_call(one)} {one['outcome']}: {quote(one['error'] or '', 160)}; not mended"
-        yield "OPEN", "failed", str(one["seq"]), text, one["seq"], "tool"
-    if before := failed[:-FAILURES]:
-        text = f"{len(before)} more failed before those, not mended; `kind:action failed` finds them"
-        yield "OPEN", "more", "failed", text, before[-1]["seq"], "local"
+    yield from failed_calls(state)
     for call, one in state.running.items():
         about = f" {quote(end.running[call], 160)}" if end.running.get(call) else ""
         text = f"{plain_name(one['tool'])} call{about} began and never finished"
@@ -189,17 +184,11 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _call(one: dict[str, Any]) -> str:
-    target = one.get("target") or ""
-    tool = plain_name(one["tool"] or "a call")
-    return f"{tool} {quote(target, 120)}" if target else tool
-
-
 def _organised(learned: Learned, state: SessionState) -> Iterator[Told]:
     last = state.at - 1
     for folder in learned.folders:
-        many = f"{folder.processed} of {plural(folder.total, 'file')}"
-        text = f"folder {quote(folder.path, 160)}: {many} processed"
+        many = how_completely(folder.processed, folder.total, folder.listed, " processed")
+        text = f"folder {quote(folder.path, 160)}: {many}"
         yield "DONE", "folder", folder.path, text, last, "local"
     for one in learned.conventions:
         before, after = one.examples[0]
@@ -214,8 +203,13 @@ def _organised(learned: Learned, state: SessionState) -> Iterator[Told]:
     for left in learned.skipped:
         some = ", ".join(quote(name, 60) for name in left.files[:NAMED_FILES])
         more = f" and {left.count - NAMED_FILES} more" if left.count > NAMED_FILES else ""
-        text = f"skipped in {quote(left.folder, 120)}: {quote(left.rule, 80)} ({some}{more})"
-        yield "DONE", "skipped", f"{left.folder}:{left.rule}", text, last, "local"
+        name = f"{left.folder}:{left.rule}"
+        if left.rule == NO_RULE:  # as likely not reached as left alone
+            text = f"not processed in {quote(left.folder, 120)}, and no rule says why: {some}{more}"
+            yield "OPEN", "skipped", name, text, last, "local"
+        else:
+            text = f"skipped in {quote(left.folder, 120)}: {quote(left.rule, 80)} ({some}{more})"
+            yield "DONE", "skipped", name, text, last, "local"
 
 
 def _files(state: SessionState, since: int) -> Iterator[Told]:

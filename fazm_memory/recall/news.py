@@ -14,10 +14,11 @@ from fazm_memory.model.clock import moment
 from fazm_memory.model.fold import fold, initial
 from fazm_memory.model.state import SessionState
 from fazm_memory.model.working_set import FileEntry
-from fazm_memory.recall.fence import fenced, nonce, plain_name, quote
+from fazm_memory.recall.fence import fenced, nonce, plain_name, quote, whole_lines
 
 OTHERS = 8  # sessions told of
 MOST_FILES = 12
+MOST_CHARACTERS = 9_300  # clients cut at 10,000, and a fence must be whole
 TAIL = 2000  # events after the session's own last one that are looked at
 MINUTE = 60_000_000
 WATCHED = ("file", "gap", "app", "usage", "forgotten", "quarantine", "handoff.answer")  # told about a session
@@ -83,6 +84,7 @@ def render_news(store: Store, row: SessionRow, *, now: int) -> str:
         lines += [f"  - decided {quote(what, 160)}" for what in other.decisions]
     if not lines:
         return ""
+    lines = whole_lines(lines, MOST_CHARACTERS)
     mark = nonce(store.keys.chain, str(now), row.id, *lines)
     head = HEAD.format(when=f"{moment(told.since):%Y-%m-%d %H:%M}")
     return f"{head}\n{fenced(lines, mark)}\n"

@@ -29,6 +29,7 @@ KINDS: dict[str, str] = {
     "request": "one more thing that was asked",
     "mended": "failed at first, then worked",
     "looked": "what was looked at",
+    "vain": "a look-up that found nothing",
     "more": "files changed before the last ones",
     "apps": "the apps in front",
 }

@@ -56,7 +56,7 @@ def _ways(memory: Memory, tasks: list[dict[str, Any]]) -> dict[str, Any]:
     for task in tasks[:TASKS]:
         learned, of = memory.conventions(task["session"]), {"session": task["session"]}
         folders += [
-            {"path": one["folder"], "processed": one["processed"], "total": one["total"], **of}
+            {"path": one["folder"], **{name: one[name] for name in ("processed", "total", "listed")}, **of}
             for one in learned["folders_processed"]
         ]
         conventions += [{**one, **of} for one in learned["conventions"]]

@@ -33,7 +33,9 @@ def test_a_new_file_follows_the_convention_or_is_declined_with_the_reason(run: R
     assert told["proposals"][0]["becomes"] == "scan-031.pdf"
     assert told["proposals"][1]["becomes"] is None
     assert "mov" in told["proposals"][1]["because"]
-    assert told["folders_processed"] == [{"folder": str(tmp_path), "processed": 3, "total": 4}]
+    assert told["folders_processed"] == [
+        {"folder": str(tmp_path), "processed": 3, "total": 4, "listed": True}
+    ]
     assert told["skipped"][0]["files"] == ["notes.txt"]
     assert told["conventions"][0]["support"] == 3
 
@@ -75,3 +77,17 @@ def test_people_can_read_it(run: Run, tmp_path: Path) -> None:
 def test_a_session_without_renames_says_so(run: Run, session: str) -> None:
     run("record", stdin=[{"type": "prompt", "session": "quiet", "text": "x"}])
     assert "no file was renamed" in run("conventions", "quiet").out
+
+
+def test_a_folder_that_was_never_listed_is_not_said_to_be_done(run: Run, tmp_path: Path) -> None:
+    lines: list[dict[str, object]] = [
+        {"type": "session.open", "session": "s", "agent": "fazm", "workspace": str(tmp_path)}
+    ]
+    for old, new in PAIRS:
+        touched = [{"path": new, "change": "renamed", "from": old}]
+        lines.append({"type": "action", "session": "s", "tool": "Bash", "files": touched})
+    assert run("record", stdin=lines).code == 0
+    assert f"{tmp_path}: 3 files, of how many is not known\n" in run("conventions", "s").out
+    assert run("conventions", "s", "--json").json["folders_processed"] == [
+        {"folder": str(tmp_path), "processed": 3, "total": 3, "listed": False}
+    ]

@@ -45,6 +45,14 @@ def test_yesterday_has_a_headline(desk: Desk) -> None:
     assert (status.yesterday_name, status.yesterday) == ("Yesterday", "Rename the invoices, and 1 more")
 
 
+def test_what_went_on_today_is_still_what_was_done_yesterday(desk: Desk) -> None:
+    desk.work("s1", "Sort the photos")
+    desk.clock.at += DAY
+    desk.work("s1", "Go on")
+    status = gather(desk.memory, Surroundings())
+    assert (status.yesterday_name, status.yesterday) == ("Yesterday", "Sort the photos")
+
+
 def test_a_missing_permission_is_attention_with_the_way_to_mend_it(desk: Desk) -> None:
     status = gather(desk.memory, Surroundings(permitted=False))
     assert [one.permission for one in status.attention] == [True]

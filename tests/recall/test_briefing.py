@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fazm_memory.recall.fence import BLOCK
+
 from .conftest import Desk
 
 
@@ -53,3 +55,22 @@ def test_many_changes_since_do_not_hide_the_last_good_step(desk: Desk) -> None:
     told = desk.briefing("s").data
     assert told["last_good_step"] == {"seq": 1, "tool": "Bash"}
     assert len(told["changed_since"]) == 250
+
+
+def test_a_briefing_says_what_an_unfinished_call_was_about_and_the_last_words(desk: Desk) -> None:
+    desk.say("s", "message", text="Two of three are done.")
+    desk.say("s", "action.start", tool="WebFetch", input={"url": "https://lg.example"}, call_id="c")
+    told = desk.briefing("s").text
+    assert 'WebFetch call "https://lg.example" began and never finished' in told
+    assert 'the agent\'s last words: "Two of three are done." [agent]' in told
+
+
+def test_a_long_briefing_is_whole_lines_in_a_whole_fence(desk: Desk) -> None:
+    for n in range(12):
+        desk.say("s", "pending", id=f"p{n}", what=f"{n} " + "写" * 230)
+        desk.say("s", "decision", what=f"{n} " + "写" * 150, why="写" * 150)
+    told = desk.briefing("s").text
+    block = BLOCK.search(told)
+    assert block is not None
+    assert "lines more, left out for space" in block[2].splitlines()[-1]
+    assert len(told) < 20_000

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import stat
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -54,8 +56,6 @@ def test_when_nothing_happened_yesterday_the_last_active_day_is_named(desk: Desk
 
 
 def test_yesterday_is_by_the_users_calendar(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    import time
-
     desk.at("2026-11-14T03:00:00+00:00").say("s", "prompt", text="late work")
     desk.at("2026-11-14T17:00:00+00:00")
     assert "Earlier today you did:" in desk.context("/w").text
@@ -66,6 +66,122 @@ def test_yesterday_is_by_the_users_calendar(desk: Desk, monkeypatch: pytest.Monk
     finally:
         monkeypatch.setenv("TZ", "UTC")
         time.tzset()
+
+
+@pytest.fixture
+def in_berlin(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+
+
+@pytest.mark.usefixtures("in_berlin")
+@pytest.mark.parametrize(("now", "told"), [
+    ("2026-10-25T22:59:00+00:00", "Earlier today"),
+    ("2026-10-25T23:00:00+00:00", "Yesterday, Sunday 25 October"),
+    ("2026-10-26T22:59:00+00:00", "Yesterday, Sunday 25 October"),
+    ("2026-10-26T23:00:00+00:00", "Sunday 25 October"),
+])  # fmt: skip
+def test_the_day_on_which_the_clocks_change_has_25_hours(desk: Desk, now: str, told: str) -> None:
+    desk.at("2026-10-24T22:00:00+00:00").say("s", "prompt", text="at midnight")  # 00:00 summer time
+    desk.at("2026-10-25T22:30:00+00:00").say("s", "prompt", text="late")  # 23:30 winter time
+    text = desk.at(now).context("/w").text
+    assert f"\n{told} you did:" in text
+    assert '"at midnight"; then "late"' in text
+    assert "00:00-23:30" in text
+
+
+def test_a_session_that_goes_on_keeps_what_its_earlier_days_said(desk: Desk) -> None:
+    desk.at("2026-11-12T10:00:00+00:00")
+    file_photos(desk)
+    desk.say("s", "decision", what="days first", why="they sort")
+    desk.say("s", "action", tool="Bash", input={"command": "make"}, error="no rule")
+    desk.say("s", "action", tool="Bash", input={"command": "make"})
+    desk.at("2026-11-13T10:00:00+00:00")
+    desk.say("s", "prompt", text="now the videos")
+    desk.say("s", "action", tool="Write", files=[{"path": "v.mov", "change": "created"}])
+    desk.at("2026-11-14T10:00:00+00:00").say("s", "prompt", text="hello?")
+    for now, day in (("14T11", "Earlier today"), ("15T09", "Yesterday, Saturday 14 November")):
+        text = desk.at(f"2026-11-{now}:00:00+00:00").context("/w").text
+        assert f"{day} you did:" in text
+        assert "10:00-10:00, since Thursday 12 November, 6 actions" in text
+        assert 'first asked: "name the photos by day" [user]\n  asked: "hello?" [user]' in text
+        before = text.index("  DONE BEFORE")
+        for told in ('decided "days first" because "they sort"', 'also asked: "now the videos"',
+                     "files: 1 created, 3 renamed", 'Bash "make" error: "no rule", then worked'):  # fmt: skip
+            assert text.index(told) > before
+        assert text.index("naming in") < before
+        ids = [item["id"] for item in desk.context("/w").data["items"]]
+        assert len(ids) == len(set(ids))
+
+
+def test_the_last_active_day_is_one_of_a_session_that_went_on_today(desk: Desk) -> None:
+    desk.at("2026-11-10T10:00:00+00:00").say("old", "prompt", text="long ago")
+    desk.at("2026-11-14T10:00:00+00:00").say("s", "prompt", text="begin")
+    desk.at("2026-11-15T08:00:00+00:00").say("s", "prompt", text="go on")
+    text = desk.at("2026-11-15T09:00:00+00:00").context("/w").text
+    assert "Earlier today you did:" in text
+    assert "since yesterday, Saturday 14 November" in text
+    assert "On Tuesday 10 November you did:" in text
+
+
+def test_how_far_a_large_folder_came_is_by_all_that_was_done_and_listed(desk: Desk) -> None:
+    desk.at("2026-11-14T10:00:00+00:00")
+    names = [f"IMG_{n:04}.jpg" for n in range(1500)]
+    desk.say("s", "seen", folder="/w", files=names)
+    moves = [{"path": f"beach {name[4:]}", "change": "renamed", "from": name} for name in names[:700]]
+    desk.say("s", "action", tool="Bash", input={"command": "rename"}, files=moves[:350])
+    desk.say("s", "action", tool="Bash", input={"command": "rename"}, files=moves[350:])
+    told = desk.at("2026-11-15T09:00:00+00:00").context("/w").text
+    assert 'folder "/w": 700 of 1,500 files processed' in told
+
+
+def test_nobody_says_that_a_folder_is_done_that_was_never_listed(desk: Desk) -> None:
+    desk.at("2026-11-14T10:00:00+00:00")
+    for old, new in RENAMES:
+        desk.say("s", "action", tool="Bash", input={"command": "mv"},
+                 files=[{"path": new, "change": "renamed", "from": old}])  # fmt: skip
+    told = desk.at("2026-11-15T09:00:00+00:00").context("/w").text
+    assert 'folder "/w": 3 files processed, of how many is not known' in told
+
+
+def test_files_that_nothing_tells_from_the_processed_ones_are_open(desk: Desk) -> None:
+    desk.at("2026-11-14T10:00:00+00:00")
+    desk.say("s", "seen", folder="/w", files=["IMG_20261104_4.jpg", "IMG_20261105_5.jpg"])
+    file_photos(desk)
+    text = desk.at("2026-11-15T09:00:00+00:00").context("/w").text
+    open_ones = text.index("  OPEN")
+    assert text.index('not processed in "/w", and no rule says why: "IMG_20261104_4.jpg"') > open_ones
+    assert text.index('skipped in "/w": "extension .txt"') < open_ones
+
+
+def test_look_ups_in_vain_are_nothing_to_mend(desk: Desk) -> None:
+    desk.at("2026-11-14T10:00:00+00:00")
+    for number in range(9):
+        desk.say("s", "action", tool="Bash", input={"command": f"cd src && grep -n x{number} a.py | head"},
+                 error="Exit code 1")  # fmt: skip
+    desk.say("s", "action", tool="Read", input={"file_path": "/w/gone.py"}, error="File does not exist.")
+    desk.say("s", "action", tool="Bash", input={"command": "grep -q x a.py && make"}, error="Exit code 2")
+    desk.say("s", "action", tool="Bash", input={"command": "ls /mnt"}, error="timed out", outcome="timeout")
+    text = desk.at("2026-11-15T09:00:00+00:00").context("/w").text
+    open_ones = text.index("  OPEN")
+    assert text.count("looked in vain") == 3
+    assert text.index('looked in vain: Read "/w/gone.py": "File does not exist."') < open_ones
+    assert text.index("a.py && make") > open_ones
+    assert text.index('Bash "ls /mnt" timeout') > open_ones
+
+
+@pytest.mark.parametrize("word", ["照片 ", "фото ", "📷 "])
+def test_the_budget_holds_in_every_script(desk: Desk, word: str) -> None:
+    desk.at("2026-11-14T10:00:00+00:00")
+    for number in range(60):
+        desk.say("s", "decision", what=f"{number} " + word * 30)
+    text = desk.at("2026-11-15T09:00:00+00:00").context("/w", budget=2500).text
+    assert "Left out for space" in text
+    assert max(len(text.encode()), len(text.encode("utf-16-le")) // 2) <= 10_000
+    assert sum(char > "\u0800" for char in text) <= 2500
 
 
 def test_unrelated_folders_are_kept_apart_and_background_sessions_out(desk: Desk) -> None:
@@ -165,7 +281,9 @@ def pinned_choice(desk: Desk) -> str:
 
 def test_what_is_pinned_stays_while_its_session_goes_on_for_days(desk: Desk) -> None:
     item = pinned_choice(desk)
-    desk.at("2026-11-02T10:00:00+00:00").say("s", "decision", what="by year")
+    desk.at("2026-11-02T10:00:00+00:00")
+    for n in range(60):
+        desk.say("s", "decision", what=f"by year {n} " + "long " * 25)
     desk.at("2026-11-03T09:00:00+00:00")
     assert [one.text for one in desk.context("/w").included if one.id == item] == [
         'decided "by month" [agent]'
@@ -247,9 +365,11 @@ def test_three_rounds_of_export_and_record_change_nothing(desk: Desk) -> None:
     first = desk.context("/w")
     assert is_ours(first.text)
     for _ in range(3):
-        desk.say("echo", "prompt", text=f"{desk.context('/w').text}")
-        told = desk.context("/w", besides="echo")
-        assert [item.text for item in told.included] == [item.text for item in first.included]
+        given = desk.context("/w").text
+        desk.say("echo", "prompt", text=given)
+        desk.say("echo", "action", tool="memory_context", output=json.dumps({"text": given}))
+        assert [item.text for item in desk.context("/w").included] == [item.text for item in first.included]
+        assert "Fazm Memory" not in desk.context("/w").text.partition("\n")[2]
 
 
 def test_forgetting_removes_an_item_and_all_that_came_of_it(desk: Desk) -> None:
@@ -263,6 +383,20 @@ def test_forgetting_removes_an_item_and_all_that_came_of_it(desk: Desk) -> None:
     assert "secret plan" not in text
     assert "IMG_2026" not in text
     assert "naming in" not in text
+
+
+def test_what_is_kept_or_forgotten_of_an_old_session_is_no_work_of_today(desk: Desk) -> None:
+    desk.at("2026-06-10T10:00:00+00:00")
+    desk.say("old", "prompt", text="ancient work")
+    desk.say("old", "decision", what="secret plan")
+    desk.at("2026-11-14T10:00:00+00:00").say("s", "prompt", text="new work")
+    desk.at("2026-11-15T08:00:00+00:00").forget(match="secret plan")
+    desk.quarantine("old")
+    desk.quarantine("old", lift=True)
+    told = desk.at("2026-11-15T09:00:00+00:00").context("/w").text
+    assert "today" not in told
+    assert told.index("Yesterday, Saturday 14 November") < told.index("On Wednesday 10 June you did:")
+    assert [one["title"] for one in desk.sessions()] == ["new work", "ancient work"]
 
 
 def test_only_the_users_word_is_a_preference(desk: Desk) -> None:

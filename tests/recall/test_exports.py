@@ -104,3 +104,17 @@ def exported(desk: Desk) -> list[Path]:
 
 def everything(desk: Desk) -> str:
     return "".join(path.read_text() for path in exported(desk))
+
+
+def test_news_of_any_length_come_in_a_whole_fence_within_the_clients_cap(desk: Desk) -> None:
+    desk.at("2026-11-14T10:00:00+00:00").say("me", "prompt", text="begin")
+    desk.at("2026-11-14T11:00:00+00:00")
+    for number in range(8):
+        for n in range(12):
+            desk.say(f"o{number}", "file", path=f"/w/{'folder/' * 16}{number}-{n}.txt", change="modified")
+    desk.export_contexts()
+    told = hook(desk, session_id="me", source="resume")
+    block = BLOCK.search(told)
+    assert block is not None
+    assert len(told) <= 10_000
+    assert "lines more, left out for space" in block[2].splitlines()[-1]

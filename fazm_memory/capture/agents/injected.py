@@ -1,7 +1,7 @@
 """What we ourselves put into a session, found again in its records: it is not recorded a second time.
 
-Everything we hand to an agent stands between two marks with the same nonce. Remembering it again would make
-yesterday's memory today's evidence.
+Everything we hand to an agent stands between two marks with the same nonce, with a line of ours before it and
+perhaps one after it. Remembering it again would make yesterday's memory today's evidence.
 """
 
 from __future__ import annotations
@@ -13,6 +13,13 @@ from typing import Any
 MARK = "<<<fazm-memory "
 BEGIN = re.compile(r"<<<fazm-memory ([0-9a-f]{8,64}) begin[^>\n]{0,200}>>>\n?")
 MOST_BLOCKS = 100
+# In JSON a line break is two characters.
+HEAD = re.compile(
+    r"(?:Rendered on [^\n]{0,60}; days below count from then\.(?:\n|\\n))?"
+    r"Fazm Memory: (?:what happened before|changed since|taking up session) [^\n]{0,2000}?(?:\n|\\n)\Z"
+)
+LONGEST_HEAD = 2_200
+FOOT = re.compile(r"(?:(?:\n|\\n)Left out for space: [^\n]{0,200}?finds the rest\.)?(?:\n|\\n)?")
 
 
 def without_injected(told: str) -> str:
@@ -25,13 +32,23 @@ def without_injected(told: str) -> str:
         found = BEGIN.search(told, start)
         if found is None:
             return "".join([*kept, told[start:]])
-        kept.append(told[start : found.start()])
+        before = told[start : found.start()]
+        kept.append(_without_head(before))
         end = f"{MARK}{found[1]} end>>>"
         closed = told.find(end, found.end())
         if closed < 0:
             break
         start = closed + len(end)
+        if kept[-1] != before and (foot := FOOT.match(told, start)) is not None:
+            start = foot.end()
     return "".join(kept)
+
+
+def _without_head(before: str) -> str:
+    """What stands before a block, without the line of ours that leads into it."""
+    end = before[-LONGEST_HEAD:]
+    found = HEAD.search(end)
+    return before if found is None else before[: len(before) - len(end) + found.start()]
 
 
 def nothing_injected(value: Any) -> Any:

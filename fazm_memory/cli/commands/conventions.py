@@ -6,6 +6,7 @@ import argparse
 
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import emit_json, paint, plural, say
+from fazm_memory.model.learned import how_completely
 
 
 def conventions_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +28,7 @@ def conventions_command(chosen: argparse.Namespace) -> int:
     if chosen.apply:
         return 0
     for one in told["folders_processed"]:
-        say(f"{one['folder']}: {one['processed']} of {plural(one['total'], 'file')}")
+        say(f"{one['folder']}: {how_completely(one['processed'], one['total'], one['listed'])}")
     for one in told["conventions"]:
         place = f" into {one['destination']}" if one["destination"] else ""
         say(f"{paint(one['pattern'], 'bold')}{place}  ({plural(one['support'], 'file')} in {one['folder']})")

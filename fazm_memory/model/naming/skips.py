@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fazm_memory.model.learned import NO_RULE
 from fazm_memory.model.naming.parts import Subject
 from fazm_memory.model.naming.traits import trait_text, traits
 
@@ -111,5 +112,5 @@ def explain_skips(
         while trait := _trait(rest, refused, kinds):
             leave(trait_text(trait), [file for file in rest if trait in traits(file.subject)])
             learned.append(trait)
-    leave(_size_rule(rest, touched) or "no rule found", rest[:])
+    leave(_size_rule(rest, touched) or NO_RULE, rest[:])
     return skipped, tuple(learned)

@@ -31,12 +31,15 @@ function section(title, rows, empty, draw) {
 
 /** @param {any} row */
 function folder(row) {
-  const words = `${row.processed} of ${counted(row.total, "file")} processed`;
+  // Without a listing nobody knows how many files there are, and a full bar would say "all".
+  const words = row.listed
+    ? `${row.processed} of ${counted(row.total, "file")} processed`
+    : `${counted(row.processed, "file")} processed, of how many is not known`;
   return h(
     "li",
     { class: "way" },
     h("span", { class: "path" }, row.path),
-    h("meter", { min: 0, max: row.total || 1, value: row.processed, "aria-label": words }),
+    row.listed && h("meter", { min: 0, max: row.total || 1, value: row.processed, "aria-label": words }),
     h("span", { class: "note" }, words),
   );
 }

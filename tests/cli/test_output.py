@@ -1,0 +1,26 @@
+"""What people read: moments as they would say them."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from fazm_memory.cli.output import when
+from fazm_memory.model.clock import parse
+
+
+@pytest.mark.parametrize(("at", "told"), [
+    ("2026-10-26T08:00:00+00:00", "today 09:00"), ("2026-10-25T00:30:00+00:00", "yesterday 02:30"),
+    ("2026-10-24T22:30:00+00:00", "yesterday 00:30"), ("2026-10-24T21:30:00+00:00", "2026-10-24 23:30"),
+])  # fmt: skip
+def test_a_moment_before_the_clocks_changed_is_told_by_the_clock_of_then(
+    at: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        assert when(at, parse("2026-10-26T09:30:00+01:00")) == told
+    finally:
+        monkeypatch.setenv("TZ", "UTC")
+        time.tzset()

@@ -148,7 +148,7 @@ def forge_an_event(by: Editor) -> Named:
     """A new last event, the row made to fit: all but the mark, which needs the key."""
     number, session, head = by.session()
     columns = "at, turn, kind, version, actor, source, trust, NULL, payload, digest"
-    by.run(f"INSERT INTO event SELECT ?, {columns}, ? FROM event WHERE id=?",
+    by.run(f"INSERT INTO event SELECT ?, {columns}, ?, tally FROM event WHERE id=?",
            event_id(number, head), by.random.randbytes(32), event_id(number, head - 1))  # fmt: skip
     by.run("UPDATE session SET head=?, mac=(SELECT mac FROM event WHERE id=?) WHERE n=?",
            head + 1, event_id(number, head), number)  # fmt: skip

@@ -27,8 +27,8 @@ class ToldSlots(Slots):
     """A store into mapped memory passes no call that the power-cut harness could note: each is told again, at
     once and with the same bytes, by one that does."""
 
-    def write(self, number: int, slot: bytes) -> None:
-        super().write(number, slot)
+    def write(self, number: int, slot: bytes, over: bytes | None = None) -> None:
+        super().write(number, slot, over)
         os.pwrite(self.open(), slot, number * self.size)
 
 

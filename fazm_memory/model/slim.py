@@ -114,11 +114,12 @@ def _told(event: Event) -> tuple[Any, Any, Any]:
             (p.workspace),
         )
     if kind.startswith("session."):
-        return f"Session: {kind.removeprefix('session.')}", getattr(p, "reason", None), None
+        said = getattr(p, "reason", None) or getattr(p, "title", None)
+        return f"Session: {kind.removeprefix('session.')}", said, None
     if kind in ("fact", "fact.retract"):
         return p.key, _plain(p.value) if kind == "fact" else p.reason or "taken back", None
     if kind == "usage":
-        return "Tokens", f"{p.input_tokens} in, {p.output_tokens} out", p.model
+        return "Tokens", f"{p.input_tokens:,} in, {p.output_tokens:,} out", p.model
     if kind == "quarantine":
         many = "the session" if p.whole else plural(len(p.seqs), "event")
         return (f"Released {many}" if p.released else f"Quarantined {many}"), p.reason, None

@@ -54,7 +54,8 @@ def _ways(memory: Memory, tasks: list[dict[str, Any]]) -> dict[str, Any]:
     """Folders with how far they came, naming conventions and skipped files of the sessions that are told."""
     folders, conventions, skipped = [], [], []
     for task in tasks[:TASKS]:
-        learned, of = memory.conventions(task["session"]), {"session": task["session"]}
+        learned = memory.conventions(task["session"])
+        of = {"session": task["session"], "title": task["title"]}
         folders += [
             {"path": one["folder"], **{name: one[name] for name in ("processed", "total", "listed")}, **of}
             for one in learned["folders_processed"]

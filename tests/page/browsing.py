@@ -20,6 +20,14 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 WIDE = {"width": 1280, "height": 860}
 PATIENCE = 15_000  # milliseconds: a busy machine is slow, a broken page is slower
 
+# What the page takes away by itself, a toast or a word that something was copied, stays until it is looked
+# at: a busy machine may look later than any person.
+LASTING = """(() => {
+    const later = window.setTimeout;
+    window.setTimeout = (work, ms, ...given) =>
+        later.call(window, work, [1800, 8000].includes(ms) ? 600000 : ms, ...given);
+})();"""
+
 expect.set_options(timeout=PATIENCE)
 
 
@@ -84,4 +92,5 @@ def new_context(browser: Browser, now_ms: int, **options: Any) -> BrowserContext
     context = browser.new_context(**(given | options))
     context.set_default_timeout(PATIENCE)
     context.clock.set_fixed_time(now_ms / 1000)
+    context.add_init_script(LASTING)
     return context

@@ -19,7 +19,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 SCREENS = (
     "#/s/{site}", "#/s/{site}@11", "#/s/{release}", "#/context", "#/settings",
-    "#/compare?a={site}@3&b={site}@18",
+    "#/compare?a={site}@3&b={site}@18", "#/day/2026-11-10",
 )  # fmt: skip
 VERBS = ("Answer…", "Resume", "Rewind…", "Fork…", "Hand off…")
 

@@ -62,12 +62,14 @@ def test_what_comes_while_the_first_rows_are_on_their_way_is_read_after_them(
         if held or "limit=100" not in route.request.url:
             return route.continue_()
         held.append((route, route.fetch()))  # as it was before anything else is said
+        page.evaluate("() => { globalThis.held = true; }")
         return None
 
     page.route("**/api/v1/sessions/*/events?*", hold)
     with page.expect_request(lambda one: "limit=100" in one.url):
         again(page, own)
     expect(page.get_by_role("heading", level=1)).to_have_text("Release 2.4")
+    page.wait_for_function("() => globalThis.held")
     asked = page.expect_response(lambda one: "/events?" in one.url and "limit=1" in one.url.split("&"))
     told = page.expect_response(lambda one: one.url.endswith(own.world.ids["release"]))
     with asked, told:  # both ways on which the page hears of it

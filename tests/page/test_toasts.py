@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.page.conftest import OpenPage
 from tests.page.serving import Served
+from tests.page.test_checked import STATIC
 from tests.page.test_verbs import press, sheet, told
 
 WINDOWS: dict[str, dict[str, Any]] = {
@@ -75,6 +76,12 @@ def test_a_word_that_something_was_copied_lets_presses_through(shown: Served, op
         const met = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
         return met !== null && met !== one;
     }""")
+
+
+def test_what_the_tests_keep_in_sight_is_what_the_page_takes_away() -> None:
+    """Under other numbers a busy machine would look for a toast that is gone."""
+    assert "STAYS = 8000;" in (STATIC / "verbs" / "toast.js").read_text(encoding="utf-8")
+    assert ", 1800)" in (STATIC / "app.js").read_text(encoding="utf-8")
 
 
 def test_what_is_told_is_told_to_who_listens_from_the_first_word(shown: Served, open_page: OpenPage) -> None:

@@ -161,7 +161,7 @@ def test_a_page_of_another_run_says_that_nothing_is_lost_and_goes_on_when_let_in
     page.go(f"#/s/{told.world.ids['invoices']}")
     page.there("heading", "This page was opened for another run")
     page.says("Nothing is lost, but the page needs a new key.")
-    page.says("Run `fazm-memory timeline` and open the address it prints.")
+    page.says("Run fazm-memory timeline and open the address it prints.")
     told.keys.cookie = ours
     page.press("button", "Try again", part("main"))
     page.there("heading", "Rename invoices, date first", part("main"))

@@ -194,6 +194,9 @@ def test_what_is_recorded_appears_at_once(page: Window, told: Served) -> None:
     page.visit(told, "release")
     tell(told.world, [Draft("dana-release", "message", {"text": "One more thing, live."})])
     page.there("option", re.compile("One more thing, live"), part("listbox", "Events"))
+    shown = part("slider", "Window of time shown")
+    page.holds(shown, "aria-valuetext", re.compile(r"to 1[78]:"))  # it follows, and the lanes with it
+    page.drive("calm")
     page.row("Session began")  # the reader scrolls up
     tell(told.world, [Draft("dana-release", "message", {"text": "And another."})])
     page.press("button", re.compile("^1 new event"))

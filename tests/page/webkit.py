@@ -26,6 +26,8 @@ SYSTEM = "/usr/bin/python3"  # the one that Debian's gi belongs to
 NEEDED = "apt-get install xvfb python3-gi python3-gi-cairo gir1.2-webkit2-4.1"
 USUAL = {"width": 1280, "height": 860, "zoom": 1, "dark": False, "still": False}
 
+TRIES = 3  # to press what moved just then, as more was drawn above it
+
 Name = str | re.Pattern[str]
 Part = dict[str, Any]
 
@@ -124,8 +126,12 @@ class Window:
         return str(self.drive("holds", one, what, named(value))["is"])
 
     def press(self, role: str, name: Name, within: Part | None = None) -> None:
-        self.ask(press=self.drive("point", part(role, name, within)))
-        self.drive("heard", "mouseup", 1)
+        for _ in range(TRIES):
+            self.ask(press=self.drive("point", part(role, name, within)))
+            self.drive("heard", "mouseup", 1)
+            if self.drive("hit"):
+                return
+        raise AssertionError(f"{role} {name!r} moves away from whoever presses it")
 
     def drag(self, one: Part, by: float, across: float = 0.5) -> None:
         self.ask(drag=[*self.drive("point", one, across), by])

@@ -77,8 +77,15 @@ window.driver = (() => {
 
   const one = (wanted) => until(() => all(wanted)[0], () => missing(wanted));
 
+  // What a hand aims at, and whether it met that: the page may move between the two.
+  let aimed = null;
+  let met_it = false;
+  const holding = (element, target) => element.contains(target) || element.labels?.[0]?.contains(target);
+  window.addEventListener("mousedown", ({ target }) => (met_it = Boolean(aimed && all(aimed).some((each) => holding(each, target)))), true);
+
   /** Where to press: the middle of the part, which must not be covered by another. */
   async function point(wanted, across = 0.5) {
+    aimed = wanted;
     let why = "";
     let covered = false;
     let before = ""; // what still moves, as more is read above it, would be missed
@@ -219,5 +226,5 @@ window.driver = (() => {
     met[kind] -= times;
   }
 
-  return { heard, one: async (wanted) => nameOf(await one(wanted)), point, holds, says, gone, unsaid, count, fill, focus, row, go, calm, looks, becomes };
+  return { heard, hit: async () => met_it, one: async (wanted) => nameOf(await one(wanted)), point, holds, says, gone, unsaid, count, fill, focus, row, go, calm, looks, becomes };
 })();

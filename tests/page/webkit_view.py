@@ -48,6 +48,10 @@ window.Date = class extends Clock {
     constructor(...given) { given.length ? super(...given) : super(Clock.now() + ahead); }
     static now() { return Clock.now() + ahead; }
 };
+// What is said for a moment stays until it is looked at: a busy machine may look later than any person.
+const later = window.setTimeout;
+window.setTimeout = (work, ms, ...given) =>
+    later.call(window, work, [1800, 8000].includes(ms) ? 600000 : ms, ...given);
 window.addEventListener("mousedown", (event) => {
     const pressed = event.target.closest("button, a, input[type=checkbox], input[type=radio]");
     if (event.defaultPrevented || !pressed || pressed.hasAttribute("tabindex")) return;

@@ -2,6 +2,8 @@
  * Elements, made one way only: stored text enters the page as text nodes, never as markup.
  */
 
+import { sentence } from "./layout/words.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** @typedef {Node|string|number|null|undefined|false} Child */
@@ -115,6 +117,25 @@ export function announce(text) {
   if (region) region.textContent = text;
 }
 
+const SHORT = 40; // a command that is better not broken over two lines
+
+/**
+ * Words with the commands in them, which stand between backticks, set as commands.
+ * @param {string} text
+ * @returns {Child[]}
+ */
+export function prose(text) {
+  const parts = text.split("`");
+  if (parts.length % 2 === 0) return [text]; // a backtick of somebody's own
+  const command = (/** @type {string} */ part) => h("code", { class: part.length > SHORT ? "command" : "command short" }, part);
+  return parts.map((part, index) => (index % 2 ? command(part) : part));
+}
+
+/** What went wrong and what to do, in sentences. @param {any} error */
+export function explained(error) {
+  return [error?.message || String(error), error?.hint].filter(Boolean).map(sentence).join(" ");
+}
+
 /**
  * Show an error where its content would have stood.
  * @param {any} error
@@ -126,8 +147,8 @@ export function trouble(error, again = null) {
     "div",
     { class: "empty", role: "alert" },
     h("h2", null, title),
-    h("p", null, error?.message || String(error)),
-    error?.hint ? h("p", null, error.hint) : null,
+    h("p", null, prose(sentence(error?.message || String(error)))),
+    error?.hint ? h("p", null, prose(sentence(error.hint))) : null,
     again ? h("button", { class: "btn", type: "button", onclick: again }, "Try again") : null,
   );
 }

@@ -4,7 +4,7 @@ import { diffParts, place, placeText, said } from "../../../fazm_memory/web/stat
 
 test("decisions come before counts, and what we have no title for comes last", () => {
   const parts = diffParts({ added: { counts: { actions: 2 }, decisions_made: [{ seq: 7, what: "x" }], budget_left: { a: 1 } } });
-  assert.deepEqual(parts.map((part) => part.title), ["Decisions", "Counts", "budget left"]);
+  assert.deepEqual(parts.map((part) => part.title), ["Decisions", "Counts", "Budget left"]);
 });
 
 test("a row of a table is named by what it is, and its place in the log says nothing", () => {
@@ -24,6 +24,17 @@ test("a single value and a table of values are told as they are", () => {
     { op: "changed", name: "", before: "active", after: "paused" },
     { op: "changed", name: "actions", before: "1", after: "9" },
   ]);
+});
+
+test("a changed row is called what it is, not by its place in the log", () => {
+  const failed = { seq: 5, tool: "Bash", error: "no such file" };
+  const [part] = diffParts({ changed: { errors: [{ key: 5, from: failed, to: { ...failed, mended_by: 14 } }] } });
+  assert.deepEqual(part.rows, [{ op: "changed", name: "no such file", before: "–", after: "mended at 14" }]);
+});
+
+test("what two parts would say is said once, and counts are called by words", () => {
+  const parts = diffParts({ added: { evicted_keys: ["a"], evicted: [{ key: "a", seq: 3 }], counts: { files_modified: 4 } } });
+  assert.deepEqual(parts.map((part) => [part.title, part.rows[0].name]), [["No longer in the model’s view", "a"], ["Counts", "files modified"]]);
 });
 
 test("a plain list is told word by word", () => {

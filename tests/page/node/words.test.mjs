@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
+  capital,
   counted,
   duration,
   inside,
   kindName,
   markWord,
   outcomeWord,
+  sentence,
   shortPath,
   size,
 } from "../../../fazm_memory/web/static/layout/words.js";
@@ -51,4 +53,12 @@ test("kinds, outcomes and marks that are not known are shown as they came or lef
   assert.equal(kindName("brand.new"), "brand.new");
   assert.equal(outcomeWord("timeout"), "timed out");
   assert.equal(markWord("nonsense"), null);
+});
+
+test("what was said elsewhere stands by itself as a sentence; a command it begins with keeps its letters", () => {
+  assert.equal(capital("accessibility"), "Accessibility");
+  assert.equal(sentence("there is no session 'ff'"), "There is no session 'ff'.");
+  assert.equal(sentence("Is it so?"), "Is it so?");
+  assert.equal(sentence("`fazm-memory sessions` lists them"), "`fazm-memory sessions` lists them.");
+  assert.equal(capital(""), "");
 });

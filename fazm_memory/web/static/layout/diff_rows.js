@@ -3,6 +3,8 @@
  * stands after, as text.
  */
 
+import { capital } from "./words.js";
+
 /** @typedef {{op: "added"|"removed"|"changed", name: string, before: string, after: string}} DiffRow */
 /** @typedef {{key: string, title: string, rows: DiffRow[]}} DiffPart */
 
@@ -20,10 +22,19 @@ const TITLES = {
   tools_used: "Tools used",
   files_read: "Files read",
   apps: "Apps",
-  evicted_keys: "No longer in the model's view",
+  evicted_keys: "No longer in the model’s view",
   running: "Still running",
+  answered_questions: "Answered",
+  untrusted: "Untrusted input",
+  budget: "Budget",
+  trust: "Trust",
+  turn: "Turn",
   counts: "Counts",
+  title: "Title",
+  workspace: "Folder",
 };
+/** Said by another part already, with more about it. */
+const TWICE = new Set(["evicted"]);
 
 /** What names a row of a table, the first that it has. */
 const NAMES = ["path", "what", "text", "note", "app", "error", "key", "call_id", "id", "seq"];
@@ -41,6 +52,9 @@ const NAMED = {
   mended_by: "mended at",
 };
 
+/** What a field is called before its value. @param {string} name */
+export const fieldWord = (name) => NAMED[name] ?? name.replaceAll("_", " ");
+
 /**
  * @param {{added?: Record<string, any>, removed?: Record<string, any>, changed?: Record<string, any>}} diff
  * @returns {DiffPart[]}
@@ -49,15 +63,15 @@ export function diffParts(diff) {
   const { added = {}, removed = {}, changed = {} } = diff;
   const keys = new Set([...Object.keys(added), ...Object.keys(removed), ...Object.keys(changed)]);
   const known = Object.keys(TITLES).filter((key) => keys.has(key));
-  const others = [...keys].filter((key) => !(key in TITLES)).sort();
+  const others = [...keys].filter((key) => !(key in TITLES) && !TWICE.has(key)).sort();
   return [...known, ...others].map((key) => ({
     key,
-    title: TITLES[key] || key.replaceAll("_", " "),
+    title: TITLES[key] || capital(key.replaceAll("_", " ")),
     rows: [
       ...rowsOf(removed[key]).map(([name, text]) => row("removed", name, text, "")),
       ...changes(changed[key]),
       ...rowsOf(added[key]).map(([name, text]) => row("added", name, "", text)),
-    ],
+    ].map((one) => (key === "counts" ? { ...one, name: fieldWord(one.name) } : one)),
   }));
 }
 
@@ -87,13 +101,16 @@ function rowsOf(table) {
 function changes(table) {
   if (table === undefined || table === null) return [];
   if (Array.isArray(table)) {
-    return table.map((one) => row("changed", String(one.key), ...bothSides(one.from, one.to)));
+    return table.map((one) => row("changed", nameOf(one), ...bothSides(one.from, one.to)));
   }
   if ("from" in table && "to" in table && Object.keys(table).length === 2) {
     return [row("changed", "", said(table.from), said(table.to))];
   }
   return Object.entries(table).map(([name, one]) => row("changed", name, ...bothSides(one?.from, one?.to)));
 }
+
+/** A changed row is called what it is; its key may be only its place in the log. @param {{key: any, from: any, to: any}} one */
+const nameOf = (one) => (isRow(one.to) && NAMES.some((field) => one.to[field]) ? named(one.to)[0] : String(one.key));
 
 /**
  * Of two versions of a thing only what differs.
@@ -109,7 +126,7 @@ function bothSides(before, after) {
   const side = (/** @type {any} */ one) =>
     differing
       .filter((name) => one[name] !== null && one[name] !== undefined)
-      .map((name) => `${name.replaceAll("_", " ")} ${said(one[name])}`)
+      .map((name) => `${fieldWord(name)} ${said(one[name])}`.trim())
       .join(", ");
   return [side(before) || "–", side(after) || "–"];
 }
@@ -149,7 +166,7 @@ export function said(value) {
       ([name, part]) => !QUIET.has(name) && part !== null && part !== "" && !(Array.isArray(part) && !part.length),
     )
     .filter(([name, part]) => name !== "trust" || DOUBTED.has(part))
-    .map(([name, part]) => [NAMED[name] ?? name.replaceAll("_", " "), said(part)].filter(Boolean).join(" "))
+    .map(([name, part]) => [fieldWord(name), said(part)].filter(Boolean).join(" "))
     .join(", ");
 }
 

@@ -35,6 +35,12 @@ export function counted(count, one, many = `${one}s`) {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
 
+/** With a capital, as a title or a line begins. @param {string} text */
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** With a capital and an end: what was said elsewhere, to stand by itself. @param {string} text */
+export const sentence = (text) => `${capital(text)}${/[.:!?…]$/.test(text) ? "" : "."}`;
+
 /** @param {number|null|undefined} bytes */
 export function size(bytes) {
   if (bytes === null || bytes === undefined) return "";

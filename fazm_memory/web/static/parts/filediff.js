@@ -3,7 +3,7 @@
  */
 
 import { api } from "../api.js";
-import { fill, h } from "../dom.js";
+import { explained, fill, h, prose } from "../dom.js";
 import { icon } from "../icons.js";
 import { shortPath, size } from "../layout/words.js";
 
@@ -75,11 +75,7 @@ export class FileDiff extends HTMLElement {
       this.loaded = false;
       fill(
         body,
-        h(
-          "p",
-          { class: "note bad" },
-          `${/** @type {any} */ (error).message} ${/** @type {any} */ (error).hint || ""}`,
-        ),
+        h("p", { class: "note bad" }, prose(explained(error))),
       );
     }
   }
@@ -145,19 +141,21 @@ export function hunkTable(hunks) {
   );
 }
 
-/** A unified diff as text, line by line in its colours. @param {string} text */
-export function textDiff(text) {
-  return h(
-    "pre",
-    { class: "code text-diff" },
-    text
-      .split("\n")
-      .slice(0, 2000)
-      .map((line) => {
-        const look = /^\+(?!\+\+)/.test(line) ? "is-added" : /^-(?!--)/.test(line) ? "is-removed" : "";
-        return h("span", { class: look }, `${line}\n`);
-      }),
-  );
+/**
+ * A unified diff as text, line by line in its colours. The names it begins with stand above it already, and where a
+ * piece of it lies says little to people.
+ * @param {string} text
+ * @param {Record<string, any>} [props]
+ */
+export function textDiff(text, props = {}) {
+  const lines = text.split("\n");
+  const named = lines[0]?.startsWith("--- ") && lines[1]?.startsWith("+++ ");
+  const pieces = (named ? lines.slice(2) : lines).slice(0, 2000).map((line, index) => {
+    if (line.startsWith("@@ ")) return index ? h("span", { class: "is-apart" }, "⋯\n") : null;
+    const look = line.startsWith("+") ? "is-added" : line.startsWith("-") ? "is-removed" : "";
+    return h("span", { class: look }, `${line}\n`);
+  });
+  return h("pre", { ...props, class: `code text-diff ${props.class || ""}` }, pieces);
 }
 
 customElements.define("fm-filediff", FileDiff);

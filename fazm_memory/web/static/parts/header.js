@@ -22,16 +22,19 @@ class Header extends HTMLElement {
     this.asks = h("div", { class: "asks" });
     this.moment = h("div", { class: "moment", role: "status", hidden: true });
     fill(this, this.head, this.asks, this.moment);
-    store.watch(["info"], () => this.draw());
+    store.watch(["info", "day"], () => this.draw());
     store.watch(["ms", "seq", "info"], () => this.stand());
     this.draw();
     this.stand();
   }
 
   draw() {
-    const { info } = store.state;
+    const { info, day } = store.state;
     const head = /** @type {HTMLElement} */ (this.head);
-    if (!info) return fill(head);
+    if (!info) {
+      fill(/** @type {HTMLElement} */ (this.asks)); // those of a session that was shown before
+      return fill(head, day ? h("h1", null, dayName(day, dayOf(Date.now()))) : null);
+    }
     const menu = /** @type {Menu|null} */ (head.querySelector("fm-menu"));
     if (menu?.open && this.drawn === info.id) {
       // Whoever chooses from it does so in peace: news of a session that goes on waits until it is closed.

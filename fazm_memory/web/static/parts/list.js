@@ -68,6 +68,7 @@ class List extends HTMLElement {
   nothing() {
     this.clear();
     this.source = null;
+    this.scroller?.setAttribute("tabindex", "-1"); // what stands in the place of rows lies over it
     this.sheet?.style.setProperty("height", "0");
     if (store.state.day) fill(/** @type {HTMLElement} */ (this.notice), noSession());
   }
@@ -182,6 +183,7 @@ class List extends HTMLElement {
     const notice = /** @type {HTMLElement} */ (this.notice);
     if (!source || notice.querySelector("[role=alert]")) return;
     fill(notice, source.count ? null : noRows(source));
+    this.scroller?.setAttribute("tabindex", source.count ? "0" : "-1");
     const newer = /** @type {HTMLElement} */ (this.newer);
     const unseen = source.found ? 0 : source.count - this.seen;
     newer.hidden = unseen <= 0;

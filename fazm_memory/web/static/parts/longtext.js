@@ -29,6 +29,15 @@ export function longText(value) {
   return h("div", { class: "longtext" }, pre, button);
 }
 
+/** @param {any} value */
+const isLong = (value) => typeof value === "object" || String(value).length > 300;
+
+/** A few words or numbers, one to a line. @param {any} value */
+function plainList(value) {
+  if (!Array.isArray(value) || value.length > 50 || value.some((one) => one === null || isLong(one))) return null;
+  return h("ul", { class: "overview" }, value.map((one) => h("li", null, String(one))));
+}
+
 /** A short record of names and values, one to a line; what is nested is shown as JSON. @param {Record<string, any>} record */
 export function table(record) {
   const rows = Object.entries(record).filter(
@@ -40,7 +49,7 @@ export function table(record) {
     rows
       .map(([name, value]) => [
         h("dt", null, name.replaceAll("_", " ")),
-        h("dd", null, typeof value === "object" || String(value).length > 300 ? longText(value) : String(value)),
+        h("dd", null, plainList(value) || (isLong(value) ? longText(value) : String(value))),
       ])
       .flat(),
   );

@@ -4,6 +4,7 @@
  */
 
 import { h } from "../dom.js";
+import { fieldWord } from "../layout/diff_rows.js";
 import { counted } from "../layout/words.js";
 import { longText } from "./longtext.js";
 
@@ -21,6 +22,8 @@ const DULL = new Set([
   "trust",
   "source",
   "actor",
+  "last_seq",
+  "first_seq",
 ]);
 
 /** @param {any} value */
@@ -28,17 +31,21 @@ const empty = (value) =>
   value === null ||
   value === undefined ||
   value === "" ||
-  (typeof value === "object" && Object.keys(value).length === 0);
+  value === false ||
+  (typeof value === "object" && Object.values(value).every(empty));
 
 /** @param {Record<string, any>} record */
 export function overview(record) {
   const shown = Object.entries(record).filter(([, value]) => !empty(value));
   const entries = shown.map(([name, value]) => [
     h("dt", null, name.replaceAll("_", " ")),
-    h("dd", null, told(value)),
+    h("dd", null, told(name === "counts" ? plainNames(value) : value)),
   ]);
   return h("dl", { class: "facts" }, entries.flat());
 }
+
+/** @param {Record<string, any>} counts */
+const plainNames = (counts) => Object.fromEntries(Object.entries(counts).map(([name, value]) => [fieldWord(name), value]));
 
 /** @param {any} value */
 function told(value) {
@@ -79,7 +86,7 @@ function line(item) {
   const lead = LEADS.find((name) => !empty(item[name]));
   const rest = Object.entries(item)
     .filter(([name, value]) => name !== lead && !DULL.has(name) && !empty(value) && typeof value !== "object")
-    .map(([name, value]) => (name === "value" ? String(value) : `${name.replaceAll("_", " ")} ${value}`));
+    .map(([name, value]) => (name === "value" ? String(value) : `${fieldWord(name)} ${value}`.trim()));
   return [
     h("span", null, String(lead ? item[lead] : "").slice(0, 1000)),
     rest.length ? h("span", { class: "note" }, ` ${rest.join(" · ").slice(0, 600)}`) : null,

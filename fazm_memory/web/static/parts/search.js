@@ -3,11 +3,11 @@
  */
 
 import { api } from "../api.js";
-import { announce, fill, h } from "../dom.js";
+import { announce, explained, fill, h } from "../dom.js";
 import { glyphOf, icon } from "../icons.js";
 import { dayName, dayOf } from "../layout/days.js";
 import { sessionHash } from "../layout/route.js";
-import { clock, counted } from "../layout/words.js";
+import { clock, counted, sentence } from "../layout/words.js";
 import { go } from "../router.js";
 
 const WAIT = 140;
@@ -92,7 +92,7 @@ class Search extends HTMLElement {
     } catch (error) {
       if (asking.signal.aborted) return;
       this.results = [];
-      this.say(`${/** @type {any} */ (error).message} ${/** @type {any} */ (error).hint || ""}`);
+      this.say(explained(error));
     }
     this.fresh = input.value.trim() === q; // more may have been typed since it was asked
     this.at = this.results.length ? 0 : -1;
@@ -185,11 +185,6 @@ class Search extends HTMLElement {
     this.input?.blur();
     go(sessionHash(one.session, one.seq));
   }
-}
-
-/** @param {string} note */
-function sentence(note) {
-  return `${note.charAt(0).toUpperCase()}${note.slice(1)}${/[.:!?]$/.test(note) ? "" : "."}`;
 }
 
 customElements.define("fm-search", Search);

@@ -4,7 +4,7 @@
  */
 
 import { api } from "../api.js";
-import { announce, fill, framed, h, trouble } from "../dom.js";
+import { announce, fill, framed, h, prose, trouble } from "../dom.js";
 import { icon } from "../icons.js";
 import { byDay, dayName, dayOf } from "../layout/days.js";
 import { readRoute, sessionHash } from "../layout/route.js";
@@ -280,7 +280,7 @@ class Sidebar extends HTMLElement {
           "Nothing recorded yet",
           "No agent is connected, or none has worked since. Run `fazm-memory connect` in a terminal, or look at Settings.",
         ];
-    return h("div", { class: "empty" }, h("h2", null, title), h("p", null, words));
+    return h("div", { class: "empty" }, h("h2", null, title), h("p", null, prose(words)));
   }
 
   mark() {

@@ -7,7 +7,7 @@ import { api } from "../api.js";
 import { fill, h } from "../dom.js";
 import { overview } from "./overview.js";
 
-const KNOWN = new Set(["session", "at", "title", "agent", "workspace", "last_at"]); // the page says these already
+const KNOWN = new Set(["session", "at", "title", "agent", "workspace", "last_at", "evicted"]); // the page says these already
 const FIRST = [
   "lifecycle",
   "turn",

@@ -4,7 +4,7 @@
  */
 
 import { api } from "../api.js";
-import { fill, h, trouble } from "../dom.js";
+import { fill, h, prose, trouble } from "../dom.js";
 import { dayBounds, dayOf } from "../layout/days.js";
 import { sessionHash } from "../layout/route.js";
 import { holds } from "../layout/span.js";
@@ -152,7 +152,9 @@ class Timeline extends HTMLElement {
         h(
           "p",
           null,
-          "Fazm Memory has not seen an agent at work. Connect one with `fazm-memory connect`, or take in what agents kept themselves with `fazm-memory import`.",
+          prose(
+            "Fazm Memory has not seen an agent at work. Connect one with `fazm-memory connect`, or take in what agents kept themselves with `fazm-memory import`.",
+          ),
         ),
         h("a", { class: "btn", href: "#/settings" }, "See which agents are connected"),
       ),

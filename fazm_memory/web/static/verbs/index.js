@@ -11,6 +11,8 @@
  *   exclude {app?|folder?}
  */
 
+import { explained } from "../dom.js";
+import { sentence } from "../layout/words.js";
 import { exclude } from "./exclude.js";
 import { exportSession } from "./export.js";
 import { forget, forgetRange } from "./forget.js";
@@ -72,8 +74,8 @@ class Verbs extends HTMLElement {
     try {
       await verb(detail);
     } catch (error) {
-      const { title, message, hint } = /** @type {any} */ (error);
-      toast([title, message || String(error), hint].filter(Boolean).join(". "));
+      const { title } = /** @type {any} */ (error);
+      toast([title ? sentence(title) : "", explained(error)].filter(Boolean).join(" "));
     }
   }
 }

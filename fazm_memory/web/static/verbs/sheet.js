@@ -3,7 +3,7 @@
  * keeps what was typed when the back end says no, and says why in place.
  */
 
-import { fill, h, inHand } from "../dom.js";
+import { explained, fill, h, inHand, prose } from "../dom.js";
 
 let count = 0;
 
@@ -79,8 +79,7 @@ export class Sheet {
 
   /** @param {any} error */
   say(error) {
-    const words = [error?.message || String(error), error?.hint].filter(Boolean).join(" ");
-    this.note.textContent = words;
+    fill(this.note, prose(explained(error)));
     this.note.hidden = false;
   }
 

@@ -3,7 +3,7 @@
  */
 
 import { api } from "../api.js";
-import { h, inHand } from "../dom.js";
+import { h, inHand, prose } from "../dom.js";
 import { counted } from "../layout/words.js";
 import { copyButton } from "../verbs/copy.js";
 import { contextItem } from "./context_item.js";
@@ -114,7 +114,7 @@ function nothing(workspace) {
     { class: "empty" },
     h("h2", null, "Nothing to give yet"),
     h("p", null, workspace ? `No session was recorded in ${workspace}.` : "No session was recorded on this machine."),
-    h("p", null, "Let a connected agent work for a while, or run fazm-memory import to take in what it did before."),
+    h("p", null, prose("Let a connected agent work for a while, or run `fazm-memory import` to take in what it did before.")),
   );
 }
 

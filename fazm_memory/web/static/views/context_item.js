@@ -43,11 +43,9 @@ export function contextItem(item, choose) {
       h("p", { class: "context-text", dir: "auto" }, item.text),
       h(
         "p",
-        { class: "note" },
+        { class: "note context-from" },
         h("span", { class: "context-why" }, item.why),
-        item.session
-          ? [" · ", h("a", { href: sessionHash(item.session, item.seq) }, `where it is from`)]
-          : null,
+        item.session ? h("a", { href: sessionHash(item.session, item.seq) }, "where it is from") : null,
       ),
     ),
     says(item, choose),

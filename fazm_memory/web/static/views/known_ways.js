@@ -4,6 +4,7 @@
  */
 
 import { h } from "../dom.js";
+import { sessionHash } from "../layout/route.js";
 import { counted } from "../layout/words.js";
 
 /**
@@ -29,6 +30,9 @@ function section(title, rows, empty, draw) {
   return h("section", { class: "context-group", "aria-label": title }, h("h2", null, title), body);
 }
 
+/** Two days in one folder look alike: which session it was tells them apart. @param {any} row */
+const origin = (row) => [" · ", h("a", { href: sessionHash(row.session) }, row.title || "where it is from")];
+
 /** @param {any} row */
 function folder(row) {
   // Without a listing nobody knows how many files there are, and a full bar would say "all".
@@ -40,7 +44,7 @@ function folder(row) {
     { class: "way" },
     h("span", { class: "path" }, row.path),
     row.listed && h("meter", { min: 0, max: row.total || 1, value: row.processed, "aria-label": words }),
-    h("span", { class: "note" }, words),
+    h("span", { class: "note" }, words, origin(row)),
   );
 }
 
@@ -50,7 +54,7 @@ function convention(row) {
     "li",
     { class: "way" },
     h("span", { class: "path" }, row.pattern),
-    h("span", { class: "note" }, `in ${row.folder}, ${counted(row.support, "file")}`),
+    h("span", { class: "note" }, `in ${row.folder}, ${counted(row.support, "file")}`, origin(row)),
     (row.examples || []).slice(0, 2).map((/** @type {string[]} */ pair) =>
       h("span", { class: "example" }, h("span", null, pair[0]), h("span", { "aria-label": "became" }, " → "), h("span", null, pair[1])),
     ),
@@ -65,7 +69,7 @@ function skipped(row) {
     "li",
     { class: "way" },
     h("span", { class: "path" }, row.rule),
-    h("span", { class: "note" }, `in ${row.folder}`),
+    h("span", { class: "note" }, `in ${row.folder}`, origin(row)),
     h("span", { class: "note" }, `${some}${more}`),
   );
 }

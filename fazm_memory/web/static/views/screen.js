@@ -3,7 +3,7 @@
  * something changed. What a person has open or focused is kept across a reading.
  */
 
-import { announce, fill, h, inHand, trouble } from "../dom.js";
+import { announce, explained, fill, h, inHand, prose, trouble } from "../dom.js";
 
 export class Screen extends HTMLElement {
   /** @type {Record<string, string>} */
@@ -91,8 +91,7 @@ export class Screen extends HTMLElement {
   /** @param {any} error */
   refuse(error) {
     this.querySelector(".refusal")?.remove();
-    const words = [error?.message || String(error), error?.hint].filter(Boolean).join(" ");
-    this.body?.prepend(h("p", { class: "note bad refusal", role: "alert" }, words));
+    this.body?.prepend(h("p", { class: "note bad refusal", role: "alert" }, prose(explained(error))));
   }
 }
 

@@ -6,6 +6,7 @@
 import { api } from "../api.js";
 import { h } from "../dom.js";
 import { ago, counted, size } from "../layout/words.js";
+import { textDiff } from "../parts/filediff.js";
 import { Sheet } from "../verbs/sheet.js";
 import { changed, toast } from "../verbs/toast.js";
 
@@ -109,7 +110,7 @@ function join(agent, name, connect, after) {
     const edits = told.changes || [];
     if (!edits.length) return [h("p", null, "Nothing has to be edited."), ...notes];
     const shown = edits.map((/** @type {any} */ edit) =>
-      h("section", null, h("h3", { class: "path" }, edit.path), h("pre", { class: "code tall", tabindex: 0 }, edit.diff)),
+      h("section", null, h("h3", { class: "path" }, edit.path), textDiff(edit.diff, { class: "tall", tabindex: 0 })),
     );
     return [...shown, ...notes];
   });

@@ -2,8 +2,8 @@
  * What this machine allows and holds: permissions, watched folders, storage.
  */
 
-import { h } from "../dom.js";
-import { counted, size } from "../layout/words.js";
+import { h, prose } from "../dom.js";
+import { capital, counted, sentence, size } from "../layout/words.js";
 
 /** @type {Record<string, string>} */
 const TONES = { granted: "good", missing: "warn" };
@@ -26,7 +26,7 @@ function permission(one) {
   return h(
     "li",
     { class: "setting" },
-    h("div", null, h("p", null, h("strong", null, one.name), " ", h("span", { class: `pill ${TONES[one.state] || ""}` }, one.state)), one.why ? h("p", { class: "note" }, one.why) : null),
+    h("div", null, h("p", null, h("strong", null, capital(one.name)), " ", h("span", { class: `pill ${TONES[one.state] || ""}` }, one.state)), one.why ? h("p", { class: "note" }, prose(sentence(one.why))) : null),
   );
 }
 
@@ -46,7 +46,7 @@ export function rootsCard(roots) {
 /** @param {any} one */
 function root(one) {
   const state = one.watched ? h("span", { class: "pill good" }, "watched") : h("span", { class: "pill" }, "not watched");
-  return h("li", { class: "setting" }, h("div", null, h("p", null, h("span", { class: "path" }, one.path), " ", state), h("p", { class: "note" }, one.why || "")));
+  return h("li", { class: "setting" }, h("div", null, h("p", null, h("span", { class: "path" }, one.path), " ", state), one.why ? h("p", { class: "note" }, prose(sentence(one.why))) : null));
 }
 
 /**
@@ -63,12 +63,12 @@ export function storageCard(storage, companion) {
     ["Oldest", storage.oldest ? new Date(storage.oldest).toLocaleDateString([], { dateStyle: "medium" }) : "nothing yet"],
     ["Key", storage.key ? [storage.key.backend, storage.key.where].filter(Boolean).join(", ") : ""],
     ["Folder", storage.home],
-    ["Companion", companion ? "running" : "not running: run fazm-memory run"],
+    ["Companion", companion ? "running" : "not running: run `fazm-memory run`"],
   ];
   return h(
     "section",
     { class: "card", "aria-label": "Storage" },
     h("h3", null, "Storage"),
-    h("dl", { class: "facts" }, rows.flatMap(([name, value]) => [h("dt", null, name), h("dd", null, value)])),
+    h("dl", { class: "facts" }, rows.flatMap(([name, value]) => [h("dt", null, name), h("dd", null, prose(value))])),
   );
 }

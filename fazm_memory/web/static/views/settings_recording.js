@@ -3,7 +3,7 @@
  */
 
 import { api } from "../api.js";
-import { h } from "../dom.js";
+import { h, prose } from "../dom.js";
 import { clock } from "../layout/words.js";
 import { NAMES } from "./settings_agents.js";
 
@@ -26,7 +26,7 @@ export function recordingCard(status, after, companion, agents) {
   const on = status.recording;
   const pill = companion ? h("span", { class: "pill good" }, "recording") : h("span", { class: "pill warn" }, "companion not running");
   const state = on
-    ? h("p", null, pill, ` ${remembered(companion, agents)}`)
+    ? h("p", null, pill, " ", prose(remembered(companion, agents)))
     : h("p", null, h("span", { class: "pill warn" }, "paused"), ` Nothing is recorded, summarised or handed out. ${until(status)}`);
   const buttons = on
     ? [h("span", { class: "note", id: "pause-for" }, "Pause for"), ...PAUSES.map(([seconds, label]) => pauseButton(seconds, label, after))]

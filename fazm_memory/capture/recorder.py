@@ -21,6 +21,7 @@ from fazm_memory.capture.told_call import ToldCalls
 from fazm_memory.capture.told_outcome import with_outcome
 from fazm_memory.errors import FazmMemoryError, InvalidInput, InvalidTransition
 from fazm_memory.log.entries import Appended, Entry, SessionHead
+from fazm_memory.log.failed_calls import failed_before
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import SEQ_MASK, event_id
 from fazm_memory.log.writer import Writer
@@ -261,7 +262,7 @@ class Recorder:
             action,
             input_hash=made,
             files=files,
-            retry_of=action.retry_of or writer.failed_before(head.n, made, action),
+            retry_of=action.retry_of or failed_before(writer.db, head.n, made, action),
         )
 
     def _wake(self, writer: Writer, head: SessionHead, entry: Entry) -> None:

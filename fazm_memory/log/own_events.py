@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 
+from fazm_memory.log.failed_calls import target_key
 from fazm_memory.log.paths import effective, lineage
 from fazm_memory.log.rows import ZSTD_MAGIC
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import SEQ_MASK, event_id
-from fazm_memory.log.writer import target_key
 from fazm_memory.model.events import Event
 
 # What is named by its position.

@@ -11,15 +11,15 @@ import secrets
 from typing import Any
 
 from fazm_memory.errors import Conflict, FazmMemoryError, InvalidInput, InvalidTransition
-from fazm_memory.log import chain, quarantine
+from fazm_memory.log import chain, failed_calls, quarantine
 from fazm_memory.log.chain import Heads
 from fazm_memory.log.database import Database
 from fazm_memory.log.entries import Appended, Entry, SessionHead
 from fazm_memory.log.rows import EVENT_COLUMNS, to_stored
 from fazm_memory.log.tables import HOUR, SEQ_BITS, SEQ_MASK, event_id
 from fazm_memory.model import codec, lifecycle
-from fazm_memory.model.events import KINDS, Event, input_hash, target_of
-from fazm_memory.model.payloads import FAILED, Action
+from fazm_memory.model.events import KINDS, Event
+from fazm_memory.model.payloads import FAILED
 
 SELECT_HEAD = (
     "SELECT n, id, agent, agent_session_id, title, workspace, lifecycle, parent, parent_seq, background,"
@@ -188,7 +188,7 @@ class Writer:
             head.failures += failed
             head.files_modified += touched
             if entry.payload.input_hash is not None:
-                self._remember_failure(head.n, entry.payload, seq, bool(failed))
+                failed_calls.remember(self.db, head.n, entry.payload, seq, failed=bool(failed))
         elif entry.payload is not None:
             self._project(head, entry, seq)
         return Appended(head.id, seq)
@@ -254,31 +254,6 @@ class Writer:
             self.db.execute("INSERT INTO rewind VALUES (?,?,?)", (head.n, seq, payload.to))
             self.changed.add(head.n)
 
-    def failed_before(self, number: int, input_hash: str, action: Action | None = None) -> int | None:
-        """The position of the last failed call that nothing has mended yet: with this input or, else, of the
-        same tool on the same target."""
-        for key in filter(None, (input_hash, target_key(action))):
-            row = self.db.execute(
-                "SELECT seq FROM failed_call WHERE session=? AND hash=?", (number, key)
-            ).fetchone()
-            if row is not None:
-                return int(row[0])
-        return None
-
-    def _remember_failure(self, number: int, action: Action, seq: int, failed: bool) -> None:
-        if failed:
-            for key in filter(None, (action.input_hash, target_key(action))):
-                self.db.execute("INSERT OR REPLACE INTO failed_call VALUES (?,?,?)", (number, key, seq))
-            return
-        mended = action.retry_of
-        if mended is None:
-            mended = self.failed_before(number, action.input_hash or "")
-        if mended is not None:
-            self.db.execute("DELETE FROM failed_call WHERE session=? AND seq=?", (number, mended))
-            self.db.execute(
-                "DELETE FROM failed_call WHERE session=? AND hash=?", (number, target_key(action))
-            )
-
     def flush(self) -> int:
         """Bring the sessions' rows up to what was appended; the transaction stays open. How many it wrote."""
         if self.spoiled is not None:
@@ -306,12 +281,6 @@ class Writer:
             and (head.lifecycle, head.turn, head.questions) == (before[0], before[3], before[7])
             and all(event.kind == "action" and event.payload is not None for event in events)
         )
-
-
-def target_key(action: Action | None) -> str:
-    """What a call was about, by its tool and target; nothing when it has no target."""
-    target = "" if action is None else target_of(action.input)
-    return f"target:{input_hash(action.tool, target)}" if action is not None and target else ""
 
 
 def mac_at(database: Database, number: int, seq: int) -> bytes:

@@ -11,6 +11,7 @@ import hmac
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,20 +29,24 @@ from fazm_memory.errors import (
 from fazm_memory.log import chain, keys
 from fazm_memory.log.chain import Head, Heads
 from fazm_memory.log.entries import Entry, SessionHead
-from fazm_memory.log.rows import to_event, unpack
+from fazm_memory.log.forget import ranges_of
+from fazm_memory.log.identity import by_proof, by_rows, linked
+from fazm_memory.log.raw_pages import RawPages
+from fazm_memory.log.rows import unpack
 from fazm_memory.log.salvage import Wreck
 from fazm_memory.log.settled import take_over
 from fazm_memory.log.store import DATABASE, FIRST_PAGE, HEADS, STORE_FOLDER, Store
-from fazm_memory.log.tables import SEQ_BITS, SEQ_MASK, event_id
+from fazm_memory.log.tables import SEQ_MASK, event_id
 from fazm_memory.log.tombstones import Tombstones
 from fazm_memory.log.verify import verify
 from fazm_memory.log.writer import Writer
 from fazm_memory.model.events import read_payload
-from fazm_memory.model.payloads import Recovered, SessionOpen, Unknown
+from fazm_memory.model.payloads import Forgotten, Recovered, Unknown
 from fazm_memory.model.structure import BONES
 from fazm_memory.private import private_folder
 
 SIDES = ("", "-wal", "-shm")
+UNTOLD = "found without their content at a recovery; nothing that is left says why"
 LAST_GUESS = 1 << 16  # sessions to look for when nothing says how many there were
 
 
@@ -78,21 +83,17 @@ def recover(
     told = Salvage(quarantine=str(aside), notes=[problem])
     moved: list[tuple[Path, Path]] = []
     try:
-        wreck = _copied(path, aside, known.database, home / "keys" / FIRST_PAGE)
-        if wreck.db is None and not outside:
-            raise KeyUnavailable(
-                f"neither {path} nor the heads beside the key can be read with the key in {known.where}: most"
-                " likely it is the key of another store; nothing was changed",
-                hint="put the right `keys` folder back; to give this store up, move it away by hand",
-            )
-        _set_aside(home, path, aside, moved)
-        store = Store(home, key=key)
-        try:
-            _save(wreck, store, known.chain, outside, now, told, progress)
-        finally:
+        with closing(_copied(path, aside, known.database, home / "keys" / FIRST_PAGE)) as wreck:
+            if not wreck.readable and not outside:
+                raise KeyUnavailable(
+                    f"neither {path} nor the heads beside the key can be read with the key in {known.where}:"
+                    " most likely it is the key of another store; nothing was changed",
+                    hint="put the right `keys` folder back; to give this store up, move it away by hand",
+                )
+            _set_aside(home, path, aside, moved)
+            with closing(Store(home, key=key)) as store:
+                _save(wreck, store, known.chain, outside, now, told, progress)
             told.notes += wreck.notes
-            wreck.close()
-            store.close()
     except (OSError, sqlcipher.Error, FazmMemoryError) as error:
         _put_back(home, path, aside, moved)
         raise _translated(error, path) from error
@@ -166,7 +167,7 @@ def _copied(path: Path, aside: Path, key: str, first_page: Path) -> Wreck:
         if side.exists():
             shutil.copyfile(side, aside / f"wreck.db{suffix}")
     spare = first_page.read_bytes() if first_page.exists() else None
-    return Wreck(aside / "wreck.db", key, spare)
+    return Wreck(aside / "wreck.db", key, RawPages(path, key, spare))
 
 
 def _save(
@@ -178,16 +179,19 @@ def _save(
     told: Salvage,
     progress: Callable[[int], None],
 ) -> None:
-    columns = "n, id, agent, agent_session_id, opened_at"
-    named = {row[0]: row[1:] for row in wreck.rows("session", columns)}
-    last = max([0, *named, *outside])
-    numbers = sorted({*named, *outside, *wreck.numbers(last or LAST_GUESS)})
-    proved = _proved_names(wreck, chain_key, numbers, {row[0] for row in named.values()})
+    known = by_rows(wreck)
+    last = max([0, *known, *outside])
+    numbers = sorted({*known, *outside, *wreck.numbers(last or LAST_GUESS)})
+    known |= by_proof(wreck, chain_key, numbers, known, now)
     for number in numbers:
-        id_, agent, own, opened = named.get(number, (proved.get(number), "unknown", None, now))
+        who = known[number]
         with store.writing() as writer:
-            head = writer.create(agent, opened, agent_session_id=own, session_id=id_, number=number)
-            kept, lost = _session(wreck, writer, head, chain_key, outside.get(number), named=id_ is not None)
+            head = writer.create(
+                who.agent, who.opened, agent_session_id=who.own, session_id=who.id, number=number
+            )
+            kept, lost = _session(
+                wreck, writer, head, chain_key, outside.get(number), named=who.id is not None
+            )
             alarm = outside[number].alarm if number in outside else None
             if lost or alarm is not None:
                 note = f"positions lost: {lost} of {kept + lost}"
@@ -202,29 +206,6 @@ def _save(
         for row in wreck.rows("cursor", columns):
             store.db.execute("INSERT OR REPLACE INTO cursor VALUES (?,?,?,?,?,?,?,?)", row)
         take_over(wreck, store)
-
-
-def _proved_names(wreck: Wreck, chain_key: bytes, numbers: list[int], known: set[str]) -> dict[int, str]:
-    """The ids of sessions whose rows are lost, where a fork names one and the chain proves it: what the first
-    event follows is made of the id."""
-    found = (next(wreck.events(event_id(number, 0), event_id(number, 1)), None) for number in numbers)
-    firsts = [row for row in found if row is not None and all(isinstance(one, bytes) for one in row[9:])]
-    lost = {parent for row in firsts if (parent := _parent(row)) is not None} - known
-    return {
-        row[0] >> SEQ_BITS: name
-        for name in sorted(lost)
-        for row in firsts
-        if _linked(chain_key, chain.genesis(chain_key, name), name, row)
-    }
-
-
-def _parent(row: tuple[Any, ...]) -> str | None:
-    """The session that an event says it was forked from, if it can be read and says so."""
-    try:
-        payload = to_event(row, "", b"").payload
-    except FazmMemoryError:
-        return None
-    return payload.parent if isinstance(payload, SessionOpen) else None
 
 
 def _stand_alone(store: Store, now: int) -> None:
@@ -253,6 +234,8 @@ def _session(
     """Put back a session's events in their places; how many were kept and how many are lost."""
     kept = lost = 0
     left: dict[int, str] | None = None
+    gone: list[int] = []
+    told = Tombstones()
     # Without its row the session's old id is unknown, and with it the chain cannot be checked: payloads can.
     prev: bytes | None = chain.genesis(chain_key, head.id) if named else None
     for row in wreck.events(event_id(head.n, 0), event_id(head.n, SEQ_MASK)):
@@ -267,8 +250,8 @@ def _session(
         if not whole and readable and kind in BONES:  # what is left of it when it was forgotten
             left = _left(wreck, head, chain_key, named=named) if left is None else left
             whole = left.get(seq) == chain.digest_of(stored).hex()
-        whole = whole and (prev is None or _linked(chain_key, prev, head.id, row))
-        prev = bytes(mac)
+        whole = whole and (prev is None or linked(chain_key, prev, head.id, row))
+        prev = bytes(mac) if named else None
         if not whole:
             _lost(writer, head)
             lost += 1
@@ -277,18 +260,17 @@ def _session(
         entry = Entry(kind, payload, at, actor, source, trust, turn=turn, key=key)
         writer.restore(head, entry, version, stored, bytes(digest))
         kept += 1
+        if stored is None:
+            gone.append(seq)
+        elif kind == "forgotten":
+            told.add(stored, seq)
     while outside is not None and head.head < outside.count:
         _lost(writer, head)
         lost += 1
+    if untold := list(told.taken(gone)):  # what told of them is lost, or somebody took them away
+        ranges = tuple(ranges_of(untold))
+        _housekeep(writer, head, Forgotten(len(untold), UNTOLD, ranges), "forgotten", head.last_at)
     return kept, lost
-
-
-def _linked(chain_key: bytes, prev: bytes, session: str, row: tuple[Any, ...]) -> bool:
-    """Whether an event follows the one whose mark is `prev`."""
-    id_, at, turn, kind, version, actor, source, trust, key, _stored, digest, mac = row
-    made = chain.link(chain_key, prev, bytes(digest), session, id_ & SEQ_MASK, at, turn, kind, version, actor,
-                      source, trust, key)  # fmt: skip
-    return hmac.compare_digest(made, bytes(mac))
 
 
 def _left(wreck: Wreck, head: SessionHead, chain_key: bytes, *, named: bool) -> dict[int, str]:
@@ -300,7 +282,7 @@ def _left(wreck: Wreck, head: SessionHead, chain_key: bytes, *, named: bool) -> 
         follows = before is not None and before[0] == id_ - 1
         if kind == "forgotten" and isinstance(stored, bytes) and follows and before is not None:
             whole = hmac.compare_digest(chain.digest_of(stored), digest)
-            if whole and (not named or _linked(chain_key, before[1], head.id, row)):
+            if whole and (not named or linked(chain_key, before[1], head.id, row)):
                 found.add(stored, id_ & SEQ_MASK)
         before = id_, bytes(row[11])
     return found.left

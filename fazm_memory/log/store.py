@@ -31,7 +31,7 @@ from fazm_memory.private import private_folder, write_private
 STORE_FOLDER = "store.noindex"  # the suffix keeps Spotlight out
 DATABASE = "memory.db"
 HEADS = "heads"
-FIRST_PAGE = "first-page"  # a copy of the page without which no other can be found
+FIRST_PAGE = "first-page"  # a copy of the page whose salt every other page is proved with
 PAGE = 4096
 FEW = 100  # events that may wait while somebody looks
 MANY = 20_000  # events from which on folding them anew is announced: below that it takes a moment
@@ -176,10 +176,10 @@ class Store:
 
 
 def keep_first_page(database: Path, copy: Path) -> None:
-    """Copy the first page, encrypted as it is, beside the key: without it no other page can be found.
+    """Copy the first page, encrypted as it is, beside the key: without its salt no page can be proved.
 
-    Not synced: it is a spare, and an older one still leads to all but the newest pages. So a full disk, or a
-    store that was moved away meanwhile, is no reason to fail in closing.
+    Not synced: it is a spare, and an older one has the same salt. So a full disk, or a store that was moved
+    away meanwhile, is no reason to fail in closing.
     """
     with contextlib.suppress(StoreFull, StoreReadOnly, FileNotFoundError):
         if copy.exists() and copy.stat().st_mtime_ns >= database.stat().st_mtime_ns:

@@ -9,14 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.runner import runtestprotocol
 from playwright.sync_api import Browser, Page
 
 from tests.page.browsing import Watch, chromium, new_context
 from tests.page.serving import Served, serving
 from tests.page.story import NOW, make_world
-from tests.page.webkit import Window, window
+from tests.page.webkit import EngineCrashed, Window, window
 
 OpenPage = Callable[..., Page]
+CRASHES = (
+    2  # of WebKitGTK in one run, after which a test begins anew: its own memory fails it once in a while
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -25,6 +29,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.e2e)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A test in which the engine itself crashed begins anew, with a window and a story of its own. That is
+    said; and a page that makes it crash again and again fails."""
+    if not item.path.name.startswith("test_webkit") or not isinstance(item, pytest.Function):
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    before = EngineCrashed.count
+    reports = runtestprotocol(item, nextitem=nextitem, log=False)
+    if before < EngineCrashed.count <= CRASHES and any(report.failed for report in reports):
+        print(f"\nWebKitGTK crashed in {item.nodeid}: it begins anew")
+        item.session._setupstate.teardown_exact(None)
+        item._initrequest()
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.fixture(scope="package", autouse=True)

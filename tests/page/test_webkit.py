@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.page.serving import Served
-from tests.page.webkit import Window, part, region, window
+from tests.page.webkit import EngineCrashed, Window, part, region, window
 
 SESSIONS = region("Sessions")
 EVENT = region("Event")
@@ -251,3 +251,11 @@ def test_each_screen_draws_something(page: Window, shown: Served, tmp_path: Path
         page.drive("calm")
         page.picture(tmp_path / f"{screen}.png")
         assert (tmp_path / f"{screen}.png").stat().st_size > 20_000, "a blank window compresses to less"
+
+
+def test_a_crash_of_the_engine_is_told_as_one(shown: Served) -> None:
+    with window(shown.door()) as page:
+        page.ask(crash=True)
+        with pytest.raises(EngineCrashed):
+            page.evaluate("() => 1")
+    EngineCrashed.count -= 1  # this one was wanted

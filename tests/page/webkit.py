@@ -65,6 +65,12 @@ def region(name: str) -> Part:
     return part("region", name)
 
 
+class EngineCrashed(Exception):
+    """The engine itself has ended in the middle of a test: it says nothing about the page."""
+
+    count = 0  # in this run
+
+
 class Window:
     """The page in a window of WebKit."""
 
@@ -83,6 +89,9 @@ class Window:
         if not line:
             pytest.fail(f"WebKitGTK does not run here ({NEEDED})", pytrace=False)
         answer = json.loads(line)
+        if "crashed" in answer:
+            EngineCrashed.count += 1
+            raise EngineCrashed(answer["crashed"])
         if "error" in answer:
             raise AssertionError(answer["error"])
         return answer["value"]

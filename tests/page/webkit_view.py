@@ -2,7 +2,8 @@
 
     python3 webkit_view.py URL NOW_MS
 
-Each line on stdin asks for one thing, and one line on stdout answers it with {"value": …} or {"error": "…"}:
+Each line on stdin asks for one thing, and one line on stdout answers it with {"value": …}, {"error": "…"}, or
+{"crashed": "…"} when the process of the engine that draws the page has ended:
 
     {"run": "STATEMENTS"}      an async function's body, with `driver` (webkit_driver.js) at hand
     {"press": [x, y]}          a click of the mouse there;  {"drag": [x, y, by]} sideways
@@ -12,6 +13,7 @@ Each line on stdin asks for one thing, and one line on stdout answers it with {"
     {"clipboard": true}        the text that was copied last
     {"picture": "FILE"}        what the window shows
     {"errors": true}           what went wrong in the page since it was opened
+    {"crash": true}            the process of the engine is ended
 
 Pressing, dragging and typing are events of the window, as a hand would cause them. It needs a display.
 """
@@ -30,6 +32,7 @@ gi.require_version("Gtk", "3.0")
 gi.require_version("WebKit2", "4.1")
 from gi.repository import Gdk, GLib, GObject, Gtk, WebKit2  # noqa: E402  (versions first)
 
+SOON = 200  # milliseconds after an error in which the end of the process is heard of, if that was its cause
 DRIVER = Path(__file__).with_name("webkit_driver.js")
 # Hooked in before any script of the page runs. The page's clock goes on from the story's evening, and the
 # focus goes as on the Mac: a button, link or tick box does not take it when pressed unless it has a tabindex.
@@ -78,6 +81,8 @@ class View:
         self.web.connect("load-failed", self.not_loaded)
         self.web.connect("load-changed", self.loaded)
         self.web.connect("script-dialog", self.asked)
+        self.web.connect("web-process-terminated", self.ended)
+        self.crashed: str | None = None
         self.zoom = 1.0
         self.window = Gtk.Window()
         self.window.set_default_size(1280, 860)
@@ -91,6 +96,9 @@ class View:
     def not_loaded(self, _view: Any, _event: Any, address: str, error: Any) -> bool:
         self.errors.append(f"{address.split('?')[0]} did not load: {error.message}")
         return False
+
+    def ended(self, _view: Any, reason: Any) -> None:
+        self.crashed = reason.value_nick
 
     def asked(self, _view: Any, dialog: Any) -> bool:
         self.errors.append(f"a script opened a dialog: {dialog.get_message()}")
@@ -122,9 +130,20 @@ class View:
         try:
             value = view.call_async_javascript_function_finish(result)
         except GLib.Error as error:
-            self.answer(error=error.message)
+            GLib.timeout_add(SOON, self.failed, error.message)
         else:
             self.answer(value=json.loads(value.to_string()) if value.is_string() else None)
+
+    def failed(self, message: str) -> bool:
+        if self.crashed is None:
+            self.answer(error=message)
+        else:
+            self.answer(crashed=self.crashed)
+        return False
+
+    def do_crash(self, _given: bool) -> None:
+        self.web.terminate_web_process()
+        self.answer(value=None)
 
     def event(self, kind: Any, device: str, **fields: Any) -> None:
         made = Gdk.Event.new(kind)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.errors import InvalidRequest
+from fazm_memory.log.effects import OF_A_CALL, Effects
+from fazm_memory.log.minutes import COUNTED, Range, counted
 from fazm_memory.log.rows import EVENT_COLUMNS, ZSTD_MAGIC, to_event
 from fazm_memory.log.sessions import COLUMNS, SessionRow
 from fazm_memory.log.slices import names, paths_of
@@ -23,10 +25,6 @@ from fazm_memory.model.payloads import FAILED
 
 LOOKED_AT = 3000  # events of one page that are looked at, and sessions
 STEP = 500  # of them at a time
-# A minute counts these, so that minutes without them need not be read.
-COUNTED = {"action": "actions", "decision": "decisions", "file": "files", "app": "apps"}
-
-Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -47,16 +45,20 @@ class EventFilter:
         """Whether only the payload can tell."""
         return bool(self.tools or self.outcomes or self.file)
 
-    def matches(self, event: Event) -> bool:
-        """What the payload tells; kind and trust are columns."""
+    def matches(self, event: Event, effects: Effects, touching: Set[int] = frozenset()) -> bool:
+        """What the payload tells; kind and trust are columns. `touching` are calls known to have changed the
+        file, told or not."""
         p = event.payload
-        if self.tools and getattr(p, "tool", None) not in self.tools:
-            return False
         if self.outcomes and getattr(p, "outcome", None) not in self.outcomes:
             return False
-        if self.file is None:
+        if self.tools and effects.tool_of(event) not in self.tools:
+            return False
+        if self.file is None or event.seq in touching:
             return True
-        return p is not None and any(names(one, self.file) or self.file in one for one in paths_of(event))
+        return p is not None and any(self.names(one) for one in paths_of(event))
+
+    def names(self, path: str) -> bool:
+        return self.file is None or names(path, self.file) or self.file in path
 
 
 def kinds_of(given: Iterable[str]) -> frozenset[str]:
@@ -94,14 +96,18 @@ def event_page(
     if cursor is not None:
         at = read_cursor(cursor, "e", 1)[0]
         low, high = (low, min(high, at)) if backwards else (max(low, at), high)
+    effects = Effects(store.log, row.n, row.id)
     items: list[Event] = []
     looked = 0
     for begin, end in _steps(_ranges(store, row, wanted, low, high), STEP, backwards):
         if looked >= LOOKED_AT:
             return Page(items, f"e.{end if backwards else begin}")
         looked += end - begin
+        touching: set[int] = set()
+        if wanted.file is not None:
+            touching = effects.touching(begin, end, wanted.file, wanted.names)
         for event in _read(store, row, wanted, begin, end, backwards, limit - len(items)):
-            if len(items) < limit and wanted.matches(event):
+            if len(items) < limit and wanted.matches(event, effects, touching):
                 items.append(event)
         if len(items) == limit:
             at = items[-1].seq if backwards else items[-1].seq + 1
@@ -127,19 +133,7 @@ def _ranges(store: Store, row: SessionRow, wanted: EventFilter, low: int, high: 
         column = COUNTED[kind]
     else:
         return [(low, high)] if low < high else []
-    (indexed,) = store.db.execute("SELECT indexed FROM session WHERE n=?", (row.n,)).fetchone()
-    found = store.db.execute(
-        f"SELECT first, last + 1 FROM minute WHERE session=? AND {column} > 0 AND last >= ? AND first < ?",
-        (row.n, low, high),
-    ).fetchall()
-    merged: list[Range] = []
-    for first, stop in sorted([*found, (indexed, row.head)]):
-        first, stop = max(first, low), min(stop, high)
-        if merged and first <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
-        elif first < stop:
-            merged.append((first, stop))
-    return merged
+    return counted(store.db, row.n, column, low, high)
 
 
 def _read(
@@ -156,7 +150,7 @@ def _read(
             values += sorted(given)
     if wanted.tools:  # a first look at the bytes: what is compressed is decoded
         told = " OR ".join("instr(payload, ?) > 0" for _ in wanted.tools)
-        clauses += f" AND (substr(payload, 1, 4) = ? OR {told})"
+        clauses += f" AND (substr(payload, 1, 4) = ? OR {told} OR {OF_A_CALL})"
         values += [
             ZSTD_MAGIC,
             *(json.dumps(one, ensure_ascii=False).encode() for one in sorted(wanted.tools)),

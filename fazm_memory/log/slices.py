@@ -2,18 +2,20 @@
 
 Positions are a range of keys, turns and minutes lead to positions through their own tables, so the work grows
 with the range that is left. Within it kind and trust are columns; tool, file and outcome are looked for in
-the stored bytes first, and only what may match is decoded.
+the stored bytes first, and only what may match is decoded. A change that only the watcher saw counts as its
+call's: a call is found by it, and it by the call's tool.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.log import chain
 from fazm_memory.log.database import told
+from fazm_memory.log.effects import OF_A_CALL, Effects, needle
 from fazm_memory.log.eventlog import EventLog
 from fazm_memory.log.rows import EVENT_COLUMNS, ZSTD_MAGIC, to_event
 from fazm_memory.log.tables import SEQ_MASK, event_id
@@ -45,7 +47,11 @@ class Wanted:
 def find(log: EventLog, number: int, session: str, wanted: Wanted) -> Iterator[Event]:
     """The events of a session that are wanted, in order; streams, so that memory stays flat."""
     low, high = _range(log, number, wanted)
-    clauses, values = _clauses(wanted)
+    effects = Effects(log, number, session)
+    touching: set[int] = set()
+    if (file := wanted.file) is not None:
+        touching = effects.touching(low, high, file, lambda path: names(path, file))
+    clauses, values = _clauses(wanted, [event_id(number, seq) for seq in sorted(touching)])
     columns = ", ".join(f"event.{name.strip()}" for name in EVENT_COLUMNS.split(","))
     rows = log.db.execute(
         f"SELECT {columns}, (SELECT mac FROM event AS before WHERE before.id = event.id - 1) FROM event"
@@ -59,7 +65,7 @@ def find(log: EventLog, number: int, session: str, wanted: Wanted) -> Iterator[E
             event = to_event(
                 row[:-1], session, chain.genesis(log.key, session) if first else bytes(row[-1] or b"")
             )
-            if not _matches(event, wanted):
+            if not _matches(event, wanted, effects, touching):
                 continue
             if count == wanted.limit:
                 return
@@ -98,7 +104,7 @@ def _turn_begins(log: EventLog, number: int, turn: int, otherwise: int) -> int:
     return otherwise if row is None else int(row[0])
 
 
-def _clauses(wanted: Wanted) -> tuple[str, list[Any]]:
+def _clauses(wanted: Wanted, touching: list[int]) -> tuple[str, list[Any]]:
     """What the database can tell by itself: columns for sure, bytes of a payload as a first look."""
     clauses: list[str] = []
     values: list[Any] = []
@@ -110,40 +116,38 @@ def _clauses(wanted: Wanted) -> tuple[str, list[Any]]:
         if moment is not None:
             clauses.append(f"{column} {sign} ?")
             values.append(moment)
-    for kinds, needle in _needles(wanted):
-        if kinds:
-            clauses.append(f"kind IN ({', '.join('?' * len(kinds))})")
-            values += kinds
-        if needle is not None:
-            clauses.append("(substr(payload, 1, 4) = ? OR instr(payload, ?) > 0)")
-            values += [ZSTD_MAGIC, needle.encode("utf-8", "replace")]
+    held = "(substr(payload, 1, 4) = ? OR instr(payload, ?) > 0)"
+    if wanted.tool is not None:
+        clauses.append(f"(kind IN ('action', 'action.start') AND {held} OR {OF_A_CALL})")
+        said = f'"tool":{json.dumps(wanted.tool, ensure_ascii=False)}'
+        values += [ZSTD_MAGIC, said.encode("utf-8", "replace")]
+    if wanted.outcome is not None:
+        clauses.append("kind IN ('action', 'action.amend')")
+        if wanted.outcome != "ok":  # a call that went well says nothing about it: that is the default
+            clauses.append(held)
+            values += [ZSTD_MAGIC, f'"{wanted.outcome}"'.encode()]
+    if wanted.file is not None:
+        kinds = ", ".join(f"'{kind}'" for kind in WITH_FILES)
+        clauses.append(f"(kind IN ({kinds}) AND {held} OR id IN (SELECT value FROM json_each(?)))")
+        values += [ZSTD_MAGIC, needle(wanted.file), json.dumps(touching)]
+    if wanted.holding is not None:
+        clauses.append(held)
+        values += [ZSTD_MAGIC, wanted.holding.encode("utf-8", "replace")]
     return "".join(f" AND {clause}" for clause in clauses), values
 
 
-def _needles(wanted: Wanted) -> Iterator[tuple[tuple[str, ...], str | None]]:
-    """Kinds that can match, and what the bytes of a payload that matches must hold."""
-    if wanted.tool is not None:
-        yield ("action", "action.start"), f'"tool":{json.dumps(wanted.tool, ensure_ascii=False)}'
-    if wanted.outcome is not None:
-        # A call that went well says nothing about it: that is the default.
-        yield ("action", "action.amend"), None if wanted.outcome == "ok" else f'"{wanted.outcome}"'
-    if wanted.file is not None:
-        name = wanted.file.rstrip("/").rsplit("/", 1)[-1]
-        yield WITH_FILES, json.dumps(name, ensure_ascii=False)[1:-1] or None
-    if wanted.holding is not None:
-        yield (), wanted.holding
-
-
-def _matches(event: Event, wanted: Wanted) -> bool:
+def _matches(event: Event, wanted: Wanted, effects: Effects, touching: Set[int]) -> bool:
     """What only the decoded payload can tell."""
     p = event.payload
     if p is None:
         return wanted.tool is None and wanted.outcome is None and wanted.file is None
-    if wanted.tool is not None and getattr(p, "tool", None) != wanted.tool:
-        return False
     if wanted.outcome is not None and getattr(p, "outcome", None) != wanted.outcome:
         return False
-    return wanted.file is None or any(names(path, wanted.file) for path in paths_of(event))
+    if wanted.tool is not None and effects.tool_of(event) != wanted.tool:
+        return False
+    if wanted.file is None or event.seq in touching:
+        return True
+    return any(names(path, wanted.file) for path in paths_of(event))
 
 
 def paths_of(event: Event) -> Iterator[str]:

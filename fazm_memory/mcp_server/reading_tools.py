@@ -53,7 +53,8 @@ def session_state(caller: Caller, given: dict[str, Any]) -> Told:
     if "turns" in given:
         if "at" in given:
             raise InvalidInput("`turns` counts back from now", hint="leave `at` out, or ask session_diff")
-        state["files_modified"] = caller.memory.files_modified(found["id"], turns=given["turns"])["files"]
+        of_late = caller.memory.files_modified(found["id"], turns=given["turns"], quarantined=False)
+        state["files_modified"] = of_late["files"]
     if "keys" in given:
         state = {name: value for name, value in state.items() if name in (*given["keys"], *ALWAYS)}
     most = room(given.get("max_tokens", TOKENS))
@@ -233,7 +234,7 @@ TOOLS = (
                 "to": whole("The position to stop before."),
                 "last": whole("Only the last this many before `to`.", least=1, most=10_000),
                 "kind": one_of(sorted(KIND_NAMES), "Only events of this kind."),
-                "tool": text("Only calls of this tool.", most=200),
+                "tool": text("Only calls of this tool, and what they were seen to change.", most=200),
                 "file": text("Only what touched this file or folder.", most=4096),
                 "outcome": one_of(get_args(Outcome), "Only calls that ended so."),
                 "trust": one_of(TRUSTS, "Only of this trust."),

@@ -16,6 +16,7 @@ from typing import Any
 from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.log import slices
 from fazm_memory.log.paths import effective, parted
+from fazm_memory.log.quarantine import NOTHING
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.slices import Wanted
 from fazm_memory.model import diff
@@ -85,7 +86,9 @@ class Reading(Telling):
             "quarantined": {"whole": held.whole, "seqs": sorted(held.seqs)},
         }
 
-    def files_modified(self, session: str, *, turns: int | None = None) -> dict[str, Any]:
+    def files_modified(
+        self, session: str, *, turns: int | None = None, quarantined: bool = True
+    ) -> dict[str, Any]:
         """The net changes to files, of the whole session or of its last turns, with whose hand it was."""
         row = self.store.sessions.resolve(session)
         if turns is not None and turns < 1:
@@ -93,11 +96,14 @@ class Reading(Telling):
         first = 0 if turns is None else max(0, row.turn - turns + 1)
         with self.store.db.reading():
             if turns is None:
-                state = self.store.snapshots.state_at(row.n, row.id, row.head)
+                source = self.store.snapshots if quarantined else self.store.ward
+                state = source.state_at(row.n, row.id, row.head)
             else:
                 begin = self.store.sessions.turn_position(row.n, first - 1, row.head) if first else 0
+                held = NOTHING if quarantined else self.store.ward.held(row.n)
                 events = self._effective(row, begin, row.head)
-                state = fold(initial(row.id), (event for event in events if place_of(event) >= begin))
+                kept = (one for one in events if place_of(one) >= begin and not held.has(one.seq))
+                state = fold(initial(row.id), kept)
         files = [entry.to_json() for entry in state.files_modified.values()]
         omitted = state.omitted.get("files_modified", 0)
         return {"session": row.id, "turns": [first, row.turn], "files": files, "omitted": omitted}

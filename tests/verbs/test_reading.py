@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from fazm_memory.capture.draft import Draft
 from fazm_memory.errors import InvalidInput
+from fazm_memory.log.pages import EventFilter
 from fazm_memory.recall import replay
 from fazm_memory.recall.difference import page, sections
 from fazm_memory.verbs import reading
@@ -58,6 +60,86 @@ def test_a_slice_is_by_position_turn_kind_tool_file_outcome_or_trust(
     desk: Desk, session: str, wanted: dict[str, object], found: list[int]
 ) -> None:
     assert seqs(desk, session, **wanted) == found
+
+
+@pytest.fixture
+def watched(desk: Desk) -> str:
+    """Calls that tell no file, and changes that only the watcher saw: of a call, of one still running, of the
+    one before although the next turn has begun, of an agent's claim, of a person."""
+    made = desk.begin()
+    desk.say(made, "prompt", text="build it")  # 1
+    desk.act(made, "Bash", {"command": "make"})  # 2
+    seen = {"by": "agent", "source": "files", "change": "created"}
+    desk.say(made, "file", path="/w/out/site.css", call=2, **seen)  # 3
+    desk.say(made, "action.start", tool="Task", input={"to": "draw"}, call_id="t1")  # 4
+    desk.say(made, "file", path="/w/out/logo.png", call=4, **seen)  # 5
+    desk.say(made, "action", tool="Task", input={"to": "draw"}, call_id="t1", error="no ink")  # 6
+    desk.say(made, "prompt", text="and the rest")  # 7
+    desk.say(made, "file", path="/w/out/late.css", call=2, **seen)  # 8
+    desk.say(made, "file", path="/w/out/claimed.css", change="created", call=2)  # 9
+    desk.say(made, "file", path="/w/out/mine.css", by="person", source="files", change="created")  # 10
+    return made
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({"tool": "Bash", "file": "/w/out/site.css"}, [2, 3]),
+        ({"tool": "Bash", "file": "/w/out"}, [2, 3, 8]),
+        ({"tool": "Bash"}, [2, 3, 8]),
+        ({"tool": "Bash", "file": "logo.png"}, []),
+        ({"tool": "Task", "file": "logo.png"}, [4, 5, 6]),
+        ({"tool": "Task", "file": "logo.png", "outcome": "error"}, [6]),
+        ({"file": "late.css"}, [2, 8]),
+        ({"file": "late.css", "turns": (1, 1)}, [2]),
+        ({"file": "late.css", "stop": 8}, [2]),
+        ({"file": "claimed.css"}, [9]),
+        ({"tool": "Bash", "file": "mine.css"}, []),
+        ({"file": "mine.css"}, [10]),
+        ({"kind": "action", "file": "/w/out"}, [2, 6]),
+    ],
+)
+def test_what_only_the_watcher_saw_of_a_call_is_found_as_the_calls(
+    desk: Desk, watched: str, wanted: dict[str, object], found: list[int], indexed: bool
+) -> None:
+    if indexed:
+        desk.store.index_all()
+    assert seqs(desk, watched, **wanted) == found
+    if not {"turns", "stop", "kind"} & {*wanted}:  # the page asks in its own words
+        asked = EventFilter(
+            tools=frozenset({str(wanted["tool"])} if "tool" in wanted else ()),
+            outcomes=frozenset({str(wanted["outcome"])} if "outcome" in wanted else ()),
+            file=str(wanted["file"]) if "file" in wanted else None,
+        )
+        assert [one["seq"] for one in desk.event_page(watched, asked)["items"]] == found
+
+
+def test_what_a_transcript_adds_to_a_call_is_found_by_its_tool(desk: Desk) -> None:
+    made = desk.begin()
+    told = {"tool": "Bash", "input": {"command": "make"}, "call_id": "c1"}
+    desk.say(made, "action", source="hook", **told)  # 1
+    desk.record([Draft(made, "action", {**told, "error": "exit 2", "outcome": "error"}, source="transcript")])
+    assert [one["kind"] for one in desk.events(made)] == ["session.open", "action", "action.amend"]
+    assert seqs(desk, made, tool="Bash", outcome="error") == [2]
+    assert seqs(desk, made, tool="Read", outcome="error") == []
+
+
+def test_the_files_of_the_last_turns_have_what_only_the_watcher_saw(desk: Desk, watched: str) -> None:
+    told = desk.files_modified(watched, turns=1)
+    assert [one["path"] for one in told["files"]] == ["/w/out/claimed.css", "/w/out/mine.css"]
+    told = desk.files_modified(watched, turns=5)
+    assert [one["path"].rpartition("/")[2] for one in told["files"]] == [
+        "site.css", "logo.png", "late.css", "claimed.css", "mine.css",
+    ]  # fmt: skip
+
+
+def test_the_files_of_the_last_turns_leave_out_what_is_held_back(desk: Desk, watched: str) -> None:
+    desk.quarantine(watched, seq=3)
+    for turns in (5, None):
+        told = desk.files_modified(watched, turns=turns, quarantined=False)
+        assert "/w/out/site.css" not in {one["path"] for one in told["files"]}
+        assert "/w/out/late.css" in {one["path"] for one in told["files"]}
 
 
 @pytest.mark.parametrize("indexed", [False, True])

@@ -138,7 +138,9 @@ def events_arguments(parser: argparse.ArgumentParser) -> None:
         "--to", dest="stop", type=whole, metavar="M", help="up to, not including, this position"
     )
     parser.add_argument("--kind", metavar="K", help="only this kind, such as action or decision")
-    parser.add_argument("--tool", metavar="NAME", help="only calls of this tool")
+    parser.add_argument(
+        "--tool", metavar="NAME", help="only calls of this tool, and what they were seen to change"
+    )
     parser.add_argument("--file", metavar="PATH", help="only what touched this file or folder")
     parser.add_argument("--outcome", metavar="O", help="ok, error, denied, timeout or interrupted")
     parser.add_argument("--trust", metavar="T", help="only of this trust, such as web or user")

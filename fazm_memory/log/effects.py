@@ -49,6 +49,14 @@ class Effects:
                 calls |= {call, *self._ended(call)}
         return {call for call in calls if low <= call < high}
 
+    def span(self, seq: int) -> tuple[int, int]:
+        """Where the call ended that an event is or amends, and where it began, as far as that was told."""
+        call = self._amended(seq)
+        ended = seq if call is None else call
+        key = self._key(ended)
+        began = None if key is None else self._at_key(f"{key}:start")
+        return ended, ended if began is None else began
+
     def _seen(self, low: int, high: int, file: str) -> Iterator[Event]:
         """Changes that the watcher saw among these positions and soon after, whose bytes may name a file."""
         end = min(high + LATE, SEQ_MASK)
@@ -72,10 +80,10 @@ class Effects:
     def _amended(self, seq: int) -> int | None:
         """Where the call stands that an amendment is of."""
         key = self._key(seq)
-        if key is None:
-            return None
-        call = key.removesuffix(":amend")
-        found = self.log.db.execute("SELECT id FROM event WHERE key=?", (call,)).fetchone()
+        return None if key is None else self._at_key(key.removesuffix(":amend"))
+
+    def _at_key(self, key: str) -> int | None:
+        found = self.log.db.execute("SELECT id FROM event WHERE key=?", (key,)).fetchone()
         return None if found is None else int(found[0]) & SEQ_MASK
 
     def _key(self, seq: int) -> str | None:

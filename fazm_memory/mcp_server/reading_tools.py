@@ -154,8 +154,9 @@ def session_diff(caller: Caller, given: dict[str, Any]) -> Told:
     most = room(given.get("max_tokens", TOKENS))
     lost: dict[str, int] = {}
     shown = dict(change)
-    for part in ("added", "removed", "changed", "because"):
-        share = most // 4
+    parts = [one for one in ("added", "removed", "changed", "same", "because") if one in change]
+    for part in parts:
+        share = most // len(parts)
         if isinstance(change[part], dict):
             shown[part], gone = tables_fitted(change[part], share)
         else:
@@ -164,6 +165,8 @@ def session_diff(caller: Caller, given: dict[str, Any]) -> Told:
         lost |= {f"{part}.{name}": count for name, count in gone.items()}
     touched = sorted({*change["added"], *change["removed"], *change["changed"]} - {"counts"})
     what = f"changed: {', '.join(touched)}" if touched else "nothing changed"
+    if alike := change.get("same", {}).get("files_modified"):
+        what += f"; the same in both: {plural(len(alike), 'file')}"
     text_ = f"session {found['id']} from {change['from']} to {change['to']}: {what}"
     for cause in [one for one in change["because"] if one["role"] in ("decision", "error", "retry")][-5:]:
         text_ += f"\n@{cause['seq']} {cause['role']}: {quote(str(cause['what']), 160)}"
@@ -305,6 +308,7 @@ TOOLS = (
                 "added": ANY_OBJECT,
                 "removed": ANY_OBJECT,
                 "changed": ANY_OBJECT,
+                "same": ANY_OBJECT,
                 "because": {},
                 "left_out": ANY_OBJECT,
             },

@@ -7,7 +7,7 @@ compared the same way, each with the causes on its own side.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fazm_memory.model.events import Event, target_of
@@ -42,12 +42,14 @@ def compare(before: SessionState, after: SessionState, events: Iterable[Event] =
     removed: dict[str, Any] = {}
     changed: dict[str, Any] = {}
     for key in old:
-        if key in NOT_COMPARED or old[key] == new[key]:
+        owned = key == "files_modified" and before.session != after.session
+        if key in NOT_COMPARED or (old[key] == new[key] and not owned):
             continue
         if key in KEYED_LISTS:
             name = KEYED_LISTS[key]
             had, has = _by(old[key], name, before.session, homes), _by(new[key], name, after.session, homes)
-            _tables(key, had, has, added, removed, changed, values=True)
+            owners = (before.session, after.session) if owned else None
+            _tables(key, had, has, added, removed, changed, values=True, owners=owners)
         elif isinstance(old[key], list):
             _sets(key, old[key], new[key], added, removed, homes)
         elif isinstance(old[key], dict):
@@ -62,6 +64,30 @@ def compare(before: SessionState, after: SessionState, events: Iterable[Event] =
         "changed": changed,
         "because": causes(events),
     }
+
+
+def with_contents(
+    made: dict[str, Any], before: SessionState, after: SessionState, alike: Mapping[str, bool | None]
+) -> dict[str, Any]:
+    """A comparison of two branches with what is known of their files' contents, by key of the changed rows.
+
+    What both did in the same way and with the same result is no difference: it goes from `changed` to `same`.
+    Of what stays the row says whether the `content` differs, is the same nevertheless, or is unknown.
+    """
+    homes = _homes(before, after)
+    same: list[dict[str, Any]] = []
+    rest: list[dict[str, Any]] = []
+    for row in made["changed"].get("files_modified", ()):
+        known = alike.get(row["key"])
+        one, other = ({**row[side], "from": _below(row[side]["from"], homes)} for side in ("from", "to"))
+        if known and all(one[name] == other[name] for name in ("change", "from", "by")):
+            same.append(row)
+        else:
+            rest.append({**row, "content": "unknown" if known is None else "same" if known else "different"})
+    changed = {name: rows for name, rows in made["changed"].items() if name != "files_modified"}
+    if rest:
+        changed["files_modified"] = rest
+    return {**made, "changed": changed, "same": {"files_modified": same} if same else {}}
 
 
 def _homes(before: SessionState, after: SessionState) -> tuple[str, ...]:
@@ -87,10 +113,15 @@ def _by(
     return {(row.get("session", session), row["seq"]): row for row in rows}
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: Any, other: Any, owners: tuple[str, str] | None = None) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
-        if one.get("change") == other.get("change") == "deleted" and one["path"] != other["path"]:
-            return bool(one["by"] == other["by"])  # two branches without it, each in its own folder
+        # Each made its own change, at a position that may be the same number by chance.
+        apart = owners is not None and one.get("session", owners[0]) != other.get("session", owners[1])
+        gone = one.get("change") == other.get("change") == "deleted"
+        if gone and (apart or one["path"] != other["path"]):
+            return bool(one["by"] == other["by"])  # two branches without it, maybe each in its own folder
+        if apart:
+            return False
         return {**one, "session": None} == {**other, "session": None}
     return bool(one == other)
 
@@ -119,6 +150,7 @@ def _tables(
     changed: dict[str, Any],
     *,
     values: bool,
+    owners: tuple[str, str] | None = None,
 ) -> None:
     """Two tables compared; a table that is a list outside is told as a list of its rows."""
     came = {name: new[name] for name in new if name not in old}
@@ -126,7 +158,7 @@ def _tables(
     moved = {
         name: {"from": old[name], "to": new[name]}
         for name in new
-        if name in old and not _same(old[name], new[name])
+        if name in old and not _same(old[name], new[name], owners)
     }
     for target, rows in ((added, came), (removed, went)):
         if rows:

@@ -30,7 +30,8 @@ TITLES = {
     "open_questions": "Open questions",
     "tools_used": "Tools",
 }
-SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+SIGNS = {"added": "+", "removed": "-", "changed": "~", "same": "="}
+CONTENTS = {"same": ", the same content", "different": ", other content", "unknown": ", content unknown"}
 ASIDE = frozenset({"counts", "omitted", "budget", "turn", "folders", "trust", "agent", "evicted"})
 STYLE = (
     "body{font:13px/1.45 -apple-system,system-ui,sans-serif;color-scheme:light dark;max-width:60rem;"
@@ -69,9 +70,9 @@ def sections(diff: Mapping[str, Any]) -> list[Section]:
     """What changed, a section per part of the state, and then why."""
     causes = [cause for cause in diff["because"] if "seq" in cause]
     made = []
-    names = [*TITLES, *(name for part in SIGNS for name in diff[part] if name not in TITLES)]
+    names = [*TITLES, *(name for part in SIGNS for name in diff.get(part, {}) if name not in TITLES)]
     for name in dict.fromkeys(names):
-        lines = [line for part in SIGNS for line in _lines(part, name, diff[part].get(name), causes)]
+        lines = [line for part in SIGNS for line in _lines(part, name, diff.get(part, {}).get(name), causes)]
         if lines and name not in ASIDE:
             title = TITLES.get(name, name.replace("_", " ").capitalize())
             made.append(Section(title, tuple(lines[:LINES]), max(0, len(lines) - LINES)))
@@ -92,11 +93,16 @@ def _lines(part: str, name: str, rows: Any, causes: list[dict[str, Any]]) -> Ite
         return
     pairs = rows.items() if isinstance(rows, Mapping) else ((None, row) for row in rows)
     for key, row in pairs:
-        after = row["to"] if part == "changed" and isinstance(row, Mapping) and "to" in row else row
-        before = row["from"] if part == "changed" and isinstance(row, Mapping) and "from" in row else None
+        two = part in ("changed", "same") and isinstance(row, Mapping)
+        after = row["to"] if two and "to" in row else row
+        before = row["from"] if two and "from" in row else None
         text = _entry(name, key, after)
-        if before is not None and (was := _entry(name, key, before)) != text:
+        if part == "same":
+            text = f"{text}, the same in both"
+        elif before is not None and (was := _entry(name, key, before)) != text:
             text = f"{was} → {text}"
+        if name == "files_modified" and "content" in row:
+            text += CONTENTS[row["content"]]
         seq = after.get("seq") if isinstance(after, Mapping) else None
         why = _led_to(seq, causes) if part != "removed" and isinstance(seq, int) else ""
         yield Line(part, text, why, "" if seq is None else f"@{seq}")

@@ -13,6 +13,7 @@ from dataclasses import replace
 from difflib import unified_diff
 from typing import Any
 
+from fazm_memory.capture.contents import content
 from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.log import slices
 from fazm_memory.log.paths import effective, parted
@@ -166,13 +167,24 @@ class Reading(Telling):
         sides = [
             {"session": row.id, "at": at, "title": row.title} for row, at in zip(rows, ends, strict=True)
         ]
+        made = diff.compare(states[0], states[1])
+        alike = {
+            one["key"]: self._alike(rows, (one["from"], one["to"]))
+            for one in made["changed"].get("files_modified", ())
+        }
         return {
-            **diff.compare(states[0], states[1]),
+            **diff.with_contents(made, states[0], states[1], alike),
             "because": because,
             "first": sides[0],
             "second": sides[1],
             "common": None if common is None else {"session": common[0].id, "at": common[1]},
         }
+
+    def _alike(self, rows: list[SessionRow], entries: tuple[dict[str, Any], ...]) -> bool | None:
+        """Whether two branches left the same in a file; None when of either nobody knows what."""
+        kept = self.versions_kept
+        first, second = (content(self.store, kept, *one) for one in zip(rows, entries, strict=True))
+        return None if first is None or second is None else first == second
 
     def _causes(
         self,

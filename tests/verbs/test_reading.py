@@ -223,6 +223,68 @@ def test_branches_in_folders_of_their_own_are_compared_file_by_file(
     assert "files_read" not in made["removed"]
 
 
+def test_two_branches_that_made_the_same_change_are_said_to_have(desk: Desk, tmp_path: Path) -> None:
+    work, other = tmp_path / "work", tmp_path / "other"
+    work.mkdir()
+    session = desk.begin(workspace=str(work))
+    branch = desk.fork(session, into=str(other))["id"]
+
+    def told(one: str, path: Path, change: str, data: bytes | None, **more: str) -> None:
+        """A call that tells its file; the watcher marks what it saw of it, unless it saw nothing."""
+        at = desk.act(one, "Write", {}, files=[{"path": str(path), "change": change, **more}])
+        if data is not None:
+            desk.versions.keep(str(path.parent), path.name, desk.now(), data)
+            desk.versions.mark_told(str(path.parent), path.name, one, seq=at, hand="agent")
+
+    def seen(one: str, path: Path, change: str, after: str | None, by: str = "agent") -> None:
+        desk.say(one, "file", path=str(path), change=change, by=by, after=after, source="files")
+
+    for one, folder, mine in ((session, work, b"1"), (branch, other, b"2")):
+        told(one, folder / "alike.txt", "modified", b"alike")
+        told(one, folder / "otherwise.txt", "modified", mine)
+        told(one, folder / "unwatched.txt", "modified", None)
+        told(one, folder / "to.txt", "renamed", b"moved", **{"from": str(folder / "from.txt")})
+        told(one, folder / "came.txt", "renamed", b"m", **{"from": str(folder / f"{mine.decode()}.txt")})
+        seen(one, folder / "seen.txt", "created", "abc")
+        seen(one, folder / "hands.txt", "created", "abc", by="agent" if one == session else "person")
+        seen(one, folder / "one.txt", "created", "abc" if one == session else None)
+        told(one, folder / "gone.txt", "deleted", None)
+    made = desk.compare(session, None, branch, None)
+    assert [one["key"] for one in made["same"]["files_modified"]] == ["alike.txt", "to.txt", "seen.txt"]
+    assert {one["key"]: one["content"] for one in made["changed"]["files_modified"]} == {
+        "otherwise.txt": "different", "unwatched.txt": "unknown", "came.txt": "same", "hands.txt": "same",
+        "one.txt": "unknown",
+    }  # fmt: skip
+    (files,) = (one for one in sections(made) if one.title == "Files")
+    words = {(line.mark, line.text) for line in files.lines}
+    assert ("same", f"modified {other}/alike.txt by agent, the same in both") in words
+    assert (
+        "changed",
+        f"modified {work}/otherwise.txt by agent → modified {other}/otherwise.txt by agent, other content",
+    ) in words
+    assert any(text.endswith("unwatched.txt by agent, content unknown") for _, text in words)
+    assert "= modified" in page(made, "both")
+
+
+def test_branches_in_one_folder_are_compared_by_what_each_made(desk: Desk) -> None:
+    session = desk.begin()
+    branch = desk.fork(session)["id"]
+    made = []
+    # The first two stand at the same position of their sessions, by chance.
+    for one, data in ((session, b"first"), (branch, b"second"), (session, b"third"), (session, b"second")):
+        at = desk.act(one, "Write", {}, files=[{"path": "/w/a.txt", "change": "modified"}])
+        desk.versions.keep("/w", "a.txt", desk.now(), data)
+        desk.versions.mark_told("/w", "a.txt", one, seq=at, hand="agent")
+        made.append(at)
+    earlier = desk.compare(session, made[0] + 1, branch, None)
+    assert [one["content"] for one in earlier["changed"]["files_modified"]] == ["different"]
+    desk.act(session, "Write", {}, files=[{"path": "/w/gone.txt", "change": "deleted"}])
+    desk.act(branch, "Write", {}, files=[{"path": "/w/gone.txt", "change": "deleted"}])
+    later = desk.compare(session, None, branch, None)
+    assert [one["key"] for one in later["same"]["files_modified"]] == ["/w/a.txt"]
+    assert "files_modified" not in later["changed"]
+
+
 def test_strangers_have_nothing_in_common_and_are_compared_all_the_same(desk: Desk, session: str) -> None:
     other = desk.begin(workspace="/v")
     desk.say(other, "decision", what="alone")

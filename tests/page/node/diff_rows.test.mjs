@@ -18,6 +18,16 @@ test("of a changed row only what differs is told on each side", () => {
   assert.deepEqual(part.rows, [{ op: "changed", name: "/a", before: "by agent", after: "by person" }]);
 });
 
+test("of a file that two branches changed it is told whether the content differs", () => {
+  const side = { path: "/a", by: "agent", change: "modified" };
+  const told = (/** @type {any} */ to, /** @type {any} */ content) =>
+    diffParts({ changed: { files_modified: [{ key: "/a", from: side, to, content }] } })[0].rows[0].after;
+  assert.equal(told({ ...side, by: "person" }, "different"), "by person, other content");
+  assert.equal(told({ ...side, change: "created" }, "same"), "created, the same content");
+  assert.equal(told(side, "unknown"), "content unknown");
+  assert.equal(told(side, undefined), "–");
+});
+
 test("a single value and a table of values are told as they are", () => {
   const parts = diffParts({ changed: { lifecycle: { from: "active", to: "paused" }, counts: { actions: { from: 1, to: 9 } } } });
   assert.deepEqual(parts.map((part) => part.rows[0]), [

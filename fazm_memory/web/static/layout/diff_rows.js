@@ -101,13 +101,26 @@ function rowsOf(table) {
 function changes(table) {
   if (table === undefined || table === null) return [];
   if (Array.isArray(table)) {
-    return table.map((one) => row("changed", nameOf(one), ...bothSides(one.from, one.to)));
+    return table.map((one) => row("changed", nameOf(one), ...withContent(bothSides(one.from, one.to), one.content)));
   }
   if ("from" in table && "to" in table && Object.keys(table).length === 2) {
     return [row("changed", "", said(table.from), said(table.to))];
   }
   return Object.entries(table).map(([name, one]) => row("changed", name, ...bothSides(one?.from, one?.to)));
 }
+
+/** What is known of the contents that two branches left in a file. @type {Record<string, string>} */
+const CONTENTS = { same: "the same content", different: "other content", unknown: "content unknown" };
+
+/**
+ * @param {[string, string]} sides
+ * @param {string|undefined} content
+ * @returns {[string, string]}
+ */
+const withContent = ([before, after], content) => {
+  const words = CONTENTS[content ?? ""];
+  return words ? [before, after === "–" ? words : `${after}, ${words}`] : [before, after];
+};
 
 /** A changed row is called what it is; its key may be only its place in the log. @param {{key: any, from: any, to: any}} one */
 const nameOf = (one) => (isRow(one.to) && NAMES.some((field) => one.to[field]) ? named(one.to)[0] : String(one.key));

@@ -118,7 +118,7 @@ def candidates(
         for path, made in _told(event.payload):
             if _inside(path, names.workspace):
                 ours = path[len(names.workspace) + 1 :]
-                seen = made and event.source == "files"
+                seen = made and event.source == "files" and event.trust != "unverified"
                 if ours not in told:
                     found[ours] = made if seen or not made else None
                 elif found[ours] is None and seen:

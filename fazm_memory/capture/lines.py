@@ -18,7 +18,7 @@ from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.scrub import default_scrubber
 from fazm_memory.errors import InvalidInput
 from fazm_memory.model.clock import TimeError, parse
-from fazm_memory.model.trust import ACTORS, TRUSTS, lowest
+from fazm_memory.model.trust import ACTORS, SOURCES, TRUSTS, lowest
 
 ENVELOPE = ("type", "session", "agent", "at", "turn", "actor", "source", "trust", "expected_seq")
 TYPES = frozenset(
@@ -53,7 +53,7 @@ def line_to_draft(line: bytes) -> Draft:
     if kind == "session.open":
         payload["agent"] = _name(raw, "agent") or "unknown"
     actor = _choice(raw, "actor", ACTORS, ACTOR_WORDS)
-    source = _name(raw, "source") or "record"
+    source = _source(raw)
     trust = _choice(raw, "trust", TRUSTS, TRUST_WORDS)
     if source.startswith(("http://", "https://")):
         trust = lowest((trust or "web", "web"))
@@ -151,6 +151,13 @@ def _name(raw: Mapping[str, Any], field: str, *, needed: bool = False) -> str | 
     if "\0" in value or any(0xD800 <= ord(char) <= 0xDFFF for char in value):
         raise InvalidInput(f'"{field}" holds a character that no name may have')
     return value
+
+
+def _source(raw: Mapping[str, Any]) -> str:
+    """Where a line says it comes from. What the name of another door of ours stands for in the log is what we
+    saw ourselves: as a claim it is kept with the door it really came by."""
+    claimed = (_name(raw, "source") or "record").strip()
+    return f"record:{claimed}" if claimed in SOURCES and claimed != "record" else claimed
 
 
 def _count(raw: Mapping[str, Any], field: str) -> int | None:

@@ -174,12 +174,14 @@ class Branching(FilesBack, Excluding):
     def _told_by_others(self, row: SessionRow) -> bool:
         """Whether any session in this folder was opened there through another door than an agent's own.
 
-        A source in words of its own is an agent's word, too.
+        A source in words of its own is an agent's word, too, and that of a bundle nobody answers for a
+        stranger's.
         """
         marks = ",".join("?" * len(OTHERS))
         for one in (row, *self.store.sessions.listing(workspace=row.workspace, limit=SESSIONS)):
             found = self.store.db.execute(
-                f"SELECT id FROM event WHERE id>=? AND id<? AND kind='session.open' AND source IN ({marks})",
+                f"SELECT id FROM event WHERE id>=? AND id<? AND kind='session.open' AND source IN ({marks})"
+                " AND trust != 'unverified'",
                 (one.n << 32, (one.n + 1) << 32, *OTHERS),
             )
             for (number,) in found.fetchall():

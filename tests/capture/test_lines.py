@@ -84,6 +84,13 @@ def test_untrusted_is_as_little_as_can_be_claimed() -> None:
     assert told(type="action", tool="t", trust="untrusted").trust == "unverified"
 
 
+@pytest.mark.parametrize("source", ["cli", "files", "hook", "transcript", "mcp", " web "])
+def test_a_source_that_names_a_door_of_ours_stays_a_claim(source: str) -> None:
+    draft = told(type="action", tool="t", source=source)
+    assert (draft.source, draft.door) == (f"record:{source.strip()}", "record")
+    assert told(type="action", tool="t", source="record").source == "record"
+
+
 def test_a_source_may_be_any_name_and_one_on_the_web_is_believed_no_further() -> None:
     assert told(type="action", tool="t", source="inbox").source == "inbox"
     page = told(type="action", tool="t", source="https://example.com/page", trust="user")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from fazm_memory.capture.baseline import SECRET
+from fazm_memory.capture.lines import line_to_draft
 from fazm_memory.log.versions import digest_of
 from fazm_memory.mcp_server.pages import room, size
 from fazm_memory.mcp_server.server import MemoryServer
@@ -80,6 +82,10 @@ def test_an_agent_has_files_written_only_beside_a_folder_that_others_told_of(wor
     (claimed / "id.txt").write_text("k")
     world.memory.open_session("fazm", key="p", workspace=str(home / "proj"), source="hook")
     world.memory.open_session("fazm", key="k", workspace=str(claimed), source="in words of its own")
+    for source in ("hook", "cli"):
+        line = {"type": "session.open", "session": source, "workspace": str(claimed), "source": source}
+        (told,) = world.memory.record([line_to_draft(json.dumps(line).encode())])
+        assert told.error is None
 
     async def work(ask: Asking) -> None:
         own = (await ask("session_open", workspace=str(claimed), context=False))["session"]["id"]

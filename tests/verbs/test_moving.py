@@ -197,6 +197,21 @@ def test_a_stranger_does_not_choose_where_files_would_be_written(machine: Machin
     assert there.import_bundle(tmp_path / "1", workspace="/home/ben/Documents")["versions"] == 2
 
 
+@pytest.mark.parametrize("source", ["hook", "cli"])
+def test_a_strangers_word_that_a_session_works_somewhere_opens_no_folder_to_an_agent(
+    machine: Machine, tmp_path: Path, source: str
+) -> None:
+    here, there = machine("anna"), machine("ben")
+    session = filing(here, "anna")
+    work = tmp_path / "work"
+    work.mkdir()
+    forge(here, session, tmp_path / "1", on("event", "session.open", source=source))
+    there.import_bundle(tmp_path / "1", workspace=str(work))
+    with pytest.raises(Declined, match="only an agent says"):
+        there.fork(session, into=str(tmp_path / "out"), source="mcp")
+    assert not (tmp_path / "out").exists()
+
+
 def test_names_in_a_bundle_are_cleaned(machine: Machine, tmp_path: Path) -> None:
     here, there = machine("anna"), machine("ben")
     session = filing(here, "anna")

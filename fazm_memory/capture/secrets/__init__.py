@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from fazm_memory.capture.secrets import (
     ai,
+    arguments,
     assignments,
     cloud,
     code,
     commands,
     commerce,
+    documents,
     keys,
     messages,
     operations,
+    statements,
+    tables,
     web,
     work,
 )
@@ -29,7 +33,11 @@ RULES: tuple[Rule, ...] = (
     *keys.RULES,
     *web.RULES,
     *commands.RULES,
+    *statements.RULES,
+    *documents.RULES,
+    *arguments.RULES,
     *assignments.RULES,
+    *tables.RULES,
 )
 
 __all__ = ["RULES", "Rule"]

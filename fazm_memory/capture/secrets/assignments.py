@@ -20,9 +20,9 @@ from fazm_memory.capture.secrets.naming import (
     kind_of,
     words,
 )
-from fazm_memory.capture.secrets.rule import Rule, Span, alnum
+from fazm_memory.capture.secrets.rule import Rule, Span, alnum, has_digit
 
-_KEYWORDS = (
+KEYWORDS = (
     *sorted(
         words(
             """passw passphrase passcode pwd kennwort contrasena psk mnemonic storepass keypass
@@ -30,7 +30,7 @@ _KEYWORDS = (
             apikey secretkey privatekey accesskey authkey accountkey signingkey encryptionkey"""
         )
     ),
-    *("seed phrase", "recovery phrase"),
+    *("seed phrase", "recovery phrase", "pass =", "pw is ", "pw for "),
     *(f"{qualifier}{joint}key" for qualifier in sorted(KEY_QUALIFIERS) for joint in "_- ."),
 )
 
@@ -45,7 +45,7 @@ _PAIR = (
     r"([ \t]*,?\s{1,80}[\"']?(?i:value|default|content)[\"']?[ \t]*[:=][ \t]*"
     r"|,ParameterValue=)"
 )
-_SAID = r"( (?:[\w@.'-]{1,24} ){0,5}(?:is|was)[: ]{1,2})"
+_SAID = r"( (?:[\w@.'-]{1,24} ){0,5}(?:is|was|lautet|ist)[: ]{1,2})"
 _SPACE = r"([ \t]+)"
 _BLOCK = r"(?:[|>][+-]?[ \t]*\n[ \t]+)?"
 # The value: in quotes, or up to the next space.
@@ -109,11 +109,17 @@ def _judge(data: bytes, found: Any) -> Span | None:
     for group in (DOUBLE, SINGLE, TICK, BARE):
         start, end = found.span(group)
         if start >= 0:
+            if sign[:1] == b" " and name.lower() == "pass" and not _is_long(data, start, end, group):
+                return None  # `pass = ok`: whether a check passed
             if joint == 0 and group == BARE and (begin := _padded(data, name_end, start, end)):
                 joint, sign, start = SIGN, b":", begin
             assignment = _Assignment(data, name, name_start, kind, joint, sign, start, end)
             return _bare(assignment) if group == BARE else _quoted(assignment, found)
     return None
+
+
+def _is_long(data: bytes, start: int, end: int, group: int) -> bool:
+    return has_digit(data[start:end]) and (group != BARE or is_disordered(data[start:end].decode("latin-1")))
 
 
 def _padded(data: bytes, name_end: int, start: int, end: int) -> int:
@@ -255,7 +261,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "named-secret",
         "generic",
-        _KEYWORDS,
+        KEYWORDS,
         _REGEX,
         match="DB_PASSWORD=" + alnum(14),
         miss="password = get_password(user)",

@@ -28,10 +28,11 @@ def _command(name: str, programs: str, flags: str, match: str, miss: str, value:
         name=name,
         provider="command line",
         keywords=tuple(programs.split("|")),
-        regex=rf"(?i:{programs})[\w.-]*[ \t]{_BETWEEN}?(?:{flags}){value}",
+        # Its words may stand in quotes, as in `CMD ["mysqladmin", "-phunter2"]`.
+        regex=rf"(?i:{programs})[\w.-]*(?:[\"'],)?[ \t]{_BETWEEN}?[\"']?(?:{flags}){value}",
         match=match,
         miss=miss,
-        needs=b" -",
+        needs=b"-",
         judge=_given,
     )
 
@@ -75,6 +76,20 @@ RULES: tuple[Rule, ...] = (
         r"-U[ \t]*[^\s%]+%",
         f"smbclient //h/s -U me%{alnum(10)}",
         "smbclient -U me",
+    ),
+    _command(
+        "transfer-password",
+        "lftp",
+        r"-u[ \t]*[^\s,]+,",
+        f"lftp -u me,{alnum(10)} sftp://files.example.com",
+        "lftp -u me sftp://files.example.com",
+    ),
+    _command(
+        "cipher-password",
+        "openssl enc|openssl aes|openssl des",
+        r"-k[ \t]+|-K[ \t]+",
+        f"openssl enc -aes-256-cbc -k {alnum(10)} -in a -out b",
+        "openssl enc -aes-256-cbc -kfile key.txt -in a -out b",
     ),
     _command(
         "archive-password",
@@ -127,10 +142,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "account-password",
         "command line",
-        ("dscl ", "networksetup ", "htpasswd ", "wpa_passphrase ", "net user "),
+        ("dscl ", "networksetup ", "htpasswd ", "wpa_passphrase ", "net user ", "net use "),
         rf"(?:dscl[ \t]{_BETWEEN}?-passwd[ \t]+\S+|networksetup[ \t]+-setairportnetwork[ \t]+\S+[ \t]+{_TEXT}"
         rf"|htpasswd[ \t]{_BETWEEN}?-[a-zA-Z]*b[a-zA-Z]*[ \t]+\S+[ \t]+\S+"
-        rf"|wpa_passphrase[ \t]+{_TEXT}|net user[ \t]+\S+)[ \t]+{_VALUE}",
+        rf"|wpa_passphrase[ \t]+{_TEXT}|net user[ \t]+\S+|net use[ \t]{_BETWEEN}?/user:\S+)[ \t]+{_VALUE}",
         match="networksetup -setairportnetwork en0 Home " + alnum(10),
         miss="networksetup -listallhardwareports",
         judge=_given,
@@ -173,15 +188,6 @@ RULES: tuple[Rule, ...] = (
         match="echo " + alnum(10) + " | sudo -S true",
         miss="echo done | tee log",
         needs=b"|",
-        judge=_given,
-    ),
-    Rule(
-        "sql-password",
-        "command line",
-        ("identified by", "identified with", "password '", "password to '"),
-        r"(?i:identified (?:with \S+ )?(?:by|as)(?: password)?|password(?: to)?) '((?:[^'\\\n]|\\.|'')+)'",
-        match="CREATE USER app IDENTIFIED BY '" + alnum(12) + "'",
-        miss="IDENTIFIED BY %s",
         judge=_given,
     ),
 )

@@ -91,9 +91,15 @@ class Finder:
         hits = self._keywords.find_matches_as_indexes(data.lower(), overlapping=True)
         for keyword, position, after in hits:
             for rank, rule in self._rules_of[keyword]:
-                if position >= done.get(rank, 0) and (span := rule.at(data, position, after)):
-                    done[rank] = span[1]
-                    yield view, *span, rank
+                if position < done.get(rank, 0):
+                    continue
+                if rule.spread:
+                    spans, done[rank] = rule.all_at(data, position, after)
+                    for span in spans:
+                        yield view, *span, rank
+                elif one := rule.at(data, position, after):
+                    done[rank] = one[1]
+                    yield view, *one, rank
         for rank, rule in (*enumerate(self._also), *(self._scanned if more else ())):
             for span in rule.spans(data):
                 yield view, *span, rank

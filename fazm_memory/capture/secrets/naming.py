@@ -122,11 +122,18 @@ _NOT_VALUES = words(
     """yes no on off str string int integer number float bool boolean bytes object any unknown required
     optional default disabled enabled self this value values todo tbd na empty missing invalid incorrect
     expired hidden redacted masked found set unset ok valid wrong accepted prompt char varchar text
-    password passwd secret token key username user your example changeme placeholder type types array list
-    dict map basic bearer oauth oauth2 jwt header query cookie http https apikey api_key credentials
-    include omit same-origin ask read write admin always never auto manual generated random dynamic
-    function async await new return lambda not and or is in if else for with from import"""
+    pass password passwd secret token key username user your example changeme placeholder type types array
+    &mut &str &dyn &self list dict map basic bearer oauth oauth2 jwt header query cookie http https apikey
+    api_key credentials include omit same-origin ask read write admin always never auto manual generated
+    random dynamic function async await new return lambda not and or is in if else for with from import"""
 )
+
+
+def is_word(value: str) -> bool:
+    """Whether programs, schemas and messages say this of a secret: `string`, `required`, `expired`."""
+    return value.lower() in _NOT_VALUES
+
+
 _SENSITIVE_WORD = re.compile(r"pass|pwd|secret|token|key|auth|cred|cookie", re.IGNORECASE)
 _LABEL = re.compile(
     r"(?i)(?:(?:enter|your|current|new|confirm|old|repeat|the|my)[ _-]?)*"

@@ -60,6 +60,10 @@ class Rule:
     """What has to stand in the next few hundred characters: cheaper to ask than the expression."""
     judge: Callable[[bytes, Any], Span | None] = field(default=whole_or_group, repr=False)
     """Says where in the match the secret stands, or that it is none."""
+    spread: Callable[[bytes, Any], tuple[list[Span], int]] | None = field(default=None, repr=False)
+    """For a name that speaks of several values, as the heading of a column does: where they stand, and how
+    far has been looked, so that no place is looked at twice.
+    """
 
     @cached_property
     def pattern(self) -> Any:
@@ -72,6 +76,11 @@ class Rule:
         if span is None or found.end() <= position + REACH - _EDGE:
             return span
         return self.judge(data, self.pattern.match(data, found.start()))  # a long one: leave no end behind
+
+    def all_at(self, data: bytes, position: int, after: int) -> tuple[list[Span], int]:
+        """The same for a rule whose secrets are spread, with the position from which to look on."""
+        found = self._from(data, position, after)
+        return ([], after) if found is None or self.spread is None else self.spread(data, found)
 
     def _from(self, data: bytes, position: int, after: int) -> Any:
         if (
@@ -102,8 +111,10 @@ class Rule:
         for keyword in self.keywords:
             position = lower.find(keyword.encode())
             while position >= 0:
-                span = self.at(data, position, position + len(keyword))
-                if span:
+                after = position + len(keyword)
+                if self.spread:
+                    found_at.update(self.all_at(data, position, after)[0])
+                elif span := self.at(data, position, after):
                     found_at.add(span)
                 position = lower.find(keyword.encode(), position + 1)
         return sorted(found_at)

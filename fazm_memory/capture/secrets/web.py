@@ -95,7 +95,7 @@ RULES: tuple[Rule, ...] = (
         "url-token",
         "generic",
         ("://",),
-        r"://([A-Za-z0-9_\-]{20,})@[A-Za-z0-9]",
+        r"://([A-Za-z0-9_\-]{16,})@[A-Za-z0-9]",
         match="https://" + alnum(32) + "@git.example.com/a/b.git",
         miss="https://someone@git.example.com/a/b.git",
         needs=b"@",

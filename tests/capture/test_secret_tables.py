@@ -1,0 +1,187 @@
+"""Secrets that stand apart from their names: in columns, rows, statements, documents and arguments."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fazm_memory.capture.scrub import default_scrubber
+
+MARK = "\N{BULLET}"  # around what has to go, in the texts below
+
+
+def taken_out(text: str) -> tuple[list[str], str]:
+    """The secrets marked in a text, and the text without the marks."""
+    pieces = text.split(MARK)
+    return pieces[1::2], "".join(pieces)
+
+
+HELD = [
+    "| user | jo |\n| password | •hunter2xyz• |\n",
+    "| **DB password** | `•tundra!Swift3•` | staging |",
+    (
+        "| name | password | role |\n|------|:--------:|------|\n| bob | •sleetXenops4• | admin |\n"
+        "| eve | •rime9Zorilla• | dev |\n\nafter 4x4tables | no"
+    ),
+    "Name | API key\n--- | ---\nprod | •9f8e7d6c5b4a3f2e1d0c•\n",
+    " name | password\n------+-----------\n bob  | •S3cr3t!x•\n eve  | •moor8Dhole•\n(2 rows)\n",
+    (
+        "+------+----------+\n| name | password |\n+------+----------+\n| bob  | •hunter2x• |\n"
+        "+------+----------+\n"
+    ),
+    "-[ RECORD 1 ]\nname     | bob\npassword | •Hunter!Two•\n",
+    "name,email,password\nbob,bob@example.com,•marshAgouti•\neve,eve@example.com,•swamp77•\n",
+    "     1→name,password\n     2→bob,•sunshine•\n",
+    "+name,password\n+bob,•sunshine•\n",
+    '"url","username","password"\r\n"https://example.com","jo","•moor, Dhole 8•"\r\n',
+    "host\tuser\tapi_key\ndb1\tjo\t•bogCaracal35d•\n",
+    "name;passwort\nbob;•kupferDachs71•\n",
+    "INSERT INTO users (name, password) VALUES ('bob', '•S3cr3t!•'), ('eve', '•it''s me•'),\n ('al', NULL);",
+    "insert or ignore into `app`.`users` (`id`, `api_token`) values (1, '•9f8e7d6c5b4a3f2e•')",
+    "REPLACE INTO users(password, name) VALUES (crypt('•hunter2•', gen_salt('bf')), 'bob')",
+    "INSERT INTO users (name, password) VALUES (N'bob', N'•hunter•')",
+    (
+        "COPY public.users (id, name, password) FROM stdin;\n1\tbob\t•hunter•\n2\teve\t\\N\n"
+        "3\tal\t•S3cr3t!•\n\\.\n4\tx\ty\n"
+    ),
+    "CREATE USER 'app'@'%' IDENTIFIED BY '•heathErmine•';",
+    'CREATE USER app IDENTIFIED BY "•heathErmine•"',
+    "ALTER USER app IDENTIFIED BY •heath41•;",
+    "ALTER ROLE app WITH LOGIN PASSWORD '•glenFossa•';",
+    "SET PASSWORD = '•daleGenet•'",
+    "SET PASSWORD FOR 'app'@'%' = PASSWORD('•daleGenet•');",
+    (
+        "apiVersion: v1\nkind: Secret\ndata:\n  signing: •bGVtb25hZGU=•\n  other.txt: •c3RhbmQ=•\n"
+        "metadata:\n  name: b123456\n"
+    ),
+    "data:\n  color: blue\n---\ndata:\n  signing: •bGVtb25hZGU=•\nkind: Secret\n---\ndata:\n  size: large\n",
+    '{\n  "data": {\n    "signing": "•bGVtb25hZGU=•"\n  },\n  "kind": "Secret",\n  "type": "Opaque"\n}',
+    "kubectl create secret generic db --from-literal=password=•oakRiver_62• --from-literal='user=•jo12•'",
+    'variable "master_password" {\n  type    = string\n  default = "•quartzHeron•"\n}\n',
+    "define('AUTH_KEY',  '•x|R~4pQ-+ws!kZ9vT}Lm2]hB8•');",
+    '"Jwt": {\n  "Issuer": "shop",\n  "Key": "•our-very-own-signing-key-2024!•"\n}',
+    "const secret = process.env.JWT_SECRET || '•plumJerboa-super-signing•';",
+    "password: <%= ENV['DB_PASSWORD'] || '•summitDove64•' %>",
+    "defaults: &db\n  password: &pw •lilacBeaver14•\n",
+    "<key>SMTPPassword</key>\n<string>•grayAnole60•</string>",
+    'ds.setPassword("•tealViper53•");',
+    "$pdo = new PDO('mysql:host=db;dbname=x', 'app', '•inkYabby•');",
+    'var login = new NetworkCredential("jo", "•wheatAdder•");',
+    "requests.get(url, auth=('jo', '•wheatAdder•'))",
+    'sql.Open("mysql", "app:•limeUrchin•@tcp(db:3306)/orders")',
+    'getConnection("jdbc:oracle:thin:scott/•jetXerus77•@db:1521:orcl")',
+    "sqlplus system/•iceUnau•@//db:1521/XE",
+    "lftp -u jo,•galeSkink• sftp://files.example.com",
+    "openssl enc -aes-256-cbc -pbkdf2 -k •onionGoat• -in a -out b",
+    "net use Z: \\\\nas\\share /user:jo •ecruAlpaca•",
+    'test: ["CMD", "mysqladmin", "ping", "-u", "root", "-p•gr4niteFox•"]',
+    "[nas]\ntype = sftp\npass = •q8Lk2JtYw0v3hN6sX9cB5mZ1•\n",
+    "the pw for the staging box is •flaxGopher!7•",
+    "Das Passwort lautet •kupferDachs71•",
+    "git clone https://•8c2f1b7d9e3a4056•@git.example.com/team/app.git",
+]
+
+
+@pytest.mark.parametrize("text", HELD)
+def test_a_secret_apart_from_its_name_goes_and_the_rest_stays(text: str) -> None:
+    secrets, plain = taken_out(text)
+    scrubbed = default_scrubber().text(plain)
+
+    expected = plain
+    for secret in secrets:
+        expected = expected.replace(secret, f"[REDACTED:{scrubbed.findings[0]}]", 1)
+    assert len(scrubbed.findings) == 1
+    assert scrubbed.text.splitlines() == expected.splitlines()
+
+
+@pytest.mark.parametrize("text", HELD)
+def test_it_goes_as_well_from_the_output_of_a_tool(text: str) -> None:
+    secrets, plain = taken_out(text)
+    kept = json.dumps(default_scrubber().value({"output": plain, "file": json.dumps({"text": plain})})[0])
+
+    assert [secret for secret in secrets if json.dumps(secret)[1:-1] in kept] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| password | string | the user's password |",
+        (
+            "| name | type | required |\n|---|---|---|\n| password | string | yes |\n"
+            "| token | string(64) | no |\n| api_key | uuid4 | no |"
+        ),
+        (
+            '| Parameter | Default |\n| --- | --- |\n| `auth.password` | `""` |\n'
+            "| `auth.existingSecret` | `nil` |\n| `auth.token` | `changeme` |"
+        ),
+        (
+            "| column | type |\n|---|---|\n| password | char(60) |\n| password | VARCHAR2 |\n"
+            "| passwd | bcrypt |\n| secret | sha-256 |"
+        ),
+        (
+            "| user | password |\n|---|---|\n| bob | *** |\n| eve | <password> |\n| al | NULL |\n"
+            "| x | $1 |\n| y | ? |\n| z | %s |\n| q | ${DB_PASSWORD} |"
+        ),
+        (
+            "| Field | Rules |\n|---|---|\n| password | required|min:8 |\n| password | min:8 |\n"
+            "| password | 8-64 |\n| secret | >=16 |"
+        ),
+        (
+            "| Token | Value |\n|---|---|\n| color-blue-500 | #0000ff |\n| fontSizeH1 | 2rem |\n"
+            "| --radius-2xl | 12px |"
+        ),
+        (
+            "| Secret | Description |\n|---|---|\n| AWS_ROLE_V2 | role |\n| `NPM_TOKEN` | t |\n"
+            "| db-password-v2 | x |"
+        ),
+        (
+            "| Feature | Password | API key |\n|---|---|---|\n| MFA | v2.1+ | 1.0.0 |\n"
+            "| rows | 10,000 | 99.9% |\n| since | 2024-01-01 | #4521 |\n| kind | argon2id | HS256 |\n"
+            "| for | 30days | SEC-1234 |"
+        ),
+        (
+            "| Fix token | 3fa9b21 |\n| Reset password | SEC-102 |\n| password | String! |\n"
+            "| password | *string |\n| password | Option<String> |"
+        ),
+        (
+            "| password | input#password |\n| password | #pwd1 |\n| password | [data-test=pw1] |\n"
+            "| password | user@example.com |"
+        ),
+        (
+            "+------+----------+\n| name | password |\n+------+----------+\n| bob  | NULL     |\n"
+            "+------+----------+\n"
+        ),
+        "password | base64 -d\ncat password | sha256sum\n",
+        "token,pos,lemma\nU.S.,PROPN,us\nunbelievable,ADJ,unbelievable\n2023-01-01,NUM,2023\n",
+        "field,type,required\npassword,string,true\ntoken,uuid4,false\n",
+        "name,password\nbob,\neve,NULL\nal,***\n",
+        "user, password = load()\nhost, port22 = other()\n",
+        "    user, password,\n    host22, portxy9,\n",
+        "connect(user,password,\n        host1234,port5678,\n",
+        (
+            "INSERT INTO users (name, password) VALUES (?, ?), ($1, $2), "
+            "(:name, :password), (%s, %s), ('bob', NULL)"
+        ),
+        "INSERT INTO params (name, token_count) VALUES ('abc12345', 12)",
+        "INSERT INTO t (id, password) SELECT id, pw FROM old",
+        "SET PASSWORD FOR 'bob'@'%' = ?",
+        'The issue was identified by reviewer2; resources identified by "name2" are.',
+        "kind: ConfigMap\ndata:\n  color: blue123\n---\nkind: Secret\nmetadata:\n  name: b123456\n",
+        'variable "db_password" {\n  description = "x"\n  sensitive   = true\n}',
+        "process.env.NODE_ENV || 'development1'; process.env.API_TOKEN || 'missing'",
+        'form.setPassword("Password"); new PDO($dsn, $user, $pass); get(url, auth=(user, password))',
+        "bool pass = check2();\npass = ok1 && ok2;\npass = 1\n",
+        "the pw is wrong; das Passwort ist falsch",
+        "fn f(password: &mut String2, token: &str) {}",
+    ],
+)
+def test_a_table_that_documents_and_a_program_are_left_as_they_are(text: str) -> None:
+    assert default_scrubber().text(text).text == text
+
+
+def test_every_row_of_a_long_file_is_read_however_far_from_its_heading() -> None:
+    rows = "".join(f"user{number},pw{number:05}x\n" for number in range(2_000))
+    scrubbed = default_scrubber().text("name,password\n" + rows, cap=10**6).text
+
+    assert scrubbed.count("[REDACTED:table-secret]") == 2_000

@@ -41,6 +41,7 @@ WRITTEN = shape(
         "head": {"type": "integer", "description": "Pass as expected_seq to append right after this."},
         "duplicate": {"type": "boolean", "description": "It was known already and was not recorded again."},
         "id": STRING,
+        "note": STRING,
     },
     ("session", "seq", "head", "duplicate"),
 )
@@ -105,8 +106,12 @@ def pending_add(caller: Caller, given: dict[str, Any]) -> Told:
 
 
 def pending_done(caller: Caller, given: dict[str, Any]) -> Told:
-    data = write(caller, given, "pending.done", {"id": given["id"]})
-    return Told(data | {"id": given["id"]}, f"pending {given['id']!r} is done in session {data['session']}")
+    data = write(caller, given, "pending.done", {"id": given["id"]}) | {"id": given["id"]}
+    note = caller.memory.nothing_pending(data["session"], data["seq"])
+    if note is not None:
+        hint = "session_state with keys [pending_actions] lists what is open"
+        return Told(data | {"note": note}, f"recorded, but {note}; {hint}")
+    return Told(data, f"pending {given['id']!r} is done in session {data['session']}")
 
 
 def _takes(properties: dict[str, Schema], *required: str, trust: bool = True) -> Schema:

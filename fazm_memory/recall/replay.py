@@ -16,6 +16,7 @@ from typing import Any
 from fazm_memory.model.events import Event, target_of
 from fazm_memory.model.late import LATE, made_by_calls
 from fazm_memory.model.payloads import FAILED, Action, FileChange, FileTouch
+from fazm_memory.model.trust import DOUBTED
 from fazm_memory.model.working_set import parent_folder
 
 MOST_STEPS = 500
@@ -27,6 +28,14 @@ MONTH = re.compile(
     r"(?<![A-Za-z])(?:January|February|March|April|May|June|July|August|September|October|November|December)"
     r"(?![a-z])"
 )
+# In a script: what is in the way of a move is never written over, and ends it aloud.
+MOVE = "move_file"
+HOW_TO_MOVE = f"""\
+{MOVE}() {{
+  if [ -e "$2" ] || [ -L "$2" ]; then echo "in the way: $2" >&2; exit 1; fi
+  mkdir -p -- "$(dirname -- "$2")"
+  mv -- "$1" "$2"
+}}"""
 
 
 @dataclass(frozen=True)
@@ -159,10 +168,9 @@ def _parameters(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _script(steps: list[dict[str, Any]], workspace: str | None) -> str:
-    """The shell work as it was done, one command a line; what is not shell work is a comment."""
-    lines = ["#!/bin/sh", "set -eu"]
-    if workspace:
-        lines.append(f"cd {shlex.quote(workspace)}")
+    """The shell work as it was done, one command a line, and renames as moves; what else is not shell work is
+    a comment."""
+    lines: list[str] = []
     for step in steps:
         if step["kind"] == "decision":
             lines.append(f"# decided: {_comment(step['what'])}")
@@ -170,7 +178,27 @@ def _script(steps: list[dict[str, Any]], workspace: str | None) -> str:
             lines.append(step["command"])
         else:
             lines.append(f"# {_comment(step['tool'])}: {_comment(step['target'])}")
-    return "\n".join(lines) + "\n"
+            if step["trust"] not in DOUBTED:  # nobody answers for those
+                lines += _moves(step["files"])
+    head = ["#!/bin/sh", "set -eu"]
+    if any(line.startswith(f"{MOVE} ") for line in lines):
+        head.append(HOW_TO_MOVE)
+    if workspace:
+        head.append(f"cd {shlex.quote(workspace)}")
+    return "\n".join([*head, *lines]) + "\n"
+
+
+def _moves(files: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The renames that a tool told, as a shell does them."""
+    told = [
+        file for file in files if file["change"] == "renamed" and file["from"] not in (None, file["path"])
+    ]
+    return [f"{MOVE} {_word(file['from'])} {_word(file['path'])}" for file in told]
+
+
+def _word(path: str) -> str:
+    """A path as one word of a shell; the home folder stays the one of whoever runs it."""
+    return f'"$HOME"/{shlex.quote(path[2:])}' if path.startswith("~/") else shlex.quote(path)
 
 
 def _comment(text: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.recording import Switch
 from fazm_memory.errors import InvalidInput, NotFound
+from fazm_memory.log.own_events import own_events
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.verbs.opened import Opened
 
@@ -38,6 +39,20 @@ class Telling(Opened):
         if result.error is not None:
             raise result.error
         return self.session(row.id)
+
+    def nothing_pending(self, session: str, seq: int) -> str | None:
+        """What to say of the `pending.done` at a position when nothing was open under that name; None when it
+        was. The log keeps it all the same: what it ends may be told later, or in a record not taken in."""
+        row = self.store.sessions.resolve(session)
+        event = next(self.store.log.slice(row.n, row.id, seq, seq + 1))
+        name = event.payload.id
+        own = own_events(self.store, row, "pending", name)
+        told = [one for one in own if one.session != row.id or one.seq < seq]
+        if told and told[-1].kind == "pending":
+            return None
+        if any(one.kind == "pending" for one in told):
+            return f"{name!r} was done already"
+        return f"nothing was pending under the name {name!r}"
 
     def open_session(
         self,

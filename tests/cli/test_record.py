@@ -23,6 +23,24 @@ def test_every_line_gets_its_answer_in_order(run: Run) -> None:
     ]
 
 
+def test_the_end_of_what_was_never_open_is_recorded_and_said(run: Run) -> None:
+    done = {"type": "pending.done", "session": "s"}
+    told = run("record", stdin=[
+        OPEN, {"type": "pending", "session": "s", "id": "p1", "what": "the scans"},
+        done | {"id": "p2"}, done | {"id": "p1"}, done | {"id": "p1"},
+        done | {"id": "ghp_0123456789abcdefghijABCDEFGHIJ012345"},
+    ])  # fmt: skip
+    assert [one["ok"] for one in told.lines] == [True] * 6
+    notes = [one.get("note") for one in told.lines]
+    assert notes[:5] == [
+        None, None, "nothing was pending under the name 'p2'", None, "'p1' was done already",
+    ]  # fmt: skip
+    assert "ghp_" not in told.out
+    fork = run("fork", "s", "--at", "2", "--json").json["id"]
+    (told_there,) = run("record", stdin=[done | {"session": fork, "id": "p1"}]).lines
+    assert "note" not in told_there  # open in its parent where it was left
+
+
 def bash(command: str, output: str = "") -> dict[str, Any]:
     return {"type": "action", "session": "s", "tool": "Bash", "input": {"command": command}, "output": output}
 

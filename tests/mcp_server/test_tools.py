@@ -94,7 +94,14 @@ def test_an_agent_reads_back_what_it_wrote(server: MemoryServer) -> None:
         await ask("fact_record", session=handle, key="vendor", value="ACME")
         first = await ask("pending_add", session=handle, what="the scans of October")
         await ask("pending_add", session=handle, what="the scans of September", id="sep")
-        await ask("pending_done", session=handle, id=first["id"])
+        done = await ask("pending_done", session=handle, id=first["id"])
+        assert "note" not in done
+        for name, note in (
+            (first["id"], "was done already"),
+            ("spe", "nothing was pending under the name 'spe'"),
+        ):
+            assert note in (await ask("pending_done", session=handle, id=name))["note"]
+            assert note in await ask.text("pending_done", session=handle, id=name)
         return await ask("session_state", session=handle, max_tokens=8000)
 
     state = talk(server, work)

@@ -199,6 +199,36 @@ def test_the_script_does_again_what_was_done(desk: Desk, tmp_path: Path) -> None
     assert names(tmp_path / "done") == ["a.pdf", "b.pdf"]
 
 
+def test_the_script_moves_what_a_tool_told_to_have_renamed_and_writes_over_nothing(
+    desk: Desk, tmp_path: Path
+) -> None:
+    work, home = tmp_path / "it's work", tmp_path / "home"
+    work.mkdir()
+    home.mkdir()
+    session = desk.begin(workspace=str(work))
+    told = [(f"{work}/-a $(b).txt", f"{work}/2026/a.txt"), ("~/c d.txt", "~/e.txt")]
+    for origin, path in told:
+        desk.act(session, "move_file", {}, files=[{"path": path, "change": "renamed", "from": origin}])
+    files = [{"path": f"{work}/x", "change": "renamed", "from": f"{work}/y"}]
+    desk.act(session, "move_file", {}, files=files, trust="unverified")
+    desk.act(session, "write_file", {"path": "z"}, files=[{"path": f"{work}/z", "change": "created"}])
+    script = desk.replay_plan(session)["script"]
+    assert [line for line in script.splitlines() if f"{work}/x" in line or "write_file" in line] == [
+        "# write_file: z"
+    ]
+
+    def play() -> int:
+        return subprocess.run(["sh", "-c", script], env={**os.environ, "HOME": str(home)}).returncode
+
+    (work / "-a $(b).txt").write_text("1")
+    (home / "c d.txt").write_text("2")
+    assert play() == 0
+    assert ((work / "2026" / "a.txt").read_text(), (home / "e.txt").read_text()) == ("1", "2")
+    (work / "-a $(b).txt").write_text("3")
+    assert play() == 1
+    assert (work / "2026" / "a.txt").read_text() == "1"
+
+
 def test_what_was_run_after_the_files_were_moved_is_run_after_they_are(
     desk: Desk, october: str, downloads: Path
 ) -> None:

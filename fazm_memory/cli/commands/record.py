@@ -79,8 +79,18 @@ def _take(memory: Any, lines: list[bytes | None], before: int) -> list[dict[str,
                     "session": result.appended.session,
                     "seq": result.appended.seq,
                 }
-                answers[number] = told | ({"duplicate": True} if result.appended.duplicate else {})
+                if result.appended.duplicate:
+                    told["duplicate"] = True
+                if draft.kind == "pending.done":
+                    told |= _note(memory, result.appended.session, result.appended.seq)
+                answers[number] = told
     return [answers[number] for number in sorted(answers)]
+
+
+def _note(memory: Any, session: str, seq: int) -> dict[str, str]:
+    """A name that is mistyped would otherwise leave what it meant open, unseen."""
+    note = memory.nothing_pending(session, seq)
+    return {} if note is None else {"note": note}
 
 
 def _tell_of_new(number: int, name: str, session: str) -> None:

@@ -10,7 +10,7 @@ from fazm_memory.cli.output import emit_json
 BASH = """_fazm_memory() {{
     local word="${{COMP_WORDS[COMP_CWORD]}}"
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "{commands}" -- "$word")); return
+        COMPREPLY=($(compgen -W "{commands} --help --version" -- "$word")); return
     fi
     case "${{COMP_WORDS[1]}}" in
 {cases}
@@ -18,9 +18,12 @@ BASH = """_fazm_memory() {{
 }}
 complete -o default -F _fazm_memory fazm-memory
 """
+# Both ways it is installed: sourced, it registers itself; as a file in $fpath it is loaded by the first Tab,
+# which has to be answered too.
 ZSH = """#compdef fazm-memory
 _fazm_memory() {{
     if (( CURRENT == 2 )); then
+        [[ "$PREFIX" == -* ]] && {{ compadd -- --help --version; return; }}
         local -a commands=(
 {described}
         )
@@ -30,7 +33,23 @@ _fazm_memory() {{
 {cases}
     esac
 }}
-compdef _fazm_memory fazm-memory
+if [[ "$zsh_eval_context[-1]" == loadautofunc ]]; then
+    _fazm_memory "$@"
+else
+    compdef _fazm_memory fazm-memory
+fi
+"""
+# Only the first word is the command: `search record` searches.
+FISH = """function __fazm_memory_runs
+    set -l words (commandline -opc)
+    test (count $words) -ge 2; and test "$words[2]" = "$argv[1]"
+end
+function __fazm_memory_is_first
+    test (count (commandline -opc)) -eq 1
+end
+complete -c fazm-memory -f -n __fazm_memory_is_first -l help -d 'show help'
+complete -c fazm-memory -f -n __fazm_memory_is_first -l version -d 'show the version'
+{lines}
 """
 
 
@@ -69,20 +88,20 @@ def _bash() -> str:
 
 def _zsh() -> str:
     described = "\n".join(f"            {_quoted(f'{name}:{text}')}" for name, (_, text) in COMMANDS.items())
-    cases = "\n".join(f"    {name}) compadd -- {' '.join(options(name))};;" for name in COMMANDS)
+    cases = "\n".join(f"    {name}) compadd -- {' '.join(options(name))} || _files;;" for name in COMMANDS)
     return ZSH.format(described=described, cases=cases)
 
 
 def _fish() -> str:
     lines = [
-        f"complete -c fazm-memory -n __fish_use_subcommand -a {name} -d {_quoted(text)}"
+        f"complete -c fazm-memory -f -n __fazm_memory_is_first -a {name} -d {_quoted(text)}"
         for name, (_, text) in COMMANDS.items()
     ]
     for name in COMMANDS:
         for word in options(name):
-            flag = f"-l {word[2:]}" if word.startswith("--") else f"-a {word}"
-            lines.append(f"complete -c fazm-memory -n '__fish_seen_subcommand_from {name}' {flag}")
-    return "\n".join(lines) + "\n"
+            flag = f"-l {word[2:]}" if word.startswith("--") else f"-f -a {word}"
+            lines.append(f"complete -c fazm-memory -n '__fazm_memory_runs {name}' {flag}")
+    return FISH.format(lines="\n".join(lines))
 
 
 def _quoted(text: str) -> str:

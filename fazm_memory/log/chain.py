@@ -99,7 +99,7 @@ class Alarm:
 CUT, MISSING, ALTERED, OTHER = 1, 2, 3, 4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Head:
     """The last event of a session as known outside the database."""
 
@@ -109,6 +109,7 @@ class Head:
 
 
 WRONG = Head(-1, b"")  # what an altered slot holds: nothing to go by
+UNPROVED = b"", WRONG
 
 
 class Heads:
@@ -141,10 +142,20 @@ class Heads:
             self.slots.sync()
 
     def write(self, heads: Iterable[tuple[int, int, bytes]]) -> None:
-        """The newest heads. An alarm that stands in a slot stays there."""
+        """The newest heads. An alarm that stands in a slot stays there.
+
+        What was found in a slot under the write lock is not read again. Whoever writes in between finds a
+        slot that lags, which is no alarm; what was tampered with in between, the next one finds as well.
+        """
         for number, count, mac in heads:
-            before, over = self._read(number)
+            proved = self._proved.get(number)
+            over, before = proved if proved is not None else self._read(number)[::-1]
             self._put(number, Head(count, mac, None if before is None else before.alarm), over)
+
+    def stands(self, number: int, count: int, mac: bytes) -> bool:
+        """Whether the slot is as this process left it, and says what the database says."""
+        raw, head = self._proved.get(number, UNPROVED)
+        return head.count == count and head.mac == mac and self.slots.read(number) == raw
 
     def check(self, number: int, count: int, mac: bytes, mac_at: Callable[[int], bytes]) -> None:
         """Hold the slot against the database before it is written over: what it proves must outlive that.
@@ -159,9 +170,7 @@ class Heads:
             alarm = Alarm(ALTERED, 0, count)
         elif found.count > count:
             alarm = Alarm(CUT, found.count, count)
-        elif found.count and not hmac.compare_digest(
-            found.mac, mac if found.count == count else mac_at(found.count - 1)
-        ):
+        elif found.count and found.mac != (mac if found.count == count else mac_at(found.count - 1)):
             alarm = Alarm(OTHER, found.count, count)
         if alarm is None:
             return

@@ -114,22 +114,9 @@ class Database:
             self.connection = Ended(failure)
         return failure
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> Transaction:
         """BEGIN IMMEDIATE: a reader that turns writer would fail busy however long it waits."""
-        connection = self.connection
-        with told(self.path):
-            self.execute("BEGIN IMMEDIATE")
-            self.writing = True
-            try:
-                yield
-                self.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-            finally:
-                self.connection, self.writing = connection, False
+        return Transaction(self)
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
@@ -157,6 +144,36 @@ class Database:
     def close(self) -> None:
         if not self.peewee.is_closed():
             self.peewee.close()
+
+
+class Transaction:
+    """All of a block or none of it. A class and no generator: every append goes through it."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self.connection = db.connection
+
+    def __enter__(self) -> Any:
+        self.db.execute("BEGIN IMMEDIATE")
+        self.db.writing = True
+
+    def at_end(self) -> None:
+        """What is still to be done before all of it is committed."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with told(self.db.path):
+            try:
+                if error is None:
+                    self.at_end()
+                    self.db.execute("COMMIT")
+            finally:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                self.db.connection, self.db.writing = self.connection, False
+        if error is not None:
+            told(self.db.path).__exit__(kind, error, trace)
 
 
 class Ended:

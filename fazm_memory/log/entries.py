@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from fazm_memory.log.tables import HOUR
 from fazm_memory.model import lifecycle
+from fazm_memory.model.events import Event
 
 
 @dataclass(slots=True)
@@ -35,6 +36,7 @@ class SessionHead:
     indexed: int = 0
     snapped: int = 0
     forgotten: int = 0
+    shown: tuple[Any, ...] = ()  # its face as the row has it
 
     def counts(self) -> tuple[Any, ...]:
         """What changes with every event, as UPDATE_HEAD takes it."""
@@ -63,6 +65,29 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
+    """The position an event got; or has, when it was told before."""
+
     session: str
     seq: int
     duplicate: bool = False
+
+
+class Placed(NamedTuple):
+    """An event that has just got its place. Most are looked at later, together: until then it stays this."""
+
+    session: str
+    seq: int
+    at: int
+    turn: int
+    kind: str
+    version: int
+    actor: str
+    source: str
+    trust: str
+    payload: Any
+    digest: bytes
+    prev: bytes
+    mac: bytes
+
+    def event(self) -> Event:
+        return Event(*self[:10], self.digest.hex(), self.prev.hex(), self.mac.hex())

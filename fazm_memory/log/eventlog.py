@@ -6,14 +6,15 @@ A block of writing takes the write lock once; all of it is committed when the bl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from types import TracebackType
 
 from fazm_memory.log import chain
 from fazm_memory.log.chain import Heads
-from fazm_memory.log.database import Database, told
+from fazm_memory.log.database import Database, Transaction, told
+from fazm_memory.log.entries import Placed, SessionHead
 from fazm_memory.log.rows import EVENT_COLUMNS, to_event
 from fazm_memory.log.tables import SEQ_MASK, event_id
-from fazm_memory.log.writer import Kept, Writer, mac_at
+from fazm_memory.log.writer import Writer, mac_at
 from fazm_memory.model.events import Event
 
 
@@ -25,36 +26,24 @@ class EventLog:
         self.key = key
         self.outside = heads
         # Sessions as the last transaction left them, and what the connection had seen and written by then.
-        self._kept: Kept = {}
-        self._stamp = (-1, -1)
+        self.kept: dict[int, SessionHead] = {}
+        self.stamp = (-1, -1)
         # What this process appended and nothing has taken in yet, so that it need not be read back.
-        self.recent: dict[int, list[Event]] = {}
+        self.recent: dict[int, list[Placed]] = {}
 
-    @contextmanager
-    def writing(self, then: Callable[[Writer], None] | None = None) -> Iterator[Writer]:
+    def writing(
+        self,
+        then: Callable[[Writer], None] = lambda writer: None,
+        undone: Callable[[], None] = lambda: None,
+    ) -> Block:
         """Everything appended inside is durable when the block ends, or none of it is.
 
-        `then` is done in the same transaction, when all that was appended is written.
+        `then` is done in the same transaction, when all that was appended is written; `undone` when none is.
         """
         self.outside.open()
-        with self.db.transaction():
-            stamp = self._seen()
-            kept, self._kept = self._kept if stamp == self._stamp else {}, {}
-            writer = Writer(self.db, self.key, self.outside, kept)
-            yield writer
-            plain = writer.flush() + sum(map(len, writer.events.values()))
-            if then is not None:
-                then(writer)
-            self.outside.announce(writer.created)
-            now = self.db.connection.total_changes
-        if now == stamp[1] + plain:
-            # Events and their sessions' rows, nothing else: they need not be read again unless somebody else
-            # writes, here or in another process.
-            self._kept = {number: (head, writer.written[number]) for number, head in writer.heads.items()}
-            self._stamp = (stamp[0], now)
-        self.outside.write((h.n, h.head, h.mac) for h in writer.heads.values() if h.head)
+        return Block(self, then, undone)
 
-    def _seen(self) -> tuple[int, int]:
+    def seen(self) -> tuple[int, int]:
         """What changes when another connection has written, and what changes when this one has."""
         (version,) = self.db.execute("PRAGMA data_version").fetchone()
         return version, self.db.connection.total_changes
@@ -77,3 +66,51 @@ class EventLog:
         if seq == 0:
             return chain.genesis(self.key, session)
         return mac_at(self.db, number, seq - 1)
+
+
+class Block(Transaction):
+    """A transaction with a writer: what that has touched is written back before the end, and the heads
+    outside after it."""
+
+    def __init__(self, log: EventLog, then: Callable[[Writer], None], undone: Callable[[], None]) -> None:
+        super().__init__(log.db)
+        self.log, self.then, self.undone = log, then, undone
+
+    def __enter__(self) -> Writer:
+        super().__enter__()
+        log = self.log
+        try:
+            self.seen = log.seen()
+        except BaseException as error:
+            self.__exit__(type(error), error, error.__traceback__)
+            raise
+        kept, log.kept = log.kept if self.seen == log.stamp else {}, {}
+        self.writer = Writer(log.db, log.key, log.outside, kept)
+        return self.writer
+
+    def at_end(self) -> None:
+        writer = self.writer
+        self.plain = writer.flush() + sum(map(len, writer.events.values()))
+        self.then(writer)
+        self.log.outside.announce(writer.created)
+        self.changes = self.connection.total_changes
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        done = False
+        try:
+            super().__exit__(kind, error, trace)
+            done = error is None
+        finally:
+            if not done:
+                self.undone()
+        if not done:
+            return
+        log, heads = self.log, self.writer.heads
+        if self.changes == self.seen[1] + self.plain:
+            # Events and their sessions' rows, nothing else: they need not be read again unless somebody else
+            # writes, here or in another process.
+            log.kept = heads
+            log.stamp = self.seen[0], self.changes
+        log.outside.write((head.n, head.head, head.mac) for head in heads.values() if head.head)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fazm_memory.log.database import Database
 from fazm_memory.model.events import input_hash, target_of
-from fazm_memory.model.payloads import Action
+from fazm_memory.model.payloads import FAILED, Action
 
 INSERT = "INSERT OR REPLACE INTO failed_call VALUES (?,?,?)"
 DELETE = "DELETE FROM failed_call WHERE session=? AND (seq=? OR hash=?)"
@@ -21,7 +21,7 @@ def target_key(action: Action | None) -> str:
     return f"target:{input_hash(action.tool, target)}" if action is not None and target else ""
 
 
-def failed_before(db: Database, number: int, hashed: str, action: Action | None = None) -> int | None:
+def failed_before(db: Database, number: int, hashed: str, action: Action) -> int | None:
     """The position of the last failed call that nothing has mended yet: with this input or, else, of the
     same tool on the same target."""
     for key in filter(None, (hashed, target_key(action))):
@@ -31,14 +31,12 @@ def failed_before(db: Database, number: int, hashed: str, action: Action | None 
     return None
 
 
-def remember(db: Database, number: int, action: Action, seq: int, *, failed: bool) -> None:
-    """Note a call that failed, or what a call that did not has mended."""
-    if failed:
-        for key in filter(None, (action.input_hash, target_key(action))):
-            db.execute(INSERT, (number, key, seq))
+def remember(db: Database, number: int, action: Action, seq: int) -> None:
+    """Note a call that failed, or take off the list what a call that did not was a retry of."""
+    if action.input_hash is None:
         return
-    mended = action.retry_of
-    if mended is None:
-        mended = failed_before(db, number, action.input_hash or "")
-    if mended is not None:
-        db.execute(DELETE, (number, mended, target_key(action)))
+    if action.outcome not in FAILED:
+        db.execute(DELETE, (number, action.retry_of, target_key(action)))
+        return
+    for key in filter(None, (action.input_hash, target_key(action))):
+        db.execute(INSERT, (number, key, seq))

@@ -147,7 +147,7 @@ class Follower:
         recent = self.recent.get(number)
         if recent and recent[0].seq <= start and stop <= recent[-1].seq + 1:
             first = recent[0].seq
-            return recent[start - first : stop - first]
+            return [placed.event() for placed in recent[start - first : stop - first]]
         return list(self.log.slice(number, session, start, stop))
 
     def _count(self, number: int, events: list[Event]) -> None:

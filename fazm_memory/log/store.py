@@ -7,7 +7,7 @@ transactions, but only when enough has gathered; whoever needs them current catc
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from fazm_memory.errors import StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
@@ -82,19 +82,14 @@ class Store:
                 hint=f"restore it from a backup, or move the folder {self.home} away to begin anew",
             )
 
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[Writer]:
+    def writing(self) -> contextlib.AbstractContextManager[Writer]:
         """A transaction on the log, with its projections kept within reach."""
-        try:
-            with self.log.writing(self._after) as writer:
-                yield writer
-        except BaseException:
-            self.follower.let_go()
-            raise
+        return self.log.writing(self._after, self.follower.let_go)
 
     def _after(self, writer: Writer) -> None:
         self.follower.after(writer)
-        recount(writer, self.snapshots)
+        if writer.changed or writer.asked:
+            recount(writer, self.snapshots)
 
     def index_all(self) -> int:
         """Bring what follows in batches up to the log; how many events it took in."""

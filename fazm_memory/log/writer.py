@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import json
 import secrets
-from typing import Any
 
 from fazm_memory.errors import Conflict, FazmMemoryError, InvalidInput, InvalidTransition
 from fazm_memory.log import chain, failed_calls, quarantine
 from fazm_memory.log.chain import Heads
 from fazm_memory.log.database import Database
-from fazm_memory.log.entries import Appended, Entry, SessionHead
+from fazm_memory.log.entries import Appended, Entry, Placed, SessionHead
 from fazm_memory.log.rows import EVENT_COLUMNS, to_stored
 from fazm_memory.log.tables import HOUR, SEQ_BITS, SEQ_MASK, event_id
 from fazm_memory.model import codec, lifecycle
-from fazm_memory.model.events import KINDS, Event
+from fazm_memory.model.events import KINDS
 from fazm_memory.model.payloads import FAILED
 
 SELECT_HEAD = (
@@ -39,14 +38,11 @@ INSERT_NEW = (
 )
 UPDATE_FACE = "UPDATE session SET agent=?, title=?, workspace=?, background=?, hour=? WHERE n=?"
 
-Row = tuple[tuple[Any, ...], tuple[Any, ...]]  # a session as it stands in the store: its counts and its face
-Kept = dict[int, tuple[SessionHead, Row]]
-
 
 class Writer:
     """One transaction. Sessions are read when first touched and written back once, at the end."""
 
-    def __init__(self, database: Database, key: bytes, outside: Heads, kept: Kept) -> None:
+    def __init__(self, database: Database, key: bytes, outside: Heads, kept: dict[int, SessionHead]) -> None:
         self.db = database
         self.key = key
         self.outside = outside
@@ -54,10 +50,11 @@ class Writer:
         self.created: list[int] = []
         self.spoiled: FazmMemoryError | None = None  # what stopped an append half way: nothing may be kept
         self.heads: dict[int, SessionHead] = {}
-        self.events: dict[int, list[Event]] = {}
+        self.events: dict[int, list[Placed]] = {}
         self.changed: set[int] = set()  # sessions whose past is another now: their rows are counted anew
         self.asked: set[int] = set()  # sessions with a question or an answer: those are counted anew
-        self.written: dict[int, Row] = {}
+        # Sessions of which the newest event does not tell all that has changed: their rows have to.
+        self.behind: set[int] = set()
 
     def create(
         self,
@@ -84,13 +81,13 @@ class Writer:
     def head(self, number: int) -> SessionHead:
         known = self.heads.get(number)
         if known is None:
-            if number in self.kept:
-                known, self.written[number] = self.kept[number]
-            else:
+            known = self.kept.get(number)
+            if known is None:
                 known = SessionHead(*self.db.execute(SELECT_HEAD, (number,)).fetchone())
-                self.written[number] = known.counts(), known.face()
+                known.shown = known.face()
             self.heads[number] = known
-            self.outside.check(number, known.head, known.mac, lambda seq: mac_at(self.db, number, seq))
+            if not self.outside.stands(number, known.head, known.mac):
+                self.outside.check(number, known.head, known.mac, lambda seq: mac_at(self.db, number, seq))
         return known
 
     def known(self, key: str) -> Appended | None:
@@ -125,8 +122,11 @@ class Writer:
                 hint="read what was added since, then append at the head",
                 details={"head": head.head, "session": head.id},
             )
-        moved = self._moved(head, entry.kind)
-        turn = self._turn(head, entry)
+        if head.lifecycle == "active" and entry.turn is None and entry.kind == "action":  # nearly all of them
+            moved: lifecycle.Lifecycle = "active"
+            turn = head.turn
+        else:
+            moved, turn = self._moved(head, entry.kind), self._turn(head, entry)
         if entry.kind == "rewind" and not 0 <= entry.payload.to <= head.head:
             raise InvalidInput(
                 f"session {head.id[:8]} cannot be rewound to position {entry.payload.to}",
@@ -164,7 +164,8 @@ class Writer:
         tally = None
         if entry.kind == "action" and entry.payload is not None:
             failed = entry.payload.outcome in FAILED
-            touched = sum(touch.change != "read" for touch in entry.payload.files)
+            for touch in entry.payload.files:
+                touched += touch.change != "read"
             tally = head.failures + failed << 32 | head.files_modified + touched
         mac = chain.link(self.key, head.mac, digest, head.id, seq, entry.at, turn, entry.kind, version,
                          entry.actor, entry.source, entry.trust, entry.key)  # fmt: skip
@@ -175,20 +176,22 @@ class Writer:
             seen = self.known(entry.key)
             assert seen is not None
             return seen
-        made = Event(head.id, seq, entry.at, turn, entry.kind, version, entry.actor, entry.source,
-                     entry.trust, entry.payload, digest.hex(), head.mac.hex(), mac.hex())  # fmt: skip
+        made = Placed(head.id, seq, entry.at, turn, entry.kind, version, entry.actor, entry.source,
+                      entry.trust, entry.payload, digest, head.mac, mac)  # fmt: skip
         self.events.setdefault(head.n, []).append(made)
         if turn > head.turn or seq == 0:
             self.db.execute("INSERT OR IGNORE INTO turn VALUES (?,?,?,?)", (head.n, turn, seq, entry.at))
+        if tally is None or moved != head.lifecycle or turn != head.turn or not self._told_by(head, entry.at):
+            self.behind.add(head.n)
         head.mac, head.head, head.turn, head.lifecycle = mac, seq + 1, turn, moved
-        if entry.kind not in lifecycle.KEEPING:  # a clean-up years later is not when it was last at work
-            head.last_at = max(head.last_at, entry.at)
+        if entry.at > head.last_at and entry.kind not in lifecycle.KEEPING:
+            head.last_at = entry.at  # but not by a clean-up years later: that is not when it was at work
         if tally is not None:
             head.actions += 1
             head.failures += failed
             head.files_modified += touched
-            if entry.payload.input_hash is not None:
-                failed_calls.remember(self.db, head.n, entry.payload, seq, failed=bool(failed))
+            if failed or entry.payload.retry_of is not None:
+                failed_calls.remember(self.db, head.n, entry.payload, seq)
         elif entry.payload is not None:
             self._project(head, entry, seq)
         return Appended(head.id, seq)
@@ -259,28 +262,24 @@ class Writer:
         if self.spoiled is not None:
             raise self.spoiled
         wrote = 0
-        for number, head in self.heads.items():
-            before, now = self.written[number], (head.counts(), head.face())
-            if now[0] != before[0] and not self._tells(head, before[0]):
-                self.db.execute(UPDATE_HEAD, now[0])
+        for number in self.behind:
+            head = self.heads[number]
+            self.db.execute(UPDATE_HEAD, head.counts())
+            face = head.face()
+            if face != head.shown:
+                self.db.execute(UPDATE_FACE, face)
+                head.shown = face
                 wrote += 1
-            if now[1] != before[1]:
-                self.db.execute(UPDATE_FACE, now[1])
-                wrote += 1
-            self.written[number] = now
+            wrote += 1
+        self.behind.clear()
         return wrote
 
-    def _tells(self, head: SessionHead, before: tuple[Any, ...]) -> bool:
-        """Whether the newest event tells all that has changed of its session, so that the row may lag behind:
-        only calls came, and the session waits to be taken in, which brings its row up."""
-        events = self.events.get(head.n)
-        return (
-            events is not None
-            and head.indexed < events[0].seq
-            and events[-1].at == head.last_at
-            and (head.lifecycle, head.turn, head.questions) == (before[0], before[3], before[7])
-            and all(event.kind == "action" and event.payload is not None for event in events)
-        )
+    @staticmethod
+    def _told_by(head: SessionHead, at: int) -> bool:
+        """Whether a call at this time tells all that it changes of its session, so that the row may lag: the
+        session waits to be taken in, which brings its row up, and neither its last time nor its hour are
+        other than the call's."""
+        return head.indexed < head.head and at >= head.last_at and at // HOUR == head.last_at // HOUR
 
 
 def mac_at(database: Database, number: int, seq: int) -> bytes:

@@ -199,7 +199,7 @@ def encode(payload: Any) -> dict[str, Any]:
     """The JSON object of a payload, without what is at its default: absent and default mean the same."""
     made: dict[str, Any] = {}
     for (name, required, default, plain), value in zip(*_laid_out(payload), strict=True):
-        if required or value != default:
+        if required or (value is not default and value != default):
             made[name] = value if plain else _plain(value)
     return made
 
@@ -222,9 +222,9 @@ def _laid_out(payload: Any) -> tuple[list[tuple[str, bool, Any, bool]], tuple[An
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
+    if type(value) is tuple:
         return [_plain(one) for one in value]
-    return encode(value) if is_dataclass(value) else value
+    return encode(value) if type(value) in SLOTS or is_dataclass(value) else value
 
 
 # Made once: json.dumps would make it anew for every event. A value inside itself ends in RecursionError.

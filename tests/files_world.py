@@ -104,6 +104,13 @@ class World:
 
         return act
 
+    def chmod(self, path: str, mode: int) -> Callable[[], None]:
+        return lambda: os.chmod(self.folder / path, mode)
+
+    def modes(self) -> dict[str, int]:
+        """Who may use what the workspace holds."""
+        return {path: os.stat(self.folder / path).st_mode & 0o7777 for path in self.files()}
+
     def files(self) -> dict[str, bytes]:
         """All that the workspace holds."""
         return {

@@ -33,11 +33,12 @@ RACY = 20_000_000  # nanoseconds: a file this young may change again without its
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What reading a file gave: its content or the reason for none, since when, and its mark."""
+    """What reading a file gave: its content or the reason for none, since when, its mark and its mode."""
 
     content: bytes | str
     since: int
     mark: str
+    mode: int | None = None
 
 
 def mark_of(found: Stat) -> str:
@@ -59,14 +60,14 @@ def read(path: str) -> Reading:
                 return Reading("not a plain file", 0, "")
             since = before.st_ctime_ns // 1000
             if secret(os.path.basename(path)):
-                return Reading(SECRET, since, _mark(before))
+                return Reading(SECRET, since, _mark(before), before.st_mode)
             if before.st_size > FILE_CAP:
-                return Reading(too_large(before.st_size), since, _mark(before))
+                return Reading(too_large(before.st_size), since, _mark(before), before.st_mode)
             content = file.read(before.st_size + 1)  # one more than there should be: it may be growing
             after = os.fstat(descriptor)
         if _mark(before) == _mark(after) and len(content) == after.st_size:
             young = time.time_ns() - after.st_mtime_ns < RACY
-            return Reading(content, since, "" if young else _mark(after))
+            return Reading(content, since, "" if young else _mark(after), after.st_mode)
     return Reading(TORN, 0, "")
 
 
@@ -125,7 +126,11 @@ class Baseline:
         for root, waiting in list(self._waiting.items()):
             for batch in _batches(root, waiting, end):
                 self.versions.keep_all(
-                    root, [(path, min(one.since or now, now), one.content, one.mark) for path, one in batch]
+                    root,
+                    [
+                        (path, min(one.since or now, now), one.content, one.mark, one.mode)
+                        for path, one in batch
+                    ],
                 )
                 done += len(batch)
                 self._left[root] -= len(batch)
@@ -143,7 +148,7 @@ class Baseline:
         return self.versions.keep_all(
             root,
             [
-                (path, min(max(one.since, earliest) or now, now), one.content, one.mark)
+                (path, min(max(one.since, earliest) or now, now), one.content, one.mark, one.mode)
                 for path, one in readings
             ],
         )

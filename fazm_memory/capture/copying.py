@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fazm_memory.capture.enclosure import SPARE, Enclosure, Refused
 from fazm_memory.capture.files_then import Names, Spot, held, histories
@@ -119,7 +119,10 @@ def write_out(
 
 def _one(entry: Entry, source: Enclosure, target: Enclosure, versions: Versions, spare: str) -> None:
     data = versions.read(entry.held.digest) if entry.kept and entry.held.digest is not None else None
-    if data is not None:
-        target.put(entry.path, data, entry.held, rewinding.ABSENT, spare)
-    else:
-        source.copy_out(entry.path, target, spare)
+    if data is None:
+        source.copy_out(entry.path, target, spare, entry.held.bits)
+        return
+    was = entry.held
+    if was.bits is None:  # then those it has now are the best there is
+        was = replace(was, mode=_look(source, entry.path).mode)
+    target.put(entry.path, data, was, rewinding.ABSENT, spare)

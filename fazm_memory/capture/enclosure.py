@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from fazm_memory.capture import rights
 from fazm_memory.capture.baseline import SECRET, secret
 from fazm_memory.capture.swap import exchange, place
 from fazm_memory.log.versions import FILE_CAP, digest_of, too_large
@@ -55,6 +56,7 @@ class Enclosure:
             raise Refused(f"{root} cannot be opened as a folder: {error.strerror}") from None
         found = os.fstat(self.descriptor)
         self.identity = (found.st_dev, found.st_ino)
+        self.made: list[str] = []  # folders that had to be made on the way
         if identity is not None and identity != self.identity:
             self.close()
             raise Refused(f"{root} is another folder than the one that was planned for")
@@ -79,6 +81,15 @@ class Enclosure:
         except (FileNotFoundError, NotADirectoryError):
             return Look(ABSENT)
 
+    def names(self, path: str) -> list[str]:
+        """What a folder holds, by name; nothing where there is none."""
+        folders, name = _split(path)
+        try:
+            with self._folder([*folders, name]) as folder:
+                return os.listdir(folder)
+        except (FileNotFoundError, NotADirectoryError, Refused):
+            return []
+
     # -- writing -----------------------------------------------------------------------------------------
 
     def put(self, path: str, data: bytes, was: Held, expected: Held, spare: str) -> None:
@@ -91,7 +102,7 @@ class Enclosure:
             except OSError as error:  # nothing of ours is there yet: whoever has the spare name keeps it
                 raise _refused(error, path) from None
             try:
-                _write(descriptor, data, was)
+                _write(descriptor, data, was, expected)
                 self._still(folders, folder)
                 if expected.absent:
                     place(folder, spare, folder, name)
@@ -133,13 +144,27 @@ class Enclosure:
                 place(here, old_name, there, new_name)
             except OSError as error:
                 raise _refused(error, new) from None
-            if not look_at(there, new_name).held.same(expected):
+            if not look_at(there, new_name).held.alike(expected):
                 place(there, new_name, here, old_name)
                 raise Refused("it changed at this very moment")
             full_sync(there)
             full_sync(here)
 
-    def copy_out(self, path: str, target: Enclosure, spare: str) -> None:
+    def set_bits(self, path: str, bits: int, expected: Held) -> None:
+        """Have those use a file who could, if it holds what is expected and may be used as expected."""
+        folders, name = _split(path)
+        with self._folder(folders) as folder:
+            self._exact(folder, name)
+            if not look_at(folder, name).held.alike(expected):
+                raise Refused("it changed since the plan was made")
+            self._still(folders, folder)
+            try:
+                rights.change(folder, name, expected.bits, bits)
+            except rights.NotAsExpected:
+                raise Refused("it changed at this very moment") from None
+            full_sync(folder)
+
+    def copy_out(self, path: str, target: Enclosure, spare: str, bits: int | None = None) -> None:
         """Copy a plain file, of any size, to the same path of another enclosure where nothing is yet."""
         folders, name = _split(path)
         with self._folder(folders) as here, target._folder(folders, make=True) as there:
@@ -151,7 +176,7 @@ class Enclosure:
                 with open(descriptor, "wb") as copy:
                     shutil.copyfileobj(file, copy, CHUNK)
                     copy.flush()
-                    os.fchmod(descriptor, found.st_mode & 0o777)
+                    os.fchmod(descriptor, rights.bits_of(found.st_mode if bits is None else bits))
                     os.utime(descriptor, ns=(found.st_mtime_ns, found.st_mtime_ns))
                     full_sync(descriptor)
             place(there, spare, there, name)
@@ -190,11 +215,12 @@ class Enclosure:
     def _folder(self, parts: Sequence[str], *, make: bool = False) -> Iterator[int]:
         current = os.dup(self.descriptor)
         try:
-            for part in parts:
+            for depth, part in enumerate(parts):
                 if make:
                     self._exact(current, part)
                     try:
                         os.mkdir(part, 0o777, dir_fd=current)
+                        self.made.append("/".join(parts[: depth + 1]))
                         full_sync(current)
                     except FileExistsError:
                         pass  # then it is opened, if it is a folder
@@ -239,7 +265,7 @@ class Enclosure:
         mine: str | None = None,
     ) -> None:
         """Remove what was set aside if it is what was expected; else put it back, and our own away."""
-        if look_at(folder, spare).held.same(expected):
+        if look_at(folder, spare).held.alike(expected):
             os.unlink(spare, dir_fd=folder)
             return
         with contextlib.suppress(FileExistsError):  # somebody has made a new file there: both stay
@@ -284,7 +310,9 @@ def look_at(folder: int, name: str) -> Look:
 
 def _held(found: os.stat_result, reason: str | None, digest: str | None = None) -> Held:
     identity = f"{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}"
-    return Held(digest, False, reason, identity, found.st_mode, found.st_mtime_ns, found.st_size)
+    return Held(
+        digest, False, reason, identity, found.st_mode, found.st_mtime_ns, found.st_size, found.st_ctime_ns
+    )
 
 
 def _is_file(folder: int, name: str) -> bool:
@@ -298,13 +326,17 @@ def _split(path: str) -> tuple[list[str], str]:
     return folders, name
 
 
-def _write(descriptor: int, data: bytes, was: Held) -> None:
-    """A new file gets this content and, where they are known, the rights and the time it had."""
+def _write(descriptor: int, data: bytes, was: Held, expected: Held) -> None:
+    """A new file gets this content and, where they are known, the rights and the time it had.
+
+    Where its rights are not known, those of the file whose place it takes are the best there is.
+    """
+    bits = expected.bits if was.bits is None else was.bits
     with open(descriptor, "wb") as file:
         file.write(data)
         file.flush()
-        if was.mode is not None:
-            os.fchmod(descriptor, was.mode & 0o777)  # never set-user-id or its like
+        if bits is not None:
+            os.fchmod(descriptor, rights.bits_of(bits))
         if was.mtime_ns is not None:
             os.utime(descriptor, ns=(was.mtime_ns, was.mtime_ns))
         full_sync(descriptor)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fazm_memory.capture.enclosure import Enclosure, Refused
+from fazm_memory.log.folders import FolderSeen
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.log.versions import Version, Versions
@@ -30,8 +31,8 @@ class Spot:
     to: int
     moment: int
 
-    def has(self, version: Version) -> bool:
-        """Whether a version was there by then."""
+    def has(self, version: Version | FolderSeen) -> bool:
+        """Whether a version was there by then, or a folder had come or gone."""
         if version.seq is not None and version.session == self.session:
             return version.seq < self.to
         return version.at < self.moment
@@ -83,9 +84,10 @@ def held(version: Version | None) -> Held | None:
     if version.absent:
         return rewinding.ABSENT
     parts = version.mark.split(":")
+    mode = None if version.mode is None else stat.S_IFREG | version.mode
     if len(parts) != 5:
-        return Held(version.digest, reason=version.reason)
-    size, mtime, mode = map(int, parts[2:])
+        return Held(version.digest, reason=version.reason, mode=mode)
+    size, mtime = map(int, parts[2:4])
     return Held(version.digest, False, version.reason, ":".join(parts[:4]), mode, mtime, size)
 
 
@@ -168,6 +170,15 @@ def look(place: Enclosure, path: str) -> tuple[Held, str | None]:
         return Held(reason=str(error)), str(error)
 
 
+def changed_at(last: Held | None, found: Held, now: int) -> int:
+    """When a file came to be what it is and was not when it was last seen.
+
+    A change of its rights alone leaves no mark on the time of its content.
+    """
+    told = found.ctime_ns if last is not None and last.same(found) else found.mtime_ns
+    return now if told is None else told // 1000
+
+
 def _past(
     place: Enclosure,
     path: str,
@@ -183,8 +194,8 @@ def _past(
     was = rewinding.ABSENT if made is not False and not then else held(then[-1] if then else None)
     hands = [Hand(row.hand, row.session) if row.hand is not None else judge(path, row.at) for row in since]
     last = held(rows[-1] if rows else None)
-    if last is None or not last.same(found):  # changed since anybody looked
-        hands.append(judge(path, now if found.mtime_ns is None else found.mtime_ns // 1000))
+    if last is None or not last.alike(found):  # changed since anybody looked
+        hands.append(judge(path, changed_at(last, found, now)))
     # The watcher's mark on the version after is as good as its word that the file was made then.
     seen = bool(since) and since[0].hand is not None
     return Past(path, was, found, tuple(hands), barred, claimed=made is None and not then and not seen)

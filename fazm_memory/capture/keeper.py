@@ -12,13 +12,12 @@ from dataclasses import dataclass
 
 from fazm_memory.capture.baseline import Baseline, mark_of, read
 from fazm_memory.capture.looking import Flush, Root, Sighting
-from fazm_memory.log.versions import ABSENT, Version, Versions
+from fazm_memory.log.versions import ABSENT, Given, Version, Versions
 from fazm_memory.model.rewinding import REWIND
 
 BUDGET = 2.0  # seconds for the versions of one flush
 MOST_BYTES = 64 << 20  # and how much of them is in memory at once
 NOT_READ_YET = "not read yet"
-Kept = tuple[str, int, bytes | str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,7 @@ class Noted:
     after: str | None = None
     missing: str | None = None
     version: int | None = None  # the number of the version that it led to
+    mode: tuple[int, int] | None = None  # the bits before and after, where they are known and differ
 
 
 class Keeper:
@@ -57,18 +57,19 @@ class Keeper:
         """Keep what there is now; the roots of which the budget left something unread."""
         end = time.monotonic() + self.budget
         unfinished: set[str] = set()
-        kept: dict[str, list[Kept]] = {}
+        kept: dict[str, list[Given]] = {}
         size = 0
         for one in flush.sightings:
             here = kept.setdefault(one.root, [])
             changed = one.changed
             if changed.change == "deleted":
-                here.append((_below(one.root, changed.path), one.at, ABSENT, ""))
+                here.append((_below(one.root, changed.path), one.at, ABSENT, "", None))
                 continue
             if changed.origin is not None:
                 for root in roots:
                     if _inside(changed.origin, root):
-                        kept.setdefault(root, []).append((_below(root, changed.origin), one.at, ABSENT, ""))
+                        gone: Given = (_below(root, changed.origin), one.at, ABSENT, "", None)
+                        kept.setdefault(root, []).append(gone)
             if time.monotonic() > end:
                 unfinished.add(one.root)
                 continue
@@ -76,7 +77,7 @@ class Keeper:
                 self._never_before(one, here)
             reading = read(changed.path)
             since = min(max(reading.since, one.earliest), one.at)
-            here.append((_below(one.root, changed.path), since, reading.content, reading.mark))
+            here.append((_below(one.root, changed.path), since, reading.content, reading.mark, reading.mode))
             size += len(reading.content)
             if size > MOST_BYTES:
                 self._flush(kept)
@@ -84,13 +85,13 @@ class Keeper:
         self._flush(kept)
         return unfinished
 
-    def _never_before(self, one: Sighting, here: list[Kept]) -> None:
+    def _never_before(self, one: Sighting, here: list[Given]) -> None:
         """The last look found nothing by this name: that, too, is something to go back to."""
         below = _below(one.root, one.changed.path)
         if self.versions.last(one.root, below) is None:
-            here.append((below, 0, ABSENT, ""))
+            here.append((below, 0, ABSENT, "", None))
 
-    def _flush(self, kept: dict[str, list[Kept]]) -> None:
+    def _flush(self, kept: dict[str, list[Given]]) -> None:
         for root, given in kept.items():
             if given:
                 self.versions.keep_all(root, given)
@@ -108,13 +109,14 @@ class Keeper:
         now = None if unread or after is None else after
         if now is not None and now.hand == REWIND:
             return None  # a rewind made it what it is, and has told so
+        mode = _modes(before, now) if changed.change == "modified" else None
         if changed.change == "renamed":
             if one.away and now is not None and now.told and now.mark == _mark(one):
                 return None
         elif before is not None and now is not None:
-            same = (before.digest, before.reason) == (now.digest, now.reason)
+            same = (before.digest, before.reason) == (now.digest, now.reason) and mode is None
             if same and before.digest is not None and changed.change == "modified":
-                return None  # a touch, or a change of rights: it holds what it held
+                return None  # a touch: it holds what it held, and may be used as before
             if same and one.away and before.told:
                 return None  # told before the last stop, which came too early for the checkpoint
         missing = None
@@ -126,7 +128,15 @@ class Keeper:
             None if now is None else now.digest,
             missing,
             None if after is None else after.id,
+            mode,
         )
+
+
+def _modes(before: Version | None, now: Version | None) -> tuple[int, int] | None:
+    """The bits of a file before and after a change, if they are known and differ."""
+    if before is None or now is None or before.mode is None or now.mode is None or before.mode == now.mode:
+        return None
+    return before.mode, now.mode
 
 
 def _mark(one: Sighting) -> str:

@@ -34,6 +34,18 @@ class Sighting:
 
 
 @dataclass(frozen=True, slots=True)
+class FolderSighting:
+    """A folder that came or went, seen at `at`; `away` as for files."""
+
+    path: str
+    came: bool
+    root: str
+    earliest: int
+    at: int
+    away: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Blind:
     """A time in which a root was not watched, and why."""
 
@@ -51,9 +63,10 @@ class Flush:
     sightings: tuple[Sighting, ...] = ()
     blind: tuple[Blind, ...] = ()
     first: tuple[str, ...] = ()  # roots that were looked at for the first time ever
+    folders: tuple[FolderSighting, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.sightings or self.blind or self.first)
+        return bool(self.sightings or self.blind or self.first or self.folders)
 
 
 @dataclass
@@ -158,7 +171,9 @@ class Looker:
             delta.join(refresh(root.tree, root.ignore, at, folders))
         told = changes(delta, moved=marks.moved, known=self._known, now=self.digest) if delta else []
         sightings = tuple(self._sighting(one, times, at) for one in told)
-        return Flush(at, sightings, tuple(blind), tuple(first))
+        gone = [self._folder(path, False, times, at) for path in sorted(delta.folders_gone)]
+        come = [self._folder(path, True, times, at) for path in sorted(delta.folders_come)]
+        return Flush(at, sightings, tuple(blind), tuple(first), (*gone, *come))
 
     def _left_behind(self, delta: Delta) -> dict[str, set[str]]:
         """Folders where files that came may have come from: the word of that can take half a second more."""
@@ -214,6 +229,15 @@ class Looker:
             origin = origin if old is None else old.shown(origin)
         shown = replace(one, path=root.shown(one.path), origin=origin)
         return Sighting(shown, root.given, earliest, at, away)
+
+    def _folder(
+        self, path: str, came: bool, times: dict[str, tuple[int, str | None]], at: int
+    ) -> FolderSighting:
+        root = self._owner(path)
+        if root is None:
+            raise LookupError(f"{path} is in no watched root")
+        earliest, away = times[root.tree.root]
+        return FolderSighting(root.shown(path), came, root.given, earliest, at, away)
 
 
 def _below(root: str, folders: Iterable[str]) -> set[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from fazm_memory.capture.attribution import Happening, Verdict
 from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.keeper import Noted
-from fazm_memory.capture.looking import START, Blind, Flush
+from fazm_memory.capture.looking import START, Blind, Flush, FolderSighting
 from fazm_memory.capture.recording import COMPANION, COMPANION_AGENT
 from fazm_memory.model.clock import iso
 from fazm_memory.model.counting import plural
@@ -20,7 +20,8 @@ def happening(one: Noted) -> Happening:
     """When it happened, as closely as the file itself tells."""
     sighting, changed = one.sighting, one.sighting.changed
     earliest, latest = sighting.earliest, sighting.at
-    if changed.after is not None and changed.change != "renamed":
+    unwritten = changed.before and changed.after and changed.before.mtime_ns == changed.after.mtime_ns
+    if changed.after is not None and changed.change != "renamed" and not unwritten:
         written = changed.after.mtime_ns // 1000
         if earliest <= written <= latest:
             earliest = latest = written
@@ -29,11 +30,19 @@ def happening(one: Noted) -> Happening:
     )
 
 
+def folder_happening(one: FolderSighting) -> Happening:
+    change = "created" if one.came else "deleted"
+    return Happening(one.path, change, one.earliest, one.at, None, one.away is not None)
+
+
 def draft(one: Noted, verdict: Verdict) -> Draft:
     sighting, changed = one.sighting, one.sighting.changed
     evidence = verdict.evidence
     if one.missing is not None:
         evidence += f"; what it held before was not kept: {one.missing}"
+    if one.mode is not None:
+        only = "only " if one.before is not None and one.before == one.after else ""
+        evidence += f"; {only}its mode changed: {one.mode[0]:o} → {one.mode[1]:o}"
     payload: dict[str, Any] = {
         "path": printable(changed.path),
         "change": changed.change,

@@ -51,6 +51,8 @@ class Delta:
     come: dict[str, Stat] = field(default_factory=dict)
     both: dict[str, tuple[Stat, Stat]] = field(default_factory=dict)
     unreadable: set[str] = field(default_factory=set)
+    folders_gone: set[str] = field(default_factory=set)
+    folders_come: set[str] = field(default_factory=set)
 
     def __bool__(self) -> bool:
         return bool(self.gone or self.come or self.both)
@@ -75,6 +77,8 @@ class Delta:
                 known = self.both.get(path)
                 self.both[path] = (before if known is None else known[0], after)
         self.unreadable |= later.unreadable
+        self.folders_gone |= later.folders_gone - self.folders_come
+        self.folders_come = (self.folders_come - later.folders_gone) | later.folders_come
 
 
 class Tree:
@@ -182,6 +186,7 @@ class _Look:
                 self.delta.unreadable.add(self._full(name))  # what was known of it stays known
                 continue
             changed = self.ignore.refresh(name, {entry.name for entry in entries})
+            listed = name in self.tree.folders or self._full(name) in self.delta.folders_come
             known = self.tree.folders.get(name) or Folder()
             found = self._listed(name, entries)
             self.tree.folders[name] = found
@@ -190,6 +195,8 @@ class _Look:
                 self._vanished(_below(name, gone), silently=gone in found.hidden)
             for one in sorted(found.folders if below or changed else found.folders - known.folders):
                 shown = unhidden or self.ignore.was_ignored(name, one, is_folder=True)
+                if listed and not shown and one not in known.folders:
+                    self.delta.folders_come.add(self._full(_below(name, one)))
                 stack.append((_below(name, one), True, shown))
 
     def _full(self, name: str) -> str:
@@ -250,6 +257,8 @@ class _Look:
         if not silently:
             prefix = f"{self._full(name).rstrip('/')}/"
             self.delta.gone.update({prefix + file: before for file, before in known.files.items()})
+            if name:
+                self.delta.folders_gone.add(self._full(name))
         for one in known.folders:
             self._vanished(_below(name, one), silently=silently)
 

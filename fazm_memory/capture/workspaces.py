@@ -26,9 +26,10 @@ from fazm_memory.capture.looking import Flush, Looker
 from fazm_memory.capture.observers import system_observer
 from fazm_memory.capture.recorder import Recorded
 from fazm_memory.capture.recording import COMPANION, companion_opening
-from fazm_memory.capture.telling import draft, gap, happening, summaries, worth_telling
+from fazm_memory.capture.telling import draft, folder_happening, gap, happening, summaries, worth_telling
 from fazm_memory.capture.watched import Watched, inside, note, watched_roots
 from fazm_memory.log.database import Database
+from fazm_memory.log.folders import FolderSeen, FoldersSeen
 from fazm_memory.log.store import Store
 from fazm_memory.log.versions import NEWEST, Versions
 
@@ -218,8 +219,10 @@ class Workspaces:
             return
         rows = self.store.sessions.listing(limit=SESSIONS)
         noted = [one for _, some in due for one in some]
-        since = min((one.sighting.earliest for one in noted), default=0) - MINUTE
-        calls = recent_calls(self.store, rows, since, user_home=self.user_home) if noted else []
+        folders = [one for flush, _ in due for one in flush.folders]
+        began = [one.sighting.earliest for one in noted] + [one.earliest for one in folders]
+        since = min(began, default=0) - MINUTE
+        calls = recent_calls(self.store, rows, since, user_home=self.user_home) if began else []
         places = workplaces(self.store, rows)
         others = [one for one in noted if one.version is None or not self._rewound(one.version)]
         judged = [(one, attribute(happening(one), calls, places)) for one in others]
@@ -242,6 +245,14 @@ class Workspaces:
                 # What a call did that still runs stands at its time: its own position is only its beginning.
                 seq = verdict.seq if (verdict.session, verdict.seq) in over else None
                 self._mark(one, verdict, seq)
+            for folder in folders:
+                verdict = attribute(folder_happening(folder), calls, places)
+                seq = verdict.seq if (verdict.session, verdict.seq) in over else None
+                FoldersSeen(self._versions).note(
+                    folder.root,
+                    os.path.relpath(folder.path, folder.root),
+                    FolderSeen(folder.at, folder.came, verdict.by, verdict.session, seq),
+                )
 
     def _rewound(self, version: int) -> bool:
         return self._versions.made_by_rewind(version)

@@ -23,7 +23,7 @@ from fazm_memory.log.rows import EVENT_COLUMNS, unpack
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import SEQ_MASK, event_id
-from fazm_memory.log.versions import FILE_CAP, Version, Versions, digest_of
+from fazm_memory.log.versions import BITS, FILE_CAP, Version, Versions, digest_of
 from fazm_memory.model.events import KINDS, NewerVersion, read_payload
 from fazm_memory.model.payloads import Rewind, SessionOpen
 from fazm_memory.model.portable import portable
@@ -75,6 +75,7 @@ class Kept:
     path: str
     at: int
     content: bytes | str
+    mode: int | None = None
 
 
 Line = Opened | Told | Kept
@@ -127,6 +128,8 @@ def _told(
         kept: dict[str, Any] = {
             "root": portable(version.root, home), "path": version.path, "at": version.at,
         }  # fmt: skip
+        if version.mode is not None:
+            kept["mode"] = version.mode
         if isinstance(content, bytes):
             kept |= {"digest": digest_of(content), "data": base64.b64encode(content).decode()}
         else:
@@ -260,12 +263,15 @@ def _version(raw: Mapping[str, Any]) -> Kept:
     why = refusal(path)
     if why is not None:
         raise ValueError(f"{path[:80]!r} is no file of a workspace: {why}")
+    mode = _number(raw, "mode") if "mode" in raw else None  # older bundles do not have it
+    if mode is not None and not 0 <= mode <= BITS:
+        raise ValueError(f"the mode of {path[:80]!r} is more than who may read, write and run it")
     if "data" not in raw:
-        return Kept(root, path, at, _text(raw, "reason")[:500])
+        return Kept(root, path, at, _text(raw, "reason")[:500], mode)
     content = base64.b64decode(_text(raw, "data"), validate=True)
     if len(content) > FILE_CAP or digest_of(content) != raw.get("digest"):
         raise ValueError(f"the content of {path[:80]!r} is not what its digest says, or too large")
-    return Kept(root, path, at, content)
+    return Kept(root, path, at, content, mode)
 
 
 def _text(raw: Mapping[str, Any], name: str) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import zstandard
@@ -25,6 +25,8 @@ TOTAL_CAP = 1 << 30
 AGED = "let go: it was older than the retention policy keeps"
 NEWEST = 1 << 62
 ABSENT = "absent"  # the reason of a version that says: there was no file
+BITS = 0o777  # of a mode what is kept: never set-user-id or its like
+Given = tuple[str, int, bytes | str, str, int | None]  # path, from when, content or reason, mark, mode
 
 STEP_1 = """
 CREATE TABLE blob (digest TEXT PRIMARY KEY, size INTEGER NOT NULL, data BLOB NOT NULL) WITHOUT ROWID;
@@ -46,7 +48,18 @@ CREATE TABLE restore (
     began INTEGER NOT NULL, ended INTEGER, told TEXT NOT NULL);
 CREATE INDEX restore_session ON restore (session, id)
 """
-STEPS = (STEP_1, STEP_2)
+# The bits a file had. The mark, which ends in its mode, told them all along for plain files: those it had
+# when it was last seen with that content. And the folders that came and went, and by whose hand.
+STEP_3 = """
+ALTER TABLE version ADD COLUMN mode INTEGER;
+UPDATE version SET mode = CAST(substr(mark, length(rtrim(mark, '0123456789')) + 1) AS INTEGER) & 511
+    WHERE CAST(substr(mark, length(rtrim(mark, '0123456789')) + 1) AS INTEGER) & 61440 = 32768;
+CREATE TABLE folder (
+    id INTEGER PRIMARY KEY, root TEXT NOT NULL, path TEXT NOT NULL, at INTEGER NOT NULL,
+    came INTEGER NOT NULL, session TEXT, seq INTEGER, hand TEXT NOT NULL);
+CREATE INDEX folder_path ON folder (root, path)
+"""
+STEPS = (STEP_1, STEP_2, STEP_3)
 
 _compressor = zstandard.ZstdCompressor(level=3)
 _decompressor = zstandard.ZstdDecompressor()
@@ -56,7 +69,8 @@ _decompressor = zstandard.ZstdDecompressor()
 class Version:
     """What a file held from `at` on: the digest of its content, or why that was not kept.
 
-    `mark` is the state of the file (its size, times and inode) that the content belongs to.
+    `mark` is the state of the file (its size, times and inode) that the content belongs to, `mode` the bits
+    of who may read, write and run it, where they are known.
     """
 
     root: str
@@ -70,6 +84,7 @@ class Version:
     seq: int | None = None  # the call of that session which made it, once it is known
     hand: str | None = None  # agent, person, unknown or rewind, once it is told
     id: int = 0
+    mode: int | None = None
 
     @property
     def absent(self) -> bool:
@@ -77,12 +92,20 @@ class Version:
 
 
 WRITTEN = "root, path, at, digest, reason, mark, session, told"
-COLUMNS = f"{WRITTEN}, seq, hand, id"
+COLUMNS = f"{WRITTEN}, seq, hand, id, mode"
 
 
 def _version(row: tuple[Any, ...]) -> Version:
-    root, path, at, digest, reason, mark, session, told, seq, hand, id_ = row
-    return Version(root, path, at, digest, reason, mark, session, bool(told), seq, hand, id_)
+    root, path, at, digest, reason, mark, session, told, seq, hand, id_, mode = row
+    return Version(root, path, at, digest, reason, mark, session, bool(told), seq, hand, id_, mode)
+
+
+def _held_on(last: Version, at: int, mode: int | None) -> bool:
+    """Whether a file that holds what it held also has the bits it had: then it is the same version.
+
+    Where they were not known, those of now are those of then only if nothing happened to it since.
+    """
+    return mode is None or last.mode == mode or (last.mode is None and at <= last.at)
 
 
 def digest_of(data: bytes) -> str:
@@ -97,56 +120,56 @@ class Versions:
     def close(self) -> None:
         self.db.close()
 
-    def keep(self, root: str, path: str, at: int, given: bytes | str, *, mark: str = "") -> Version:
+    def keep(
+        self, root: str, path: str, at: int, given: bytes | str, *, mark: str = "", mode: int | None = None
+    ) -> Version:
         """Keep what a file holds from `at` on, or (text) the reason why it is not kept."""
         with self.db.transaction():
-            return self._keep(root, path, at, given, mark)
+            return self._keep(root, path, at, given, mark, mode)
 
-    def keep_all(self, root: str, given: Iterable[tuple[str, int, bytes | str, str]]) -> list[Version]:
-        """Many of one root at once: path, from when, content or reason, mark."""
+    def keep_all(self, root: str, given: Iterable[Given]) -> list[Version]:
+        """Many of one root at once."""
         with self.db.transaction():
-            kept = [self._keep(root, path, at, content, mark) for path, at, content, mark in given]
+            kept = [self._keep(root, *one) for one in given]
             self._make_room()
         return kept
 
-    def keep_within(self, root: str, path: str, at: int, given: bytes | str, mark: str) -> Version:
+    def keep_within(
+        self, root: str, path: str, at: int, given: bytes | str, mark: str = "", mode: int | None = None
+    ) -> Version:
         """The same for one, within a transaction of whoever calls."""
-        return self._keep(root, path, at, given, mark)
+        return self._keep(root, path, at, given, mark, mode)
 
-    def put(self, root: str, path: str, at: int, given: bytes | str) -> Version:
-        """The same, within a transaction for many."""
-        return self._keep(root, path, at, given, "")
-
-    def _keep(self, root: str, path: str, at: int, given: bytes | str, mark: str) -> Version:
-        if isinstance(given, str):
-            version = Version(root, path, at, None, given, mark)
-        elif len(given) > FILE_CAP:
-            version = Version(root, path, at, None, too_large(len(given)), mark)
-        else:
-            version = Version(root, path, at, self._blob(given), None, mark)
+    def _keep(
+        self, root: str, path: str, at: int, given: bytes | str, mark: str = "", mode: int | None = None
+    ) -> Version:
+        mode = None if mode is None else mode & BITS
+        digest, reason = self._blob(given) if isinstance(given, bytes) else (None, given)
         last = self.last(root, path)
-        if last is not None and (last.digest, last.reason) == (version.digest, version.reason):
+        if last is not None and (last.digest, last.reason) == (digest, reason) and _held_on(last, at, mode):
             # The same content again, such as after a touch: it held all along, and only its mark is new.
             self.db.execute(
-                "UPDATE version SET mark=? WHERE id=(SELECT max(id) FROM version WHERE root=? AND path=?)",
-                (mark, root, path),
+                "UPDATE version SET mark=?, mode=coalesce(?, mode) WHERE id=?", (mark, mode, last.id)
             )
             return last
-        if last is not None and at < last.at:
-            version = Version(root, path, last.at, version.digest, version.reason, mark)
+        if last is not None:
+            at = max(at, last.at)
         self.db.execute(
-            f"INSERT INTO version ({WRITTEN}) VALUES (?,?,?,?,?,?,?,?)",
-            (root, path, version.at, version.digest, version.reason, mark, None, 0),
+            f"INSERT INTO version ({WRITTEN}, mode) VALUES (?,?,?,?,?,?,?,?,?)",
+            (root, path, at, digest, reason, mark, None, 0, mode),
         )
-        return version
+        return Version(root, path, at, digest, reason, mark, mode=mode)
 
-    def _blob(self, data: bytes) -> str:
+    def _blob(self, data: bytes) -> tuple[str | None, str | None]:
+        """The digest under which a content is kept, or why it is not."""
+        if len(data) > FILE_CAP:
+            return None, too_large(len(data))
         digest = digest_of(data)
         if self.db.execute("SELECT 1 FROM blob WHERE digest=?", (digest,)).fetchone() is None:
             packed = _compressor.compress(data)
             self.db.execute("INSERT INTO blob VALUES (?,?,?)", (digest, len(data), packed))
             self.db.execute("UPDATE total SET bytes = bytes + ?", (len(packed),))
-        return digest
+        return digest, None
 
     def tell(self, root: str, path: str, session: str | None) -> None:
         """The log has the change that led to the last version of this file, in this session."""
@@ -251,16 +274,21 @@ class Versions:
         row = self.db.execute("SELECT data FROM blob WHERE digest=?", (digest,)).fetchone()
         return None if row is None else _decompressor.decompress(row[0], max_output_size=FILE_CAP)
 
-    def forget(self, root: str, paths: Iterable[str] | None = None) -> int:
+    def forget(self, root: str, paths: Collection[str] | None = None) -> int:
         """Let go of all versions of these files, or of a whole root; how many there were."""
         with self.db.transaction():
             if paths is None:
                 gone = self.db.execute("DELETE FROM version WHERE root=?", (root,)).rowcount
+                self.db.execute("DELETE FROM folder WHERE root=?", (root,))
             else:
                 deleted = self.db.executemany(
                     "DELETE FROM version WHERE root=? AND path=?", [(root, path) for path in paths]
                 )
                 gone = deleted.rowcount
+                above = {one.as_posix() for path in paths for one in PurePosixPath(path).parents}
+                self.db.executemany(
+                    "DELETE FROM folder WHERE root=? AND path=?", [(root, folder) for folder in above]
+                )
             self._sweep()
         return int(gone)
 
@@ -306,6 +334,7 @@ class Versions:
         if count and not dry_run:
             with self.db.transaction():
                 self.db.execute(f"UPDATE version SET digest=NULL, reason=? WHERE {old}", (AGED, moment))
+                self.db.execute("DELETE FROM folder WHERE at < ?", (moment,))
                 self._sweep()
             self.db.execute("VACUUM")
             self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

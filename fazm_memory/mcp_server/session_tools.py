@@ -106,6 +106,10 @@ def session_rewind(caller: Caller, given: dict[str, Any]) -> Told:
         lines = [
             f"{one['action']} {quote(one['path'])}: {quote(one['why'])}" for one in plan["files"][:SHOWN]
         ]
+        lines += [
+            f"{one['action']} the folder {quote(one['path'])}, empty then: {quote(one['why'])}"
+            for one in plan["folders"][:SHOWN]
+        ]
         head = f"a rewind to {given['to']} would touch {plural(len(plan['files']), 'file')}; nothing was done"
         shown, lost = tables_fitted(plan, room(TOKENS), leading=FIRST)
         return Told({"session": found, "plan": shown, "left_out": lost}, "\n".join([head, *lines]))
@@ -121,6 +125,7 @@ def session_rewind(caller: Caller, given: dict[str, Any]) -> Told:
     )
     files, undo = made.pop("files"), made.pop("undo")
     made.pop("finished", None)
+    made.pop("folders", None)  # of the empty ones the plan tells
     done = sum(one["done"] for one in files)
     left = f"{they(len(files) - done, 'file', 'were')} left alone"
     told = f"{they(done, 'file', 'are')} as before, {left}" if files else "no file was touched"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
@@ -33,6 +34,17 @@ class Held:
     mode: int | None = None
     mtime_ns: int | None = None
     size: int | None = None
+    ctime_ns: int | None = None
+
+    @property
+    def bits(self) -> int | None:
+        """Who may read, write and run a plain file, where that is known; never set-user-id or its like."""
+        return None if self.mode is None or not stat.S_ISREG(self.mode) else self.mode & 0o777
+
+    def alike(self, other: Held) -> bool:
+        """The same content and, as far as both are known, the same bits."""
+        unknown = self.bits is None or other.bits is None
+        return self.same(other) and (unknown or self.bits == other.bits)
 
     def same(self, other: Held) -> bool:
         if self.absent or other.absent:
@@ -83,6 +95,17 @@ class Step:
         """What it does once it is allowed to."""
         return self.would or self.action
 
+    @property
+    def only_mode(self) -> bool:
+        """Whether the file holds what it held, and only who may use it has changed."""
+        return self.was is not None and self.now is not None and _only_mode(self.was, self.now)
+
+    @property
+    def mode(self) -> tuple[int, int] | None:
+        """The bits of now and those of then, where both are known and differ."""
+        now, was = (None if one is None else one.bits for one in (self.now, self.was))
+        return None if now is None or was is None or now == was else (now, was)
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -118,13 +141,17 @@ class Plan:
 
 
 def _mark(held: Held | None) -> list[Any] | None:
-    return None if held is None else [held.digest, held.absent, held.reason, held.identity]
+    return None if held is None else [held.digest, held.absent, held.reason, held.identity, held.bits]
+
+
+def _only_mode(was: Held, now: Held) -> bool:
+    return not was.absent and was.same(now) and not was.alike(now)
 
 
 def plan(files: Iterable[Past], session: str) -> Plan:
     """What brings these files back to where they were, as far as that can be done and may be done."""
     known = sorted(files, key=lambda one: one.path)
-    changed = [one for one in known if one.was is None or not one.was.same(one.now)]
+    changed = [one for one in known if one.was is None or not one.was.alike(one.now)]
     pairs = _moved([one for one in changed if _touched(one, session)])
     steps = []
     taken = {origin.path for origin in pairs.values()}
@@ -164,7 +191,7 @@ def _moved(changed: Sequence[Past]) -> dict[str, Past]:
 def _rename(gone: Past, there: Past, session: str) -> Step:
     who = _mover(there, session)
     made = Step(gone.path, "rename_back", f"the {who} moved it", who, there.path, gone.was, there.now)
-    return _unless_others(made, (*gone.hands, *there.hands), session)
+    return _unless_others(_mode_unknown(made), (*gone.hands, *there.hands), session)
 
 
 def _decide(one: Past, session: str) -> Step:
@@ -176,6 +203,9 @@ def _decide(one: Past, session: str) -> Step:
     if one.was is None:
         why = "what it held then was never read, so no copy of it is kept"
         return Step(one.path, "cannot", why, who, None, None, one.now)
+    if _only_mode(one.was, one.now):
+        made = Step(one.path, "restore", f"the {who} changed its mode", who, None, one.was, one.now)
+        return _unless_others(made, one.hands, session)
     if not one.now.absent and one.now.digest is None:
         why = f"no copy of what it holds now can be kept first: {one.now.reason or 'it is unknown'}"
         return Step(one.path, "cannot", why, who, None, one.was, one.now)
@@ -191,7 +221,15 @@ def _decide(one: Past, session: str) -> Step:
         made = Step(one.path, "recreate", f"the {who} deleted it", who, None, one.was, one.now)
     else:
         made = Step(one.path, "restore", f"the {who} changed it", who, None, one.was, one.now)
-    return _unless_others(made, one.hands, session)
+    return _unless_others(_mode_unknown(made), one.hands, session)
+
+
+def _mode_unknown(made: Step) -> Step:
+    """Where nobody knows who might use a file then, the plan says what becomes of that."""
+    if made.was is None or made.was.absent or made.was.bits is not None:
+        return made
+    fate = "it gets that of a new file" if made.action == "recreate" else "the mode of now stays"
+    return replace(made, why=f"{made.why}; its mode then is not known: {fate}")
 
 
 def _left(one: Past) -> Step:
@@ -213,6 +251,8 @@ def _unless_others(made: Step, hands: Sequence[Hand], session: str) -> Step:
     else:
         who = "somebody unknown" if last.by == "unknown" else f"a {last.by}"
     why = f"{who} changed it since; a copy of it is kept if you insist"
+    if made.only_mode:
+        why = f"{who} changed its mode since; what it is now is remembered if you insist"
     return replace(made, action="refuse", would=made.action, why=why, by=last.by)
 
 

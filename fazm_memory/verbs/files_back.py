@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from fazm_memory.capture.draft import Draft
+from fazm_memory.capture.emptied import Stays, around, emptied
 from fazm_memory.capture.enclosure import Enclosure, Refused
-from fazm_memory.capture.files_then import Names, Spot, then_held
+from fazm_memory.capture.files_then import Names
 from fazm_memory.capture.restoring import Done, Restoring, keep
 from fazm_memory.errors import Conflict, Declined, InvalidInput, NotFound, StoreBusy
 from fazm_memory.log.restores import DONE, DROPPED, PLANNED, RUNNING, UNDONE, Restore, Restores, only_one
@@ -22,7 +23,7 @@ from fazm_memory.model import rewinding
 from fazm_memory.model.clock import iso
 from fazm_memory.model.counting import plural, they
 from fazm_memory.model.rewinding import Plan, Step, step_json
-from fazm_memory.verbs.files_plan import Desk, FilesPlanned, standing, step_shown, steps_of
+from fazm_memory.verbs.files_plan import Desk, FilesPlanned, standing, step_shown, steps_of, undo_stays
 
 CHANGES = {"restore": "modified", "delete": "deleted", "recreate": "created", "rename_back": "renamed"}
 MOST_TOLD = 2000  # files that the log's event names; the journal has all
@@ -40,7 +41,8 @@ class FilesBack(FilesPlanned):
         to = self.position(row, to)
         with self._desk(row) as desk:
             made, elsewhere = self._plan(desk, to)
-        return self._plan_json(row, to, made, elsewhere)
+            folders = emptied(desk.place, freely(made), self._stays(desk, to))
+        return self._plan_json(row, to, made, elsewhere, folders)
 
     def rewind(
         self,
@@ -69,7 +71,9 @@ class FilesBack(FilesPlanned):
             return self.session(row.id) | {"files": [], "undo": None}
         with only_one(self.config.home), self._desk(row) as desk:
             made, elsewhere = self._plan(desk, to)
-            shown = self._plan_json(row, to, made, elsewhere)
+            stay = self._stays(desk, to)
+            steps = made.writes() if force else freely(made)
+            shown = self._plan_json(row, to, made, elsewhere, emptied(desk.place, steps, stay))
             if plan is not None and plan != shown["digest"]:
                 raise Conflict(
                     "the files or the session have changed since that plan was shown; nothing was done",
@@ -86,11 +90,10 @@ class FilesBack(FilesPlanned):
                     details={"plan": shown},
                 )
             told = {"to": to, "reason": reason}
-            done, one = self._carry_out(
-                desk, made, told, source=source, force=force, spot=self._spot(row, to)
-            )
+            done, one = self._carry_out(desk, made, told, source=source, force=force, stay=stay)
         return self.session(row.id) | {
             "files": _done_json(desk.names.workspace, done),
+            "folders": shown["folders"],
             "undo": str(one.id) if done else None,
             "finished": finished,
         }
@@ -118,9 +121,7 @@ class FilesBack(FilesPlanned):
                     hint="--force takes it back all the same, and keeps a copy",
                 )
             told = {"to": last.told["head"], "reason": "taken back", "undoes": last.told["seq"]}
-            done, one = self._carry_out(
-                desk, made, told, source=source, force=force, spot=None, stay=last.told.get("stood", ())
-            )
+            done, one = self._carry_out(desk, made, told, source=source, force=force, stay=undo_stays(last))
             desk.journal.move(last, UNDONE)
         return self.session(row.id) | {
             "files": _done_json(desk.names.workspace, done),
@@ -137,7 +138,9 @@ class FilesBack(FilesPlanned):
             return self._plan_json(row, seq, Plan(()), ())
         with self._desk(row) as desk:
             last = self._last_files(desk, seq)
-            return self._plan_json(row, int(last.told["head"]), self._undo_plan(desk, last), ())
+            made = self._undo_plan(desk, last)
+            folders = emptied(desk.place, freely(made), undo_stays(last))
+            return self._plan_json(row, int(last.told["head"]), made, (), folders)
 
     def _latest_rewind(self, row: SessionRow) -> int:
         found = self.store.db.execute("SELECT max(seq) FROM rewind WHERE session=?", (row.n,)).fetchone()
@@ -182,18 +185,17 @@ class FilesBack(FilesPlanned):
         *,
         source: str,
         force: bool,
-        spot: Spot | None,
-        stay: Sequence[str] = (),
+        stay: Stays,
     ) -> tuple[list[Done], Restore]:
-        steps = [step for step in made.writes() if force or step.action != "refuse"]
+        steps = made.writes() if force else freely(made)
         row = desk.row
         with desk.versions.db.transaction():
             for step in steps:
                 self._keep_first(desk, step)
             one = desk.journal.begin(row.id, desk.place.root, self.now(), {
                 "head": row.head, "to": told["to"], "source": source, "identity": list(desk.place.identity),
-                "workspace": desk.names.workspace, "moment": None if spot is None else spot.moment,
-                "steps": [step_json(step) for step in steps], "stay": list(stay),
+                "workspace": desk.names.workspace, "steps": [step_json(step) for step in steps],
+                "goes": [folder for folder in around(steps) if stay(folder) is None],
                 "stood": standing(desk.place, steps),
             })  # fmt: skip
         touched = [
@@ -209,14 +211,14 @@ class FilesBack(FilesPlanned):
             desk.journal.move(one, DROPPED, ended=self.now())
             raise
         one = desk.journal.move(one, RUNNING, told={"seq": seq})
-        done = self._run(desk, one, spot)
+        done = self._run(desk, one)
         return done, desk.journal.get(one.id)
 
     def _keep_first(self, desk: Desk, step: Step) -> None:
         """A copy of what a step will replace or remove. In a transaction."""
         path = step.origin or step.path
         found = desk.place.look(path)
-        if not found.held.same(step.now or rewinding.ABSENT):
+        if not found.held.alike(step.now or rewinding.ABSENT):
             raise Conflict(
                 f"{path} has changed since the plan was made; nothing was done", hint="make the plan again"
             )
@@ -226,12 +228,10 @@ class FilesBack(FilesPlanned):
             if step.by in ("person", "unknown") and last is not None and last.hand is None:
                 desk.versions.mark_told(root, below, None, hand=step.by)
 
-    def _run(self, desk: Desk, one: Restore, spot: Spot | None) -> list[Done]:
-        stay = frozenset(one.told.get("stay", ()))
+    def _run(self, desk: Desk, one: Restore) -> list[Done]:
         run = Restoring(
             desk.place, desk.versions, mark=str(one.id), session=one.session, seq=one.told["seq"],
-            now=self.now, names=desk.names.of,
-            empty=lambda folder: folder not in stay and self._was_empty(desk, folder, spot),
+            now=self.now, names=desk.names.of, goes=frozenset(one.told.get("goes", ())),
         )  # fmt: skip
         done = run.run(steps_of(one))
         left = [each for each in done if each.left is not None]
@@ -244,13 +244,6 @@ class FilesBack(FilesPlanned):
             self.record([Draft(one.session, "gap", gap, source=str(one.told["source"]))])
         return done
 
-    def _was_empty(self, desk: Desk, folder: str, where: Spot | None) -> bool:
-        """Whether a folder held no file then, so that it may go once it is empty."""
-        return where is None or not any(
-            then_held(desk.versions.history_below(root, below), where)
-            for root, below in desk.names.of(folder)
-        )
-
     def _finish(self, versions: Versions, one: Restore) -> str:
         """A run that was cut short: dropped if the log never took it, else done to its end."""
         journal = Restores(versions)
@@ -262,13 +255,11 @@ class FilesBack(FilesPlanned):
                 return f"{who} had not begun to write, and was dropped"
             one = journal.move(one, RUNNING, told={"seq": int(found[0]) & SEQ_MASK})
         row = self.store.sessions.resolve(one.session)
-        moment = one.told["moment"]
-        where = None if moment is None else Spot(one.session, int(one.told["to"]), int(moment))
         device, inode = one.told["identity"]
         try:
             with Enclosure(one.root, (device, inode)) as place:
                 desk = Desk(row, versions, Names(versions, str(one.told["workspace"])), place)
-                done = self._run(desk, one, where)
+                done = self._run(desk, one)
         except Refused as error:
             journal.move(one, DONE, ended=self.now(), told={"left": {"": str(error)}})
             return f"{who} could not be finished: {error}"
@@ -287,6 +278,11 @@ class FilesBack(FilesPlanned):
         if result.appended is None:
             raise result.error or InvalidInput("the rewind could not be recorded")
         return result.appended.seq
+
+
+def freely(made: Plan) -> tuple[Step, ...]:
+    """What is written when nobody insists."""
+    return tuple(step for step in made.writes() if step.action != "refuse")
 
 
 def _done_json(workspace: str, done: Sequence[Done]) -> list[dict[str, Any]]:

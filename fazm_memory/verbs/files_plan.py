@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -11,12 +12,14 @@ from typing import Any
 
 from fazm_memory.capture.attribution import Happening, attribute
 from fazm_memory.capture.calls import recent_calls, workplaces
+from fazm_memory.capture.emptied import STOOD, Emptied, Stays, stays, told_folders
 from fazm_memory.capture.enclosure import Enclosure, Refused
 from fazm_memory.capture.files_then import (
     Judge,
     Names,
     Spot,
     candidates,
+    changed_at,
     held,
     histories,
     look,
@@ -85,6 +88,16 @@ class FilesPlanned(Telling):
             pasts(desk.place, known, found, where, judge, self.now()), desk.row.id
         ), elsewhere
 
+    def _stays(self, desk: Desk, to: int) -> Stays:
+        """Why a folder stays that a rewind to a position empties."""
+        where, row = self._spot(desk.row, to), desk.row
+
+        @functools.cache
+        def told() -> set[str]:
+            return told_folders(self.store.log.slice(row.n, row.id, where.to, row.head))
+
+        return stays(desk.versions, desk.names, where, told)
+
     def _judge(self, desk: Desk, since: int) -> Judge:
         """Who changed what nobody has told yet: the watcher's own rule, asked now."""
         rows = self.store.sessions.listing(limit=SESSIONS)
@@ -105,7 +118,7 @@ class FilesPlanned(Telling):
             for path, before, left in effects(step):
                 found, barred = look(desk.place, path)
                 hands = [Hand(rewinding.REWIND, desk.row.id)]
-                if not found.same(left):
+                if not found.alike(left):
                     hands.append(self._since(desk, path, found, judge))
                 files.append(Past(path, before, found, tuple(hands), barred))
         return rewinding.plan(files, desk.row.id)
@@ -114,13 +127,20 @@ class FilesPlanned(Telling):
         """Whose hand a file is of that is not what the rewind left. The agent's own work since counts too."""
         rows = histories(desk.versions, desk.names, [path])[path]
         known = held(rows[-1] if rows else None)
-        if known is not None and known.same(found) and rows[-1].hand is not None:
+        if known is not None and known.alike(found) and rows[-1].hand is not None:
             hand = Hand(rows[-1].hand, rows[-1].session)
         else:
-            hand = judge(path, self.now() if found.mtime_ns is None else found.mtime_ns // 1000)
+            hand = judge(path, changed_at(known, found, self.now()))
         return Hand(hand.by) if hand.session == desk.row.id else hand
 
-    def _plan_json(self, row: SessionRow, to: int, made: Plan, elsewhere: Sequence[str]) -> dict[str, Any]:
+    def _plan_json(
+        self,
+        row: SessionRow,
+        to: int,
+        made: Plan,
+        elsewhere: Sequence[str],
+        folders: Sequence[Emptied] = (),
+    ) -> dict[str, Any]:
         workspace = (row.workspace or "").rstrip("/")
         outside = [
             {"path": path, "action": "cannot", "by": "agent",
@@ -138,6 +158,14 @@ class FilesPlanned(Telling):
             "head": row.head,
             "workspace": row.workspace,
             "files": files,
+            "folders": [
+                {
+                    "path": f"{workspace}/{one.path}",
+                    "action": "delete" if one.goes else "keep",
+                    "why": one.why,
+                }
+                for one in folders
+            ],
             "counts": counts,
             "needs_force": bool(made.refused or unseen),
             "unseen": len(unseen),
@@ -201,6 +229,12 @@ class FilesPlanned(Telling):
             )
 
 
+def undo_stays(last: Restore) -> Stays:
+    """Why a folder stays that an undo empties: it stood before the rewind that is undone."""
+    stood = frozenset(last.told.get("stood", ()))
+    return lambda folder: STOOD if folder in stood else None
+
+
 def steps_of(one: Restore) -> list[Step]:
     left = one.told.get("left", {})
     return [step for raw in one.told["steps"] if (step := step_from(raw)).path not in left]
@@ -232,6 +266,7 @@ def step_shown(workspace: str, step: Step) -> dict[str, Any]:
         "from": None if step.origin is None else f"{workspace}/{step.origin}",
         "bytes": size,
         "would": step.would,
+        "mode": None if step.mode is None else {"now": f"{step.mode[0]:03o}", "then": f"{step.mode[1]:03o}"},
     }
     return {
         "path": f"{workspace}/{step.path}",

@@ -130,7 +130,7 @@ class Moving(Telling):
                 if place not in held:
                     held[place] = versions.last(*place) is not None
                 if not held[place]:
-                    versions.put(one.root, one.path, one.at, one.content)
+                    versions.keep_within(one.root, one.path, one.at, one.content, mode=one.mode)
                 return not held[place]
 
             return unbundle.take_versions(bundle.judged(file.lines()), here, keep)

@@ -144,7 +144,10 @@ def test_a_copy_reads_its_source_and_writes_its_target(command: str, expected: l
         ("touch a.txt new", ["modified a.txt?", "created new"]),
         ("truncate -s 0 a.txt new", ["modified a.txt", "created new"]),
         ("dd if=a.txt of=b.txt bs=1", ["read a.txt", "modified b.txt"]),
-        ("chmod 600 a.txt; chown me b.txt", []),
+        ("chown me b.txt", []),
+        ("chmod 600 a.txt; chmod -w b.txt", ["modified a.txt?", "modified b.txt?"]),
+        ("chmod -R u+w docs; chmod +x nope; true", []),
+        ("chmod --reference=a.txt b.txt", ["modified b.txt?"]),
     ],
 )
 def test_files_and_folders_are_made_and_removed(command: str, expected: list[str]) -> None:

@@ -543,11 +543,12 @@ def commands() -> list[str]:
 
 @dataclass(frozen=True)
 class Seen:
-    """A file as it is found: enough to know it again under another name, and to see that it was written."""
+    """A file as it is found: enough to know it again under another name, and to see that it was written or
+    that its mode was changed."""
 
     folder: bool
     inode: int
-    written: int
+    written: tuple[int, int]
 
 
 def look(root: Path) -> dict[str, Seen]:
@@ -558,7 +559,8 @@ def look(root: Path) -> dict[str, Seen]:
             path = os.path.join(above, name)
             info = os.lstat(path)
             is_folder = os.path.isdir(path) and not os.path.islink(path)
-            found[path] = Seen(is_folder, info.st_ino, 0 if is_folder else info.st_mtime_ns)
+            written = (0, 0) if is_folder else (info.st_mtime_ns, info.st_mode)
+            found[path] = Seen(is_folder, info.st_ino, written)
     return found
 
 

@@ -16,6 +16,7 @@ from fazm_memory.capture.recorder import Recorded, Recorder
 from fazm_memory.capture.scrub import Scrubber
 from fazm_memory.capture.watched import noted
 from fazm_memory.capture.workspaces import PER_FOLDER, Workspaces
+from fazm_memory.log.folders import FoldersSeen
 from fazm_memory.log.store import Store
 from fazm_memory.log.versions import Versions, digest_of
 from fazm_memory.model.payloads import Action, ActionStart, FileChange, FileTouch, Gap
@@ -211,6 +212,47 @@ def test_a_touch_is_no_change(office: Office) -> None:
     (office.folder / "b.txt").write_text("new")
     office.until(office.told)
     assert [Path(one.path).name for one in office.told()] == ["b.txt"]
+
+
+def test_a_change_of_mode_is_told_with_what_it_was_and_kept(office: Office, home: Path) -> None:
+    script = office.folder / "run.sh"
+    script.write_text("#!/bin/sh")
+    script.chmod(0o644)
+    office.begin()
+    office.scribe.clock = now()
+    office.scribe.tell(office.session, ActionStart("Bash", {"command": "chmod 755 run.sh"}, call_id="c"))
+    script.chmod(0o755)
+    office.until(office.told)
+    (one,) = office.told()
+    assert (one.path, one.change, one.by, one.before) == (str(script), "modified", "agent", one.after)
+    assert one.evidence.endswith("; only its mode changed: 644 → 755")
+    versions = Versions(home, office.store.keys.database)
+    kept = [(row.digest, row.mode, row.hand) for row in versions.history(str(office.folder), "run.sh")]
+    versions.close()
+    digest = digest_of(b"#!/bin/sh")
+    assert kept == [(digest, 0o644, None), (digest, 0o755, "agent")]
+
+
+def test_folders_that_come_and_go_are_noted_with_whose_hand_it_was(office: Office, home: Path) -> None:
+    (office.folder / "old").mkdir()
+    office.begin()
+    versions = Versions(home, office.store.keys.database)
+    seen = FoldersSeen(versions)
+
+    def hands(path: str) -> list[tuple[bool, str]]:
+        return [(one.came, one.hand) for one in seen.history(str(office.folder), path)]
+
+    (office.folder / "theirs").mkdir()
+    office.until(lambda: hands("theirs"))
+    office.scribe.clock = now()
+    office.scribe.tell(office.session, ActionStart("Bash", {"command": "sh work.sh"}, call_id="c"))
+    (office.folder / "new" / "deep").mkdir(parents=True)
+    (office.folder / "old").rmdir()
+    office.until(lambda: hands("new/deep") and hands("old"))
+    found = {path: hands(path) for path in ("theirs", "new", "new/deep", "old")}
+    versions.close()
+    assert found == {"theirs": [(True, "person")], "new": [(True, "agent")],
+                     "new/deep": [(True, "agent")], "old": [(False, "agent")]}  # fmt: skip
 
 
 def test_what_happened_while_nobody_watched_is_told_once_with_since_when(office: Office) -> None:

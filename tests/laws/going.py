@@ -40,6 +40,7 @@ class Going(World):
             self.write(name, f"{name} at first")()
         self.begin()
         self.stood: dict[int, dict[str, bytes]] = {}
+        self.stood_modes: dict[int, dict[str, int]] = {}
         self.theirs: list[bytes] = []
         self.told = 0
         self.unknown: set[str] = set()  # names of files that the memory was asked to forget
@@ -55,11 +56,14 @@ class Going(World):
         elif what == "move" and path.is_file() and not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             path.rename(target)
+        elif what == "chmod" and path.is_file():
+            path.chmod(path.stat().st_mode ^ 0o111)
         else:
             self.write(name, content)()
 
     def works(self, what: str, name: str, other: str) -> None:
         self.stood[self.head()] = self.files()
+        self.stood_modes[self.head()] = self.modes()
         content = self.text("agent")
         self.agent(lambda: self.changes(what, name, other, content))
 
@@ -71,18 +75,19 @@ class Going(World):
 
     def goes_back(self, to: int, *, force: bool) -> None:
         """Rewind, and hold the files against what the plan said."""
-        before, head = self.files(), self.head()
+        before, modes, head = self.files(), self.modes(), self.head()
         plan = self.memory.rewind_plan(self.session, to)
         try:
             made = self.memory.rewind(self.session, to, files=True, force=force, plan=plan["digest"])
         except Declined:
             assert plan["needs_force"]
             assert not force
-            assert (self.files(), self.head()) == (before, head)
+            assert (self.files(), self.modes(), self.head()) == (before, modes, head)
             self.look()
             return
         assert force or not plan["needs_force"]
         self.holds(plan, before, self.stood.get(to))
+        self.holds_modes(plan, modes, self.stood_modes.get(to))
         assert all(one["done"] for one in made["files"])
         self.look()
         brought = {one["path"] for one in made["files"]}
@@ -104,6 +109,19 @@ class Going(World):
             elif action in ("restore", "recreate"):
                 expected[path] = now[path]
                 assert then is None or now[path] == then[path]
+        assert now == expected
+
+    def holds_modes(self, plan: dict[str, Any], before: dict[str, int], then: dict[str, int] | None) -> None:
+        """The same for who may use them."""
+        now, expected = self.modes(), dict(before)
+        for one in plan["files"]:
+            action = one.get("would", one["action"])
+            path = os.path.relpath(one["path"], self.folder)
+            if action in ("delete", "rename_back"):
+                del expected[os.path.relpath(one.get("from", one["path"]), self.folder)]
+            if action in ("restore", "recreate", "rename_back"):
+                expected[path] = now[path]
+                assert then is None or now[path] == then[path] or "its mode then is not known" in one["why"]
         assert now == expected
 
     def takes_back(self) -> None:

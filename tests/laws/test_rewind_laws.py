@@ -27,7 +27,8 @@ def test_no_byte_of_a_persons_is_lost_to_rewinds(rewinds: int, tmp_path: Path) -
     chance = random.Random(rewinds)
 
     def some() -> tuple[str, str, str]:
-        return chance.choice(("write", "write", "delete", "move")), chance.choice(NAMES), chance.choice(NAMES)
+        what = chance.choice(("write", "write", "delete", "move", "chmod"))
+        return what, chance.choice(NAMES), chance.choice(NAMES)
 
     try:
         for _ in range(rewinds):

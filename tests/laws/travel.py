@@ -19,7 +19,7 @@ from fazm_memory.model.structure import BONES, WORDLESS
 from tests.laws.going import NAMES, Going, files_of
 
 names = st.sampled_from(NAMES)
-whats = st.sampled_from(["write", "delete", "move"])
+whats = st.sampled_from(["write", "delete", "move", "chmod"])
 
 
 class Travel(RuleBasedStateMachine):

@@ -7,11 +7,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sqlcipher3 import dbapi2 as sqlcipher
 
-from fazm_memory.log.versions import ABSENT, FILE_CAP, Versions, digest_of
+from fazm_memory.log.migrations import statements
+from fazm_memory.log.store import STORE_FOLDER
+from fazm_memory.log.versions import ABSENT, DATABASE, FILE_CAP, STEPS, Versions, digest_of
+from tests.log.schemas.make import opened, schema
+from tests.log.schemas.versions.make import FOLDER, SAMPLE, SCRIPT, WORDS
 
 KEY = "ab" * 32
 Open = Callable[..., Versions]
+SHIPPED = range(1, len(STEPS) + 1)
 
 
 @pytest.fixture
@@ -77,7 +83,7 @@ def test_over_the_cap_the_oldest_go_first_and_never_the_last_of_a_file(open_vers
     versions = open_versions(cap=250_000)
     noise = [os.urandom(100_000) for _ in range(4)]
     for n, data in enumerate(noise):
-        versions.keep_all("/r", [("a", 10 + n, data, "")])
+        versions.keep_all("/r", [("a", 10 + n, data, "", None)])
     assert versions.size() <= 250_000
     told = [versions.at("/r", "a", 10 + n) for n in range(4)]
     last = told[-1]
@@ -91,7 +97,7 @@ def test_over_the_cap_the_oldest_go_first_and_never_the_last_of_a_file(open_vers
 def test_only_what_files_hold_now_may_exceed_the_cap(open_versions: Open) -> None:
     versions = open_versions(cap=1000)
     data = os.urandom(5000)
-    versions.keep_all("/r", [("a", 1, data, "")])
+    versions.keep_all("/r", [("a", 1, data, "", None)])
     assert versions.read(digest_of(data)) == data
 
 
@@ -129,3 +135,60 @@ def test_which_versions_the_log_tells_of(versions: Versions) -> None:
     told = versions.last("/r", "a")
     assert told is not None
     assert (told.told, told.session) == (True, "s1")
+
+
+def modes(versions: Versions, path: str) -> list[tuple[int, int | None]]:
+    return [(one.at, one.mode) for one in versions.history("/r", path)]
+
+
+def test_other_bits_are_another_version_and_never_more_than_bits(versions: Versions) -> None:
+    versions.keep("/r", "a", 10, b"same", mode=0o100644)
+    versions.keep("/r", "a", 20, b"same", mode=0o100644, mark="touched")
+    versions.keep("/r", "a", 30, b"same", mode=0o106755)
+    assert modes(versions, "a") == [(10, 0o644), (30, 0o755)]
+    versions.keep("/r", "a", 40, b"same")  # nobody says: it is as it was
+    assert modes(versions, "a") == [(10, 0o644), (30, 0o755)]
+
+
+def test_bits_that_were_not_known_are_learned_only_if_nothing_happened_since(versions: Versions) -> None:
+    versions.keep("/r", "a", 10, b"same")
+    versions.keep("/r", "a", 10, b"same", mode=0o644)
+    assert modes(versions, "a") == [(10, 0o644)]
+    versions.keep("/r", "b", 10, b"same")
+    versions.keep("/r", "b", 20, b"same", mode=0o755)
+    assert modes(versions, "b") == [(10, None), (20, 0o755)]
+
+
+def test_every_schema_of_the_versions_is_kept() -> None:
+    assert sorted(path.name for path in FOLDER.glob("*.sql")) == [f"v{version}.sql" for version in SHIPPED]
+
+
+@pytest.mark.parametrize("version", SHIPPED)
+def test_a_shipped_step_of_the_versions_is_never_edited(version: int) -> None:
+    made, kept = sqlcipher.connect(":memory:"), sqlcipher.connect(":memory:")
+    for step in STEPS[:version]:
+        for statement in statements(step):
+            made.execute(statement)
+    kept.executescript((FOLDER / f"v{version}.sql").read_text(encoding="utf-8"))
+    assert schema(made) == schema(kept)
+    made.close()
+    kept.close()
+
+
+@pytest.mark.parametrize("version", SHIPPED)
+def test_versions_of_every_schema_open_and_know_the_bits_that_were_seen(
+    tmp_path: Path, open_versions: Open, version: int
+) -> None:
+    (tmp_path / STORE_FOLDER).mkdir()
+    old = opened(tmp_path / STORE_FOLDER / DATABASE, KEY)
+    old.executescript((FOLDER / f"v{version}.sql").read_text(encoding="utf-8"))
+    old.close()
+    versions = open_versions()
+    assert versions.db.migrated == len(STEPS) - version
+    held = {(one.path, one.at): one for one in versions.history("/r")}
+    assert [(path, at) for path, at, _, _ in SAMPLE] == list(held)
+    assert versions.read(held["run.sh", 10].digest or "") == SCRIPT
+    assert versions.read(held["words.txt", 10].digest or "") == WORDS
+    known = {place: one.mode for place, one in held.items()}
+    assert known == {("run.sh", 10): 0o755, ("words.txt", 10): None, ("words.txt", 20): None,
+                     ("link", 10): None}  # fmt: skip

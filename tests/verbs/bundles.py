@@ -43,14 +43,14 @@ def filing(memory: Memory, user: str) -> str:
                 files=[{"path": f"{work}/b.pdf", "change": "renamed", "from": f"{work}/a.pdf"}])  # fmt: skip
     memory.tell(session, "decision", what="by date", why="they are found so")
     memory.tell(session, "fact", key="invoices", value={f"/home/{user}": [f"file:///home/{user}/x"]})
-    keep(memory, work, "a.pdf", b"first")
+    keep(memory, work, "a.pdf", b"first", 0o750)
     keep(memory, work, "b.pdf", b"second")
     return str(session)
 
 
-def keep(memory: Memory, root: str, path: str, content: bytes) -> None:
+def keep(memory: Memory, root: str, path: str, content: bytes, mode: int | None = None) -> None:
     versions = Versions(memory.config.home, memory.store.keys.database)
-    versions.keep(root, path, T0, content)
+    versions.keep(root, path, T0, content, mode=mode)
     versions.close()
 
 
@@ -59,6 +59,15 @@ def kept(memory: Memory, root: str, path: str) -> bytes | None:
     try:
         last = versions.last(root, path)
         return None if last is None or last.digest is None else versions.read(last.digest)
+    finally:
+        versions.close()
+
+
+def kept_mode(memory: Memory, root: str, path: str) -> int | None:
+    versions = Versions(memory.config.home, memory.store.keys.database)
+    try:
+        last = versions.last(root, path)
+        return None if last is None else last.mode
     finally:
         versions.close()
 

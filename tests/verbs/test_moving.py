@@ -14,7 +14,7 @@ import zstandard
 from fazm_memory.errors import Conflict, Declined
 from fazm_memory.log.bundle_file import BundleFile
 from fazm_memory.model.state import SessionState, to_plain
-from tests.verbs.bundles import Machine, filing, forge, keep, kept, lines_of, machines, on, rewrite
+from tests.verbs.bundles import Machine, filing, forge, keep, kept, kept_mode, lines_of, machines, on, rewrite
 
 
 @pytest.fixture
@@ -50,6 +50,22 @@ def test_export_import_export_is_identical(machine: Machine, tmp_path: Path) -> 
     there.import_bundle(tmp_path / "1", mine=True)
     there.export_bundle(session, tmp_path / "2")
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+
+
+def test_the_modes_of_files_move_and_bundles_without_them_come_in_as_ever(
+    machine: Machine, tmp_path: Path
+) -> None:
+    here, there, third = machine("anna"), machine("ben"), machine("cleo")
+    session, file = filing(here, "anna"), tmp_path / "s.bundle"
+    here.export_bundle(session, file)
+    there.import_bundle(file, mine=True)
+    assert kept_mode(there, "/home/ben/Documents", "a.pdf") == 0o750
+    assert kept_mode(there, "/home/ben/Documents", "b.pdf") is None
+    old = tmp_path / "old.bundle"
+    forge(here, session, old, lambda line: line.get("version", {}).pop("mode", None))
+    third.import_bundle(old, mine=True)
+    assert kept(third, "/home/cleo/Documents", "a.pdf") == b"first"
+    assert kept_mode(third, "/home/cleo/Documents", "a.pdf") is None
 
 
 def test_a_fork_brings_what_it_stands_on(machine: Machine, tmp_path: Path) -> None:

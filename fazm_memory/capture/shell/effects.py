@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from fazm_memory.capture.shell.call import IF_ABSENT, Call, Status, options, worst
@@ -11,6 +12,7 @@ from fazm_memory.capture.shell.value import Value, known
 from fazm_memory.capture.shell.world import Kind
 
 Effect = Callable[[Call], Status]
+ONLY_MODE = "only its mode, if that was another"
 
 
 def touch(call: Call) -> Status:
@@ -34,6 +36,36 @@ def touch(call: Call) -> Status:
                 call.emit(path, "modified", None, doubt or "only its time changed")
             statuses.append(True)
     return worst(*statuses)
+
+
+def chmod(call: Call) -> Status:
+    """Who may use a file. What its mode was is not known here, so whether it changed is not, either."""
+    words = [value for value in call.args if not _flag(value.text)]
+    given = options([value for value in call.args if _flag(value.text)], "", "reference")
+    operands = words if "reference" in given else words[1:]
+    statuses: list[Status] = []
+    for value in operands:
+        path, text = call.path(value), value.text
+        if path is None or text is None:
+            statuses.append(False if value.is_no_match else None)
+            continue
+        if call.missing(path):
+            statuses.append(call.foresee(text))
+            continue
+        doubt = call.verdict(text)
+        if doubt is None:
+            statuses.append(False)
+            continue
+        sight = call.look(path)
+        if sight.kind is Kind.FILE or (sight.kind is not Kind.FOLDER and not given.any("R", "recursive")):
+            call.emit(path, "modified", None, doubt or ONLY_MODE)
+        statuses.append(True)
+    return worst(*statuses)
+
+
+def _flag(text: str | None) -> bool:
+    """An option of chmod; `-x` takes a right away, and is none."""
+    return text is not None and text.startswith("-") and not re.fullmatch(r"-[rwxXstugo]+(,.*)?", text)
 
 
 def written(call: Call, values: list[Value], *, append: bool = False) -> Status:
@@ -90,6 +122,7 @@ EFFECTS: dict[str, Effect] = {
     "unlink": remove,
     "trash": remove,
     "touch": touch,
+    "chmod": chmod,
     "tee": tee,
     "truncate": truncate,
     "dd": dd,

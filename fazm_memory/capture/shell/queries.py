@@ -9,14 +9,14 @@ from fazm_memory.capture.shell.world import Kind
 
 _QUIET = """
 ll tree stat du df date whoami id uname hostname sleep ps top uptime man help history seq bc basename dirname
-chmod chown chgrp chflags xattr umask ulimit wait jobs alias clear tput stty tty mdls open pbpaste pbcopy say
+chown chgrp chflags xattr umask ulimit wait jobs alias clear tput stty tty mdls open pbpaste pbcopy say
 sw_vers system_profiler getconf printenv locale nproc free echo printf tr sync logger mktemp
 """
 _ASKING = "which where whereis type expr kill ping dig host lsof hash mdfind"
 ASKING = frozenset(_ASKING.split())
 """They too leave files alone, but may fail without a word."""
 HARMLESS = frozenset(_QUIET.split()) | ASKING
-"""They leave the contents and the names of files alone. Permissions and times are not followed."""
+"""They leave the contents, the names and the modes of files alone. Owners and times are not followed."""
 
 
 def ls(call: Call) -> Status:

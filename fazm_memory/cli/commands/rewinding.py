@@ -118,6 +118,7 @@ def _undo_shown(chosen: argparse.Namespace, plan: dict[str, Any]) -> int:
         return 0
     say(f"{plan['session']} would stand at {plan['to']} again, where it stood before its latest rewind")
     _show_files(plan["files"])
+    _show_folders(plan["folders"])
     say(paint("nothing was done: without --dry-run it is", "dim"))
     return 0
 
@@ -129,6 +130,7 @@ def _effect(change: dict[str, Any]) -> str:
 
 def _show_plan(plan: dict[str, Any]) -> None:
     _show_files(plan["files"])
+    _show_folders(plan["folders"])
     for one in plan["unseen_what"]:
         say(paint(f"  not seen by anybody: {one}", "red"))
     if plan["needs_force"]:
@@ -141,9 +143,19 @@ def _show_files(files: list[dict[str, Any]]) -> None:
         origin = f" (now {one['from']})" if one.get("from") else ""
         word = WORDS[one["action"]]
         mark = paint(word, COLOURS[one["action"]]) if one["action"] in COLOURS else word
-        say(f"  {mark} {one_line(one['path'])}{origin}: {one['why']}")
+        mode = f" (mode {one['mode']['now']} → {one['mode']['then']})" if one.get("mode") else ""
+        say(f"  {mark} {one_line(one['path'])}{origin}: {one['why']}{mode}")
     if len(files) > SHOWN:
         say(f"  and {len(files) - SHOWN} more: --json has them")
+
+
+def _show_folders(folders: list[dict[str, Any]]) -> None:
+    """Folders that are left empty."""
+    for one in folders[:SHOWN]:
+        word = "remove" if one["action"] == "delete" else paint("leave", COLOURS["keep"])
+        say(f"  {word} {one_line(one['path'])}/, which is empty then: {one['why']}")
+    if len(folders) > SHOWN:
+        say(f"  and {len(folders) - SHOWN} more folders: --json has them")
 
 
 def _done(chosen: argparse.Namespace, made: dict[str, Any], text: str) -> int:
@@ -154,6 +166,7 @@ def _done(chosen: argparse.Namespace, made: dict[str, Any], text: str) -> int:
         return 0
     say(text)
     _show_files(made["files"] + made.get("left", []))
+    _show_folders(made.get("folders", []))
     if made["undo"] is not None:
         say(f"a copy of what was there is kept: `fazm-memory rewind {made['id'][:8]} --undo` takes it back")
     return 0

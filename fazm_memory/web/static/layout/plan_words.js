@@ -5,7 +5,7 @@
 
 import { counted } from "./words.js";
 
-/** @typedef {{path: string, action: string, why?: string|null, by?: string|null, from?: string|null, bytes?: number|null}} PlanFile */
+/** @typedef {{path: string, action: string, why?: string|null, by?: string|null, from?: string|null, bytes?: number|null, mode?: {now: string, then: string}|null}} PlanFile */
 /** @typedef {{action: string, title: string, tone: "bad"|"warn"|"", files: PlanFile[]}} PlanGroup */
 
 /** @type {[string, string, "bad"|"warn"|""][]} */
@@ -31,6 +31,30 @@ export function planGroups(files) {
   return all
     .map(([action, title, tone]) => ({ action, title, tone, files: files.filter((file) => file.action === action) }))
     .filter((group) => group.files.length > 0);
+}
+
+/**
+ * Folders that the plan leaves empty: those that go with their files, and those that stay, since they may be somebody's.
+ * @param {PlanFile[]} folders
+ * @returns {PlanGroup[]}
+ */
+export function folderGroups(folders) {
+  const going = folders.filter((one) => one.action === "delete");
+  const staying = folders.filter((one) => one.action !== "delete");
+  /** @type {PlanGroup[]} */
+  const groups = [
+    { action: "delete", title: "Folders that go with their files", tone: "warn", files: going },
+    { action: "keep", title: "Folders that stay, empty", tone: "", files: staying },
+  ];
+  return groups.filter((group) => group.files.length > 0);
+}
+
+/**
+ * How who may read, write and run it would change; nothing where it stays.
+ * @param {PlanFile} file
+ */
+export function modeWords(file) {
+  return file.mode ? `mode ${file.mode.now} → ${file.mode.then}` : "";
 }
 
 /**

@@ -5,7 +5,7 @@
 
 import { api, ApiError } from "../api.js";
 import { h } from "../dom.js";
-import { planGroups, planSentence } from "../layout/plan_words.js";
+import { folderGroups, modeWords, planGroups, planSentence } from "../layout/plan_words.js";
 import { counted, size } from "../layout/words.js";
 import { check, text } from "./inputs.js";
 import { Sheet } from "./sheet.js";
@@ -49,7 +49,8 @@ export function rewind({ session, seq }) {
       return [h("p", { class: "note warn" }, `The files stay as they are: ${told.message}.`), force.row, reason.row];
     }
     plan = told;
-    const list = h("div", { class: "plan", hidden: true }, planGroups(plan.files).map(group));
+    const groups = [...planGroups(plan.files), ...folderGroups(plan.folders || [])];
+    const list = h("div", { class: "plan", hidden: true }, groups.map(group));
     const judge = () => {
       list.hidden = !files.input.checked;
       force.row.hidden = !plan.unseen && !(files.input.checked && plan.needs_force);
@@ -95,7 +96,9 @@ function group(one) {
 
 /** @param {import("../layout/plan_words.js").PlanFile} file */
 function line(file) {
-  const more = [file.from ? `from ${file.from}` : "", file.why || "", size(file.bytes)].filter(Boolean).join(" · ");
+  const more = [file.from ? `from ${file.from}` : "", file.why || "", modeWords(file), size(file.bytes)]
+    .filter(Boolean)
+    .join(" · ");
   return h("li", null, h("span", { class: "plan-path" }, file.path), more ? h("span", { class: "note" }, more) : null);
 }
 

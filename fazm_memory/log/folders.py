@@ -1,0 +1,46 @@
+"""The folders of workspaces that came and went, and by whose hand: what a rewind may take away with files.
+
+They lie beside the versions of files. A folder that nobody saw come was there, as far as anybody knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fazm_memory.log.versions import Versions
+from fazm_memory.model.rewinding import REWIND
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSeen:
+    """A folder came or went at a moment, by the hand of the agent of a session, a person, a rewind, or nobody
+    knows whose."""
+
+    at: int
+    came: bool
+    hand: str
+    session: str | None = None
+    seq: int | None = None  # the call of that session which did it
+
+
+class FoldersSeen:
+    def __init__(self, versions: Versions) -> None:
+        self.db = versions.db
+
+    def note(self, root: str, path: str, seen: FolderSeen) -> None:
+        """In a transaction. What a rewind did is known already, and nobody else's."""
+        last = self.history(root, path)[-1:]
+        if last and last[0].hand == REWIND and last[0].came == seen.came:
+            return
+        self.db.execute(
+            "INSERT INTO folder (root, path, at, came, hand, session, seq) VALUES (?,?,?,?,?,?,?)",
+            (root, path, seen.at, int(seen.came), seen.hand, seen.session, seen.seq),
+        )
+
+    def history(self, root: str, path: str) -> list[FolderSeen]:
+        """Each time it came or went, the first one first."""
+        rows = self.db.execute(
+            "SELECT at, came, hand, session, seq FROM folder WHERE root=? AND path=? ORDER BY id",
+            (root, path),
+        )
+        return [FolderSeen(at, bool(came), *more) for at, came, *more in rows.fetchall()]

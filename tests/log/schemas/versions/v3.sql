@@ -1,0 +1,18 @@
+CREATE TABLE blob (digest TEXT PRIMARY KEY, size INTEGER NOT NULL, data BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE folder ( id INTEGER PRIMARY KEY, root TEXT NOT NULL, path TEXT NOT NULL, at INTEGER NOT NULL, came INTEGER NOT NULL, session TEXT, seq INTEGER, hand TEXT NOT NULL);
+CREATE TABLE restore ( id INTEGER PRIMARY KEY, session TEXT NOT NULL, root TEXT NOT NULL, stage TEXT NOT NULL, began INTEGER NOT NULL, ended INTEGER, told TEXT NOT NULL);
+CREATE TABLE total (only INTEGER PRIMARY KEY CHECK (only = 1), bytes INTEGER NOT NULL);
+CREATE TABLE version ( id INTEGER PRIMARY KEY, root TEXT NOT NULL, path TEXT NOT NULL, at INTEGER NOT NULL, session TEXT, digest TEXT, reason TEXT, mark TEXT NOT NULL, told INTEGER NOT NULL DEFAULT 0, seq INTEGER, hand TEXT, mode INTEGER);
+CREATE INDEX folder_path ON folder (root, path);
+CREATE INDEX restore_session ON restore (session, id);
+CREATE INDEX version_at ON version (at);
+CREATE INDEX version_digest ON version (digest) WHERE digest IS NOT NULL;
+CREATE INDEX version_path ON version (root, path, at);
+INSERT INTO blob VALUES ('a8076d3d28d21e02012b20eaf7dbf75409a6277134439025f282e368e3305abf', 10, X'28b52ffd200a51000023212f62696e2f73680a');
+INSERT INTO blob VALUES ('ff646650bc064e5981d37e75caf62e8551f146dff3b8967dd9cf36d263480e3a', 6, X'28b52ffd2006310000776f7264730a');
+INSERT INTO version (root, path, at, digest, reason, mark, mode) VALUES ('/r', 'run.sh', 10, 'a8076d3d28d21e02012b20eaf7dbf75409a6277134439025f282e368e3305abf', NULL, '1:2:10:1000:33261', 493);
+INSERT INTO version (root, path, at, digest, reason, mark, mode) VALUES ('/r', 'words.txt', 10, 'ff646650bc064e5981d37e75caf62e8551f146dff3b8967dd9cf36d263480e3a', NULL, '', NULL);
+INSERT INTO version (root, path, at, digest, reason, mark, mode) VALUES ('/r', 'words.txt', 20, NULL, 'absent', '', NULL);
+INSERT INTO version (root, path, at, digest, reason, mark, mode) VALUES ('/r', 'link', 10, NULL, 'a link to words.txt', '1:3:9:1000:41471', NULL);
+INSERT INTO total VALUES (1, 34);
+PRAGMA user_version=3;

@@ -128,13 +128,14 @@ def integer(text: str) -> int:
 
 
 def moment_argument(text: str, now: int) -> int:
-    """A time, or the beginning of a day as a person says it, such as yesterday."""
+    """A time, how long ago it is, or the beginning of a day as a person says it, such as yesterday."""
     from fazm_memory.recall.query import begin_of
 
     try:
         return begin_of(text, now=now)
     except TimeError as error:
-        raise InvalidRequest(str(error)) from None
+        hint = "days such as yesterday or last week will do, too, and how long ago it is: 90m, 2h, 3d"
+        raise InvalidRequest(str(error), hint=hint) from None
 
 
 class Progress:

@@ -34,6 +34,7 @@ NEXT: dict[type[FazmMemoryError], str] = {
     StoreBusy: "call again in a moment",
     Declined: "tell the user what was refused and why, and go on only as they say",
 }
+WAIT_FOR_THEM = "tell the user what is asked, and go on when it is answered or waived"
 ASK_THE_USER = "go on without the memory and tell the user to run `fazm-memory doctor`"
 
 
@@ -55,7 +56,8 @@ def check(tool: Tool, given: dict[str, Any]) -> None:
     if problem is not None:
         where = ".".join(str(part) for part in problem.absolute_path)
         said = problem.message if len(problem.message) <= 200 else f"{problem.validator} is not met"
-        raise InvalidInput(f"{where}: {said}" if where else said)
+        refused = InvalidRequest if tool.reads_only else InvalidInput
+        raise refused(f"{where}: {said}" if where else said)
 
 
 def trouble(error: FazmMemoryError, tool: Tool, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
@@ -67,7 +69,7 @@ def trouble(error: FazmMemoryError, tool: Tool, caller: Caller, given: dict[str,
         "ok": False,
         **told,
         "kept": _kept(tool, caller, handle),
-        "next": NEXT.get(type(error), ASK_THE_USER),
+        "next": WAIT_FOR_THEM if "open_questions" in told else NEXT.get(type(error), ASK_THE_USER),
     }
     if isinstance(handle, str):
         made["session"] = handle[:200]

@@ -46,7 +46,9 @@ def handoff_answer(caller: Caller, given: dict[str, Any]) -> Told:
     asked = next((one for one in waiting if one["id"] == given["question"]), None)
     if asked is not None and asked["to"] == "human":
         raise InvalidInput(
-            f"question {given['question'][:40]!r} is for a person", hint="ask the user to answer it"
+            f"question {given['question'][:40]!r} is for a person",
+            hint="ask the user to answer it",
+            details={"open_questions": [asked["id"]]},
         )
     made = caller.memory.answer(found["id"], given["question"], given["answer"], source=SOURCE)
     return Told({"session": made}, f"question {given['question']} is answered in session {made['id']}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, get_args
 
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import InvalidRequest
 from fazm_memory.mcp_server.handles import to_read
 from fazm_memory.mcp_server.pages import cursor, filled, place, room, tables_fitted
 from fazm_memory.mcp_server.tool import (
@@ -52,7 +52,7 @@ def session_state(caller: Caller, given: dict[str, Any]) -> Told:
     state = caller.memory.state(found["id"], at=given.get("at"), quarantined=False)
     if "turns" in given:
         if "at" in given:
-            raise InvalidInput("`turns` counts back from now", hint="leave `at` out, or ask session_diff")
+            raise InvalidRequest("`turns` counts back from now", hint="leave `at` out, or ask session_diff")
         of_late = caller.memory.files_modified(found["id"], turns=given["turns"], quarantined=False)
         state["files_modified"] = of_late["files"]
     if "keys" in given:
@@ -87,7 +87,7 @@ def session_events(caller: Caller, given: dict[str, Any]) -> Told:
     at = place(given.get("cursor"), {"session": str, "next": int, "stop": int})
     if at is not None:
         if at["session"] != found["id"]:
-            raise InvalidInput("the cursor belongs to another session", hint="leave `cursor` out")
+            raise InvalidRequest("the cursor belongs to another session", hint="leave `cursor` out")
         start, stop = at["next"], min(at["stop"], head)
     rows = caller.memory.events(
         found["id"],
@@ -118,7 +118,7 @@ def moment_of(text_: str) -> int:
     try:
         return parse(text_)
     except TimeError as error:
-        raise InvalidInput(str(error)) from None
+        raise InvalidRequest(str(error)) from None
 
 
 def _events(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,7 @@ from datetime import date, datetime, time, timedelta
 from os.path import normpath
 from typing import Any
 
-from fazm_memory.model.clock import TimeError, micros, moment, parse
+from fazm_memory.model.clock import DURATION, TimeError, micros, moment, parse, span
 from fazm_memory.recall.shown import FINDABLE
 
 NAMES = {
@@ -36,6 +36,7 @@ WORDS = re.compile(
     r"|on (\d{4}-\d\d-\d\d))(?![\w/-]|\.\w)",
     re.IGNORECASE,
 )
+UNIT = re.compile(r"\s*(days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b\s*")
 LENGTH = {"day": 1, "week": 7, "month": 30}
 
 Span = tuple[date, date]  # half-open, in days of the user's calendar
@@ -117,9 +118,17 @@ def _with(query: Query, name: str, value: str, now: int, home: str) -> Query | N
 
 
 def begin_of(value: str, *, now: int) -> int:
-    """The moment that a text names, or the first one of the day or days it names."""
-    span = _day(value, moment(now).date())
-    return parse(value) if span is None else _begin(span[0])
+    """The moment that a text names or that is so long ago, or the first one of the day or days it names."""
+    days = _day(value, moment(now).date())
+    if days is not None:
+        return _begin(days[0])
+    try:
+        return parse(value)
+    except TimeError:
+        ago = UNIT.sub(lambda found: found[1][0], value.strip().lower().removesuffix("ago").rstrip())
+        if ago == "now" or DURATION.fullmatch(ago):
+            return now - (0 if ago == "now" else span(ago))
+        raise
 
 
 def _day(value: str, today: date) -> Span | None:
@@ -153,7 +162,7 @@ def _plain(found: re.Match[str], today: date) -> Span | None:
         return (today - timedelta(_number(past) * LENGTH[past_unit]), today + timedelta(1))
     try:
         return _days(date.fromisoformat(iso))
-    except ValueError:
+    except (ValueError, OverflowError):  # the last day there is has no next
         return None
 
 

@@ -76,3 +76,26 @@ def test_what_is_quarantined_is_not_read_over_mcp(server: MemoryServer) -> None:
     told = talk(server, work)
     assert "try again" not in told
     assert "'quarantined': True" in told
+
+
+def test_a_time_that_cannot_be_read_is_a_question_put_wrongly(server: MemoryServer) -> None:
+    async def work(ask: Asking) -> list[str]:
+        handle = await three_turns(ask)
+        wrong: list[dict[str, Any]] = [{"since": "whenever"}, {"limit": 0}]
+        return [(await ask.refused("session_events", session=handle, **one))["title"] for one in wrong]
+
+    assert talk(server, work) == ["That cannot be asked like this"] * 2
+
+
+def test_a_session_that_waits_for_a_person_says_to_wait(server: MemoryServer) -> None:
+    async def work(ask: Asking) -> list[dict[str, Any]]:
+        handle = await three_turns(ask)
+        asked = (await ask("session_handoff", session=handle, to="human", note="may I?"))["question"]
+        await ask("session_pause", session=handle)
+        return [
+            await ask.refused("session_resume", session=handle),
+            await ask.refused("handoff_answer", session=handle, question=asked, answer="yes"),
+        ]
+
+    for told in talk(server, work):
+        assert told["next"] == "tell the user what is asked, and go on when it is answered or waived"

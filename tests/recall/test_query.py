@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fazm_memory.model.clock import iso, parse
-from fazm_memory.recall.query import Query, parse_query
+from fazm_memory.model.clock import TimeError, iso, parse
+from fazm_memory.recall.query import Query, begin_of, parse_query
 
 NOW = parse("2026-11-18T09:00:00+00:00")  # a Wednesday
 
@@ -60,6 +60,32 @@ def test_days_are_understood(text: str, first: str | None, after: str | None) ->
     query = read(f"invoices {text} acme")
     assert days(query) == (first, after)
     assert query.text == "invoices acme"
+
+
+@pytest.mark.parametrize(
+    ("text", "ago"),
+    [
+        ("90m", 5400), ("2h", 7200), ("1h30m ago", 5400), ("10 minutes ago", 600), ("1 hour 5 mins", 3900),
+        ("3d", 259_200), ("now", 0), (" 45 secs ", 45),
+    ],
+)  # fmt: skip
+def test_how_long_ago_is_a_moment(text: str, ago: int) -> None:
+    assert begin_of(text, now=NOW) == NOW - ago * 1_000_000
+
+
+def test_a_moment_that_names_its_zone_is_that_moment() -> None:
+    assert begin_of("2026-11-17T01:25:30Z", now=NOW) == begin_of("2026-11-17T02:25:30+01:00", now=NOW)
+
+
+@pytest.mark.parametrize("text", ["2 months", "-5m", "", "ago", "m", "9" * 5000 + "d", "25:61", "in an hour"])
+def test_what_names_no_moment_is_refused(text: str) -> None:
+    with pytest.raises(TimeError):
+        begin_of(text, now=NOW)
+
+
+@pytest.mark.parametrize("text", ["on 9999-12-31", "on:9999-12-31", "since:9999-12-31"])
+def test_the_last_day_there_is_is_no_surprise(text: str) -> None:
+    assert read(f"{text} acme").text.endswith("acme")
 
 
 @pytest.mark.parametrize(

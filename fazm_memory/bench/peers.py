@@ -1,7 +1,7 @@
-"""Other session stores beside ours, one durable append at a time, where they happen to be installed.
+"""Other session stores beside ours, one durable append at a time, where they are installed.
 
-They are no dependency of ours: a peer that cannot be imported is left out. Each is used as its own
-documentation does, with a payload of the same size.
+They are no dependency of ours: the extra `peers` brings them, and one that is missing is named. Each is used
+as its own documentation does, with a payload of the same size.
 """
 
 from __future__ import annotations
@@ -51,6 +51,11 @@ PEERS: tuple[tuple[str, str, Callable[[Path, ExitStack], Append]], ...] = (
     ("agents.memory", "openai-agents SQLiteSession", openai_agents),
     ("langgraph.checkpoint.sqlite", "LangGraph SqliteSaver.put", langgraph),
 )
+
+
+def missing() -> list[str]:
+    """The peers that cannot be measured here."""
+    return [name for module, name, _ in PEERS if not _installed(module)]
 
 
 def peer_figures(pair: Pair, count: int, tell: Tell) -> Iterator[Figure]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.bench import figures, log_suite, reading, suites
+from fazm_memory.bench import figures, log_suite, peers, reading, suites
 from fazm_memory.bench.figures import Figure, Goal, in_turns
 from fazm_memory.bench.pair import Pair
 from fazm_memory.bench.rows import COMMON, LONG, RARE, UNCOMMON, Life
@@ -126,6 +126,23 @@ def test_the_log_suite_tells_every_figure_at_every_size(
     small = next(one for one in found if one.what == "slice of 100" and one.events == 1000)
     assert flat.floor == small.ours
     assert list(tmp_path.iterdir()) == []
+
+
+def test_every_peer_is_there_to_be_measured_beside(pair: Pair) -> None:
+    assert [figure.against for figure in peers.peer_figures(pair, 2, silent)] == [
+        "openai-agents SQLiteSession",
+        "LangGraph SqliteSaver.put",
+    ]
+
+
+def test_a_peer_that_is_missing_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(peers, "PEERS", (("no_such_module.at_all", "Some Store", peers.langgraph),))
+    monkeypatch.setattr("fazm_memory.bench.start_suite.run", lambda options, tell: iter(()))
+
+    assert main(["bench", "start", "--peers", "--json"]) == 0
+    assert "not installed, so not measured: Some Store" in capsys.readouterr().err
 
 
 def test_the_long_session_is_in_every_fifth_run() -> None:

@@ -30,6 +30,8 @@ def bench_command(chosen: argparse.Namespace) -> int:
         if name not in SUITES:
             raise InvalidRequest(f"there is no suite {name[:40]!r}", hint=f"there are {', '.join(SUITES)}")
     options = Options(_sizes(chosen), quick=chosen.quick, peers=chosen.peers, folder=chosen.folder)
+    if chosen.peers:
+        _say_who_is_missing()
     found: dict[str, list[Figure]] = {name: list(_run(name, options)) for name in names}
     if chosen.json:
         emit_json({"suites": {name: [one.to_json() for one in figures] for name, figures in found.items()}})
@@ -37,6 +39,14 @@ def bench_command(chosen: argparse.Namespace) -> int:
     for figures in found.values():
         show(figures)
     return 0
+
+
+def _say_who_is_missing() -> None:
+    from fazm_memory.bench.peers import missing  # it loads the store, which --help must not
+
+    if absent := missing():
+        talk(f"not installed, so not measured: {', '.join(absent)}")
+        talk("hint: pip install 'fazm-memory[peers]'")
 
 
 def _sizes(chosen: argparse.Namespace) -> tuple[int, ...]:

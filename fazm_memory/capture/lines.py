@@ -11,6 +11,7 @@ import os
 import select
 import sys
 from collections.abc import Iterator, Mapping
+from math import isinf
 from os.path import isabs
 from typing import Any
 
@@ -76,16 +77,22 @@ def _object(line: bytes) -> dict[str, Any]:
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
+        if _is_utf16(line):
+            raise _utf16() from None
         raise InvalidInput(f"the line is not UTF-8: byte {error.start} cannot be read") from None
     if text.startswith("\ufeff"):
         text = text[1:]
     if _depth(text) > DEEPEST:
         raise InvalidInput(f"the line is nested deeper than {DEEPEST} levels")
     try:
-        raw = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+        raw = json.loads(
+            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique
+        )
     except InvalidInput:
         raise
     except (json.JSONDecodeError, RecursionError) as error:
+        if _is_utf16(line):
+            raise _utf16() from None
         raise InvalidInput(f"the line is not JSON: {str(error)[:120]}") from None
     except ValueError:  # Python reads no whole number of more digits
         raise InvalidInput(
@@ -124,6 +131,24 @@ def _depth(text: str) -> int:
 
 def _refuse_constant(name: str) -> Any:
     raise InvalidInput(f"{name} is not a number that JSON has")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if isinf(number):
+        raise InvalidInput(f"the number {_echo(text)} is too large", hint="write it as text")
+    return number
+
+
+def _is_utf16(line: bytes) -> bool:
+    """Whether every other byte is empty, as in what PowerShell writes to a file."""
+    return line.startswith((b"\xff\xfe", b"\xfe\xff")) or 0 in (line[:1] + line[1:2])
+
+
+def _utf16() -> InvalidInput:
+    return InvalidInput(
+        "the line is UTF-16, not UTF-8", hint="write it as UTF-8; in PowerShell: Out-File -Encoding utf8"
+    )
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -114,10 +114,12 @@ def read_payload(kind: str, version: int, raw: Mapping[str, Any]) -> Any:
 
 
 def canonical_json(value: Any) -> bytes:
-    """One spelling for equal values: sorted keys, compact, UTF-8."""
-    return json.dumps(
-        value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
-    ).encode("utf-8", "surrogatepass")
+    """One spelling for equal values: sorted keys, compact, UTF-8.
+
+    Also of what is no JSON, as NaN: it is the log that refuses it, in words.
+    """
+    spelled = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return spelled.encode("utf-8", "surrogatepass")
 
 
 def input_hash(tool: str, value: Any) -> str:

@@ -94,6 +94,13 @@ def test_a_bad_draft_does_not_open_a_session(desk: Desk) -> None:
     assert desk.store.sessions.listing() == []
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_json_has_not_is_refused_and_loses_nothing_else(desk: Desk, number: float) -> None:
+    first, second, third = desk.record(action(), action(input={"n": number}), action())
+    assert (first.error, third.error) == (None, None)
+    assert isinstance(second.error, InvalidInput)
+
+
 def test_secrets_do_not_reach_the_log_in_any_field(desk: Desk) -> None:
     secret = "ghp_" + "aB3dE5fG7h" * 3 + "iJ9kL1"
     desk.record(

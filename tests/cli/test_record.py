@@ -99,6 +99,7 @@ HOSTILE: list[tuple[str, bytes]] = [
     ("UTF-16", '{"type":"prompt"}'.encode("utf-16")),
     ("NaN", b'{"type":"fact","session":"s","key":"k","value":NaN}'),
     ("Infinity", b'{"type":"fact","session":"s","key":"k","value":-Infinity}'),
+    ("a number beyond all", b'{"type":"action","session":"s","tool":"t","input":{"n":1e999}}'),
     (
         "deep nesting",
         b'{"type":"fact","session":"s","key":"k","value":' + b"[" * 50_000 + b"]" * 50_000 + b"}",
@@ -143,6 +144,14 @@ def test_a_bad_line_is_refused_in_words_and_loses_nothing_else(run: Run, what: s
         "prompt",
         "prompt",
     ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_file_in_utf_16_is_called_by_its_name(run: Run, encoding: str) -> None:
+    told = run("record", stdin=f"{json.dumps(OPEN)}\n{json.dumps(GOOD)}\n".encode(encoding))
+    answers = told.lines[:2]
+    assert [one["error"] for one in answers] == ["the line is UTF-16, not UTF-8"] * 2
+    assert all("UTF-8" in one["hint"] for one in answers)
 
 
 def test_a_hundred_megabyte_line_is_refused_and_the_next_is_kept(run: Run) -> None:

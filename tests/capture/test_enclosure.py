@@ -112,10 +112,12 @@ def test_an_attack_by_a_path_writes_nothing(
         lambda: place.take_away(path, expected, SPARE),
         lambda: place.move("mine", path, mine),
         lambda: place.move(path, "stolen", expected),
+        lambda: place.set_bits(path, 0o777, expected),
     ):
         with pytest.raises(Refused):
             act()
     assert (tree(root(place)), tree(outside)) == before
+    assert stat.S_IMODE((outside / "f").stat().st_mode) != 0o777
 
 
 def test_a_file_that_is_a_link_is_never_written_through(place: Enclosure, outside: Path) -> None:
@@ -124,7 +126,10 @@ def test_a_file_that_is_a_link_is_never_written_through(place: Enclosure, outsid
     assert (found.digest, found.reason) == (None, "it is a link")
     with pytest.raises(Refused):
         place.put("a", b"x", ABSENT, Held(digest_of(b"theirs")), SPARE)
+    with pytest.raises(Refused):
+        place.set_bits("a", 0o777, found)
     assert tree(outside) == {"f": "theirs"}
+    assert stat.S_IMODE((outside / "f").stat().st_mode) != 0o777
     assert (root(place) / "a").is_symlink()
 
 
@@ -145,6 +150,22 @@ def test_a_folder_raced_into_a_link_is_noticed(
         place.put("sub/f", b"new", ABSENT, expected, SPARE)
     assert tree(outside) == {"f": "theirs"}
     assert (root(place).parent / "carried-away" / "f").read_text() == "old"
+
+
+def test_rights_go_to_the_file_that_was_planned_for_and_no_other(place: Enclosure) -> None:
+    file = root(place) / "sub" / "f"
+    file.write_text("old")
+    file.chmod(0o640)
+    expected = place.look("sub/f").held
+    place.set_bits("sub/f", 0o6755, expected)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o755
+    with pytest.raises(Refused):  # it has other rights by now
+        place.set_bits("sub/f", 0o600, expected)
+    expected = place.look("sub/f").held
+    file.write_text("somebody else's")
+    with pytest.raises(Refused):
+        place.set_bits("sub/f", 0o600, expected)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o755
 
 
 def test_another_folder_in_the_place_of_the_root_is_refused(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from fazm_memory.model.structure import bones, is_bare
 from fazm_memory.verbs.replaying import TRASH
 from tests.files_world import World
 
-NAMES = ("a.txt", "b.txt", "sub/c.txt", "sub/deep/d.txt", "e.txt")
+NAMES = ("a.txt", "b.txt", "sub/c.txt", "sub/deep/d.txt", "e.txt", "empty/f.txt")
 
 
 class Going(World):
@@ -38,6 +38,7 @@ class Going(World):
         super().__init__(base)
         for name in NAMES[:3]:
             self.write(name, f"{name} at first")()
+        (self.folder / "empty").mkdir()  # a person's; nobody here ever takes a folder away
         self.begin()
         self.stood: dict[int, dict[str, bytes]] = {}
         self.stood_modes: dict[int, dict[str, int]] = {}
@@ -238,6 +239,8 @@ class Going(World):
 
     def check(self) -> None:
         assert self.lost() == []
+        assert (self.folder / "sub").is_dir()
+        assert (self.folder / "empty").is_dir()
         assert self.memory.verify().clean
         store = self.memory.store
         for row in store.sessions.listing(limit=None, background=True):

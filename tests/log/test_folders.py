@@ -1,0 +1,55 @@
+"""Folders that came and went: by whose hand, told once, and forgotten with the files in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fazm_memory.log.folders import FolderSeen, FoldersSeen
+from fazm_memory.log.versions import Versions
+
+KEY = "ab" * 32
+
+
+@pytest.fixture
+def versions(tmp_path: Path) -> Iterator[Versions]:
+    made = Versions(tmp_path, KEY)
+    yield made
+    made.close()
+
+
+def note(versions: Versions, path: str, *seen: FolderSeen) -> list[FolderSeen]:
+    for one in seen:
+        FoldersSeen(versions).note("/r", path, one)
+    return FoldersSeen(versions).history("/r", path)
+
+
+def test_a_folder_has_its_comings_and_goings_in_order(versions: Versions) -> None:
+    came, went = FolderSeen(10, True, "agent", "s", 4), FolderSeen(20, False, "person")
+    assert note(versions, "a/b", came, went) == [came, went]
+    assert note(versions, "a") == []
+
+
+def test_what_a_rewind_did_is_not_told_again_as_somebody_elses(versions: Versions) -> None:
+    made, gone = FolderSeen(10, True, "rewind", "s", 4), FolderSeen(20, False, "rewind", "s", 5)
+    assert note(versions, "a", made, FolderSeen(11, True, "person")) == [made]
+    assert note(versions, "a", gone, FolderSeen(21, False, "unknown")) == [made, gone]
+    again = FolderSeen(30, True, "person")
+    assert note(versions, "a", again) == [made, gone, again]
+
+
+def test_folders_are_forgotten_with_their_files_their_root_and_their_time(versions: Versions) -> None:
+    for path in ("kept", "a", "a/b"):
+        note(versions, path, FolderSeen(10, True, "agent", "s"))
+    versions.keep("/r", "a/b/c", 10, b"secret plans")
+    versions.forget("/r", ["a/b/c"])
+    assert [len(note(versions, path)) for path in ("kept", "a", "a/b")] == [1, 0, 0]
+    versions.keep("/r", "old", 10, b"one")
+    versions.keep("/r", "old", 30, b"two")
+    note(versions, "kept", FolderSeen(30, False, "agent", "s"))
+    versions.let_go_before(20)
+    assert note(versions, "kept") == [FolderSeen(30, False, "agent", "s")]
+    versions.forget("/r")
+    assert note(versions, "kept") == []

@@ -248,10 +248,11 @@ class Workspaces:
             for folder in folders:
                 verdict = attribute(folder_happening(folder), calls, places)
                 seq = verdict.seq if (verdict.session, verdict.seq) in over else None
-                FoldersSeen(self._versions).note(
+                FoldersSeen(self._versions).note_sighting(
                     folder.root,
                     os.path.relpath(folder.path, folder.root),
                     FolderSeen(folder.at, folder.came, verdict.by, verdict.session, seq),
+                    folder.earliest,
                 )
 
     def _rewound(self, version: int) -> bool:

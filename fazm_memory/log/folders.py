@@ -27,11 +27,15 @@ class FoldersSeen:
     def __init__(self, versions: Versions) -> None:
         self.db = versions.db
 
+    def note_sighting(self, root: str, path: str, seen: FolderSeen, earliest: int) -> None:
+        """What the watcher saw, which happened after `earliest`. In a transaction. What a rewind did then is
+        known already, and nobody else's, though another rewind may have undone it before this is told."""
+        rewound = (row for row in self.history(root, path) if row.hand == REWIND and row.came == seen.came)
+        if not any(row.at >= earliest for row in rewound):
+            self.note(root, path, seen)
+
     def note(self, root: str, path: str, seen: FolderSeen) -> None:
-        """In a transaction. What a rewind did is known already, and nobody else's."""
-        last = self.history(root, path)[-1:]
-        if last and last[0].hand == REWIND and last[0].came == seen.came:
-            return
+        """In a transaction."""
         self.db.execute(
             "INSERT INTO folder (root, path, at, came, hand, session, seq) VALUES (?,?,?,?,?,?,?)",
             (root, path, seen.at, int(seen.came), seen.hand, seen.session, seen.seq),

@@ -33,11 +33,17 @@ def test_a_folder_has_its_comings_and_goings_in_order(versions: Versions) -> Non
 
 
 def test_what_a_rewind_did_is_not_told_again_as_somebody_elses(versions: Versions) -> None:
-    made, gone = FolderSeen(10, True, "rewind", "s", 4), FolderSeen(20, False, "rewind", "s", 5)
-    assert note(versions, "a", made, FolderSeen(11, True, "person")) == [made]
-    assert note(versions, "a", gone, FolderSeen(21, False, "unknown")) == [made, gone]
-    again = FolderSeen(30, True, "person")
-    assert note(versions, "a", again) == [made, gone, again]
+    """Also when the watcher, which waits a moment, tells it after an undo has followed."""
+    gone, made = FolderSeen(20, False, "rewind", "s", 5), FolderSeen(25, True, "rewind", "s", 6)
+    note(versions, "a", gone, made)
+    seen = FoldersSeen(versions)
+    seen.note_sighting("/r", "a", FolderSeen(21, False, "person"), 19)
+    seen.note_sighting("/r", "a", FolderSeen(26, True, "person"), 21)
+    assert note(versions, "a") == [gone, made]
+    later = FolderSeen(40, False, "person"), FolderSeen(50, True, "person")
+    for one in later:
+        seen.note_sighting("/r", "a", one, one.at - 5)
+    assert note(versions, "a") == [gone, made, *later]
 
 
 def test_folders_are_forgotten_with_their_files_their_root_and_their_time(versions: Versions) -> None:

@@ -9,7 +9,7 @@ row is true the chain proves to whoever asked.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -68,7 +68,7 @@ SHAPES = {
 class Found:
     """What a look at every page found."""
 
-    pages: dict[str, list[int]] = field(default_factory=lambda: {table: [] for table in SHAPES})
+    pages: dict[str, list[int]]
     events: list[tuple[int, int, int]] = field(default_factory=list)  # first id, last id, page
     tombstones: dict[int, Tombstones] = field(default_factory=dict)  # by session number
 
@@ -79,15 +79,16 @@ class Found:
 
 
 class RawRows:
-    def __init__(self, pages: RawPages) -> None:
+    def __init__(self, pages: RawPages, shapes: Mapping[str, Shape] = SHAPES) -> None:
         self.pages = pages
+        self.shapes = shapes
 
     @cached_property
     def found(self) -> Found:
-        found = Found()
+        found = Found({table: [] for table in self.shapes})
         for number in self.pages.used():
             page = self.pages.read(number) if number > 1 else None  # page 1 begins the schema
-            table = None if page is None else _table(page)
+            table = None if page is None else _table(page, self.shapes)
             if page is None or table is None:
                 continue
             found.pages[table].append(number)
@@ -116,11 +117,15 @@ class RawRows:
 
     def rows(self, table: str, columns: str) -> list[tuple[Any, ...]]:
         """The rows of a small table."""
-        names = SHAPES[table].columns.split(", ")
+        return list(self.each(table, columns))
+
+    def each(self, table: str, columns: str) -> Iterator[tuple[Any, ...]]:
+        """The same of a large one, one after another."""
+        names = self.shapes[table].columns.split(", ")
         wanted = [names.index(name) for name in columns.split(", ")]
         pages = (self.pages.read(number) for number in self.found.pages[table])
         rows = (row for page in pages if page is not None for row in self._rows(page, table))
-        return [tuple(row[one] for one in wanted) for row in rows]
+        return (tuple(row[one] for one in wanted) for row in rows)
 
     def events(self, low: int, high: int) -> Iterator[tuple[Any, ...]]:
         """Event rows with low <= id < high, in order."""
@@ -155,13 +160,14 @@ class RawRows:
 
     def _rows(self, page: bytes, table: str) -> Iterator[tuple[Any, ...]]:
         """The rows of a page that are whole and have the table's shape, with the columns that it names."""
-        shape = SHAPES[table]
+        shape = self.shapes[table]
         count = shape.columns.count(",") + 1
         for rowid, size, at in _cells(page):
             payload = self._payload(page, size, at)
             serials = [] if payload is None else _serials(payload)
             if payload is not None and shape.fits(serials):
                 values = _values(payload, serials[:count])
+                values += [None] * (count - len(values))  # columns that were added after it was written
                 yield (rowid, *values[1:]) if shape.types[0] == "-" else tuple(values)
 
     def _payload(self, page: bytes, size: int, at: int) -> bytes | None:
@@ -188,11 +194,11 @@ def _says(row: tuple[Any, ...]) -> int:
     return -1 if row[PAYLOAD] is None else len(row[PAYLOAD]) if isinstance(row[PAYLOAD], bytes) else 0
 
 
-def _table(page: bytes) -> str | None:
+def _table(page: bytes, shapes: Mapping[str, Shape]) -> str | None:
     """Which table a page belongs to, by its first row."""
     first = next(_cells(page), None)
     serials = [] if first is None else _serials(page[first[2] : USABLE])
-    return next((table for table, shape in SHAPES.items() if shape.fits(serials)), None)
+    return next((table for table, shape in shapes.items() if shape.fits(serials)), None)
 
 
 def _cells(page: bytes) -> Iterator[tuple[int, int, int]]:

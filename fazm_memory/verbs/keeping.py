@@ -11,6 +11,7 @@ from fazm_memory.errors import InvalidRequest
 from fazm_memory.log import recover as recovery
 from fazm_memory.log import retain as retaining
 from fazm_memory.log import verify as verification
+from fazm_memory.log.beside import recover_beside
 from fazm_memory.log.drawer import drawer_exists
 from fazm_memory.log.forget import choose_events, files_named, forget_events
 from fazm_memory.model.clock import moment
@@ -35,13 +36,17 @@ class Keeping(Recalling):
         return verification.verify(self.store.log, full=full, only=only, progress=progress)
 
     def recover(self, *, progress: Callable[[int], None] = lambda n: None) -> dict[str, Any]:
-        """Set a damaged store aside and save all that verifies into a new one."""
+        """Set a damaged store aside and save all that verifies into a new one; then what lies beside it."""
         self.close()
+        home = self.config.home
         stamp = f"{moment(self.now()):%Y-%m-%dT%H%M%S}"
-        told = recovery.recover(
-            self.config.home, key=self.config.key, now=self.now(), stamp=stamp, progress=progress
-        )
-        return told.to_json()
+        told = recovery.recover(home, key=self.config.key, now=self.now(), stamp=stamp, progress=progress)
+        aside = home / "quarantine" / stamp
+        beside = recover_beside(home, self.store.keys.database, aside)
+        self.close()
+        if beside:
+            told.quarantine = str(aside)
+        return {**told.to_json(), "beside": beside}
 
     def forget(
         self,

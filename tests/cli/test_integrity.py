@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from fazm_memory.errors import StoreFull
-from fazm_memory.log import migrations
+from fazm_memory.log import keys, migrations
 from fazm_memory.log.recover import recover
+from fazm_memory.log.versions import Versions
 from tests.log.schemas.make import old_store
 
 from .conftest import Run
@@ -45,6 +46,27 @@ def test_a_damaged_store_is_said_and_saved(run: Run, session: str, home: Path) -
     assert (Path(saved["quarantine"]) / "memory.db").exists()
     assert run("verify").code == 0
     assert run("sessions", "--json").json[0]["id"] == session
+
+
+def test_damage_beside_the_log_is_mended_and_the_log_left_alone(run: Run, session: str, home: Path) -> None:
+    store = home / "store.noindex"
+    key = keys.load(home / "keys", prefer="file", store_exists=True).database
+    versions = Versions(home, key)
+    versions.keep("/w", "a.txt", 1, b"one")
+    versions.close()
+    data = bytearray((store / "versions.db").read_bytes())
+    data[300:400] = b"\0" * 100
+    (store / "versions.db").write_bytes(data)
+    log = run("events", session, "--json").json
+    told = run("recover").out
+    assert told.startswith("the log opens and verifies\nversions.db: 1 of ")
+    assert "1 version of files saved\nwhat was damaged is kept in " in told
+    assert run("events", session, "--json").json == log
+    kept = run("recover", "--json").json
+    assert (kept["needed"], kept["beside"], kept["quarantine"]) == (False, [], None)
+    versions = Versions(home, key)
+    assert versions.read(str(versions.history("/w")[0].digest)) == b"one"
+    versions.close()
 
 
 def test_every_damaged_page_is_survived(run: Run, session: str, home: Path) -> None:

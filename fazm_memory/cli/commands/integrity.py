@@ -50,11 +50,14 @@ def recover_command(chosen: argparse.Namespace) -> int:
         emit_json(told)
         return 0
     if not told["needed"]:
-        say(told["notes"][0])
-        return 0
-    saved = f"{plural(told['kept'], 'event')} of {plural(told['sessions'], 'session')}"
-    say(f"saved {saved}; {told['lost']:,} lost")
-    for note in told["notes"]:
-        say(f"  {note}")
-    say(f"the damaged store is kept in {told['quarantine']}")
+        say("the log opens and verifies" if told["beside"] else told["notes"][0])
+    else:
+        saved = f"{plural(told['kept'], 'event')} of {plural(told['sessions'], 'session')}"
+        say(f"saved {saved}; {told['lost']:,} lost")
+        for note in told["notes"]:
+            say(f"  {note}")
+    for note in told["beside"]:
+        say(note)
+    if told["quarantine"] is not None:
+        say(f"what was damaged is kept in {told['quarantine']}")
     return 0

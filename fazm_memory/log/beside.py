@@ -1,0 +1,152 @@
+"""Recovery of what lies beside the log: kept versions of files, and the drawer.
+
+They have no chain, but each of their pages proves itself and each content has its digest. A damaged one is
+set aside as it is, and every row that can be read whole goes into a new one. The log is not touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from fazm_memory.errors import FazmMemoryError, StoreDamaged
+from fazm_memory.log import drawer, versions
+from fazm_memory.log.database import Database
+from fazm_memory.log.migrations import statements
+from fazm_memory.log.raw_pages import RawPages
+from fazm_memory.log.raw_rows import RawRows, Shape
+from fazm_memory.log.store import STORE_FOLDER
+from fazm_memory.model.counting import plural
+from fazm_memory.private import private_folder
+
+SIDES = ("", "-wal", "-shm")
+LOST = "lost: what it held lay on a damaged page"
+VERSIONS = {
+    "version": Shape(
+        "id, root, path, at, session, digest, reason, mark, told, seq, hand, mode", "-ttiTTTti", more=3
+    ),
+    "blob": Shape("digest, size, data", "tib"),
+    "restore": Shape("id, session, root, stage, began, ended, told", "-tttiIt"),
+    "folder": Shape("id, root, path, at, came, session, seq, hand", "-ttiiTIt"),
+}
+MODES = statements(versions.STEP_3)[1]
+DRAWER = {"item": Shape("n, shelf, owner, name, at, data", "-ttTib")}
+
+Save = Callable[[RawRows, Database], str]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A database beside the log: its file, its schema, what its rows look like, and how they are saved."""
+
+    file: str
+    steps: tuple[str, ...]
+    shapes: Mapping[str, Shape]
+    save: Save
+
+
+def recover_beside(home: Path, key: str, aside: Path) -> list[str]:
+    """Recover each that is damaged; what came of it, in words. `aside` is made when it is needed."""
+    notes = []
+    for one in ALL:
+        path = home / STORE_FOLDER / one.file
+        if not path.exists() or path.stat().st_size == 0:
+            continue
+        problem = _problem(path, key, one)
+        if problem is not None:
+            notes.append(f"{one.file}: {problem}; {_recover(path, key, one, aside)}")
+    return notes
+
+
+def _problem(path: Path, key: str, one: Beside) -> str | None:
+    """What is wrong with it, or None. A newer one, or one that somebody else holds, is not damaged."""
+    with closing(RawPages(path, key, None)) as pages:
+        if pages.damaged or pages.cut_off:
+            cut = ", its end was cut off" if pages.cut_off else ""
+            return f"{len(pages.damaged)} of {plural(pages.count, 'page')} damaged{cut}"
+    try:
+        with closing(Database(path, key, create=False, steps=one.steps)) as db:
+            check = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+            return None if check == "ok" else f"the database says: {check}"
+    except StoreDamaged as error:
+        return error.message
+
+
+def _recover(path: Path, key: str, one: Beside, aside: Path) -> str:
+    with closing(RawPages(path, key, None)) as pages:
+        moved = list(_set_aside(path, private_folder(private_folder(aside.parent) / aside.name)))
+        try:
+            with closing(Database(path, key, steps=one.steps)) as db:
+                return one.save(RawRows(pages, one.shapes), db)
+        except (OSError, FazmMemoryError):
+            # Half a recovery is none: it is where it was, as it was, and can be recovered again.
+            for begun in _sides(path):
+                begun.unlink(missing_ok=True)
+            for found, kept in moved:
+                kept.rename(found)
+            raise
+
+
+def _set_aside(path: Path, aside: Path) -> Iterator[tuple[Path, Path]]:
+    for found in _sides(path):
+        if found.exists():
+            kept = found.rename(aside / found.name)
+            yield found, kept
+
+
+def _sides(path: Path) -> list[Path]:
+    return [path.with_name(path.name + suffix) for suffix in SIDES]
+
+
+def _insert(db: Database, table: str, columns: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    # The one that came last counts: of a row that was moved an older copy may be left.
+    marks = ",".join("?" * (columns.count(",") + 1))
+    db.executemany(f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({marks})", rows)
+
+
+def _save_versions(rows: RawRows, db: Database) -> str:
+    """Versions with the contents that prove true; one whose content is lost says so."""
+    with db.transaction():
+        for table in ("version", "restore", "folder"):
+            columns = VERSIONS[table].columns
+            _insert(db, table, columns, rows.each(table, columns))
+        db.execute(f"{MODES} AND mode IS NULL")  # of rows from before there were any
+        columns = VERSIONS["blob"].columns
+        _insert(db, "blob", columns, (row for row in rows.each("blob", columns) if _true(*row)))
+        db.execute("DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM version WHERE digest = blob.digest)")
+        lost = db.execute(
+            "UPDATE version SET digest=NULL, reason=?"
+            " WHERE digest IS NOT NULL AND digest NOT IN (SELECT digest FROM blob)",
+            (LOST,),
+        ).rowcount
+        db.execute("UPDATE total SET bytes = (SELECT coalesce(sum(length(data)), 0) FROM blob)")
+        kept = db.execute("SELECT count(*) FROM version").fetchone()[0]
+    without = f", {lost} without what it held" if lost else ""
+    return f"{plural(kept, 'version')} of files saved{without}"
+
+
+def _true(digest: str, size: int, data: bytes) -> bool:
+    try:
+        held = zstandard.ZstdDecompressor().decompress(data, max_output_size=versions.FILE_CAP)
+    except zstandard.ZstdError:
+        return False
+    return len(held) == size and versions.digest_of(held) == digest
+
+
+def _save_drawer(rows: RawRows, db: Database) -> str:
+    columns = DRAWER["item"].columns
+    with db.transaction():
+        _insert(db, "item", columns, rows.each("item", columns))
+        kept = db.execute("SELECT count(*) FROM item").fetchone()[0]
+    return f"{plural(kept, 'item')} that programs had left here saved"
+
+
+ALL = (
+    Beside(versions.DATABASE, versions.STEPS, VERSIONS, _save_versions),
+    Beside(drawer.DATABASE, drawer.STEPS, DRAWER, _save_drawer),
+)

@@ -1,0 +1,131 @@
+"""Damage beside the log: every page that is whole is saved, and the log is left alone."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fazm_memory.errors import StoreDamaged
+from fazm_memory.log.beside import LOST, recover_beside
+from fazm_memory.log.drawer import Drawer
+from fazm_memory.log.store import PAGE, STORE_FOLDER
+from fazm_memory.log.versions import Version, Versions, digest_of
+
+KEY = "ab" * 32
+SIZES = (3, 900, 3000, 20_000)
+
+
+def noise(seed: int) -> bytes:
+    return random.Random(seed).randbytes(SIZES[seed % len(SIZES)])
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    made = tmp_path / "home"
+    versions = Versions(made, KEY)
+    for number in range(40):
+        versions.keep("/w", f"{number}.txt", number, noise(number), mark=f"1:2:3:4:{0o100640}")
+        versions.mark_told("/w", f"{number}.txt", "s", seq=number, hand="agent")
+    versions.close()
+    drawer = Drawer(made, KEY, lambda: 7)
+    drawer.add("shelf", "owner", [(f"{number}", noise(number)) for number in range(40)])
+    drawer.close()
+    return made
+
+
+def database(home: Path, name: str) -> Path:
+    return home / STORE_FOLDER / name
+
+
+def damage(path: Path, page: int) -> None:
+    data = bytearray(path.read_bytes())
+    at = (page - 1) * PAGE + 1000
+    data[at : at + 64] = b"\0" * 64
+    path.write_bytes(data)
+
+
+def history(home: Path) -> tuple[list[Version], int]:
+    """The versions there are, each proved by its content; and how many lost that."""
+    versions = Versions(home, KEY)
+    rows = versions.history("/w")
+    for row in rows:
+        number = int(row.path.removesuffix(".txt"))
+        assert (row.at, row.session, row.seq, row.hand, row.mode) == (number, "s", number, "agent", 0o640)
+        if row.digest is None:
+            assert row.reason == LOST
+        else:
+            assert row.digest == digest_of(noise(number))
+            assert versions.read(row.digest) == noise(number)
+    kept = versions.db.execute("SELECT sum(length(data)) FROM blob").fetchone()[0] or 0
+    assert versions.size() == kept
+    assert versions.db.execute("PRAGMA quick_check").fetchone()[0] == "ok"
+    versions.close()
+    return rows, sum(row.digest is None for row in rows)
+
+
+def test_what_is_whole_is_left_alone(home: Path, tmp_path: Path) -> None:
+    before = {name: database(home, name).read_bytes() for name in ("versions.db", "drawer.db")}
+    assert recover_beside(home, KEY, tmp_path / "aside" / "1") == []
+    assert {name: database(home, name).read_bytes() for name in before} == before
+    assert not (tmp_path / "aside").exists()
+
+
+def test_a_damaged_page_costs_the_versions_it_held_and_nothing_else(home: Path, tmp_path: Path) -> None:
+    path = database(home, "versions.db")
+    pages = path.stat().st_size // PAGE
+    losses = []
+    for page in range(1, pages + 1):
+        other = tmp_path / f"home-{page}"
+        shutil.copytree(home, other)
+        damage(database(other, "versions.db"), page)
+        wreck = database(other, "versions.db").read_bytes()
+        (note,) = recover_beside(other, KEY, tmp_path / "aside" / str(page))
+        assert note.startswith(f"versions.db: 1 of {pages} pages damaged; ")
+        assert (tmp_path / "aside" / str(page) / "versions.db").read_bytes() == wreck
+        rows, lost = history(other)
+        losses.append(40 - len(rows) + lost)
+        assert recover_beside(other, KEY, tmp_path / "aside" / "again") == []
+    assert max(losses[1:]) < 40
+    assert sum(losses) < 2 * 40 + pages  # in all, each version once by its row and once by its content
+    assert losses[0] == 0  # the first page leads to all others, and none of them needs it
+
+
+def test_what_lies_before_a_cut_is_saved(home: Path, tmp_path: Path) -> None:
+    path = database(home, "versions.db")
+    path.write_bytes(path.read_bytes()[: -2 * PAGE - 7])
+    (note,) = recover_beside(home, KEY, tmp_path / "aside" / "1")
+    assert "its end was cut off" in note
+    rows, _ = history(home)
+    assert rows
+
+
+def test_a_store_of_which_no_page_can_be_read_begins_anew_and_is_kept(home: Path, tmp_path: Path) -> None:
+    path = database(home, "versions.db")
+    path.write_bytes(b"\x01" * path.stat().st_size)
+    with pytest.raises(StoreDamaged):
+        Versions(home, KEY)
+    (note,) = recover_beside(home, KEY, tmp_path / "aside" / "1")
+    assert note.endswith("0 versions of files saved")
+    assert (tmp_path / "aside" / "1" / "versions.db").read_bytes()[:4] == b"\x01" * 4
+    assert history(home) == ([], 0)
+
+
+def test_items_of_the_drawer_are_saved_page_by_page(home: Path, tmp_path: Path) -> None:
+    pages = database(home, "drawer.db").stat().st_size // PAGE
+    saved = []
+    for page in range(1, pages + 1):
+        other = tmp_path / f"home-{page}"
+        shutil.copytree(home, other)
+        damage(database(other, "drawer.db"), page)
+        (note,) = recover_beside(other, KEY, tmp_path / "aside" / str(page))
+        assert note.startswith("drawer.db: ")
+        drawer = Drawer(other, KEY, lambda: 8)
+        found = {number: drawer.get("shelf", "owner", str(number)) for number in range(40)}
+        assert all(data in (None, noise(number)) for number, data in found.items())
+        saved.append(sum(data is not None for data in found.values()))
+        drawer.close()
+    assert saved[0] == 40
+    assert min(saved) > 20

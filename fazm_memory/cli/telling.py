@@ -96,7 +96,24 @@ def place_of(entry: dict[str, Any]) -> str:
 def file_words(entry: dict[str, Any]) -> str:
     came = f" (from {entry['from']})" if entry["from"] else ""
     of = f", in {entry['session'][:8]}" if entry.get("session") else ""
-    return f"{entry['change']} {entry['path']}{came} by {entry['by']}{of}"
+    return f"{entry['change']} {entry['path']}{came} by {entry['by']}{of}{followed_words(entry)}"
+
+
+def followed_words(entry: dict[str, Any]) -> str:
+    """What a change to a file followed, if that is of doubtful origin."""
+    return f", after @{entry['doubted_by']} of doubtful origin" if "doubted_by" in entry else ""
+
+
+def doubted_words(entry: dict[str, Any]) -> str:
+    """Something of doubtful origin, and what followed it in its turn."""
+    said = f"{place_of(entry)} {entry['kind']} {entry['tool'] or ''} {entry['what'] or ''} [{entry['trust']}]"
+    led = entry.get("led_to")
+    if led is None:
+        return said
+    done = [plural(led["calls"], "call")] if led["calls"] else []
+    if led["changes"]:
+        done.append(f"{plural(led['changes'], 'file change')} ({', '.join(led['files'][-3:])})")
+    return f"{said}, then {' and '.join(done)} up to @{led['last_seq']}"
 
 
 def failed_words(entry: dict[str, Any]) -> str:
@@ -127,6 +144,7 @@ ENTRIES: dict[str, Callable[[Any], str]] = {
     "decisions_made": _decided,
     "pending_actions": lambda one: f"{one['id']}: {one['what']}",
     "errors": failed_words,
+    "untrusted": doubted_words,
     "evicted": lambda one: f"{one['key']}  @{one['seq']}",
     "open_questions": lambda one: f"{one['id']} for the {one['to']}: {one['note']}",
     "conventions": _convention,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from fazm_memory.log.database import Database
@@ -14,7 +14,7 @@ from fazm_memory.log.tables import SEQ_BITS, SEQ_MASK
 from fazm_memory.model.events import Event
 from fazm_memory.model.fold import fold, initial
 from fazm_memory.model.inheritance import inherited
-from fazm_memory.model.state import SessionState
+from fazm_memory.model.state import HELD_BACK, SessionState
 
 
 class Ward:
@@ -42,7 +42,10 @@ class Ward:
         return [event for event in events if not held.has(event.seq)]
 
     def state_at(self, number: int, session: str, at: int) -> SessionState:
-        """The state as if what is held back had never been said; without any of it, the state itself."""
+        """The state as if what is held back had never been said; without any of it, the state itself.
+
+        Only that there is more is told, as a count of calls: a day of work must not look empty.
+        """
         book = read(self.db)
         if not book or not any(one in book for one in self._family(number)):
             return self.snapshots.state_at(number, session, at)
@@ -50,10 +53,21 @@ class Ward:
         if held.whole:
             stood = self.snapshots.state_at(number, session, at)
             return replace(initial(session), at=at, lifecycle=stood.lifecycle)
-        state = self._beginning(number, session)
+        state, calls = self._beginning(number, session), 0
+
+        def free(events: Iterable[Event]) -> Iterator[Event]:
+            nonlocal calls
+            for event in events:
+                if not _withheld(event, held):
+                    yield event
+                elif event.kind == "action":
+                    calls += 1
+
         for low, high in effective(self.db, number, at):
-            events = self.snapshots.log.slice(number, session, low, high)
-            state = fold(state, (event for event in events if not _withheld(event, held)))
+            state = fold(state, free(self.snapshots.log.slice(number, session, low, high)))
+        if calls:
+            counts = state.counts | {HELD_BACK: state.counts.get(HELD_BACK, 0) + calls}
+            state = replace(state, counts=counts)
         return replace(state, at=at)
 
     def _beginning(self, number: int, session: str) -> SessionState:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from fazm_memory.model import fold_calls, lifecycle, payloads
+from fazm_memory.model import doubts, fold_calls, lifecycle, payloads
 from fazm_memory.model.builder import Builder, short, small
 from fazm_memory.model.events import Event, target_of
 from fazm_memory.model.eviction import evicted, in_sight
@@ -35,7 +35,9 @@ def fold(state: SessionState, events: Iterable[Event]) -> SessionState:
 
 def _step(b: Builder, event: Event) -> None:
     b.at = event.seq + 1
-    b.turn = max(b.turn, event.turn)
+    if event.turn > b.turn:
+        b.turn = event.turn
+        doubts.turned(b, event)
     if event.kind not in lifecycle.KEEPING:
         b.last_at = max(b.last_at, event.at)
     # The log refuses a wrong move before it is written; records of the past may still hold one.
@@ -44,13 +46,15 @@ def _step(b: Builder, event: Event) -> None:
         b.lifecycle = "active"
     if event.payload is None:
         b.count("forgotten")
+        if event.kind == "action" and event.trust in DOUBTED:
+            doubts.note(b, event, event.seq)
         return
     b.trust = lowest((b.trust, event.trust))
+    if event.trust in DOUBTED and event.kind in CAN_BE_POISONED:
+        _doubted(b, event)
     apply = APPLY.get(event.kind)
     if apply is not None:
         apply(b, event, event.payload)
-    if event.trust in DOUBTED and event.kind in CAN_BE_POISONED:
-        _doubted(b, event)
 
 
 def _doubted(b: Builder, event: Event) -> None:

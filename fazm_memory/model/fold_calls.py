@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fazm_memory.model import payloads
+from fazm_memory.model import doubts, payloads
 from fazm_memory.model.builder import Builder, short
 from fazm_memory.model.events import Event, target_of
 from fazm_memory.model.fold_files import files_seen, touch_all
 from fazm_memory.model.payloads import FAILED
+from fazm_memory.model.trust import DOUBTED
 
 
 def started(b: Builder, event: Event, p: payloads.ActionStart) -> None:
@@ -31,8 +32,9 @@ def started(b: Builder, event: Event, p: payloads.ActionStart) -> None:
 
 def acted(b: Builder, event: Event, p: payloads.Action) -> None:
     b.count("actions")
-    b.running.pop(p.call_id, None)
-    _finished_after_all(b, p.call_id)
+    running = b.running.pop(p.call_id, None)
+    began = _finished_after_all(b, p.call_id, event.seq if running is None else running["seq"])
+    followed = _doubted_by(b, event, began)
     b.put("tools_used", p.tool, b.tools_used.get(p.tool, 0) + 1)
     if p.outcome in FAILED:
         b.count("failures")
@@ -49,9 +51,19 @@ def acted(b: Builder, event: Event, p: payloads.Action) -> None:
         b.put("errors", event.seq, entry | {"mended_by": None})
     else:
         _mended(b, p.retry_of, event.seq)
-    touch_all(b, event, p.files, evidence=f"{p.tool} call", certain=p.outcome == "ok")
+    touch_all(b, event, p.files, evidence=f"{p.tool} call", certain=p.outcome == "ok", doubted_by=followed)
     for shown in p.seen:
         files_seen(b, event, shown)
+
+
+def _doubted_by(b: Builder, event: Event, began: int) -> int | None:
+    """What a call followed that is of doubtful origin; what is so itself is followed by its own files."""
+    followed = None if event.actor == "person" else doubts.source(b, began)
+    doubts.led_to(b, followed, event)
+    if event.trust not in DOUBTED:
+        return followed
+    doubts.note(b, event, began)
+    return event.seq
 
 
 def _mended(b: Builder, seq: int | None, by: int) -> None:
@@ -69,7 +81,9 @@ def amended(b: Builder, event: Event, p: payloads.ActionAmend) -> None:
         b.count("failures")
         told = {"seq": event.seq, "tool": None, "outcome": p.outcome, "error": short(p.error)}
         b.put("errors", event.seq, told | {"mended_by": None})
-    touch_all(b, event, p.files, evidence="amended call", certain=p.outcome in (None, "ok"))
+    certain = p.outcome in (None, "ok")
+    followed = doubts.source(b, event.seq)  # which call it is about is not known here: doubted too much
+    touch_all(b, event, p.files, evidence="amended call", certain=certain, doubted_by=followed)
 
 
 def interrupt(b: Builder, event: Event, calls: dict[str, dict[str, Any]], why: str) -> None:
@@ -104,9 +118,12 @@ def asked_for_the_next(b: Builder, event: Event) -> None:
     interrupt(b, event, earlier, "the user asked for the next thing before it ended")
 
 
-def _finished_after_all(b: Builder, call: str | None) -> None:
+def _finished_after_all(b: Builder, call: str | None, began: int) -> int:
+    """Take back that a call was interrupted; where it was begun."""
     if call is None or not b.counts.get("interrupted"):
-        return
+        return began
     for seq in [seq for seq, one in b.errors.items() if one.get("call_id") == call]:
         del b.errors[seq]
         b.count("interrupted", -1)
+        began = min(began, seq)
+    return began

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from fazm_memory.model import payloads
+from fazm_memory.model import doubts, payloads
 from fazm_memory.model.builder import Builder, short
 from fazm_memory.model.events import Event
 from fazm_memory.model.eviction import in_sight
+from fazm_memory.model.late import place_of
 from fazm_memory.model.state import SEEN_FILES
 from fazm_memory.model.words import By
 from fazm_memory.model.working_set import apply_change, parent_folder
 
 
 def touch_all(
-    b: Builder, event: Event, files: tuple[payloads.FileTouch, ...], *, evidence: str, certain: bool
+    b: Builder,
+    event: Event,
+    files: tuple[payloads.FileTouch, ...],
+    *,
+    evidence: str,
+    certain: bool,
+    doubted_by: int | None = None,
 ) -> None:
     by: By = "person" if event.actor == "person" else "agent"
     for touch in files:
@@ -23,15 +30,26 @@ def touch_all(
             b.put("files_read", touch.path, event.seq)
             _visit(b, touch.path, "read", event)
         else:
-            _changed(b, event, touch.path, touch.change, touch.origin, by, evidence + why)
+            _changed(b, event, touch.path, touch.change, touch.origin, by, evidence + why, doubted_by)
 
 
 def _changed(
-    b: Builder, event: Event, path: str, change: Any, origin: str | None, by: By, evidence: str
+    b: Builder,
+    event: Event,
+    path: str,
+    change: Any,
+    origin: str | None,
+    by: By,
+    evidence: str,
+    doubted_by: int | None,
 ) -> None:
     b.count("files_modified")
     told = short(evidence) or ""
-    apply_change(b.files_modified, path, change, origin=origin, by=by, evidence=told, seq=event.seq)
+    source = doubted_by if by == "agent" else None
+    apply_change(
+        b.files_modified, path, change, origin=origin, by=by, evidence=told, seq=event.seq, doubted_by=source
+    )
+    doubts.led_to(b, source, event, path)
     b.trim("files_modified")
     _visit(b, path, change, event)
     if change == "renamed" and origin is not None and parent_folder(origin) != parent_folder(path):
@@ -46,7 +64,8 @@ def _visit(b: Builder, path: str, change: str, event: Event) -> None:
 
 
 def file_changed(b: Builder, event: Event, p: payloads.FileChange) -> None:
-    _changed(b, event, p.path, p.change, p.origin, p.by, p.evidence or "seen on disk")
+    followed = doubts.source(b, place_of(event))
+    _changed(b, event, p.path, p.change, p.origin, p.by, p.evidence or "seen on disk", followed)
 
 
 def files_seen(b: Builder, event: Event, p: payloads.Seen) -> None:

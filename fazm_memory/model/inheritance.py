@@ -30,6 +30,7 @@ def inherited(state: SessionState, session: str) -> SessionState:
     positions, which begin at 0 again, never push it out.
     """
     b = Builder(interrupted(state))
+    b.doubts = {}  # whoever goes on from here does so on the word of who forked
     for name in INT_KEYED:
         table = b.__dict__[name]
         b.__dict__[name] = {seq - b.at: {"session": b.session} | entry for seq, entry in table.items()}

@@ -15,7 +15,7 @@ from fazm_memory.model.clock import iso
 from fazm_memory.model.lifecycle import Lifecycle
 from fazm_memory.model.working_set import FileEntry
 
-FOLD_VERSION = 6  # a snapshot made by another version of the fold is not used
+FOLD_VERSION = 7  # a snapshot made by another version of the fold is not used
 
 BOUNDS: dict[str, int] = {
     "tools_used": 200,
@@ -33,12 +33,14 @@ BOUNDS: dict[str, int] = {
     "questions": 50,
     "answered": 50,
     "untrusted": 50,
+    "doubts": 16,
     "marks": 100,
     "requests": 20,
 }
 TEXT_BOUND = 500  # of any text kept in state; the log has it whole
 VALUE_BOUND = 4000  # of the JSON of any value kept in state
 SEEN_FILES = 400
+HELD_BACK = "held_back"  # in `counts` of a state as exports see it: calls that are not in it
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class SessionState:
     questions: dict[str, dict[str, Any]] = field(default_factory=dict)
     answered: dict[str, dict[str, Any]] = field(default_factory=dict)
     untrusted: dict[int, dict[str, Any]] = field(default_factory=dict)
+    doubts: dict[int, dict[str, Any]] = field(default_factory=dict)  # for the fold alone, see `doubts`
     marks: dict[int, dict[str, Any]] = field(default_factory=dict)
     requests: dict[int, dict[str, Any]] = field(default_factory=dict)
     trust: str = "user"
@@ -76,7 +79,7 @@ class SessionState:
     omitted: dict[str, int] = field(default_factory=dict)
 
 
-INT_KEYED = ("decisions_made", "errors", "marks", "requests", "untrusted")
+INT_KEYED = ("decisions_made", "errors", "marks", "requests", "untrusted", "doubts")
 
 
 def to_snapshot(state: SessionState) -> bytes:

@@ -17,7 +17,8 @@ class FileEntry:
     """One changed file: the `files_modified` entry of the contract.
 
     `was` is what had happened to a renamed file besides, so that renaming it back does not lose that.
-    `session` is whose position `seq` is, when that is the parent of a fork.
+    `doubted_by` is the position of something of doubtful origin that its last change followed, see `doubts`.
+    `session` is whose positions these are, when that is the parent of a fork.
     """
 
     path: str
@@ -28,6 +29,7 @@ class FileEntry:
     seq: int
     was: Change | None = None
     session: str | None = None
+    doubted_by: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -39,13 +41,14 @@ class FileEntry:
             "seq": self.seq,
             **({} if self.was is None else {"was": self.was}),
             **({} if self.session is None else {"session": self.session}),
+            **({} if self.doubted_by is None else {"doubted_by": self.doubted_by}),
         }
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> FileEntry:
         return cls(
             raw["path"], raw["change"], raw["from"], raw["by"], raw["evidence"], raw["seq"],
-            raw.get("was"), raw.get("session"),
+            raw.get("was"), raw.get("session"), raw.get("doubted_by"),
         )  # fmt: skip
 
 
@@ -64,8 +67,13 @@ def apply_change(
     by: By,
     evidence: str,
     seq: int,
+    doubted_by: int | None = None,
 ) -> None:
     """Fold one change into the net changes, newest last, so that the oldest can be let go first."""
+
+    def put(path: str, change: Change, origin: str | None = None, was: Change | None = None) -> None:
+        files[path] = FileEntry(path, change, origin, by, evidence, seq, was, doubted_by=doubted_by)
+
     before = files.pop(path, None)
     if change == "renamed" and origin is not None and origin != path:
         moved = files.pop(origin, None)
@@ -75,13 +83,13 @@ def apply_change(
         elif moved is not None and moved.change != "deleted":
             was = moved.change
         if first != path:
-            files[path] = FileEntry(path, "renamed", first, by, evidence, seq, was)
+            put(path, "renamed", first, was)
         elif was is not None:
-            files[path] = FileEntry(path, was, None, by, evidence, seq)
+            put(path, was)
         return  # renamed back to where it was, and nothing else: no change
     if before is not None and change == "modified" and before.change in ("created", "renamed"):
         was = before.was or ("modified" if before.change == "renamed" else None)
-        files[path] = FileEntry(path, before.change, before.origin, by, evidence, seq, was)
+        put(path, before.change, before.origin, was)
         return
     if before is not None and change == "created" and before.change == "deleted":
         change = "modified"  # gone and back: the path holds something else now
@@ -90,6 +98,6 @@ def apply_change(
         first = before.origin or path
         taken = files.pop(first, None)
         gone = taken is None or taken.change == "deleted"  # else something new has that name by now
-        files[first] = FileEntry(first, "deleted" if gone else "modified", None, by, evidence, seq)
+        put(first, "deleted" if gone else "modified")
         return
-    files[path] = FileEntry(path, change, None, by, evidence, seq)
+    put(path, change)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from fazm_memory.model.counting import plural
+
 LINES = 40  # of a section; more are counted
 LONGEST = 200
 WHY = ("decision", "error", "retry", "request")
@@ -114,7 +116,8 @@ def _entry(name: str, key: Any, row: Any) -> str:
         return _short(row if key is None else f"{key}: {row}")
     if name == "files_modified":
         came = f" (from {row['from']})" if row.get("from") else ""
-        return _short(f"{row['change']} {row['path']}{came} by {row['by']}")
+        after = f", after @{row['doubted_by']} of doubtful origin" if "doubted_by" in row else ""
+        return _short(f"{row['change']} {row['path']}{came} by {row['by']}{after}")
     if name == "errors":
         mended = f", mended at {row['mended_by']}" if row.get("mended_by") is not None else ""
         return _short(f"{row.get('tool') or 'a call'} {row['outcome']}: {row.get('error') or ''}{mended}")
@@ -122,6 +125,8 @@ def _entry(name: str, key: Any, row: Any) -> str:
         return _short(f"{key} = {_plain(row.get('value'))}")
     said = next((row[one] for one in ("what", "text", "note", "path", "app", "tool") if row.get(one)), None)
     because = f" because {row['why']}" if row.get("why") else ""
+    if led := row.get("led_to"):
+        because += f", then {plural(led['calls'], 'call')}, {plural(led['changes'], 'file change')}"
     return _short(f"{_plain(dict(row)) if said is None else said}{because}")
 
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fazm_memory.log.facts import FactRow
-from fazm_memory.model.counting import plural
+from fazm_memory.model.counting import plural, they
 from fazm_memory.model.learned import NO_RULE, Learned, how_completely
-from fazm_memory.model.state import SessionState
+from fazm_memory.model.state import HELD_BACK, SessionState
 from fazm_memory.model.trust import DOUBTED
 from fazm_memory.model.working_set import FileEntry
 from fazm_memory.recall.failures import called, failed_calls
@@ -39,6 +39,7 @@ WEIGHTS: dict[str, float] = {
     "decision": 60,
     "said": 55,
     "files": 50,
+    "held": 49,
     "place": 48,
     "fact": 45,
     "evicted": 40,
@@ -100,6 +101,7 @@ def _told(state: SessionState, learned: Learned, since: int, end: Recent, headed
     yield from _open(state, end)
     yield from _organised(learned, state)
     yield from _files(state, since)
+    yield from _held(state)
     yield from _places(state, learned, since)
     yield from _asides(state, since, end, headed)
     yield from _answered(state, since)
@@ -232,6 +234,14 @@ def _files(state: SessionState, since: int) -> Iterator[Told]:
             who = "a person" if hand == "person" else "someone unknown"
             text = f"changed by {who}: {named}{f' and {more_of} more' if more_of > 0 else ''}"
             yield "DONE", "changed", hand, text, others[0].seq, "local"
+
+
+def _held(state: SessionState) -> Iterator[Told]:
+    """That there was more than is told, in our own words: nothing of what is held back is in them."""
+    if calls := state.counts.get(HELD_BACK):
+        their = "files they changed" if calls > 1 else "files it changed"
+        text = f"{they(calls, 'call', 'are')} in quarantine and not told here; {their} are in the timeline"
+        yield "DONE", "held", "calls", text, state.at - 1, "local"
 
 
 def _file(entry: FileEntry) -> str:

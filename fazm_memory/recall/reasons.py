@@ -23,6 +23,7 @@ KINDS: dict[str, str] = {
     "decision": "a decision",
     "said": "where the agent left off",
     "files": "the files changed last",
+    "held": "calls that are in quarantine",
     "place": "the folders changed most",
     "fact": "a fact that was noted",
     "evicted": "no longer in the model's context",

@@ -1,7 +1,8 @@
 """The verbs of doubt: quarantine what is of doubtful origin, and say which calls were interrupted.
 
 Quarantined events stay in the log and leave every export: context, digest, briefing, search unless asked for,
-habits, and what agents read over MCP.
+habits, and what agents read over MCP. With an event goes what came of it in its turn: what the agent said
+and, since what it does next may carry on what it read, the calls it made.
 """
 
 from __future__ import annotations
@@ -13,13 +14,12 @@ from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.log.quarantine import read
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.unfinished import unfinished
-from fazm_memory.model.trust import RANK
+from fazm_memory.model.followed import CALLS, Followed, followed
+from fazm_memory.model.late import LATE
+from fazm_memory.model.trust import DOUBTED
 from fazm_memory.recall import exports
 from fazm_memory.verbs.recalling import Recalling
 
-FOLLOWS = frozenset(
-    {"decision", "fact", "pending", "handoff", "message"}
-)  # what an agent makes of what it read
 SILENT = 6 * 3600 * 1_000_000  # microseconds after which an agent that says nothing is taken to be gone
 
 
@@ -32,14 +32,23 @@ class Doubting(Recalling):
         *,
         seq: int | None = None,
         lift: bool = False,
+        words_only: bool = False,
         reason: str | None = None,
         source: str = "cli",
     ) -> dict[str, Any]:
-        """Hold a session back from every export, or one event and what was made of it; or lift that again."""
+        """Hold a session back from every export, or one event and what came of it; or lift that again.
+
+        What came of it are the agent's words and, unless it is `words_only`, its calls.
+        """
         row = self.store.sessions.resolve(session)
-        seqs = [] if seq is None else self._derived(row, seq)
+        if seq is None and words_only:
+            raise InvalidRequest("only what followed an event can be told apart", hint="name it with --seq")
+        came = Followed(()) if seq is None else self._came_of(row, seq, words_only)
         held = self.store.ward.held(row.n)
-        if lift and not (held.seqs & set(seqs) if seqs else held.whole):
+        if lift:
+            came = came.within(held.seqs)
+        seqs = came.seqs
+        if lift and not (held.whole if seq is None else seqs):
             hint = "`fazm-memory state ID` shows what is"
             if held.seqs:
                 hint = f"its events are, one by one: --seq {min(held.seqs)} --lift"
@@ -55,6 +64,9 @@ class Doubting(Recalling):
             "whole": held.whole,
             "seqs": sorted(held.seqs),
             "changed": seqs,
+            "words": len(came.words),
+            "calls": len(came.calls),
+            "files": len(came.files),
             "lifted": lift,
         }
 
@@ -64,18 +76,19 @@ class Doubting(Recalling):
         rows = self.store.db.execute("SELECT n, id FROM session").fetchall() if book else []
         return {id_: "whole" if book[n].whole else "part" for n, id_ in rows if n in book}
 
-    def _derived(self, row: SessionRow, seq: int) -> list[int]:
-        """An event and what the agent made of it: what it said, decided and noted in that turn, after it."""
+    def _came_of(self, row: SessionRow, seq: int, words_only: bool) -> Followed:
+        """An event and what the agent made of it in that turn, after it."""
         if self.position(row, seq) == row.head:
             raise NotFound(f"session {row.id[:8]} has no event {seq}", hint=f"its last is {row.head - 1}")
-        first = next(self.store.log.slice(row.n, row.id, seq, seq + 1))
-        end = self.store.sessions.turn_position(row.n, first.turn, row.head)
-        least = RANK["agent"]
-        return [seq] + [
-            event.seq
-            for event in self.store.log.slice(row.n, row.id, seq + 1, end)
-            if event.kind in FOLLOWS and RANK.get(event.trust, 0) <= least
-        ]
+        log, turns = self.store.log, self.store.sessions
+        with self.store.db.reading():
+            first = next(log.slice(row.n, row.id, seq, seq + 1))
+            begin = turns.turn_position(row.n, first.turn - 1, row.head) if first.turn else 0
+            end = turns.turn_position(row.n, first.turn, row.head)
+            late = min(row.head, end + LATE)
+            # What an agent says of its own accord leads to nothing but words; what it read may.
+            calls = not words_only and (first.kind in CALLS or first.trust in DOUBTED)
+            return followed(log.slice(row.n, row.id, begin, late), seq, end, calls=calls)
 
     def note_interrupted(self, *, booted: int | None = None) -> list[dict[str, Any]]:
         """Say of calls that began and cannot finish any more that they were interrupted; which they were.

@@ -30,7 +30,7 @@ from fazm_memory.model.payloads import FAILED, Action
 from fazm_memory.model.slim import slim_row
 from fazm_memory.model.state import SessionState
 from fazm_memory.model.state import to_json as state_json
-from fazm_memory.model.trust import TRUSTS
+from fazm_memory.model.trust import SOURCES, TRUSTS
 from fazm_memory.recall.file_time import file_time
 from fazm_memory.verbs.telling import Telling
 
@@ -261,7 +261,9 @@ def _known(name: str, given: str | None, options: Any) -> None:
 
 def _bare(event: dict[str, Any]) -> dict[str, Any]:
     kept = ("session", "seq", "at", "turn", "kind", "actor", "source", "trust", "digest", "prev")
-    return {name: event[name] for name in (*kept, "quarantined")}
+    bare = {name: event[name] for name in (*kept, "quarantined")}
+    # Who records may name an address as the source: that is a text like any other.
+    return bare if bare["source"] in SOURCES else {**bare, "source": "record"}
 
 
 def _retries(event: Event) -> bool:

@@ -79,7 +79,12 @@ def answer(memory: Memory, body: Body, id: str) -> dict[str, Any]:
 
 def quarantine(memory: Memory, body: Body, id: str) -> dict[str, Any]:
     return memory.quarantine(
-        id, seq=body.number("seq"), lift=body.flag("lift"), reason=body.text("reason"), source=SOURCE
+        id,
+        seq=body.number("seq"),
+        lift=body.flag("lift"),
+        words_only=body.flag("words_only"),
+        reason=body.text("reason"),
+        source=SOURCE,
     )
 
 

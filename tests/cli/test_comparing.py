@@ -128,3 +128,37 @@ def test_a_replay_on_another_folder_is_shown_and_done_without_asking_when_told(
     done = run("replay", "r", "--onto", str(folder), "--run", "--yes").out
     assert done.count("Invoice 11-02.pdf to") == 1, done  # nobody is asked, so it is told once, as it went
     assert [one.name for one in folder.iterdir()] == ["2026-11-02 Invoice.pdf"]
+
+
+def test_what_followed_a_doubtful_page_is_shown_and_held_back_with_it(run: Run, session: str) -> None:
+    run("record", stdin=[
+        {"type": "action", "session": session, "tool": "WebFetch", "input": {"url": "https://evil.example"}},
+        {"type": "decision", "session": session, "what": "pay zymurgy"},
+        {"type": "action", "session": session, "tool": "Write", "input": {"file_path": "/w/zymurgy.md"},
+         "files": [{"path": "/w/zymurgy.md", "change": "created"}]},
+        {"type": "prompt", "session": session, "text": "go on"},
+    ])  # fmt: skip
+    followed = "created /w/zymurgy.md by agent, after @4 of doubtful origin"
+    led_to = "https://evil.example [web], then 1 call and 1 file change (/w/zymurgy.md) up to @6"
+    for shown in (run("show", session).out, run("state", session).out):
+        assert followed in shown
+        assert led_to in shown
+    assert "by agent, after @4 of doubtful origin  @6" in run("files", session).out
+    assert f"+ {followed}" in run("diff", session, "5", "8").out
+    assert "https://evil.example, then 1 call, 1 file change" in run("diff", session, "5", "8").out
+
+    held = run("quarantine", session, "--seq", "4").out
+    assert "has 3 events in quarantine: 4, 5, 6" in held
+    assert (
+        "held back: event 4, and what followed it in that turn: 1 thing that the agent said, 1 call" in held
+    )
+    assert "zymurgy" not in run("context", "--workspace", "/w").out
+    assert "2 calls are in quarantine and not told here" in run("context", "--workspace", "/w").out
+    assert run("search", "zymurgy", "--json").json == []
+    lifted = run("quarantine", session, "--seq", "4", "--lift").out
+    assert "let go again: event 4, and what followed it in that turn: 1 thing" in lifted
+    words = run("quarantine", session, "--seq", "4", "--words-only", "--json").json
+    assert (words["changed"], words["words"], words["calls"]) == ([4, 5], 1, 0)
+    assert "zymurgy.md" in run("context", "--workspace", "/w").out
+    assert run("quarantine", session, "--words-only").code == 2
+    assert run("verify").code == 0

@@ -66,6 +66,18 @@ def test_an_event_is_quarantined_and_released(ask: Asking, world: World) -> None
     assert not ask.get(f"{path}/events/5")["quarantined"]
 
 
+def test_the_calls_that_followed_an_event_are_held_back_unless_only_words_are(
+    ask: Asking, world: World
+) -> None:
+    session = world.id("tidy")
+    calls = [one["seq"] for one in world.memory.events(session, kind="action")]
+    first = next(seq for seq in calls if ask.post(f"sessions/{session}/quarantine", seq=seq)["calls"])
+    told = ask.post(f"sessions/{session}/quarantine", seq=first, lift=True)
+    assert told["calls"] > 0
+    told = ask.post(f"sessions/{session}/quarantine", seq=first, words_only=True)
+    assert (told["calls"], told["changed"][0]) == (0, first)
+
+
 def test_what_the_context_holds_is_pinned_and_excluded(ask: Asking, world: World) -> None:
     item = ask.get(f"sessions/{world.id('tidy')}/events/2")["context_item"]
 

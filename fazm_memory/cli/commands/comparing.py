@@ -8,6 +8,7 @@ from typing import Any
 
 from fazm_memory.cli.main import memory_of
 from fazm_memory.cli.output import emit_json, integer, one_line, paint, plural, say
+from fazm_memory.cli.telling import followed_words
 from fazm_memory.recall.difference import SIGNS, headline, page, sections
 
 COLOURS = {"added": "green", "removed": "red", "changed": "yellow", "error": "red", "decision": "bold"}
@@ -84,7 +85,8 @@ def files_command(chosen: argparse.Namespace) -> int:
         return 0
     for one in made["files"]:
         came = f" (from {one['from']})" if one["from"] else ""
-        say(f"{one['change']:<8}  {one['path']}{came}  by {one['by']}  {paint('@' + str(one['seq']), 'dim')}")
+        by = one["by"] + followed_words(one)
+        say(f"{one['change']:<8}  {one['path']}{came}  by {by}  {paint('@' + str(one['seq']), 'dim')}")
     first, last = made["turns"]
     more = f", and {made['omitted']:,} older ones" if made["omitted"] else ""
     say(paint(f"{plural(len(made['files']), 'file')} in turns {first} to {last}{more}", "dim"))

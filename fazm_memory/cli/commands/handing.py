@@ -92,12 +92,17 @@ def quarantine_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seq", type=integer, metavar="N", help="only this event and what the agent made of it in that turn"
     )
+    parser.add_argument(
+        "--words-only", action="store_true", help="with --seq: not the calls that followed it and their files"
+    )
     parser.add_argument("--lift", action="store_true", help="let it into exports again")
     parser.add_argument("--reason", help="why, for whoever reads the log")
 
 
 def quarantine_command(chosen: argparse.Namespace) -> int:
-    made = memory_of(chosen).quarantine(chosen.id, seq=chosen.seq, lift=chosen.lift, reason=chosen.reason)
+    made = memory_of(chosen).quarantine(
+        chosen.id, seq=chosen.seq, lift=chosen.lift, words_only=chosen.words_only, reason=chosen.reason
+    )
     if made["whole"]:
         text = "is in quarantine as a whole: no export tells of it"
     elif made["seqs"]:
@@ -105,7 +110,20 @@ def quarantine_command(chosen: argparse.Namespace) -> int:
         text = f"has {plural(len(made['seqs']), 'event')} in quarantine: {named}"
     else:
         text = "has nothing in quarantine"
+    if chosen.seq is not None:
+        text += f"\n{_came_of(chosen.seq, made)}"
     return _told(chosen, made, f"{made['session'][:8]} {text}")
+
+
+def _came_of(seq: int, made: dict[str, Any]) -> str:
+    """What went with an event, in plain words."""
+    parts = [
+        *([plural(made["words"], "thing") + " that the agent said"] if made["words"] else []),
+        *([plural(made["calls"], "call")] if made["calls"] else []),
+        *([plural(made["files"], "note") + " of files they changed or listed"] if made["files"] else []),
+    ]
+    also = f", and what followed it in that turn: {', '.join(parts)}" if parts else ""
+    return f"{'let go again' if made['lifted'] else 'held back'}: event {seq}{also}"
 
 
 def _told(chosen: argparse.Namespace, told: dict[str, Any], text: str) -> int:

@@ -21,7 +21,7 @@ from fazm_memory.cli.output import (
     when,
     whole,
 )
-from fazm_memory.cli.telling import event_line, failed_words, file_words, place_of, tell_state, words
+from fazm_memory.cli.telling import doubted_words, event_line, failed_words, file_words, tell_state, words
 from fazm_memory.errors import InvalidRequest
 from fazm_memory.model.lifecycle import LIFECYCLES
 
@@ -106,8 +106,7 @@ def show_command(chosen: argparse.Namespace) -> int:
                           for one in state["answered_questions"]])  # fmt: skip
     _section("tried again", [_again(one) for one in memory.retries(chosen.id)])
     _section("out of the model's sight", [f"{one['key']}  @{one['seq']}" for one in state["evicted"]])
-    _section("of doubtful origin", [f"{place_of(one)} {one['kind']} {one['tool'] or ''} {one['what'] or ''}"
-                                    f" [{one['trust']}]" for one in state["untrusted"]])  # fmt: skip
+    _section("of doubtful origin", [doubted_words(one) for one in state["untrusted"]])
     held = state["quarantined"]
     if held["whole"] or held["seqs"]:
         what = "all of it" if held["whole"] else plural(len(held["seqs"]), "event")

@@ -27,7 +27,10 @@ export async function quarantine({ session, seq = null, lift = false }) {
   }
   const sheet = new Sheet({
     title: seq === null ? "Quarantine this session" : `Quarantine the event at position ${seq}`,
-    about: "It stays in the log, marked, but no session is given it, no search finds it for an agent.",
+    about:
+      seq === null
+        ? "It stays in the log, marked, but no session is given it, no search finds it for an agent."
+        : "It and what came of it in that turn, words and calls, stay in the log, marked, but no session is given them, no search finds them for an agent.",
     confirm: "Quarantine",
   });
   const reason = text("Reason", "");

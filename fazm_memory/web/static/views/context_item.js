@@ -13,6 +13,7 @@ const KINDS = {
   interrupted: "interrupted",
   changed: "changed by others",
   said: "last words",
+  held: "in quarantine",
   place: "folders",
   evicted: "compacted",
   mended: "mended",

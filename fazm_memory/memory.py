@@ -60,7 +60,7 @@ class Memory(Keeping, Moving, OverTime, Reading, Branching, Drawing, Inspecting,
     def search(self, query: str, *, limit: int = 10, quarantined: bool = False) -> list[dict[str, Any]]:
         """What was done, said or decided, by any words and filters; best first. What is quarantined only
         when it is asked for."""
-        self.store.index_all()
+        self.store.take_in()  # what it leaves out is among `query_doubts`
         found = []
         home = str(self.config.user_home)
         with self.store.db.reading():

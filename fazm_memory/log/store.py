@@ -103,6 +103,15 @@ class Store:
             self.follower.let_go()
             raise
 
+    def take_in(self) -> int:
+        """The same for those who only look, whom a full disk does not keep from it: how many of the newest
+        events it left out."""
+        with contextlib.suppress(StoreFull):
+            self.index_all()
+            return 0
+        with self.db.reading():
+            return sum(head - indexed for _, _, head, indexed, _ in self.follower.behind())
+
     def take_in_much(self) -> None:
         """Take in what waits, if it is more than is cheap to read beside the rest at every look. A disk that
         cannot be written just now, or another that writes, keeps nobody from looking."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from fazm_memory.errors import StoreFull
 from fazm_memory.log import chain
 from fazm_memory.log.database import told
 from fazm_memory.log.eventlog import EventLog
@@ -130,8 +131,11 @@ def _verify(log: EventLog, full: bool, only: int | None, progress: Callable[[int
     if full and only is None:
         report.findings += [Finding("*", None, f"the file is damaged: {one}") for one in _pages(log, report)]
     if clean:
-        with log.db.transaction():
-            log.db.executemany("UPDATE session SET verified=? WHERE n=?", clean)
+        try:
+            with log.db.transaction():
+                log.db.executemany("UPDATE session SET verified=? WHERE n=?", clean)
+        except StoreFull:
+            report.notes.append("the disk is full: how far this got is not remembered for `--quick`")
     return report
 
 
@@ -139,7 +143,12 @@ def _pages(log: EventLog, report: Report) -> list[str]:
     """Damaged pages, also those that hold no event: indexes, caches, free ones."""
     # After a power cut a page may lie half written in the file and whole in the write-ahead log: that is no
     # damage, and is mended by taking the log in first.
-    if not _settled(log):
+    try:
+        settled = _settled(log)
+    except StoreFull:
+        report.notes.append("pages without events were not checked: the disk is full")
+        return []
+    if not settled:
         report.notes.append("pages without events were not checked: somebody is reading or writing")
         return []
 

@@ -10,6 +10,7 @@ from fazm_memory.capture.draft import Draft
 from fazm_memory.capture.watched import AT_WORK
 from fazm_memory.errors import NotFound
 from fazm_memory.log.sessions import SessionRow
+from fazm_memory.model.counting import plural
 from fazm_memory.recall import choices, exports
 from fazm_memory.recall.briefing import Briefing, briefing
 from fazm_memory.recall.context_file import Context, render
@@ -62,10 +63,13 @@ class Recalling(Telling):
 
     def query_doubts(self, query: str) -> tuple[str, ...]:
         """What whoever searched should know of the answer: which parts of the query are no filters after all,
-        match no session, or were let go of because nothing else was found."""
-        self.store.index_all()
+        match no session, or were let go of because nothing else was found; and what was not searched."""
+        left_out = self.store.take_in()
         with self.store.db.reading():
-            return notes(self.store, query, now=self.now(), home=str(self.config.user_home))
+            found = notes(self.store, query, now=self.now(), home=str(self.config.user_home))
+        if left_out:
+            return (*found, f"the disk is full: the newest {plural(left_out, 'event')} could not be searched")
+        return found
 
     def context(
         self, workspace: str | None = None, *, budget: int | None = None, besides: str | None = None

@@ -47,6 +47,8 @@ def fill(disk: Path, ballast: int) -> dict[str, Any]:
             except FazmMemoryError as error:
                 told["refused"].append(said(error))
             told["read while full"] = _readable(store, acks)
+            told["verified while full"] = verify(store.log).clean
+            store.take_in()
             try:
                 store.close()
             except FazmMemoryError as error:

@@ -51,6 +51,7 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(
         assert {one["error"] for one in told["refused"]} == {"StoreFull"}, told["refused"]
         assert all(one["hint"] for one in told["refused"])
         assert told.get("read while full", True)
+        assert told.get("verified while full", True)
         acknowledged += told["acknowledged"]
         refusals += len(told["refused"])
     tell(f"full disks: {len(sizes)}, refused {refusals} times, {acknowledged} acknowledged, 0 lost")

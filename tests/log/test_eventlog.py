@@ -265,6 +265,21 @@ def test_a_transaction_is_all_or_nothing(scribe: Scribe) -> None:
     assert verify(scribe.store.log).clean
 
 
+def test_a_full_disk_keeps_nobody_from_looking_and_what_is_left_out_is_counted(scribe: Scribe) -> None:
+    scribe.open(*(Message(f"{n} " + "word " * 400) for n in range(40)))
+    db = scribe.store.db
+    waiting = scribe.store.follower.behind()
+    pages = db.execute("PRAGMA page_count").fetchone()[0]
+    db.execute(f"PRAGMA max_page_count={pages}")
+
+    assert waiting
+    assert scribe.store.take_in() == sum(head - indexed for _, _, head, indexed, _ in waiting)
+    assert verify(scribe.store.log).clean
+    db.execute("PRAGMA max_page_count=100000")
+    assert scribe.store.take_in() == 0
+    assert scribe.store.follower.behind() == []
+
+
 def test_a_disk_that_fills_up_in_the_middle_leaves_nothing_of_the_batch(scribe: Scribe) -> None:
     """SQLite ends the transaction by itself then: nothing that follows may be written outside of it."""
     session = scribe.open(Message("kept"))

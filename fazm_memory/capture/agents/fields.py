@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from hashlib import sha256
 from typing import Any
 
@@ -23,6 +24,7 @@ DEEPEST = 40
 MOST_ITEMS = 2000
 MILLISECOND = 1000
 
+_LEFT_OUT = re.compile("… [0-9]+ characters left out …")
 # NaN and Infinity are not JSON; a record that holds them is read without them.
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None)
 
@@ -138,6 +140,8 @@ class _Bounding:
 
     def take(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):
+            if _LEFT_OUT.fullmatch(value):
+                return value  # said once, it is not left out in its turn
             if len(value) > self.left and self.taken:
                 return f"… {len(value)} characters left out …"  # whole: half a text may hold half a secret
             kept = capped(value, self.limit)

@@ -65,6 +65,12 @@ def test_a_bounded_value_can_be_written_and_is_bounded_once_and_for_all(value: A
     assert bounded(once, limit) == once
 
 
+def test_what_says_that_a_text_was_left_out_is_not_left_out_in_its_turn() -> None:
+    once = bounded(["a" * 280, *[None] * 5, "b" * 40, "c" * 15], 300)
+    assert once[6:] == ["… 40 characters left out …", "… 15 characters left out …"]
+    assert bounded(once, 300) == once
+
+
 def test_a_small_value_is_left_as_it_is() -> None:
     value = {"command": "ls", "timeout": 5, "env": [None, True, 1.5]}
     assert bounded(value, 1000) is value

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fazm_memory.bench.figures import Figure, Goal, clocked, middle
-from fazm_memory.bench.pair import Pair
+from fazm_memory.bench.pair import TURN, Pair
 from fazm_memory.bench.peers import peer_figures
 from fazm_memory.bench.reading import reading_figures
 from fazm_memory.bench.rows import LONG, Run
@@ -23,7 +23,6 @@ from fazm_memory.log.verify import verify
 
 BYTES = 2.2  # on disk, for each byte of payload
 ROUND = INDEX_AFTER // 4  # single appends: few enough that the index waits for its own turn
-TURN = 25
 ROUNDS = (5, 1)  # usually, and when it must be quick
 NEWS = 100  # events added before a quick verification
 
@@ -96,11 +95,7 @@ def _singles(pair: Pair, rounds: int, tell: Tell) -> Iterator[Figure]:
 
 
 def _round(pair: Pair, session: int) -> tuple[float, ...]:
-    """Seconds for a round: our appends, taking them in, the floor without full text and with it.
-
-    In turns of a few dozen: whoever appends one at a time does so to one file, and a sync costs more after
-    another file's.
-    """
+    """Seconds for a round: our appends, taking them in, the floor without full text and with it."""
     pair.store.index_all()
     ours, bare, full = 0.0, 0.0, 0.0
     for nth in range(ROUND // TURN):

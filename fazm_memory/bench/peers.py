@@ -10,13 +10,14 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from fazm_memory.bench.figures import Figure, Goal, clocked
-from fazm_memory.bench.pair import Pair
+from fazm_memory.bench.pair import TURN, Pair
 from fazm_memory.bench.rows import Run
 from fazm_memory.bench.suites import Tell
 from fazm_memory.model import codec
@@ -34,14 +35,20 @@ def openai_agents(folder: Path, cleanup: ExitStack) -> Append:
     )
 
 
-def langgraph(folder: Path, cleanup: ExitStack) -> Append:
+def langgraph(folder: Path, cleanup: ExitStack, messages: int = 1) -> Append:
+    """A checkpoint for each event, with the latest events as its state: one of them, or up to so many."""
     saver_class = import_module("langgraph.checkpoint.sqlite").SqliteSaver
     empty = import_module("langgraph.checkpoint.base").empty_checkpoint
-    saver = cleanup.enter_context(saver_class.from_conn_string(str(folder / "langgraph.db")))
+    saver = cleanup.enter_context(saver_class.from_conn_string(str(folder / f"langgraph-{messages}.db")))
     config = {"configurable": {"thread_id": "bench", "checkpoint_ns": ""}}
+    told: list[dict[str, Any]] = []
 
     def append(payload: dict[str, Any]) -> None:
-        saver.put(config, empty() | {"channel_values": {"last": payload}}, {"source": "loop", "step": 1}, {})
+        if len(told) == messages:
+            told.clear()
+        told.append(payload)
+        state = empty() | {"channel_values": {"messages": told}}
+        saver.put(config, state, {"source": "loop", "step": 1}, {})
 
     return append
 
@@ -49,7 +56,12 @@ def langgraph(folder: Path, cleanup: ExitStack) -> Append:
 # the module that must be there, the name, how an append is made
 PEERS: tuple[tuple[str, str, Callable[[Path, ExitStack], Append]], ...] = (
     ("agents.memory", "openai-agents SQLiteSession", openai_agents),
-    ("langgraph.checkpoint.sqlite", "LangGraph SqliteSaver.put", langgraph),
+    ("langgraph.checkpoint.sqlite", "LangGraph SqliteSaver.put, the last message", langgraph),
+    (
+        "langgraph.checkpoint.sqlite",
+        "LangGraph SqliteSaver.put, up to 100 messages",
+        partial(langgraph, messages=100),
+    ),
 )
 
 
@@ -66,11 +78,15 @@ def peer_figures(pair: Pair, count: int, tell: Tell) -> Iterator[Figure]:
             append = make(pair.folder, cleanup)
             ours = theirs = 0.0
             session = pair.newest()
-            for done, entry in enumerate(pair.life.more(session, count)):
-                payload = codec.encode(entry.payload)
-                theirs += clocked(append, payload)
-                ours += clocked(pair.append, Run(session, [entry]))
-                tell(f"beside {name}", done, count)
+            for nth in range(count // TURN):
+                tell(f"beside {name}", nth * TURN, count)
+                entries = pair.life.more(session, TURN)
+                payloads = [codec.encode(entry.payload) for entry in entries]
+                if nth % 2:
+                    ours += sum(clocked(pair.append, Run(session, [entry])) for entry in entries)
+                theirs += sum(clocked(append, payload) for payload in payloads)
+                if not nth % 2:
+                    ours += sum(clocked(pair.append, Run(session, [entry])) for entry in entries)
         yield Figure(
             what="append, one at a time",
             unit="µs an event",

@@ -128,11 +128,15 @@ def test_the_log_suite_tells_every_figure_at_every_size(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_peer_is_there_to_be_measured_beside(pair: Pair) -> None:
-    assert [figure.against for figure in peers.peer_figures(pair, 2, silent)] == [
+def test_every_peer_is_there_to_be_measured_beside(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "TURN", 2)
+    found = list(peers.peer_figures(pair, 4, silent))
+    assert [figure.against for figure in found] == [
         "openai-agents SQLiteSession",
-        "LangGraph SqliteSaver.put",
+        "LangGraph SqliteSaver.put, the last message",
+        "LangGraph SqliteSaver.put, up to 100 messages",
     ]
+    assert all(figure.ours > 0 and figure.floor for figure in found)
 
 
 def test_a_peer_that_is_missing_is_named(

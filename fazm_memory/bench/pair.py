@@ -12,8 +12,8 @@ from fazm_memory.bench.suites import Tell
 from fazm_memory.log.database import LOG_PAGES
 from fazm_memory.log.store import PAGE, Store
 
-# Single appends are made in turns of a few dozen: whoever appends one at a time does so to one file, and a sync
-# costs more after another file's.
+# Single appends are made in turns of a few dozen: whoever appends one at a time does so to one file, and a
+# sync costs more after another file's.
 TURN = 25
 
 

@@ -56,6 +56,21 @@ def slots_of(cls: type) -> tuple[Slot, ...]:
     return known
 
 
+# How a field is read, by its JSON name: its attribute, the type whose values need no checking, and the check.
+Reading = tuple[str, type | None, Callable[[Any, str], Any] | None]
+READINGS: dict[type, dict[str, Reading]] = {}
+
+
+def readings_of(cls: type) -> dict[str, Reading]:
+    known = READINGS.get(cls)
+    if known is None:
+        known = READINGS[cls] = {
+            slot.name: (slot.attr, _exact(slot.hint), None if slot.hint is Any else slot.check)
+            for slot in slots_of(cls)
+        }
+    return known
+
+
 def _slots(cls: type) -> tuple[Slot, ...]:
     hints = typing.get_type_hints(cls)
     made = []
@@ -76,6 +91,12 @@ def _slots(cls: type) -> tuple[Slot, ...]:
             )
         )
     return tuple(made)
+
+
+def _exact(hint: Any) -> type | None:
+    """The type whose values are right as they are: nearly all fields are a text or a number, or nothing."""
+    scalars = [one for one in typing.get_args(hint) or (hint,) if one is not types.NoneType]
+    return scalars[0] if len(scalars) == 1 and scalars[0] in type_names else None
 
 
 def _holds_dataclass(hint: Any) -> bool:
@@ -181,18 +202,26 @@ def decode(cls: type[T], raw: Any, path: str = "") -> T:
     if type(raw) is not dict and not isinstance(raw, Mapping):
         raise PayloadError(f"{path or 'the payload'} must be an object, not {kind_of(raw)}")
     prefix = f"{path}." if path else ""
+    known = readings_of(cls)
     values: dict[str, Any] = {}
-    known = 0
-    for slot in slots_of(cls):
-        if slot.name in raw:
-            known += 1
-            values[slot.attr] = slot.check(raw[slot.name], prefix + slot.name)
-        elif slot.required:
-            raise PayloadError(f"{prefix}{slot.name} is missing")
-    if known != len(raw):
-        extra = sorted(set(map(str, raw)) - {slot.name for slot in slots_of(cls)})
-        raise PayloadError(f"unknown field {prefix}{extra[0]}" if extra else "a field is named twice")
+    for name, value in raw.items():
+        reading = known.get(name)
+        if reading is not None:
+            attr, exact, check = reading
+            values[attr] = value if check is None or type(value) is exact else check(value, prefix + name)
+    if len(values) != len(raw) or len(values) < len(known):
+        _check_names(cls, raw, values, prefix)
     return cls(**values)
+
+
+def _check_names(cls: type, raw: Mapping[Any, Any], values: Mapping[str, Any], prefix: str) -> None:
+    """Refuse a payload that lacks a field it must have, or has one that nobody declared."""
+    for slot in slots_of(cls):
+        if slot.required and slot.attr not in values:
+            raise PayloadError(f"{prefix}{slot.name} is missing")
+    if len(values) != len(raw):
+        extra = sorted(set(map(str, raw)) - readings_of(cls).keys())
+        raise PayloadError(f"unknown field {prefix}{extra[0]}" if extra else "a field is named twice")
 
 
 def encode(payload: Any) -> dict[str, Any]:

@@ -9,18 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fazm_memory.log.rows import to_stored, unpack
+from fazm_memory.log.rows import parsed, to_stored, unpack
 from fazm_memory.model import codec
 from fazm_memory.model.codec import PayloadError
 from fazm_memory.model.events import KINDS, read_payload
 from fazm_memory.model.payloads import Fact
 from tests.laws.strategies import PAYLOADS
 
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+)
+
 
 @given(data=st.data(), kind=st.sampled_from(sorted(KINDS)))
 def test_stored_bytes_say_all_of_a_payload(data: st.DataObject, kind: str) -> None:
     made = data.draw(PAYLOADS[kind])
-    told = json.loads(unpack(to_stored(made)))
+    told = parsed(unpack(to_stored(made)))
     assert told == json.loads(codec.to_bytes(made))
     assert read_payload(kind, KINDS[kind].version, told) == made
 
@@ -42,3 +47,25 @@ def test_what_json_cannot_hold_is_refused_and_not_guessed(value: Any) -> None:
 
 def test_compact_bytes_in_the_order_of_the_fields() -> None:
     assert to_stored(Fact("k", {"b": 1, "a": "é"})) == '{"key":"k","value":{"b":1,"a":"é"}}'.encode()
+
+
+@given(JSON_VALUES)
+def test_what_is_kept_is_read_as_the_patient_parser_reads_it(value: Any) -> None:
+    stored = to_stored(Fact("k", value))
+    assert repr(parsed(unpack(stored))) == repr(json.loads(unpack(stored)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"n":18446744073709551616}',
+        '{"n":-9999999999999999999}',
+        '{"n":1234567890123456789012345678901234567890}',
+        '{"n":9223372036854775807,"m":-9223372036854775808,"o":999999999999999999}',
+        '{"n":0.1234567890123456789012345,"m":1e22,"o":-0.0}',
+        '{"n":"\\ud800"}',
+        '{"n":NaN}',
+    ],
+)
+def test_what_the_quick_parser_gets_wrong_or_refuses_is_read_all_the_same(text: str) -> None:
+    assert repr(parsed(text.encode())) == repr(json.loads(text))

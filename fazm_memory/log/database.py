@@ -154,8 +154,14 @@ class Transaction:
         self.connection = db.connection
 
     def __enter__(self) -> Any:
-        self.db.execute("BEGIN IMMEDIATE")
-        self.db.writing = True
+        within = self.db.writing or self.connection.in_transaction  # of somebody else, who goes on
+        try:
+            self.db.execute("BEGIN IMMEDIATE")
+            self.db.writing = True
+        except BaseException:  # an interrupt may come when it has begun
+            if not within:
+                self._end()
+            raise
 
     def at_end(self) -> None:
         """What is still to be done before all of it is committed."""
@@ -169,11 +175,16 @@ class Transaction:
                     self.at_end()
                     self.db.execute("COMMIT")
             finally:
-                if self.connection.in_transaction:
-                    self.connection.execute("ROLLBACK")
-                self.db.connection, self.db.writing = self.connection, False
+                self._end()
         if error is not None:
             told(self.db.path).__exit__(kind, error, trace)
+
+    def _end(self) -> None:
+        try:
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+        finally:
+            self.db.connection, self.db.writing = self.connection, False
 
 
 class Ended:

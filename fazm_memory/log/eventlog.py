@@ -81,11 +81,11 @@ class Block(Transaction):
         log = self.log
         try:
             self.seen = log.seen()
+            kept, log.kept = log.kept if self.seen == log.stamp else {}, {}
+            self.writer = Writer(log.db, log.key, log.outside, kept)
         except BaseException as error:
             self.__exit__(type(error), error, error.__traceback__)
             raise
-        kept, log.kept = log.kept if self.seen == log.stamp else {}, {}
-        self.writer = Writer(log.db, log.key, log.outside, kept)
         return self.writer
 
     def at_end(self) -> None:

@@ -178,10 +178,13 @@ class Writer:
             return seen
         made = Placed(head.id, seq, entry.at, turn, entry.kind, version, entry.actor, entry.source,
                       entry.trust, entry.payload, digest, head.mac, mac)  # fmt: skip
-        self.events.setdefault(head.n, []).append(made)
+        placed = self.events.setdefault(head.n, [])
+        placed.append(made)
         if turn > head.turn or seq == 0:
             self.db.execute("INSERT OR IGNORE INTO turn VALUES (?,?,?,?)", (head.n, turn, seq, entry.at))
-        if tally is None or moved != head.lifecycle or turn != head.turn or not self._told_by(head, entry.at):
+        waits = head.indexed < placed[0].seq  # since before this transaction
+        if not (waits and tally is not None and moved == head.lifecycle and turn == head.turn
+                and self._told_by(head, entry.at)):  # fmt: skip
             self.behind.add(head.n)
         head.mac, head.head, head.turn, head.lifecycle = mac, seq + 1, turn, moved
         if entry.at > head.last_at and entry.kind not in lifecycle.KEEPING:
@@ -276,10 +279,9 @@ class Writer:
 
     @staticmethod
     def _told_by(head: SessionHead, at: int) -> bool:
-        """Whether a call at this time tells all that it changes of its session, so that the row may lag: the
-        session waits to be taken in, which brings its row up, and neither its last time nor its hour are
-        other than the call's."""
-        return head.indexed < head.head and at >= head.last_at and at // HOUR == head.last_at // HOUR
+        """Whether a call at this time tells all that it changes of its session, so that the row of one that
+        waits to be taken in may lag: neither its last time nor its hour are other than the call's."""
+        return at >= head.last_at and at // HOUR == head.last_at // HOUR
 
 
 def mac_at(database: Database, number: int, seq: int) -> bytes:

@@ -1,0 +1,110 @@
+"""A transaction that ends badly, however that is, leaves nothing open and nothing half told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlcipher3 import dbapi2 as sqlcipher
+
+from fazm_memory.errors import StoreDamaged
+from fazm_memory.log import eventlog, follow
+from fazm_memory.log.verify import verify
+from fazm_memory.model.payloads import Action, Message
+from tests.scribe import Scribe, entry
+
+
+class Wired:
+    """A connection that does a statement and then fails as it is told to."""
+
+    def __init__(self, connection: Any, statement: str, error: BaseException) -> None:
+        self.connection, self.statement, self.error = connection, statement, error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.connection, name)
+
+    def execute(self, sql: str, *more: Any) -> Any:
+        done = self.connection.execute(sql, *more)
+        if sql.startswith(self.statement):
+            raise self.error
+        return done
+
+
+def goes_on(scribe: Scribe, session: str, events: int) -> None:
+    """Nothing of the failed one is left, and the next one is done as ever."""
+    db = scribe.store.db
+    assert (db.writing, db.connection.in_transaction) == (False, False)
+    assert scribe.row(session).head == events
+    scribe.tell(session, Message("after"))
+    assert scribe.payloads(session)[-1] == Message("after")
+    assert verify(scribe.store.log).clean
+
+
+def test_an_interrupt_when_it_has_just_begun_leaves_it_ended(scribe: Scribe) -> None:
+    session = scribe.open()
+    db = scribe.store.db
+    whole = db.connection
+    db.connection = Wired(whole, "BEGIN", KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt), db.transaction():
+        pytest.fail("it never begins")
+    db.connection = whole
+    goes_on(scribe, session, 1)
+
+
+def test_an_interrupt_before_there_is_a_writer_leaves_it_ended(
+    scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    session = scribe.open()
+    with monkeypatch.context() as patched:
+        patched.setattr(eventlog, "Writer", interrupted)
+        with pytest.raises(KeyboardInterrupt), scribe.store.writing():
+            pytest.fail("it never begins")
+    goes_on(scribe, session, 1)
+
+
+def test_a_rollback_that_fails_is_told_and_leaves_the_store_usable(scribe: Scribe) -> None:
+    session = scribe.open()
+    db = scribe.store.db
+    whole = db.connection
+    db.connection = Wired(whole, "ROLLBACK", sqlcipher.OperationalError("disk I/O error"))
+    with pytest.raises(StoreDamaged, match="the disk gave an error"), db.transaction():
+        raise ValueError("for some reason")
+    assert not db.writing
+    db.connection = whole
+    goes_on(scribe, session, 1)
+
+
+@pytest.mark.parametrize("around", ["transaction", "reading"])
+def test_one_within_another_is_refused_and_the_other_goes_on(scribe: Scribe, around: str) -> None:
+    db = scribe.store.db
+    with getattr(db, around)():
+        with pytest.raises(StoreDamaged, match="within a transaction"), db.transaction():
+            pytest.fail("it never begins")
+        assert db.connection.in_transaction
+        assert db.writing == (around == "transaction")
+        assert db.execute("SELECT count(*) FROM session").fetchone()[0] == 0
+    assert not db.connection.in_transaction
+
+
+def test_a_session_taken_in_at_once_is_told_with_calls_after_a_look_at_it(
+    scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever writes may look at the rows in between; calls after that are told by the row all the same."""
+    session = scribe.open()
+    number = scribe.row(session).n
+    scribe.store.index_all()
+    monkeypatch.setattr(follow, "INDEX_AFTER", 3)
+    scribe.store.follower.room = 0
+    with scribe.store.writing() as writer:
+        head = writer.head(number)
+        writer.append(head, entry(Message("first")))
+        writer.flush()
+        writer.append(head, entry(Action("Bash")))
+        writer.append(head, entry(Action("Bash", outcome="error")))
+    row = scribe.row(session)
+    assert (row.head, row.actions, row.failures) == (4, 2, 1)
+    assert scribe.store.follower.behind() == []
+    goes_on(scribe, session, 4)

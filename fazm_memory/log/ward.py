@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from fazm_memory.log.database import Database
@@ -38,8 +38,23 @@ class Ward:
 
     def events(self, number: int, events: Iterable[Event]) -> list[Event]:
         """These events of a session but for those that are held back."""
-        held = self.held(number)
-        return [event for event in events if not held.has(event.seq)]
+        withheld = self.withheld(number)
+        return [event for event in events if not withheld(event)]
+
+    def withheld(self, number: int) -> Callable[[Event], bool]:
+        """Whether an event of a session is held back, or a checkpoint that was folded from what is, also in a
+        session that this one was forked from."""
+        book = read(self.db)
+        held = book.get(number, NOTHING)
+        began = bool(book) and self._began_with(number, book)
+        first = -1 if began else min(held.seqs, default=SEQ_MASK)
+        return lambda event: held.has(event.seq) or (event.kind == "checkpoint" and first < event.seq)
+
+    def _began_with(self, number: int, book: dict[int, Held]) -> bool:
+        """Whether what a session began with, as a fork, holds anything that is held back."""
+        parents = filter(None, map(self._parent, self._family(number)))
+        taken = ((book.get(above, NOTHING), position) for above, _, position in parents)
+        return any(held.whole or min(held.seqs, default=position) < position for held, position in taken)
 
     def state_at(self, number: int, session: str, at: int) -> SessionState:
         """The state as if what is held back had never been said; without any of it, the state itself.
@@ -53,12 +68,12 @@ class Ward:
         if held.whole:
             stood = self.snapshots.state_at(number, session, at)
             return replace(initial(session), at=at, lifecycle=stood.lifecycle)
-        state, calls = self._beginning(number, session), 0
+        state, calls, withheld = self._beginning(number, session), 0, self.withheld(number)
 
         def free(events: Iterable[Event]) -> Iterator[Event]:
             nonlocal calls
             for event in events:
-                if not _withheld(event, held):
+                if not withheld(event):
                     yield event
                 elif event.kind == "action":
                     calls += 1
@@ -90,8 +105,3 @@ class Ward:
             (number,),
         ).fetchone()
         return None if row is None or row[2] is None else (int(row[0]), str(row[1]), int(row[2]))
-
-
-def _withheld(event: Event, held: Held) -> bool:
-    """Held back, or a checkpoint that was folded from what is."""
-    return held.has(event.seq) or (event.kind == "checkpoint" and any(seq < event.seq for seq in held.seqs))

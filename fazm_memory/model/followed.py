@@ -48,18 +48,20 @@ def followed(events: Iterable[Event], seq: int, end: int, *, calls: bool) -> Fol
     `calls` what was done is told, too; else only what was said.
     """
     itself, words, files = {seq}, [], []
-    begun: dict[str, int] = {}  # call id → where it was first told of
+    told: dict[str, list[int]] = {}  # call id → where it was told of
     taken: dict[object, list[int]] = {}  # call id, or the position of one without → its events
     places: set[int] = set()  # of the calls: what was seen on disk names one
     paths: set[str] = set()
     own: str | None = None
     for event in events:
         call = _call(event)
-        first = event.seq if call is None else begun.setdefault(call, event.seq)
+        parts = [] if call is None else told.setdefault(call, [])
+        parts.append(event.seq)
+        first = parts[0]
         if event.seq == seq:
             own = call
-            itself.add(first)
-            places |= {first, seq}
+            itself |= {*parts}
+            places |= itself
         elif event.kind in CALLS and call is not None and call == own and event.seq > seq:
             itself.add(event.seq)
         elif event.seq < seq:

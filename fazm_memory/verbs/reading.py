@@ -17,7 +17,6 @@ from fazm_memory.capture.contents import content
 from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.log import slices
 from fazm_memory.log.paths import effective, parted
-from fazm_memory.log.quarantine import NOTHING
 from fazm_memory.log.sessions import SessionRow
 from fazm_memory.log.slices import Wanted
 from fazm_memory.model import diff
@@ -66,14 +65,14 @@ class Reading(Telling):
         _known("outcome", outcome, ("ok", *sorted(FAILED)))
         _known("trust", trust, TRUSTS)
         row = self.store.sessions.resolve(session)
-        held = self.store.ward.held(row.n)
+        held, withheld = self.store.ward.held(row.n), self.store.ward.withheld(row.n)
         wanted = Wanted(start, stop, kind, tool, file, outcome, trust, turns, since, until, limit)
         for event in slices.find(self.store.log, row.n, row.id, wanted):
             told = slim_row(event) if slim else event_json(event)
             if held.has(event.seq):
                 told["quarantined"] = True
-                if not quarantined:
-                    told = {**_bare(told), "payload": None}
+            if not quarantined and withheld(event):
+                told = {**_bare(told | {"quarantined": True}), "payload": None}
             yield told
 
     def state(self, session: str, *, at: int | None = None, quarantined: bool = True) -> dict[str, Any]:
@@ -101,10 +100,8 @@ class Reading(Telling):
                 state = source.state_at(row.n, row.id, row.head)
             else:
                 begin = self.store.sessions.turn_position(row.n, first - 1, row.head) if first else 0
-                held = NOTHING if quarantined else self.store.ward.held(row.n)
-                events = self._effective(row, begin, row.head)
-                kept = (one for one in events if place_of(one) >= begin and not held.has(one.seq))
-                state = fold(initial(row.id), kept)
+                late = (one for one in self._effective(row, begin, row.head) if place_of(one) >= begin)
+                state = fold(initial(row.id), late if quarantined else self.store.ward.events(row.n, late))
         files = [entry.to_json() for entry in state.files_modified.values()]
         omitted = state.omitted.get("files_modified", 0)
         return {"session": row.id, "turns": [first, row.turn], "files": files, "omitted": omitted}

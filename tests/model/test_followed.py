@@ -52,6 +52,7 @@ def test_a_call_goes_with_all_of_its_events_however_late() -> None:
     assert taken(told, 1) == [0, 1, 2, 4, 5, 6]
     assert taken(told, 0) == [0, 1, 2, 4, 5, 6]
     assert taken(told, 1, calls=False) == [0, 1, 6]
+    assert taken(told, 6, calls=False) == [0, 1, 6]
 
 
 def test_a_call_that_ran_beside_it_stays() -> None:

@@ -156,7 +156,7 @@ class Recorder:
         """The draft under names that are fit to be kept and shown: scrubbed, on one line."""
         agent = None if draft.agent is None else self._name(draft.agent)
         session = self._key(draft.session)
-        source = draft.source if draft.source in SOURCES else self._name(draft.source)
+        source = draft.source if draft.source in SOURCES else self._claim(draft.source)
         if (agent, session, source) == (draft.agent, draft.session, draft.source):
             return draft
         return replace(draft, agent=agent, session=session, source=source)
@@ -168,6 +168,11 @@ class Recorder:
                 self._names.clear()
             known = self._names[text] = " ".join(self.scrubber.text(text).text.split())[:NAME] or "unknown"
         return known
+
+    def _claim(self, text: str) -> str:
+        """A source in words of its own. One that is a door's name only once it is scrubbed opens none."""
+        name = self._name(text)
+        return f"record:{name}" if name in SOURCES else name
 
     def _key(self, text: str) -> str:
         """A session's name as it is or, when that is not fit to be kept, another of its own."""

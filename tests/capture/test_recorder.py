@@ -282,3 +282,9 @@ def test_a_second_opening_that_names_no_agent_takes_none_away(desk: Desk) -> Non
     row = desk.store.sessions.by_key("s", None)
     assert row is not None
     assert (row.agent, row.workspace) == ("codex", "/w")
+
+
+@pytest.mark.parametrize("source", ["fi\u200bles", "\x1b[0mfiles", "files\u2060", "fxx\b\biles"])
+def test_a_source_that_is_a_door_only_once_it_is_scrubbed_stays_a_claim(desk: Desk, source: str) -> None:
+    desk.record(Draft("s", "file", {"path": "/w/a", "change": "created"}, source=source, door="record"))
+    assert desk.events()[-1].source == "record:files"

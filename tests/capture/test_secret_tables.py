@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -185,3 +186,31 @@ def test_every_row_of_a_long_file_is_read_however_far_from_its_heading() -> None
     scrubbed = default_scrubber().text("name,password\n" + rows, cap=10**6).text
 
     assert scrubbed.count("[REDACTED:table-secret]") == 2_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO users (password) VALUES (" + " " * 100_000 + "x y",
+        "INSERT INTO users (password) VALUES (x" + " y" * 50_000,
+        "INSERT INTO users (password) VALUES (f('x'" + " " * 100_000,
+        "| name | password |\n" + "-" * 100_000 + "x\n",
+        "| name | password |\n|---|---|\n" + "| - " * 50_000 + "x\n",
+    ],
+)
+def test_a_statement_or_a_table_that_never_ends_is_soon_given_up(text: str) -> None:
+    begun = time.process_time()
+    assert default_scrubber().text(text, cap=10**6).text == text
+    assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_the_values_of_a_long_manifest_go_to_their_ends(last: bool) -> None:
+    held = {f"part{number}": "y7/" * 1000 + f"{number}" for number in range(4)}
+    data = ["data:", *(f"  {name}: {value}" for name, value in held.items())]
+    kind = ["kind: Secret", "metadata:", "  name: app"]
+    text = "\n".join(["apiVersion: v1", *(data + kind if last else kind + data), ""])
+    scrubbed = default_scrubber().text(text, cap=10**6).text
+
+    assert "y7/" not in scrubbed
+    assert scrubbed.count("[REDACTED:kubernetes-secret]") == 4

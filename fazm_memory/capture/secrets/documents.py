@@ -52,11 +52,17 @@ _DATA = re.compile(_LINE + rb"(?:data|stringData)[\"']?[ \t]*:[ \t]*\{?[ \t\r]*$
 _END = re.compile(_LINE + rb"(?:[\w.-]+[\"']?[ \t]*:|\}|$)", re.MULTILINE)
 
 
+_LONGEST = 16 * REACH  # of a manifest on either side of its kind; no place of it is looked at more than twice
+
+
 def _manifest(data: bytes, found: Any) -> tuple[list[Span], int]:
     """Everything under `data:` of a Secret, whatever its keys are called; it may stand before its kind."""
-    first = max(data.rfind(b"\n---", max(0, found.start() - REACH), found.start()), found.start() - REACH, 0)
-    end = data.find(b"\n---", found.end(), found.end() + REACH)
-    end = min(len(data), found.end() + REACH) if end < 0 else end
+    first = max(0, found.start() - _LONGEST)
+    first = max(first, data.rfind(b"\n---", first, found.start()))
+    end = data.find(b"\n---", found.end(), found.end() + _LONGEST)
+    if end < 0:  # whole lines: half a secret is one, too
+        end = data.find(b"\n", found.end() + _LONGEST)
+    end = len(data) if end < 0 else end
     spans: list[Span] = []
     for head in _DATA.finditer(data, first, end):
         depth = len(head[1])

@@ -19,9 +19,13 @@ from fazm_memory.capture.secrets.rule import REACH, Rule, Span, alnum, whole_or_
 _TABLE = r"[\w.\"`\[\]$-]{1,128}"
 _NAMES = r"\(([^()]+)\)"
 # One value of a row: a literal, or what no secret is written as: a number, a word, the call of a function.
+# Space is taken whole and never given back, so that a statement that does not end is soon given up.
 _LITERAL = rf"[NEBnebxX]?'(?:[^'\\]|\\.|''){{0,{REACH}}}'|\"(?:[^\"\\]|\\.){{0,{REACH}}}\""
 _VALUE = re.compile(
-    rf"\s*(?:({_LITERAL})|[^\s'\"(),;]+\(\s*({_LITERAL})(?:[^()]|\([^()]{{0,64}}\)){{0,256}}\)|[^'\"(),;]{{1,256}}?)\s*([,)])".encode()
+    (
+        rf"\s*+(?:({_LITERAL})|[^\s'\"(),;]++\(\s*+({_LITERAL})(?:[^()]|\([^()]{{0,64}}\)){{0,256}}\)"
+        r"|[^\s'\"(),;][^'\"(),;]{0,255}?)\s*+([,)])"
+    ).encode()
 )
 _NEXT_ROW = re.compile(rb"\s*,\s*\(")
 

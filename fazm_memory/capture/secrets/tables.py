@@ -30,7 +30,7 @@ _SEPARATORS = frozenset(b"|,;\t")
 # What viewers and diffs put before a line, and what Markdown and CSV put around a cell.
 _MARKED = re.compile(rb"(?:[ \t]*\d{1,6}(?:\xff|\t|:) ?|[>+] ?)?")
 _AROUND = b" \t\r*_`\"'"
-_RULER = re.compile(rb"[ \t|+:=-]*--[ \t\r|+:=-]*")
+_RULER = re.compile(rb"[ \t\r|+:=-]+")
 _NAME = re.compile(r"[A-Za-z][\w.-]*(?: [\w.-]+){0,3}")
 _HEADING = re.compile(rb"[\w .\-/#()%\"'*:\r]{1,48}")
 _CSV_CELL = re.compile(rb"[ ]*\"(?:[^\"\n]|\"\")*\"[ \r]*|[^,;]*")
@@ -118,7 +118,9 @@ def _kind(data: bytes, cell: Span) -> Kind:
 
 def _is_ruler(data: bytes, start: int, end: int) -> bool:
     marked = _MARKED.match(data, start, end)
-    return marked is not None and _RULER.fullmatch(data, marked.end(), end) is not None
+    if marked is None or data.find(b"--", marked.end(), end) < 0:
+        return False
+    return _RULER.fullmatch(data, marked.end(), end) is not None
 
 
 def _heads(data: bytes, start: int, cells: list[Span]) -> bool:

@@ -6,7 +6,7 @@ set aside as it is, and every row that can be read whole goes into a new one. Th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 
 import zstandard
 
-from fazm_memory.errors import FazmMemoryError, StoreDamaged
+from fazm_memory.errors import StoreDamaged
 from fazm_memory.log import drawer, versions
 from fazm_memory.log.database import Database
 from fazm_memory.log.migrations import statements
@@ -79,24 +79,25 @@ def _problem(path: Path, key: str, one: Beside) -> str | None:
 
 def _recover(path: Path, key: str, one: Beside, aside: Path) -> str:
     with closing(RawPages(path, key, None)) as pages:
-        moved = list(_set_aside(path, private_folder(private_folder(aside.parent) / aside.name)))
+        moved: list[tuple[Path, Path]] = []
         try:
+            _set_aside(path, private_folder(private_folder(aside.parent) / aside.name), moved)
             with closing(Database(path, key, steps=one.steps)) as db:
                 return one.save(RawRows(pages, one.shapes), db)
-        except (OSError, FazmMemoryError):
+        except BaseException:  # also when somebody has had enough of waiting
             # Half a recovery is none: it is where it was, as it was, and can be recovered again.
-            for begun in _sides(path):
-                begun.unlink(missing_ok=True)
+            if moved:
+                for begun in _sides(path):
+                    begun.unlink(missing_ok=True)
             for found, kept in moved:
                 kept.rename(found)
             raise
 
 
-def _set_aside(path: Path, aside: Path) -> Iterator[tuple[Path, Path]]:
+def _set_aside(path: Path, aside: Path, moved: list[tuple[Path, Path]]) -> None:
     for found in _sides(path):
         if found.exists():
-            kept = found.rename(aside / found.name)
-            yield found, kept
+            moved.append((found, found.rename(aside / found.name)))
 
 
 def _sides(path: Path) -> list[Path]:

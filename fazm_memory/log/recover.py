@@ -94,7 +94,7 @@ def recover(
             with closing(Store(home, key=key)) as store:
                 _save(wreck, store, known.chain, outside, now, told, progress)
             told.notes += wreck.notes
-    except (OSError, sqlcipher.Error, FazmMemoryError) as error:
+    except BaseException as error:  # also when somebody has had enough of waiting
         _put_back(home, path, aside, moved)
         raise _translated(error, path) from error
     _clear(aside)
@@ -120,7 +120,7 @@ def _put_back(home: Path, path: Path, aside: Path, moved: list[tuple[Path, Path]
     aside.rmdir()
 
 
-def _translated(error: Exception, path: Path) -> Exception:
+def _translated(error: BaseException, path: Path) -> BaseException:
     full = isinstance(error, OSError) and error.errno == errno.ENOSPC
     if not (full or isinstance(error, StoreFull)):
         return error

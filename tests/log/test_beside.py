@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fazm_memory.errors import StoreDamaged
+from fazm_memory.log import beside
 from fazm_memory.log.beside import LOST, recover_beside
 from fazm_memory.log.drawer import Drawer
 from fazm_memory.log.store import PAGE, STORE_FOLDER
@@ -129,3 +130,21 @@ def test_items_of_the_drawer_are_saved_page_by_page(home: Path, tmp_path: Path) 
         drawer.close()
     assert saved[0] == 40
     assert min(saved) > 20
+
+
+def test_a_recovery_that_is_interrupted_leaves_all_as_it_was(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    path = database(home, "versions.db")
+    damage(path, 3)
+    wreck = path.read_bytes()
+    with monkeypatch.context() as patched:
+        patched.setattr(beside, "_true", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            recover_beside(home, KEY, tmp_path / "aside" / "1")
+    assert path.read_bytes() == wreck
+    assert len(recover_beside(home, KEY, tmp_path / "aside" / "2")) == 1
+    assert history(home)[0]

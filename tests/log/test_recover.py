@@ -179,3 +179,19 @@ def test_a_page_without_its_code_is_never_read_from_an_older_copy(home: Path, st
     found = again.read(number)
     again.close()
     assert found is None
+
+
+def test_a_recovery_that_is_interrupted_leaves_all_as_it_was(home: Path, store: Store) -> None:
+    fill(store)
+    store.close()
+    flip(database(home), 5)
+    wreck, heads = database(home).read_bytes(), (home / "keys" / "heads").read_bytes()
+
+    def interrupted(done: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        recover(home, key="file", now=T0, stamp="first", progress=interrupted)
+    assert (database(home).read_bytes(), (home / "keys" / "heads").read_bytes()) == (wreck, heads)
+    told, _ = recovered(home)
+    assert told.kept > 60

@@ -29,6 +29,7 @@ FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 CHUNK = 1 << 20
 OPENED = 0o666  # less the umask: how a new file is made when nobody knows what rights it had
+OURS_ALONE = 0o600  # else, until it is whole: what others must not read is in it before they cannot
 SPARE = ".fazm-rewind"  # how the names for the way begin
 Identity = tuple[int, int]
 
@@ -98,7 +99,8 @@ class Enclosure:
         with self._folder(folders, make=expected.absent) as folder:
             self._exact(folder, name)
             try:
-                descriptor = os.open(spare, NEW, OPENED, dir_fd=folder)
+                known = was.bits is not None or expected.bits is not None
+                descriptor = os.open(spare, NEW, OURS_ALONE if known else OPENED, dir_fd=folder)
             except OSError as error:  # nothing of ours is there yet: whoever has the spare name keeps it
                 raise _refused(error, path) from None
             try:
@@ -172,7 +174,7 @@ class Enclosure:
                 found = os.fstat(file.fileno())
                 if not stat.S_ISREG(found.st_mode):
                     raise Refused("it is not a plain file")
-                descriptor = os.open(spare, NEW, OPENED, dir_fd=there)
+                descriptor = os.open(spare, NEW, OURS_ALONE, dir_fd=there)
                 with open(descriptor, "wb") as copy:
                     shutil.copyfileobj(file, copy, CHUNK)
                     copy.flush()

@@ -249,3 +249,28 @@ def test_a_spare_name_that_somebody_has_is_refused_and_theirs_stays(tmp_path: Pa
         inside.put("new", b"x", ABSENT, ABSENT, "spare")
     assert (tmp_path / "spare").read_text() == "a person's"
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("how", ["put", "copy_out"])
+def test_what_others_may_not_read_they_may_not_read_on_the_way(
+    place: Enclosure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    seen: list[int] = []
+    given = os.fchmod
+
+    def watched(descriptor: int, mode: int) -> None:
+        assert os.fstat(descriptor).st_size
+        seen.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
+        given(descriptor, mode)
+
+    monkeypatch.setattr(os, "fchmod", watched)
+    (tmp_path / "to").mkdir()
+    with Enclosure(str(tmp_path / "to")) as target:
+        if how == "put":
+            target.put("a", b"ours", Held(mode=0o100640), ABSENT, SPARE)
+        else:
+            (root(place) / "a").write_bytes(b"ours")
+            (root(place) / "a").chmod(0o640)
+            place.copy_out("a", target, SPARE)
+    assert seen == [0o600]
+    assert stat.S_IMODE((tmp_path / "to" / "a").stat().st_mode) == 0o640

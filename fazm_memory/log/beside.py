@@ -1,11 +1,13 @@
 """Recovery of what lies beside the log: kept versions of files, and the drawer.
 
 They have no chain, but each of their pages proves itself and each content has its digest. A damaged one is
-set aside as it is, and every row that can be read whole goes into a new one. The log is not touched.
+set aside as it is, and every row that can be read whole goes into a new one. The log is not touched. Nor is
+one that another process has open: what that wrote afterwards would go into the one that was set aside.
 """
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -25,6 +27,8 @@ from fazm_memory.model.counting import plural
 from fazm_memory.private import private_folder
 
 SIDES = ("", "-wal", "-shm")
+OPENED = 1, 128  # how many bytes, and where, whoever has a database open locks in the last of these
+IN_USE = "another process has it open, so it was left as it is: end that one, then recover again"
 LOST = "lost: what it held lay on a damaged page"
 VERSIONS = {
     "version": Shape(
@@ -59,22 +63,45 @@ def recover_beside(home: Path, key: str, aside: Path) -> list[str]:
             continue
         problem = _problem(path, key, one)
         if problem is not None:
-            notes.append(f"{one.file}: {problem}; {_recover(path, key, one, aside)}")
+            came = IN_USE if _in_use(path) else _recover(path, key, one, aside)
+            notes.append(f"{one.file}: {problem}; {came}")
     return notes
+
+
+def _in_use(path: Path) -> bool:
+    """Whether another process has it open. Not to be asked while this one has: that would lose its locks."""
+    try:
+        with _sides(path)[-1].open("r+b") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, *OPENED)
+    except FileNotFoundError:
+        return False
+    except (BlockingIOError, PermissionError):
+        return True
+    return False
 
 
 def _problem(path: Path, key: str, one: Beside) -> str | None:
     """What is wrong with it, or None. A newer one, or one that somebody else holds, is not damaged."""
-    with closing(RawPages(path, key, None)) as pages:
-        if pages.damaged or pages.cut_off:
-            cut = ", its end was cut off" if pages.cut_off else ""
-            return f"{len(pages.damaged)} of {plural(pages.count, 'page')} damaged{cut}"
+    damage = _damage(path, key)
+    if damage is not None and not _in_use(path):
+        return damage
     try:
         with closing(Database(path, key, create=False, steps=one.steps)) as db:
-            check = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-            return None if check == "ok" else f"the database says: {check}"
+            if damage is not None:  # a page that was just being written looks so: now nobody writes
+                with db.transaction():
+                    damage = _damage(path, key)
+            check = db.execute("PRAGMA quick_check(1)").fetchone()[0] if damage is None else damage
+            return None if check == "ok" else damage or f"the database says: {check}"
     except StoreDamaged as error:
         return error.message
+
+
+def _damage(path: Path, key: str) -> str | None:
+    with closing(RawPages(path, key, None)) as pages:
+        if not pages.damaged and not pages.cut_off:
+            return None
+        cut = ", its end was cut off" if pages.cut_off else ""
+        return f"{len(pages.damaged)} of {plural(pages.count, 'page')} damaged{cut}"
 
 
 def _recover(path: Path, key: str, one: Beside, aside: Path) -> str:

@@ -44,7 +44,7 @@ class Keeping(Recalling):
         aside = home / "quarantine" / stamp
         beside = recover_beside(home, self.store.keys.database, aside)
         self.close()
-        if beside:
+        if beside and aside.exists():
             told.quarantine = str(aside)
         return {**told.to_json(), "beside": beside}
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import random
 import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from fazm_memory.errors import StoreDamaged
 from fazm_memory.log import beside
-from fazm_memory.log.beside import LOST, recover_beside
+from fazm_memory.log.beside import IN_USE, LOST, recover_beside
 from fazm_memory.log.drawer import Drawer
 from fazm_memory.log.store import PAGE, STORE_FOLDER
 from fazm_memory.log.versions import Version, Versions, digest_of
@@ -148,3 +152,51 @@ def test_a_recovery_that_is_interrupted_leaves_all_as_it_was(
     assert path.read_bytes() == wreck
     assert len(recover_beside(home, KEY, tmp_path / "aside" / "2")) == 1
     assert history(home)[0]
+
+
+AT_WORK = """
+import os, pathlib, sys, time
+from fazm_memory.log.versions import Versions
+
+versions = Versions(pathlib.Path(sys.argv[1]), sys.argv[2])
+print("begun", flush=True)
+for number in range(10**6):
+    if sys.argv[3] == "writes":
+        versions.keep("/other", f"{number % 50}", number, os.urandom(9000))
+        if number % 7 == 0:
+            versions.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        time.sleep(0.003)
+    elif not sys.stdin.read(1):
+        break
+"""
+
+
+@contextmanager
+def at_work(home: Path, how: str) -> Iterator[None]:
+    """Another process has the versions open, and writes or waits."""
+    given = [sys.executable, "-c", AT_WORK, str(home), KEY, how]
+    with subprocess.Popen(given, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"begun\n"
+            yield
+        finally:
+            process.kill()
+
+
+def test_what_another_process_just_writes_is_not_taken_for_damage(home: Path, tmp_path: Path) -> None:
+    with at_work(home, "writes"):
+        for _ in range(4):
+            assert recover_beside(home, KEY, tmp_path / "aside" / "1") == []
+    assert not (tmp_path / "aside").exists()
+
+
+def test_what_is_damaged_and_open_elsewhere_is_left_until_it_is_not(home: Path, tmp_path: Path) -> None:
+    with at_work(home, "waits"):
+        damage(database(home, "versions.db"), 5)
+        (note,) = recover_beside(home, KEY, tmp_path / "aside" / "1")
+    assert note.endswith(IN_USE)
+    assert not (tmp_path / "aside").exists()
+    (note,) = recover_beside(home, KEY, tmp_path / "aside" / "1")
+    assert note.endswith("saved") or "without" in note
+    assert (tmp_path / "aside" / "1" / "versions.db").exists()

@@ -51,9 +51,10 @@ class Slots:
         if over is None:
             over = self.read(number)
         # Only over a slot that is there: its block exists, so that a full disk has nothing to refuse. A store
-        # into memory that is refused ends the process.
-        if self._map is not None and start + self.size <= len(self._map) and any(over):
-            self._map[start : start + self.size] = slot
+        # into memory that is refused ends the process; so does one where the file was cut since.
+        mapped = self._mapped(start + self.size) if any(over) else None
+        if mapped is not None:
+            mapped[start : start + self.size] = slot
             return
         try:
             os.pwrite(self.open(), slot, start)

@@ -48,6 +48,14 @@ def test_a_slot_written_again_is_seen_by_every_other_reader(slots: Slots) -> Non
     other.close()
 
 
+def test_a_file_that_was_cut_since_it_was_read_is_written_and_ends_nobody(slots: Slots) -> None:
+    slots.write(200, slot("a"))
+    before = slots.read(200)
+    os.truncate(slots.path, 0)
+    slots.write(200, slot("b"), before)
+    assert slots.read(200) == slot("b")
+
+
 def test_writing_again_leaves_the_times_of_the_file_alone(slots: Slots) -> None:
     slots.write(0, slot("a"))
     slots.write(0, slot("b"))  # the first store into the page may note the time

@@ -7,7 +7,6 @@ one that another process has open: what that wrote afterwards would go into the 
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -22,12 +21,11 @@ from fazm_memory.log.database import Database
 from fazm_memory.log.migrations import statements
 from fazm_memory.log.raw_pages import RawPages
 from fazm_memory.log.raw_rows import RawRows, Shape
+from fazm_memory.log.sides import in_use, sides
 from fazm_memory.log.store import STORE_FOLDER
 from fazm_memory.model.counting import plural
 from fazm_memory.private import private_folder
 
-SIDES = ("", "-wal", "-shm")
-OPENED = 1, 128  # how many bytes, and where, whoever has a database open locks in the last of these
 IN_USE = "another process has it open, so it was left as it is: end that one, then recover again"
 LOST = "lost: what it held lay on a damaged page"
 VERSIONS = {
@@ -63,27 +61,15 @@ def recover_beside(home: Path, key: str, aside: Path) -> list[str]:
             continue
         problem = _problem(path, key, one)
         if problem is not None:
-            came = IN_USE if _in_use(path) else _recover(path, key, one, aside)
+            came = IN_USE if in_use(path) else _recover(path, key, one, aside)
             notes.append(f"{one.file}: {problem}; {came}")
     return notes
-
-
-def _in_use(path: Path) -> bool:
-    """Whether another process has it open. Not to be asked while this one has: that would lose its locks."""
-    try:
-        with _sides(path)[-1].open("r+b") as file:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, *OPENED)
-    except FileNotFoundError:
-        return False
-    except (BlockingIOError, PermissionError):
-        return True
-    return False
 
 
 def _problem(path: Path, key: str, one: Beside) -> str | None:
     """What is wrong with it, or None. A newer one, or one that somebody else holds, is not damaged."""
     damage = _damage(path, key)
-    if damage is not None and not _in_use(path):
+    if damage is not None and not in_use(path):
         return damage
     try:
         with closing(Database(path, key, create=False, steps=one.steps)) as db:
@@ -114,7 +100,7 @@ def _recover(path: Path, key: str, one: Beside, aside: Path) -> str:
         except BaseException:  # also when somebody has had enough of waiting
             # Half a recovery is none: it is where it was, as it was, and can be recovered again.
             if moved:
-                for begun in _sides(path):
+                for begun in sides(path):
                     begun.unlink(missing_ok=True)
             for found, kept in moved:
                 kept.rename(found)
@@ -122,13 +108,9 @@ def _recover(path: Path, key: str, one: Beside, aside: Path) -> str:
 
 
 def _set_aside(path: Path, aside: Path, moved: list[tuple[Path, Path]]) -> None:
-    for found in _sides(path):
+    for found in sides(path):
         if found.exists():
             moved.append((found, found.rename(aside / found.name)))
-
-
-def _sides(path: Path) -> list[Path]:
-    return [path.with_name(path.name + suffix) for suffix in SIDES]
 
 
 def _insert(db: Database, table: str, columns: str, rows: Iterable[tuple[Any, ...]]) -> None:

@@ -35,6 +35,7 @@ from fazm_memory.log.raw_pages import RawPages
 from fazm_memory.log.rows import unpack
 from fazm_memory.log.salvage import Wreck
 from fazm_memory.log.settled import take_over
+from fazm_memory.log.sides import SIDES, in_use, sides
 from fazm_memory.log.store import DATABASE, FIRST_PAGE, HEADS, STORE_FOLDER, Store
 from fazm_memory.log.tables import SEQ_MASK, event_id
 from fazm_memory.log.tombstones import Tombstones
@@ -45,7 +46,6 @@ from fazm_memory.model.payloads import Forgotten, Recovered, Unknown
 from fazm_memory.model.structure import BONES
 from fazm_memory.private import private_folder
 
-SIDES = ("", "-wal", "-shm")
 UNTOLD = "found without their content at a recovery; nothing that is left says why"
 LAST_GUESS = 1 << 16  # sessions to look for when nothing says how many there were
 
@@ -77,6 +77,12 @@ def recover(
     problem = _problem(home, key)
     if problem is None:
         return Salvage(needed=False, notes=["the store opens and verifies; nothing was changed"])
+    if in_use(path):
+        raise StoreBusy(
+            f"the store is damaged ({problem}), but another process has it open; nothing was changed",
+            hint="quit Fazm Memory in the menu bar, or end `fazm-memory run`, and agents that read it over"
+            " MCP; then recover again",
+        )
     known = keys.load(home / "keys", prefer=key, store_exists=True)
     outside = Heads(home / "keys" / HEADS, known.chain).read_all()[0]
     aside = private_folder(private_folder(home / "quarantine") / stamp)
@@ -103,7 +109,7 @@ def recover(
 
 def _set_aside(home: Path, path: Path, aside: Path, moved: list[tuple[Path, Path]]) -> None:
     beside = (home / "keys" / HEADS, home / "keys" / FIRST_PAGE)  # they belong to the store that is set aside
-    for found in (*_sides(path), *beside):
+    for found in (*sides(path), *beside):
         if found.exists():
             found.rename(aside / found.name)
             moved.append((found, aside / found.name))
@@ -113,7 +119,7 @@ def _put_back(home: Path, path: Path, aside: Path, moved: list[tuple[Path, Path]
     """Half a recovery is none: the store is where it was, as it was, and can be recovered again."""
     _clear(aside)
     if moved:
-        for begun in (*_sides(path), home / "keys" / HEADS, home / "keys" / FIRST_PAGE):
+        for begun in (*sides(path), home / "keys" / HEADS, home / "keys" / FIRST_PAGE):
             begun.unlink(missing_ok=True)
     for found, kept in moved:
         kept.rename(found)
@@ -128,10 +134,6 @@ def _translated(error: BaseException, path: Path) -> BaseException:
         "there is no room for a second store beside the damaged one; it is as it was",
         hint=f"free as much as {path} takes, then run `fazm-memory recover` again",
     )
-
-
-def _sides(path: Path) -> list[Path]:
-    return [path.with_name(path.name + suffix) for suffix in SIDES]
 
 
 def _clear(aside: Path) -> None:
@@ -163,7 +165,7 @@ def _problem(home: Path, key: str) -> str | None:
 
 def _copied(path: Path, aside: Path, key: str, first_page: Path) -> Wreck:
     """The wreck to read from: a copy, since even opening a database may write to it."""
-    for suffix, side in zip(SIDES[:2], _sides(path), strict=False):
+    for suffix, side in zip(SIDES[:2], sides(path), strict=False):
         if side.exists():
             shutil.copyfile(side, aside / f"wreck.db{suffix}")
     spare = first_page.read_bytes() if first_page.exists() else None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from fazm_memory.errors import StoreBusy
 from fazm_memory.log import forget
 from fazm_memory.log.forget import forget_events
 from fazm_memory.log.raw_pages import RawPages
@@ -193,5 +196,35 @@ def test_a_recovery_that_is_interrupted_leaves_all_as_it_was(home: Path, store: 
     with pytest.raises(KeyboardInterrupt):
         recover(home, key="file", now=T0, stamp="first", progress=interrupted)
     assert (database(home).read_bytes(), (home / "keys" / "heads").read_bytes()) == (wreck, heads)
+    told, _ = recovered(home)
+    assert told.kept > 60
+
+
+HAS_IT_OPEN = """
+import sys
+from pathlib import Path
+from fazm_memory.log.store import Store
+store = Store(Path(sys.argv[1]), key="file")
+store.db.execute("SELECT count(*) FROM session").fetchone()
+print("begun", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_store_that_another_process_has_open_is_left_until_it_is_not(home: Path, store: Store) -> None:
+    fill(store)
+    store.close()
+    with subprocess.Popen(
+        [sys.executable, "-c", HAS_IT_OPEN, str(home)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        flip(database(home), 5)
+        before = database(home).read_bytes()
+        with pytest.raises(StoreBusy, match="another process has it open; nothing was changed"):
+            recover(home, key="file", now=T0, stamp="now")
+        process.kill()
+    assert database(home).read_bytes() == before
+    assert not (home / "quarantine").exists()
     told, _ = recovered(home)
     assert told.kept > 60

@@ -213,7 +213,7 @@ class Recorder:
         if draft.kind not in DERIVED or door in PERSONS_DOORS or (draft.turn or 0) > head.turn:
             return "user"
         told = writer.events.get(head.n, ())
-        fresh = [one.trust for one in told if one.turn == head.turn and one.kind == "action"]
+        fresh = [one.entry.trust for one in told if one.turn == head.turn and one.entry.kind == "action"]
         begin = writer.db.execute(
             "SELECT seq FROM turn WHERE session=? AND turn=?", (head.n, head.turn)
         ).fetchone()

@@ -10,7 +10,8 @@ import os
 import stat
 import sys
 
-BITS = 0o777  # never set-user-id, set-group-id or the sticky bit
+from fazm_memory.log.versions import BITS
+
 NAMED = os.O_NOFOLLOW | os.O_CLOEXEC
 
 

@@ -18,10 +18,11 @@ import zstandard
 from fazm_memory.errors import StoreDamaged
 from fazm_memory.log import drawer, versions
 from fazm_memory.log.database import Database
+from fazm_memory.log.letting_go import sweep
 from fazm_memory.log.migrations import statements
 from fazm_memory.log.raw_pages import RawPages
 from fazm_memory.log.raw_rows import RawRows, Shape
-from fazm_memory.log.sides import in_use, sides
+from fazm_memory.log.sides import in_use, put_back, set_aside, sides
 from fazm_memory.log.store import STORE_FOLDER
 from fazm_memory.model.counting import plural
 from fazm_memory.private import private_folder
@@ -94,23 +95,12 @@ def _recover(path: Path, key: str, one: Beside, aside: Path) -> str:
     with closing(RawPages(path, key, None)) as pages:
         moved: list[tuple[Path, Path]] = []
         try:
-            _set_aside(path, private_folder(private_folder(aside.parent) / aside.name), moved)
+            set_aside(sides(path), private_folder(private_folder(aside.parent) / aside.name), moved)
             with closing(Database(path, key, steps=one.steps)) as db:
                 return one.save(RawRows(pages, one.shapes), db)
         except BaseException:  # also when somebody has had enough of waiting
-            # Half a recovery is none: it is where it was, as it was, and can be recovered again.
-            if moved:
-                for begun in sides(path):
-                    begun.unlink(missing_ok=True)
-            for found, kept in moved:
-                kept.rename(found)
+            put_back(sides(path), moved)
             raise
-
-
-def _set_aside(path: Path, aside: Path, moved: list[tuple[Path, Path]]) -> None:
-    for found in sides(path):
-        if found.exists():
-            moved.append((found, found.rename(aside / found.name)))
 
 
 def _insert(db: Database, table: str, columns: str, rows: Iterable[tuple[Any, ...]]) -> None:
@@ -128,13 +118,12 @@ def _save_versions(rows: RawRows, db: Database) -> str:
         db.execute(f"{MODES} AND mode IS NULL")  # of rows from before there were any
         columns = VERSIONS["blob"].columns
         _insert(db, "blob", columns, (row for row in rows.each("blob", columns) if _true(*row)))
-        db.execute("DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM version WHERE digest = blob.digest)")
+        sweep(db)
         lost = db.execute(
             "UPDATE version SET digest=NULL, reason=?"
             " WHERE digest IS NOT NULL AND digest NOT IN (SELECT digest FROM blob)",
             (LOST,),
         ).rowcount
-        db.execute("UPDATE total SET bytes = (SELECT coalesce(sum(length(data)), 0) FROM blob)")
         kept = db.execute("SELECT count(*) FROM version").fetchone()[0]
     without = f", {lost} without what it held" if lost else ""
     return f"{plural(kept, 'version')} of files saved{without}"

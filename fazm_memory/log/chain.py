@@ -148,8 +148,7 @@ class Heads:
         slot that lags, which is no alarm; what was tampered with in between, the next one finds as well.
         """
         for number, count, mac in heads:
-            proved = self._proved.get(number)
-            over, before = proved if proved is not None else self._read(number)[::-1]
+            over, before = self._proved.get(number) or self._read(number)
             self._put(number, Head(count, mac, None if before is None else before.alarm), over)
 
     def stands(self, number: int, count: int, mac: bytes) -> bool:
@@ -162,7 +161,7 @@ class Heads:
 
         `mac_at` is the mark of the event at a position, asked for only when the slot lags behind.
         """
-        found, over = self._read(number)
+        over, found = self._read(number)
         alarm: Alarm | None = None
         if found is None:
             alarm = Alarm(MISSING, 0, count) if count else None
@@ -186,21 +185,21 @@ class Heads:
         self.slots.write(number, slot, over)
         self._proved[number] = slot, head
 
-    def _read(self, number: int) -> tuple[Head | None, bytes]:
-        """The head in a slot, None in one never written, WRONG in one that was altered; and its bytes."""
+    def _read(self, number: int) -> tuple[bytes, Head | None]:
+        """The bytes of a slot and its head: None in one never written, WRONG in one that was altered."""
         found: Head | None = None
         raw = b""
         for _ in range(TRIES):
             raw = self.slots.read(number)
             proved = self._proved.get(number)
             if proved is not None and proved[0] == raw:
-                return proved[1], raw
+                return proved
             found = self._parsed(number, raw)
             if found is not WRONG:
                 break
         if found is not None and found is not WRONG:
             self._proved[number] = raw, found
-        return found, raw
+        return raw, found
 
     def _parsed(self, number: int, raw: bytes) -> Head | None:
         if not any(raw):

@@ -77,17 +77,15 @@ class Placed(NamedTuple):
 
     session: str
     seq: int
-    at: int
     turn: int
-    kind: str
     version: int
-    actor: str
-    source: str
-    trust: str
-    payload: Any
+    entry: Entry
     digest: bytes
     prev: bytes
     mac: bytes
 
     def event(self) -> Event:
-        return Event(*self[:10], self.digest.hex(), self.prev.hex(), self.mac.hex())
+        one = self.entry
+        return Event(self.session, self.seq, one.at, self.turn, one.kind, self.version, one.actor,
+                     one.source, one.trust, one.payload, self.digest.hex(), self.prev.hex(),
+                     self.mac.hex())  # fmt: skip

@@ -36,7 +36,7 @@ class LettingGo:
                 self.db.executemany(
                     "DELETE FROM folder WHERE root=? AND path=?", [(root, folder) for folder in above]
                 )
-            self._sweep()
+            sweep(self.db)
         return int(gone)
 
     def _by_root(self, paths: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
@@ -82,7 +82,7 @@ class LettingGo:
             with self.db.transaction():
                 self.db.execute(f"UPDATE version SET digest=NULL, reason=? WHERE {old}", (AGED, moment))
                 self.db.execute("DELETE FROM folder WHERE at < ?", (moment,))
-                self._sweep()
+                sweep(self.db)
             self.db.execute("VACUUM")
             self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return count
@@ -102,11 +102,10 @@ class LettingGo:
                 return  # only what files hold now: letting go of that would leave nothing to go back to
             self.db.executemany("UPDATE version SET digest=NULL, reason=? WHERE id=?",
                                 [(CROWDED, one[0]) for one in old])  # fmt: skip
-            self._sweep()
+            sweep(self.db)
 
-    def _sweep(self) -> None:
-        """Content that no version holds any more goes."""
-        self.db.execute(
-            "DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM version WHERE version.digest = blob.digest)"
-        )
-        self.db.execute("UPDATE total SET bytes = (SELECT coalesce(sum(length(data)), 0) FROM blob)")
+
+def sweep(db: Database) -> None:
+    """Content that no version holds any more goes."""
+    db.execute("DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM version WHERE version.digest = blob.digest)")
+    db.execute("UPDATE total SET bytes = (SELECT coalesce(sum(length(data)), 0) FROM blob)")

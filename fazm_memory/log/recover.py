@@ -35,7 +35,7 @@ from fazm_memory.log.raw_pages import RawPages
 from fazm_memory.log.rows import unpack
 from fazm_memory.log.salvage import Wreck
 from fazm_memory.log.settled import take_over
-from fazm_memory.log.sides import SIDES, in_use, sides
+from fazm_memory.log.sides import SIDES, in_use, put_back, set_aside, sides
 from fazm_memory.log.store import DATABASE, FIRST_PAGE, HEADS, STORE_FOLDER, Store
 from fazm_memory.log.tables import SEQ_MASK, event_id
 from fazm_memory.log.tombstones import Tombstones
@@ -96,34 +96,22 @@ def recover(
                     " most likely it is the key of another store; nothing was changed",
                     hint="put the right `keys` folder back; to give this store up, move it away by hand",
                 )
-            _set_aside(home, path, aside, moved)
+            set_aside(_belonging(home, path), aside, moved)
             with closing(Store(home, key=key)) as store:
                 _save(wreck, store, known.chain, outside, now, told, progress)
             told.notes += wreck.notes
     except BaseException as error:  # also when somebody has had enough of waiting
-        _put_back(home, path, aside, moved)
+        _clear(aside)
+        put_back(_belonging(home, path), moved)
+        aside.rmdir()
         raise _translated(error, path) from error
     _clear(aside)
     return told
 
 
-def _set_aside(home: Path, path: Path, aside: Path, moved: list[tuple[Path, Path]]) -> None:
-    beside = (home / "keys" / HEADS, home / "keys" / FIRST_PAGE)  # they belong to the store that is set aside
-    for found in (*sides(path), *beside):
-        if found.exists():
-            found.rename(aside / found.name)
-            moved.append((found, aside / found.name))
-
-
-def _put_back(home: Path, path: Path, aside: Path, moved: list[tuple[Path, Path]]) -> None:
-    """Half a recovery is none: the store is where it was, as it was, and can be recovered again."""
-    _clear(aside)
-    if moved:
-        for begun in (*sides(path), home / "keys" / HEADS, home / "keys" / FIRST_PAGE):
-            begun.unlink(missing_ok=True)
-    for found, kept in moved:
-        kept.rename(found)
-    aside.rmdir()
+def _belonging(home: Path, path: Path) -> list[Path]:
+    """The store's files, and those beside the key that are of this store."""
+    return [*sides(path), home / "keys" / HEADS, home / "keys" / FIRST_PAGE]
 
 
 def _translated(error: BaseException, path: Path) -> BaseException:

@@ -176,10 +176,8 @@ class Writer:
             seen = self.known(entry.key)
             assert seen is not None
             return seen
-        made = Placed(head.id, seq, entry.at, turn, entry.kind, version, entry.actor, entry.source,
-                      entry.trust, entry.payload, digest, head.mac, mac)  # fmt: skip
         placed = self.events.setdefault(head.n, [])
-        placed.append(made)
+        placed.append(Placed(head.id, seq, turn, version, entry, digest, head.mac, mac))
         if turn > head.turn or seq == 0:
             self.db.execute("INSERT OR IGNORE INTO turn VALUES (?,?,?,?)", (head.n, turn, seq, entry.at))
         waits = head.indexed < placed[0].seq  # since before this transaction

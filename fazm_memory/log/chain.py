@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fazm_memory.log.slots import Slots
 
@@ -99,8 +99,7 @@ class Alarm:
 CUT, MISSING, ALTERED, OTHER = 1, 2, 3, 4
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """The last event of a session as known outside the database."""
 
     count: int
@@ -110,6 +109,7 @@ class Head:
 
 WRONG = Head(-1, b"")  # what an altered slot holds: nothing to go by
 UNPROVED = b"", WRONG
+Made = tuple[int, Head, bytes, bytes]  # a session's number, its head, the slot of that, and what is there
 
 
 class Heads:
@@ -142,14 +142,27 @@ class Heads:
             self.slots.sync()
 
     def write(self, heads: Iterable[tuple[int, int, bytes]]) -> None:
-        """The newest heads. An alarm that stands in a slot stays there.
+        """The newest heads."""
+        for number, count, mac in heads:
+            self.put(*self.made(number, count, mac))
+
+    def made(self, number: int, count: int, mac: bytes) -> Made:
+        """The newest head, ready to be put in its slot. An alarm that stands there stays there.
 
         What was found in a slot under the write lock is not read again. Whoever writes in between finds a
         slot that lags, which is no alarm; what was tampered with in between, the next one finds as well.
         """
-        for number, count, mac in heads:
-            over, before = self._proved.get(number) or self._read(number)
-            self._put(number, Head(count, mac, None if before is None else before.alarm), over)
+        over, before = self._proved.get(number) or self._read(number)
+        return self._made(number, Head(count, mac, None if before is None else before.alarm), over)
+
+    def _made(self, number: int, head: Head, over: bytes) -> Made:
+        alarm = QUIET if head.alarm is None else ALARM.pack(head.alarm.kind, head.alarm.there, head.alarm.had)
+        slot = SLOT.pack(head.count, head.mac, self._tag(number, head.count, head.mac, alarm), alarm)
+        return number, head, slot, over
+
+    def put(self, number: int, head: Head, slot: bytes, over: bytes) -> None:
+        self.slots.write(number, slot, over)
+        self._proved[number] = slot, head
 
     def stands(self, number: int, count: int, mac: bytes) -> bool:
         """Whether the slot is as this process left it, and says what the database says."""
@@ -176,14 +189,8 @@ class Heads:
         if found is not None and found.alarm is not None and found.alarm.there >= alarm.there:
             alarm = found.alarm  # the worse of the two
         known = found if found is not None and found is not WRONG else Head(count, mac)
-        self._put(number, Head(known.count, known.mac, alarm), over)
+        self.put(*self._made(number, Head(known.count, known.mac, alarm), over))
         self.slots.sync()
-
-    def _put(self, number: int, head: Head, over: bytes) -> None:
-        alarm = QUIET if head.alarm is None else ALARM.pack(head.alarm.kind, head.alarm.there, head.alarm.had)
-        slot = SLOT.pack(head.count, head.mac, self._tag(number, head.count, head.mac, alarm), alarm)
-        self.slots.write(number, slot, over)
-        self._proved[number] = slot, head
 
     def _read(self, number: int) -> tuple[bytes, Head | None]:
         """The bytes of a slot and its head: None in one never written, WRONG in one that was altered."""

@@ -92,7 +92,10 @@ class Block(Transaction):
         writer = self.writer
         self.plain = writer.flush() + sum(map(len, writer.events.values()))
         self.then(writer)
-        self.log.outside.announce(writer.created)
+        outside = self.log.outside
+        outside.announce(writer.created)
+        # Made before the commit, while its parts are at hand: after the wait for the disk they no longer are.
+        self.made = [outside.made(head.n, head.head, head.mac) for head in writer.heads.values() if head.head]
         self.changes = self.connection.total_changes
 
     def __exit__(
@@ -107,10 +110,11 @@ class Block(Transaction):
                 self.undone()
         if not done:
             return
-        log, heads = self.log, self.writer.heads
+        log = self.log
         if self.changes == self.seen[1] + self.plain:
             # Events and their sessions' rows, nothing else: they need not be read again unless somebody else
             # writes, here or in another process.
-            log.kept = heads
+            log.kept = self.writer.heads
             log.stamp = self.seen[0], self.changes
-        log.outside.write((head.n, head.head, head.mac) for head in heads.values() if head.head)
+        for made in self.made:
+            log.outside.put(*made)

@@ -169,15 +169,18 @@ class Transaction:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with told(self.db.path):
+        try:
             try:
                 if error is None:
                     self.at_end()
                     self.db.execute("COMMIT")
             finally:
                 self._end()
+        except Exception as failure:
+            retold(failure, self.db.path)
+            raise
         if error is not None:
-            told(self.db.path).__exit__(kind, error, trace)
+            retold(error, self.db.path)
 
     def _end(self) -> None:
         try:
@@ -236,25 +239,22 @@ def check_header(path: Path) -> None:
         )
 
 
-class told:
-    """Errors of the driver, in words for people, in one place. A class: every append goes through it."""
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Errors of the driver, in words for people, in one place."""
+    try:
+        yield
+    except Exception as error:
+        retold(error, path)
+        raise
 
-    __slots__ = ("path",)
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, (sqlcipher.Error, peewee.PeeweeException)):
-            raise translate(error, self.path) from error
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            hint = "free some space, then try again"
-            raise StoreFull(f"no room left beside {self.path}", hint=hint) from error
+def retold(error: BaseException, path: Path) -> None:
+    """Raise an error of the driver in words for people; any other is left to whoever has it."""
+    if isinstance(error, (sqlcipher.Error, peewee.PeeweeException)):
+        raise translate(error, path) from error
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        raise StoreFull(f"no room left beside {path}", hint="free some space, then try again") from error
 
 
 def translate(error: Exception, path: Path) -> FazmMemoryError:

@@ -237,8 +237,8 @@ ENCODERS: dict[type, Encoder] = {}
 
 
 def _encoder(cls: type) -> Encoder:
-    """What encodes payloads of a class: written out once, as dataclasses write their own methods. Every append
-    comes by, and going through the fields in a loop takes twice as long."""
+    """What encodes the payloads of a class, written out once, as dataclasses write their methods: every append
+    goes by here, and a loop over the fields takes twice as long."""
     lines = ["def encoder(payload):", " made = {}"]
     names: dict[str, Any] = {"plain": _plain}
     for n, slot in enumerate(slots_of(cls)):

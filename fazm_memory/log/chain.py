@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from fazm_memory.log.slots import Slots
 
@@ -99,7 +99,8 @@ class Alarm:
 CUT, MISSING, ALTERED, OTHER = 1, 2, 3, 4
 
 
-class Head(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Head:
     """The last event of a session as known outside the database."""
 
     count: int

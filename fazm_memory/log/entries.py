@@ -63,8 +63,7 @@ class Entry:
     expected_seq: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Appended:
+class Appended(NamedTuple):
     """The position an event got; or has, when it was told before."""
 
     session: str

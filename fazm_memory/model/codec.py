@@ -11,6 +11,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from functools import partial
 from typing import Any, Literal, TypeVar, Union
 
 T = TypeVar("T")
@@ -116,7 +117,7 @@ def checker(hint: Any) -> Callable[[Any, str], Any]:
     if origin in (dict, Mapping) or hint in (dict, Mapping):
         return _mapping
     if is_dataclass(hint):
-        return lambda value, path: decode(typing.cast(type, hint), value, path)
+        return partial(decode, typing.cast(type, hint))
     return _scalar(hint)
 
 
@@ -170,7 +171,7 @@ def _sequence(item: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
     def check(value: Any, path: str) -> Any:
         if not isinstance(value, (list, tuple)):
             raise PayloadError(f"{path} must be a list, not {kind_of(value)}")
-        return tuple(item(one, f"{path}[{n}]") for n, one in enumerate(value))
+        return tuple([item(one, f"{path}[{n}]") for n, one in enumerate(value)])
 
     return check
 
@@ -237,7 +238,7 @@ ENCODERS: dict[type, Encoder] = {}
 
 
 def _encoder(cls: type) -> Encoder:
-    """What encodes the payloads of a class, written out once, as dataclasses write their methods: every append
+    """What encodes the payloads of a class, written out once, as dataclasses write their methods: each append
     goes by here, and a loop over the fields takes twice as long."""
     lines = ["def encoder(payload):", " made = {}"]
     names: dict[str, Any] = {"plain": _plain}

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from fazm_memory.model import codec, payloads
 from fazm_memory.model.codec import PayloadError
@@ -76,8 +76,7 @@ class NewerVersion(PayloadError):
     """The event was written by a newer program than this one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One thing that happened. `payload` is None once it has been forgotten; the digest stays."""
 
     session: str
@@ -107,10 +106,9 @@ def read_payload(kind: str, version: int, raw: Mapping[str, Any]) -> Any:
     known = KINDS.get(kind)
     if known is None or version > known.version:
         raise NewerVersion(f"an event of kind {kind} version {version} was written by a newer Fazm Memory")
-    current = dict(raw)
     for old in range(version, known.version):
-        current = known.upcasters[old](current)
-    return codec.decode(known.payload, current)
+        raw = known.upcasters[old](dict(raw))
+    return codec.decode(known.payload, raw)
 
 
 def canonical_json(value: Any) -> bytes:

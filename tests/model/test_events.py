@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass
 
 import pytest
 
@@ -89,7 +89,7 @@ def test_a_kind_nobody_knows_is_said_by_name() -> None:
 
 def test_events_and_payloads_cannot_be_changed() -> None:
     made = event(Prompt("hello"))
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError):
         made.seq = 4  # type: ignore[misc]
     for kind in KINDS.values():
         assert is_dataclass(kind.payload)

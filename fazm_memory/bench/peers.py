@@ -1,42 +1,55 @@
-"""Other session stores beside ours, one durable append at a time, where they are installed.
+"""Other session stores beside ours, where they are installed: appending one at a time, reading the last ones.
 
 They are no dependency of ours: the extra `peers` brings them, and one that is missing is named. Each is used
-as its own documentation does, with a payload of the same size.
+as its own documentation does, with a payload of the same size, and holds less than ours when it is read.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from fazm_memory.bench.figures import Figure, Goal, clocked
+from fazm_memory.bench.figures import Figure, Goal, clocked, in_turns, middle
 from fazm_memory.bench.pair import TURN, Pair
 from fazm_memory.bench.rows import Run
 from fazm_memory.bench.suites import Tell
+from fazm_memory.log.store import Store
 from fazm_memory.model import codec
+from fazm_memory.model.events import Event
 
-Append = Callable[[dict[str, Any]], object]
+LAST = 20  # events that are read back
+READS = 100
 
 
-def openai_agents(folder: Path, cleanup: ExitStack) -> Append:
+class Peer(NamedTuple):
+    append: Callable[[dict[str, Any]], object]
+    last: Callable[[], Sequence[object]]
+
+
+def openai_agents(folder: Path, cleanup: ExitStack) -> Peer:
     session = import_module("agents").SQLiteSession("bench", folder / "openai.db")
     cleanup.callback(session.close)
     loop = asyncio.new_event_loop()
     cleanup.callback(loop.close)
-    return lambda payload: loop.run_until_complete(
-        session.add_items([{"role": "assistant", "content": json.dumps(payload)}])
+    return Peer(
+        lambda payload: loop.run_until_complete(
+            session.add_items([{"role": "assistant", "content": json.dumps(payload)}])
+        ),
+        lambda: loop.run_until_complete(session.get_items(LAST)),
     )
 
 
-def langgraph(folder: Path, cleanup: ExitStack, messages: int = 1) -> Append:
-    """A checkpoint for each event, with the latest events as its state: one of them, or up to so many."""
+def langgraph(folder: Path, cleanup: ExitStack, messages: int = 1) -> Peer:
+    """A checkpoint for each event, with the latest events as its state: one of them, or up to so many. The
+    last ones are then those of the last checkpoints, or those in the last one."""
     saver_class = import_module("langgraph.checkpoint.sqlite").SqliteSaver
     empty = import_module("langgraph.checkpoint.base").empty_checkpoint
     saver = cleanup.enter_context(saver_class.from_conn_string(str(folder / f"langgraph-{messages}.db")))
@@ -50,11 +63,16 @@ def langgraph(folder: Path, cleanup: ExitStack, messages: int = 1) -> Append:
         state = empty() | {"channel_values": {"messages": told}}
         saver.put(config, state, {"source": "loop", "step": 1}, {})
 
-    return append
+    def last() -> Sequence[object]:
+        if messages == 1:
+            return list(saver.list(config, limit=LAST))
+        return list(saver.get_tuple(config).checkpoint["channel_values"]["messages"][-LAST:])
+
+    return Peer(append, last)
 
 
 # the module that must be there, the name, how an append is made
-PEERS: tuple[tuple[str, str, Callable[[Path, ExitStack], Append]], ...] = (
+PEERS: tuple[tuple[str, str, Callable[[Path, ExitStack], Peer]], ...] = (
     ("agents.memory", "openai-agents SQLiteSession", openai_agents),
     ("langgraph.checkpoint.sqlite", "LangGraph SqliteSaver.put, the last message", langgraph),
     (
@@ -75,28 +93,32 @@ def peer_figures(pair: Pair, count: int, tell: Tell) -> Iterator[Figure]:
         if not _installed(module):
             continue
         with ExitStack() as cleanup:
-            append = make(pair.folder, cleanup)
+            peer = make(pair.folder, cleanup)
             ours = theirs = 0.0
             session = pair.newest()
+            (id_,) = pair.store.db.execute(
+                "SELECT id FROM session WHERE n=?", (pair.numbers[session],)
+            ).fetchone()
             for nth in range(count // TURN):
                 tell(f"beside {name}", nth * TURN, count)
                 entries = pair.life.more(session, TURN)
                 payloads = [codec.encode(entry.payload) for entry in entries]
                 if nth % 2:
                     ours += sum(clocked(pair.append, Run(session, [entry])) for entry in entries)
-                theirs += sum(clocked(append, payload) for payload in payloads)
+                theirs += sum(clocked(peer.append, payload) for payload in payloads)
                 if not nth % 2:
                     ours += sum(clocked(pair.append, Run(session, [entry])) for entry in entries)
-        yield Figure(
-            what="append, one at a time",
-            unit="µs an event",
-            ours=ours / count * 1e6,
-            floor=theirs / count * 1e6,
-            against=name,
-            events=pair.events,
-            sense="share",
-            goal=Goal(at_least=1.0),
-        )
+            reads = in_turns(READS, (partial(_last, pair.store, id_), peer.last))
+        figure = Figure("", "µs an event", 0, against=name, events=pair.events, sense="share", goal=Goal(1.0))
+        appended = [seconds / count * 1e6 for seconds in (ours, theirs)]
+        yield replace(figure, what="append, one at a time", ours=appended[0], floor=appended[1])
+        read = [middle(taken) / LAST * 1e6 for taken in reads]
+        yield replace(figure, what=f"read the last {LAST}", ours=read[0], floor=read[1])
+
+
+def _last(store: Store, session: str) -> list[Event]:
+    row = store.sessions.resolve(session)
+    return list(store.log.slice(row.n, row.id, row.head - LAST))
 
 
 def _installed(module: str) -> bool:

@@ -131,10 +131,14 @@ def test_the_log_suite_tells_every_figure_at_every_size(
 def test_every_peer_is_there_to_be_measured_beside(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "TURN", 2)
     found = list(peers.peer_figures(pair, 4, silent))
-    assert [figure.against for figure in found] == [
-        "openai-agents SQLiteSession",
-        "LangGraph SqliteSaver.put, the last message",
-        "LangGraph SqliteSaver.put, up to 100 messages",
+    assert [(figure.against, figure.what) for figure in found] == [
+        (against, what)
+        for against in (
+            "openai-agents SQLiteSession",
+            "LangGraph SqliteSaver.put, the last message",
+            "LangGraph SqliteSaver.put, up to 100 messages",
+        )
+        for what in ("append, one at a time", "read the last 20")
     ]
     assert all(figure.ours > 0 and figure.floor for figure in found)
 

@@ -97,7 +97,7 @@ def _singles(pair: Pair, rounds: int, tell: Tell) -> Iterator[Figure]:
 
 def _middle(rounds: list[tuple[float, float]]) -> tuple[float, float]:
     """What we and the floor took for an event, in µs, in the round with the middle share: both from one,
-    since the disk of one moment is not that of another."""
+    since the disk of one moment is not that of another. Another figure may be told from another round."""
     ours, floor = sorted(rounds, key=lambda one: one[1] / one[0])[len(rounds) // 2]
     return ours / ROUND * 1e6, floor / ROUND * 1e6
 

@@ -69,8 +69,7 @@ class Slots:
         """The file in memory, if it reaches that far and can be had. Asked each time: it may be cut."""
         room = self._room()
         if self._map is not None and not stop <= len(self._map) <= room:
-            self._map.close()
-            self._map = None
+            self._unmap()
         if self._map is None and stop <= room:
             try:
                 self._map = mmap.mmap(self.open(), room)
@@ -80,6 +79,11 @@ class Slots:
                 return None
         return self._map
 
+    def _unmap(self) -> None:
+        was, self._map = self._map, None  # first: an interrupt must leave no closed one behind
+        if was is not None:
+            was.close()
+
     def sync(self) -> None:
         """All that was written is on the disk."""
         if self._map is not None and len(self._map) <= self._room():
@@ -87,9 +91,7 @@ class Slots:
         full_sync(self.open())
 
     def close(self) -> None:
-        if self._map is not None:
-            self._map.close()
-            self._map = None
+        self._unmap()
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

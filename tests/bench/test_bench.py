@@ -128,6 +128,12 @@ def test_the_log_suite_tells_every_figure_at_every_size(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_single_appends_are_told_from_the_round_with_the_middle_share() -> None:
+    rounds = [(4.0, 1.0), (1.0, 0.9), (200.0, 100.0)]  # shares of 0.25, 0.9 and 0.5
+    seconds = [(ours * log_suite.ROUND, floor * log_suite.ROUND) for ours, floor in rounds]
+    assert log_suite._middle(seconds) == (200e6, 100e6)
+
+
 def test_every_peer_is_there_to_be_measured_beside(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "TURN", 2)
     found = list(peers.peer_figures(pair, 4, silent))
@@ -135,8 +141,8 @@ def test_every_peer_is_there_to_be_measured_beside(pair: Pair, monkeypatch: pyte
         (against, what)
         for against in (
             "openai-agents SQLiteSession",
-            "LangGraph SqliteSaver.put, the last message",
-            "LangGraph SqliteSaver.put, up to 100 messages",
+            "LangGraph SqliteSaver, the last message",
+            "LangGraph SqliteSaver, up to 100 messages",
         )
         for what in ("append, one at a time", "read the last 20")
     ]

@@ -230,7 +230,7 @@ def test_a_start_told_after_the_end_is_no_call_that_still_runs(desk: Desk) -> No
     late = Draft("s", "action.start", {"tool": "Bash", "call_id": "1"}, source="hook", key="k:start")
     ended, started = desk.record(action(key="k", call_id="1"), late)
 
-    assert started.appended == replace(ended.appended, duplicate=True)
+    assert started.appended == ended.appended._replace(duplicate=True)
     assert [event.kind for event in desk.events()] == ["session.open", "action"]
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from sqlcipher3 import dbapi2 as sqlcipher
 
-from fazm_memory.errors import StoreDamaged
+from fazm_memory.errors import StoreDamaged, StoreFull
 from fazm_memory.log import eventlog, follow
+from fazm_memory.log.store import Store
 from fazm_memory.log.verify import verify
 from fazm_memory.model.payloads import Action, Message
 from tests.scribe import Scribe, entry
@@ -30,6 +31,15 @@ class Wired:
         return done
 
 
+class Refusing(Wired):
+    """One that does not do the statement at all."""
+
+    def execute(self, sql: str, *more: Any) -> Any:
+        if sql.startswith(self.statement):
+            raise self.error
+        return self.connection.execute(sql, *more)
+
+
 def goes_on(scribe: Scribe, session: str, events: int) -> None:
     """Nothing of the failed one is left, and the next one is done as ever."""
     db = scribe.store.db
@@ -38,6 +48,38 @@ def goes_on(scribe: Scribe, session: str, events: int) -> None:
     scribe.tell(session, Message("after"))
     assert scribe.payloads(session)[-1] == Message("after")
     assert verify(scribe.store.log).clean
+
+
+def test_a_head_that_was_made_ready_is_not_put_when_the_commit_is_refused(scribe: Scribe) -> None:
+    session = scribe.open()
+    db, heads = scribe.store.db, scribe.store.heads
+    whole, before = db.connection, heads.path.read_bytes()
+    db.connection = Refusing(whole, "COMMIT", sqlcipher.OperationalError("database or disk is full"))
+    with pytest.raises(StoreFull):
+        scribe.tell(session, Message("lost"))
+    db.connection = whole
+    assert heads.path.read_bytes() == before
+    goes_on(scribe, session, 1)
+
+
+def test_a_head_that_comes_late_is_behind_and_no_alarm(
+    scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = scribe.open()
+    other = Scribe(Store(scribe.store.home, key="file"))
+    put = scribe.store.heads.put
+
+    def late(*made: Any) -> None:
+        monkeypatch.undo()
+        other.tell(session, Message("in between"), Message("and one more"))
+        put(*made)
+
+    monkeypatch.setattr(scribe.store.heads, "put", late)
+    scribe.tell(session, Message("first"))
+    assert [verify(one.store.log).clean for one in (scribe, other)] == [True, True]
+    other.tell(session, Message("after"))
+    goes_on(scribe, session, 5)
+    other.store.close()
 
 
 def test_an_interrupt_when_it_has_just_begun_leaves_it_ended(scribe: Scribe) -> None:

@@ -109,7 +109,7 @@ def peer_figures(pair: Pair, count: int, tell: Tell) -> Iterator[Figure]:
                 theirs += sum(clocked(peer.append, payload) for payload in payloads)
                 if not nth % 2:
                     ours += sum(clocked(pair.append, Run(session, [entry])) for entry in entries)
-            readers = (partial(_last, pair.store, id_), peer.last)
+            readers: list[Callable[[], Sequence[object]]] = [partial(_last, pair.store, id_), peer.last]
             read = [
                 middle(taken) / len(last()) * 1e6
                 for taken, last in zip(in_turns(READS, readers), readers, strict=True)

@@ -14,18 +14,16 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from fazm_memory.capture import rights
-from fazm_memory.capture.baseline import SECRET, secret
+from fazm_memory.capture.glance import FILE, Look, look_at
 from fazm_memory.capture.swap import exchange, place
-from fazm_memory.log.versions import FILE_CAP, digest_of, too_large
+from fazm_memory.log.versions import digest_of
 from fazm_memory.model import safe_path
 from fazm_memory.model.rewinding import ABSENT, Held
 from fazm_memory.private import full_sync
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 CHUNK = 1 << 20
 OPENED = 0o666  # less the umask: how a new file is made when nobody knows what rights it had
@@ -36,14 +34,6 @@ Identity = tuple[int, int]
 
 class Refused(Exception):
     """This path is not written to; the words say why. Nothing was changed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What a path holds, with its bytes where they can be kept."""
-
-    held: Held
-    data: bytes | None = None
 
 
 class Enclosure:
@@ -283,38 +273,6 @@ class Enclosure:
 def in_sight(name: str, spare: str) -> str:
     """Where something unexpected is left for its owner to find."""
     return f"{name}.kept{spare[len(SPARE) :]}"
-
-
-def look_at(folder: int, name: str) -> Look:
-    """What one name of an open folder holds."""
-    try:
-        descriptor = os.open(name, FILE, dir_fd=folder)
-    except FileNotFoundError:
-        return Look(ABSENT)
-    except OSError as error:
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        what = "it is a link" if stat.S_ISLNK(found.st_mode) else f"it cannot be read: {error.strerror}"
-        return Look(_held(found, what))
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode):
-        os.close(descriptor)
-        return Look(_held(found, "it is not a plain file"))
-    with open(descriptor, "rb") as file:
-        if secret(name):
-            return Look(_held(found, SECRET))
-        if found.st_size > FILE_CAP:
-            return Look(_held(found, too_large(found.st_size)))
-        data = file.read(FILE_CAP + 1)
-    if len(data) > FILE_CAP:
-        return Look(_held(found, too_large(len(data))))
-    return Look(_held(found, None, digest_of(data)), data)
-
-
-def _held(found: os.stat_result, reason: str | None, digest: str | None = None) -> Held:
-    identity = f"{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}"
-    return Held(
-        digest, False, reason, identity, found.st_mode, found.st_mtime_ns, found.st_size, found.st_ctime_ns
-    )
 
 
 def _is_file(folder: int, name: str) -> bool:

@@ -7,7 +7,6 @@ second telling that knows more (an exit code, a duration) is added as an amendme
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from posixpath import isabs, join, normpath
@@ -16,6 +15,7 @@ from typing import Any
 from fazm_memory.capture.agents.injected import nothing_injected
 from fazm_memory.capture.answer_schema import check_answer, check_schema
 from fazm_memory.capture.draft import Draft
+from fazm_memory.capture.names import NAME, Names
 from fazm_memory.capture.scrub import Scrubber
 from fazm_memory.capture.told_call import ToldCalls
 from fazm_memory.capture.told_outcome import with_outcome
@@ -33,7 +33,6 @@ from fazm_memory.model.trust import (
     DOUBTED,
     FORM,
     PERSONS_DOORS,
-    SOURCES,
     Trust,
     admit,
     ceiling,
@@ -43,8 +42,6 @@ from fazm_memory.model.trust import (
 
 # Once per session and transaction: building this query anew would cost more than all else about a short one.
 NAMED = "SELECT n FROM session WHERE (agent_session_id=? AND agent=?) OR id=? LIMIT 1"
-NAME = 120  # characters of an agent's or a tool's name
-MOST_NAMES = 10_000
 # What an agent makes of what it read: it inherits the trust of that.
 DERIVED = frozenset({"decision", "fact", "pending", "handoff"})
 # Doors through which we watch rather than are told: what they saw has happened, whatever the lifecycle says.
@@ -64,7 +61,7 @@ class Recorder:
     def __init__(self, store: Store, scrubber: Scrubber, now: Callable[[], int]) -> None:
         self.store = store
         self.scrubber = scrubber
-        self._names: dict[str, str] = {}
+        self._names = Names(scrubber, store.keys.chain)
         self._told_calls = ToldCalls()
         self.now = now
 
@@ -90,7 +87,7 @@ class Recorder:
 
     def _one(self, writer: Writer, draft: Draft) -> Appended:
         at = draft.at if draft.at is not None else self.now()
-        draft = self._named(draft)
+        draft = self._names.fit(draft)
         door = draft.door or draft.source  # a claim about the source does not open another door
         typed = self._typed(draft)
         head = self._session(writer, draft, at, typed)
@@ -151,36 +148,6 @@ class Recorder:
             return codec.decode(payload_class(draft.kind), clean)
         except PayloadError as error:
             raise InvalidInput(f"{draft.kind}: {error}") from None
-
-    def _named(self, draft: Draft) -> Draft:
-        """The draft under names that are fit to be kept and shown: scrubbed, on one line."""
-        agent = None if draft.agent is None else self._name(draft.agent)
-        session = self._key(draft.session)
-        source = draft.source if draft.source in SOURCES else self._claim(draft.source)
-        if (agent, session, source) == (draft.agent, draft.session, draft.source):
-            return draft
-        return replace(draft, agent=agent, session=session, source=source)
-
-    def _name(self, text: str) -> str:
-        known = self._names.get(text)
-        if known is None:
-            if len(self._names) >= MOST_NAMES:
-                self._names.clear()
-            known = self._names[text] = " ".join(self.scrubber.text(text).text.split())[:NAME] or "unknown"
-        return known
-
-    def _claim(self, text: str) -> str:
-        """A source in words of its own. One that is a door's name only once it is scrubbed opens none."""
-        name = self._name(text)
-        return f"record:{name}" if name in SOURCES else name
-
-    def _key(self, text: str) -> str:
-        """A session's name as it is or, when that is not fit to be kept, another of its own."""
-        fit = self._name(text)
-        if fit == text or (len(text) > NAME and self.scrubber.text(text).text == text):
-            return text
-        own = hmac.digest(self.store.keys.chain, text.encode("utf-8", "replace"), "sha256").hex()[:12]
-        return f"{fit}#{own}"
 
     def _check_question(self, writer: Writer, head: SessionHead, kind: str, typed: Any, door: str) -> None:
         """A question to a person is a person's to answer, as it was asked, and the agent waits for that."""

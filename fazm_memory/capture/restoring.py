@@ -10,7 +10,8 @@ import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from fazm_memory.capture.enclosure import SPARE, Enclosure, Look, Refused
+from fazm_memory.capture.enclosure import SPARE, Enclosure, Refused
+from fazm_memory.capture.glance import Look
 from fazm_memory.log.folders import FolderSeen, FoldersSeen
 from fazm_memory.log.versions import ABSENT, Versions, digest_of
 from fazm_memory.model import rewinding

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -57,6 +60,38 @@ HELD = [
         "metadata:\n  name: b123456\n"
     ),
     "data:\n  color: blue\n---\ndata:\n  signing: •bGVtb25hZGU=•\nkind: Secret\n---\ndata:\n  size: large\n",
+    (
+        "apiVersion: v1\nstringData:\n  app.ini: |\n    •host = db•\n\n    •mode = fast•\n"
+        "  note: •two words•\nkind: Secret"
+    ),
+    "items:\n- data:\n    a: •bGVtb25hZGU=•\n  kind: Secret # of the app\n  metadata:\n    name: app\n",
+    "{kind: Secret, data: {a: •bGVtb25hZGU=•, b: •c3RhbmQ=•}}",
+    "INSERT INTO u (id, doc, password) VALUES (1, '{\"a\": 1}'::jsonb, '•hunterx•'), (2, NULL, '•huntery•');",
+    "INSERT INTO u (at, pic, password) VALUES (now() - interval '1 day', _binary 'ab', '•hunterx•');",
+    "INSERT INTO u (tags, password) VALUES (ARRAY['a', 'b'], '•hunterx•'), ((SELECT 'x'), '•huntery•');",
+    '  ~ password = "${old}" -> "•maple77otter•"',
+    "password    •Maple-otter77•\nuser        app",
+    "dn: cn=app\nuserPassword:: •bWFwbGUtb3R0ZXI3Nw==•\n",
+    "bindpw •Maple-otter77•\nbinddn cn=app",
+    "admin_api_key = <<EOT\n•q8Lk2JtYw0v3hN6sX9cB5mZ1•\nEOT\n",
+    'password = """•Maple-otter77•"""',
+    "password: •Maple_otter77•\nuser: me",
+    "spring.datasource.password=•Maple.otter77•",
+    "jdbc:mysql://db/app?user=me&password=•Maple_otter77•&ssl=true",
+    "<password>•Maple.otter77•</password>",
+    "&{Host:db User:me Password:•Maple_otter771• Port:5432}",
+    '{"userName":"me","passWord":"•Maple-otter77•"}',
+    '{"name":"DB_PASSWORD","value":"•Maple-otter77•"}',
+    '<add value="•Maple-otter77•" key="DbPassword"/>',
+    "PGPASSWORD='•Maple otter77•' psql -h db",
+    "[Peer]\nPresharedKey = •Ox3qz3WsUVI4jDMlqXLZA6QKwx62XHtlX78nCh5IYaa=•\n",
+    "net use Z: \\\\files\\share •Maple-otter77• /user:me",
+    "nmcli dev wifi connect Office password •Maple-otter77•",
+    '["redis-server", "--requirepass", "•Maple-otter77•"]',
+    "127.0.0.1:6379> AUTH •Maple-otter77•\nOK",
+    'SecretStr("•Maple-otter77•")',
+    "child.expect('password: ')\nchild.sendline('•Maple-otter77•')",
+    "USER me\n331 Please specify the password.\nPASS •Maple-otter77•\n230 Login successful.",
     '{\n  "data": {\n    "signing": "•bGVtb25hZGU=•"\n  },\n  "kind": "Secret",\n  "type": "Opaque"\n}',
     "kubectl create secret generic db --from-literal=password=•oakRiver_62• --from-literal='user=•jo12•'",
     'variable "master_password" {\n  type    = string\n  default = "•quartzHeron•"\n}\n',
@@ -194,6 +229,11 @@ def test_every_row_of_a_long_file_is_read_however_far_from_its_heading() -> None
         "INSERT INTO users (password) VALUES (" + " " * 100_000 + "x y",
         "INSERT INTO users (password) VALUES (x" + " y" * 50_000,
         "INSERT INTO users (password) VALUES (f('x'" + " " * 100_000,
+        "INSERT INTO users (password) VALUES ('x" + "'' \\\\" * 50_000,
+        "INSERT INTO users (password) VALUES (" * 5_000,
+        "INSERT INTO users (password) VALUES ((" + "('x') " * 20_000,
+        "kind: Secret\n" + "\n".join(" " * depth + "data:" for depth in range(1_000)),
+        '{"kind":"Secret",' + '"data":{' * 20_000,
         "| name | password |\n" + "-" * 100_000 + "x\n",
         "| name | password |\n|---|---|\n" + "| - " * 50_000 + "x\n",
     ],
@@ -204,13 +244,63 @@ def test_a_statement_or_a_table_that_never_ends_is_soon_given_up(text: str) -> N
     assert time.process_time() - begun < 5
 
 
+def test_a_long_literal_does_not_hide_what_follows_it() -> None:
+    about = "it''s \\' long " * 1_000
+    rows = [f"({number}, '{about}', 'hunter{number}x', NULL)" for number in range(3)]
+    text = f"INSERT INTO users (id, about, password, note) VALUES {', '.join(rows)};"
+    scrubbed = default_scrubber().text(text, cap=10**6).text
+
+    assert "hunter" not in scrubbed
+    assert scrubbed.count("[REDACTED:sql-insert]") == 3
+
+
+MANIFEST: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Secret",
+    "data": {"conn": "bGVtb25hZGU=", "url": "c3RhbmQ="},
+    "metadata": {"name": "app", "annotations": {"of": "team"}},
+}
+WRITTEN: dict[str, Callable[[Any], str]] = {
+    "compact": lambda value: json.dumps(value, separators=(",", ":")),
+    "on one line": json.dumps,
+    "indented": lambda value: json.dumps(value, indent=4),
+    "as Python shows it": repr,
+    "in JSON": lambda value: json.dumps({"out": json.dumps(value, separators=(",", ":"))}),
+    "in a list": lambda value: json.dumps({"items": [value, value], "kind": "List"}, separators=(",", ":")),
+    "in an annotation": lambda value: (
+        "metadata:\n  annotations:\n    last-applied: |\n      "
+        + json.dumps(value, separators=(",", ":"))
+        + "\n  name: app\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+def test_a_manifest_keeps_nothing_it_holds_however_it_is_written(written: str) -> None:
+    for order in itertools.permutations(MANIFEST):
+        plain = WRITTEN[written]({key: MANIFEST[key] for key in order})
+        expected = plain
+        for held in MANIFEST["data"].values():
+            expected = expected.replace(held, "[REDACTED:kubernetes-secret]")
+        assert default_scrubber().text(plain).text == expected
+
+
+def test_a_manifest_that_is_a_value_keeps_nothing_it_holds() -> None:
+    kept, found = default_scrubber().value({"items": [MANIFEST, MANIFEST | {"kind": "ConfigMap"}]})
+
+    hidden = dict.fromkeys(MANIFEST["data"], "[REDACTED:kubernetes-secret]")
+    assert kept["items"] == [MANIFEST | {"data": hidden}, MANIFEST | {"kind": "ConfigMap"}]
+    assert found == ("kubernetes-secret",)
+    assert default_scrubber().value(kept) == (kept, ())
+
+
 @pytest.mark.parametrize("last", [False, True])
 def test_the_values_of_a_long_manifest_go_to_their_ends(last: bool) -> None:
-    held = {f"part{number}": "y7/" * 1000 + f"{number}" for number in range(4)}
+    held = {f"part{number}": "y7/" * 100_000 + f"{number}" for number in range(4)}
     data = ["data:", *(f"  {name}: {value}" for name, value in held.items())]
     kind = ["kind: Secret", "metadata:", "  name: app"]
     text = "\n".join(["apiVersion: v1", *(data + kind if last else kind + data), ""])
-    scrubbed = default_scrubber().text(text, cap=10**6).text
+    scrubbed = default_scrubber().text(text, cap=10**7).text
 
     assert "y7/" not in scrubbed
     assert scrubbed.count("[REDACTED:kubernetes-secret]") == 4

@@ -51,7 +51,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "password-setter",
         "generic",
-        ("setpassword(", "set_password(", "withpassword(", "setpassphrase(", "setsecret(", ".password("),
+        (
+            *("setpassword(", "set_password(", "withpassword(", "setpassphrase(", "setsecret(", ".password("),
+            *("secretstr(", "secretbytes("),
+        ),
         rf"(?i:\.?\w+\(){_LITERAL}\s*\)",
         match=f'source.setPassword("{alnum(10)}");',
         miss='form.setPassword("Password");',

@@ -13,6 +13,7 @@ from fazm_memory.capture.secrets.naming import (
     is_address,
     is_bare_secret,
     is_disordered,
+    is_listed_secret,
     is_literal_secret,
     is_odd,
     is_passphrase,
@@ -25,9 +26,10 @@ from fazm_memory.capture.secrets.rule import Rule, Span, alnum, has_digit
 KEYWORDS = (
     *sorted(
         words(
-            """passw passphrase passcode pwd kennwort contrasena psk mnemonic storepass keypass
-            _pass -pass .pass pass: pass= "pass" 'pass' _pw -pw pw: pw= secret token _jwt credential
-            apikey secretkey privatekey accesskey authkey accountkey signingkey encryptionkey"""
+            """passw passphrase passcode pwd kennwort contrasena psk mnemonic storepass keypass requirepass
+            motdepasse _de_passe bindpw rootpw presharedkey _pass -pass .pass pass: pass= "pass" 'pass'
+            _pw -pw pw: pw= secret token _jwt credential apikey secretkey privatekey accesskey authkey
+            accountkey signingkey encryptionkey"""
         )
     ),
     *("seed phrase", "recovery phrase", "pass =", "pw is ", "pw for "),
@@ -38,18 +40,18 @@ _REST = r"[A-Za-z0-9_.\-]{0,40}(?: (?:key|phrase))?"
 _CLOSED = r"""["'`]?[\])]{0,2}\*{0,2}"""
 # How a name and its value are joined.
 _ANNOTATION = r"(?:: ?(?:&(?:'static )?)?[A-Za-z_][\w.\[\]| ]{0,40}(?:<[\w&'. ,]{0,30}>)? ?= ?)"
-_SIGN = r"([ \t]{0,40}(?:=>|:=|\?=|===?|=|:\*\*|:|->)[ \t]{0,40})"
+_SIGN = r"([ \t]{0,40}(?:=>|:=|\?=|===?|=|:\*\*|:: |:|->)[ \t]{0,40})"
 _COMMA = r"([ \t]*,[ \t]*)"
 _TAG = r"(>)"
 _PAIR = (
-    r"([ \t]*,?\s{1,80}[\"']?(?i:value|default|content)[\"']?[ \t]*[:=][ \t]*"
+    r"((?:[ \t]*,\s{0,80}|\s{1,80})[\"']?(?i:value|default|content)[\"']?[ \t]*[:=][ \t]*"
     r"|,ParameterValue=)"
 )
 _SAID = r"( (?:[\w@.'-]{1,24} ){0,5}(?:is|was|lautet|ist)[: ]{1,2})"
 _SPACE = r"([ \t]+)"
-_BLOCK = r"(?:[|>][+-]?[ \t]*\n[ \t]+)?"
+_BLOCK = r"(?:[|>][+-]?[ \t]*\n[ \t]+|<<[-~]?[\"']?[A-Z]{2,16}[\"']?\n[ \t]*)?"
 # The value: in quotes, or up to the next space.
-_QUOTED = r"""[bfrBFR]{0,2}(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|`([^`\n]*)`)"""
+_QUOTED = r"""[bfrBFR]{0,2}(?:"(?:"")?((?:[^"\\\n]|\\.)*)"|'(?:'')?((?:[^'\\\n]|\\.)*)'|`([^`\n]*)`)"""
 _BARE = r"""["'`]?([^\s"'`]+)"""
 _JOINT = f"(?:{_ANNOTATION}|{_SIGN}|{_PAIR}|{_COMMA}|{_TAG}|{_SAID}|{_SPACE})"
 _REGEX = f"{_REST}{_CLOSED}{_JOINT}{_BLOCK}(?:{_QUOTED}|{_BARE})"
@@ -61,6 +63,7 @@ _LONGEST_NAME = 64
 _LONGEST_PHRASE = 256
 _NEAR = 256
 _BEFORE_A_FLAG = (b"", b" ", b"\t", b"\n", b'"', b"'", b"(", b"[")
+_QUOTES = (b"", b'"', b"'")
 _PROPERTY = re.compile("^-[DP](?=[a-z])")  # java -DapiKey=…, gradle -PapiKey=…
 _SETTERS = ("env", "setenv", "setx", " -x", " -gx", " -ux")
 
@@ -158,8 +161,15 @@ def _quoted(found: _Assignment, match: Any) -> Span | None:
             return None
     if found.joint in (SPACE, SAID) and found.kind is not Kind.PASSWORD:
         return None
+    if found.is_exported() and found.kind is Kind.PASSWORD and is_odd(value) and _is_phrase(value):
+        return found.start, found.end
     kind = Kind.KEY if found.name.isupper() and found.kind is Kind.TOKEN else found.kind
     return (found.start, found.end) if is_literal_secret(value, kind) else None
+
+
+def _is_phrase(value: str) -> bool:
+    """`PGPASSWORD='hunter2 hunter3'`: a shell is told a few words; a message to people has more, or stops."""
+    return len(value.split()) <= 3 and not is_placeholder(value) and value[-1] not in ".:"
 
 
 def _bare(found: _Assignment) -> Span | None:
@@ -175,6 +185,8 @@ def _bare(found: _Assignment) -> Span | None:
             is_placeholder(value) or is_address(value) or value.startswith("$(")
         )
         return (found.start, end) if hidden else None
+    if found.joint == SPACE and _is_listed(found):
+        return found.start, found.end
     if found.joint in (COMMA, SPACE) or first in (b"(", b"[", b"{"):
         return None
     end = _cut(found.data, found.start, found.end, b"&<;" if found.sign.strip() == b"=" else b"<")
@@ -190,6 +202,17 @@ def _bare(found: _Assignment) -> Span | None:
             return found.start, found.start + len(line)
     secret = is_bare_secret(found.value(end), found.kind, own_line=_has_own_line(found, end))
     return (found.start, end) if secret else None
+
+
+def _is_listed(found: _Assignment) -> bool:
+    """A line with a name, a gap and a value, as vaults and directories list them."""
+    gap = found.data[max(found.name_start, found.start - 2) : found.start]
+    if gap != b"  " and gap[-1:] != b"\t" and found.name.lower() not in ("bindpw", "rootpw"):
+        return False
+    after = found.data[found.end : found.end + 80].split(b"\n", 1)[0]
+    before = found.line_before().rstrip(b" \t")
+    alone = before[-1:] in _QUOTES and after.strip()[:1] in _QUOTES
+    return alone and is_listed_secret(found.value(), found.kind)
 
 
 # What follows a flag in a sentence about it.

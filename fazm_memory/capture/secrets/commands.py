@@ -19,7 +19,11 @@ _PORTS = re.compile(r"[\d.]*(?::\d+)+(?:/\w+)?")  # `-p 8080:80` publishes a por
 def _given(data: bytes, found: Any) -> Span | None:
     span = whole_or_group(data, found)
     value = data[slice(*span)].decode("latin-1")
-    return None if is_placeholder(value) or value.startswith(("-", "$(")) or _PORTS.fullmatch(value) else span
+    return (
+        None
+        if is_placeholder(value) or value.startswith(("-", "$(", "file://")) or _PORTS.fullmatch(value)
+        else span
+    )
 
 
 def _command(name: str, programs: str, flags: str, match: str, miss: str, value: str = _VALUE) -> Rule:
@@ -115,6 +119,28 @@ RULES: tuple[Rule, ...] = (
         value=r"(?:\"([^\"\n=]+=[^\"\n]+)\"|'([^'\n=]+=[^'\n]+)'|([\w.-]+=\S+))",
     ),
     _command(
+        "key-passphrase",
+        "ssh-keygen",
+        r"-[NP][ \t]*",
+        f"ssh-keygen -t ed25519 -N {alnum(10)} -f id",
+        "ssh-keygen -t ed25519 -N '' -f id",
+    ),
+    _command(
+        "secure-parameter",
+        "put-parameter",
+        r"--type[= \t]+[\"']?SecureString[\"']?[ \t]+(?:[^\n|;&]{0,400}?[ \t])?--value[= \t]+",
+        f"aws ssm put-parameter --name /app/db --type SecureString --value {alnum(10)}",
+        "aws ssm put-parameter --name /app/db --type SecureString --value file://db.txt",
+    ),
+    _command(
+        "secure-parameter-first",
+        "put-parameter",
+        r"--value[= \t]+",
+        f"aws ssm put-parameter --name /app/db --value {alnum(10)} --type SecureString",
+        "aws ssm put-parameter --name /app/region --value eu-west-1 --type String",
+        value=_VALUE + r"[ \t](?:[^\n|;&]{0,400}?[ \t])?--type[= \t]+[\"']?SecureString",
+    ),
+    _command(
         "secret-body",
         "gh secret set|glab variable set",
         r"-b[ \t]*|--body[= \t]+|-v[ \t]+|--value[= \t]+",
@@ -142,10 +168,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "account-password",
         "command line",
-        ("dscl ", "networksetup ", "htpasswd ", "wpa_passphrase ", "net user ", "net use "),
+        ("dscl ", "networksetup ", "htpasswd ", "wpa_passphrase ", "net user ", "net use ", "nmcli "),
         rf"(?:dscl[ \t]{_BETWEEN}?-passwd[ \t]+\S+|networksetup[ \t]+-setairportnetwork[ \t]+\S+[ \t]+{_TEXT}"
         rf"|htpasswd[ \t]{_BETWEEN}?-[a-zA-Z]*b[a-zA-Z]*[ \t]+\S+[ \t]+\S+"
-        rf"|wpa_passphrase[ \t]+{_TEXT}|net user[ \t]+\S+|net use[ \t]{_BETWEEN}?/user:\S+)[ \t]+{_VALUE}",
+        rf"|wpa_passphrase[ \t]+{_TEXT}|net user[ \t]+\S+|net use[ \t]{_BETWEEN}?/user:\S+"
+        rf"|net use[ \t]+(?:\S+[ \t]+)?\\\\\S+|nmcli[ \t]{_BETWEEN}?password)[ \t]+{_VALUE}",
         match="networksetup -setairportnetwork en0 Home " + alnum(10),
         miss="networksetup -listallhardwareports",
         judge=_given,
@@ -162,8 +189,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "redis-settings",
         "command line",
-        ("requirepass ", "masterauth "),
-        rf"(?:requirepass|masterauth)[ \t]+{_VALUE}",
+        ("requirepass", "masterauth", "6379> auth "),
+        # In a shell, a settings file, a list of arguments, or at the prompt of its own client.
+        rf"(?:(?i:requirepass|masterauth)(?:[ \t]+|[\"'],[ \t]*)"
+        rf"|6379> (?i:auth)[ \t]+(?:\w+[ \t]+)?){_VALUE}",
         match=f"requirepass {alnum(12)}",
         miss="requirepass <password>",
         judge=_given,

@@ -16,7 +16,7 @@ from fazm_memory.capture.secrets.naming import (
     is_word,
     kind_of,
 )
-from fazm_memory.capture.secrets.rule import REACH, Rule, Span, alnum, has_digit
+from fazm_memory.capture.secrets.rule import Rule, Span, alnum, has_digit
 
 
 def _named_before(data: bytes, found: Any) -> Span | None:
@@ -26,6 +26,19 @@ def _named_before(data: bytes, found: Any) -> Span | None:
     if kind is Kind.NONE or is_word(value) or not is_field_secret(value, kind):
         return None
     return found.span(2) if is_literal_secret(value, kind) else None
+
+
+def _named_after(data: bytes, found: Any) -> Span | None:
+    """The value is the first group or the second, the name the third."""
+    span = found.span(1) if found.span(1)[0] >= 0 else found.span(2)
+    kind = kind_of(data[slice(*found.span(3))].decode("latin-1"))
+    value = data[slice(*span)].decode("latin-1")
+    secret = kind is not Kind.NONE and not is_word(value) and is_field_secret(value, kind)
+    return span if secret and is_literal_secret(value, kind) else None
+
+
+def _not_a_reference(data: bytes, found: Any) -> Span | None:
+    return None if is_placeholder(data[slice(*found.span(1))].decode("latin-1")) else found.span(1)
 
 
 def _with_a_digit(data: bytes, found: Any) -> Span | None:
@@ -43,53 +56,6 @@ def _anchored(data: bytes, found: Any) -> Span | None:
     return (start, end) if is_bare_secret(value, kind_of(name), own_line=True) else None
 
 
-# A line of a manifest, behind the number that a viewer may put before it: a key, and its value.
-_LINE = rb"^(?:[ \t]*\d{1,6}(?:\xff|\t|:) ?)?([ \t]*)[\"']?"
-_ENTRY = re.compile(
-    _LINE + rb"[\w.-]+[\"']?[ \t]*:[ \t]*[\"']?([^\s\"'{}\[\]|>#&*][^\s\"',]*)[\"']?,?[ \t\r]*$", re.MULTILINE
-)
-_DATA = re.compile(_LINE + rb"(?:data|stringData)[\"']?[ \t]*:[ \t]*\{?[ \t\r]*$", re.MULTILINE)
-_END = re.compile(_LINE + rb"(?:[\w.-]+[\"']?[ \t]*:|\}|$)", re.MULTILINE)
-
-
-_LONGEST = 16 * REACH  # of a manifest on either side of its kind; no place of it is looked at more than twice
-
-
-def _manifest(data: bytes, found: Any) -> tuple[list[Span], int]:
-    """Everything under `data:` of a Secret, whatever its keys are called; it may stand before its kind."""
-    first = max(0, found.start() - _LONGEST)
-    first = max(first, data.rfind(b"\n---", first, found.start()))
-    end = data.find(b"\n---", found.end(), found.end() + _LONGEST)
-    if end < 0:  # whole lines: half a secret is one, too
-        end = data.find(b"\n", found.end() + _LONGEST)
-    end = len(data) if end < 0 else end
-    spans: list[Span] = []
-    for head in _DATA.finditer(data, first, end):
-        depth = len(head[1])
-        position = head.end() + 1
-        while position < end:
-            line_end = data.find(b"\n", position, end)
-            line_end = end if line_end < 0 else line_end
-            entry = _ENTRY.match(data, position, line_end)
-            if entry is not None and len(entry[1]) > depth:
-                if not is_placeholder(entry[2].decode("latin-1")) and len(entry[2]) >= 3:
-                    spans.append(entry.span(2))
-            elif (ends := _END.match(data, position, line_end)) and len(ends[1]) <= depth:
-                break
-            position = line_end + 1
-    return spans, end
-
-
-_FROM_LITERAL = re.compile(rb"--from-literal[= \t][\"']?[\w.-]+=[\"']?([^\s\"']+)")
-
-
-def _literals(data: bytes, found: Any) -> tuple[list[Span], int]:
-    end = data.find(b"\n", found.end())
-    end = len(data) if end < 0 else end
-    given = (literal.span(1) for literal in _FROM_LITERAL.finditer(data, found.end(), end))
-    return [span for span in given if not is_placeholder(data[slice(*span)].decode("latin-1"))], end
-
-
 def _fallback(data: bytes, found: Any) -> Span | None:
     """`process.env.JWT_SECRET || 'dev-secret'`: what is taken where the variable is not set."""
     kind = kind_of(data[slice(*found.span(1))].decode("latin-1"))
@@ -100,24 +66,6 @@ def _fallback(data: bytes, found: Any) -> Span | None:
 
 
 RULES: tuple[Rule, ...] = (
-    Rule(
-        "kubernetes-secret",
-        "Kubernetes",
-        ("kind: secret\n", "kind: secret\r", '"kind": "secret"'),
-        r"(?i:\"?kind\"?: \"?secret\"?)",
-        match="apiVersion: v1\ndata:\n  signing: " + alnum(24) + "\nkind: Secret\nmetadata:\n  name: app",
-        miss="kind: Secret\nmetadata:\n  name: app\ntype: Opaque\n",
-        spread=_manifest,
-    ),
-    Rule(
-        "kubernetes-literal",
-        "Kubernetes",
-        ("create secret ",),
-        r"create secret ",
-        match="kubectl create secret generic app --from-literal=signing=" + alnum(12),
-        miss="kubectl create secret generic app --from-literal=signing=$SIGNING --from-file=a.txt",
-        spread=_literals,
-    ),
     Rule(
         "property-list",
         "generic",
@@ -137,6 +85,48 @@ RULES: tuple[Rule, ...] = (
         miss='variable "region" {\n  default = "eu-west-1"\n}',
         needs=b"default",
         judge=_named_before,
+    ),
+    Rule(
+        "changed-value",
+        "generic",
+        ('" -> "',),
+        r"([\w.-]{1,64})\"?[ \t]*[=:][ \t]*\"[^\"\n]{0,512}\" -> \"([^\"\n]+)\"",
+        match='~ password = "old" -> "' + alnum(10) + '"',
+        miss='~ instance_type = "t3.micro" -> "' + alnum(10) + '"',
+        back=640,
+        alone=False,
+        judge=_named_before,
+    ),
+    Rule(
+        "value-before-name",
+        "generic",
+        ('"value":', 'value="'),
+        r"(?:\"value\":\s{0,8}\"([^\"\n]+)\",\s{0,40}\"(?:name|key)\":\s{0,8}\"|value=\"([^\"\n]+)\"\s{1,40}(?:name|key)=\")"
+        r"([\w.-]{1,64})\"",
+        match='{"value":"' + alnum(10) + '","name":"DB_PASSWORD"}',
+        miss='{"value":"' + alnum(10) + '","name":"RELEASE"}',
+        judge=_named_after,
+    ),
+    Rule(
+        "setting-command",
+        "generic",
+        ("configure set ", "config set ", "setx "),
+        r"(?i:configure set|config set|setx)[ \t]+(?:--?[\w-]+[ \t]+){0,4}([\w.:/@-]{1,128})[= \t]+"
+        r"[\"']?([^\s\"'$%|;&<>]+)",
+        match="aws configure set aws_session_token " + alnum(40),
+        miss="aws configure set region eu-west-1",
+        judge=_named_before,
+    ),
+    Rule(
+        "expected-prompt",
+        "generic",
+        ("expect",),
+        r"expect(?:_exact)?[ \t(]+(?:-\w+[ \t]+)?[brf]?[\"'{][^\"'\n]{0,80}(?i:passw|passphrase|passcode)"
+        rf"[^\"'\n]{{0,40}}[\"'}}][ \t)({{;]*{GAP}+"
+        r"(?:\w+\.)?send(?:line)?[ \t(]+(?:--[ \t]+)?[brf]?[\"']([^\"'\n\\$\[][^\"'\n\\]*)",
+        match='expect "password:"\nsend "' + alnum(10) + '\\r"',
+        miss='expect "password:"\nsend "$password\\r"',
+        judge=_not_a_reference,
     ),
     Rule(
         "wordpress-salt",

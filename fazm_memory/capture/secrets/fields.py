@@ -90,6 +90,13 @@ def kinds_in(fields: Mapping[str, Any], inherited: Kind) -> Mapping[str, Kind]:
     return {**roles.secret, **more} if more else roles.secret
 
 
+def manifest_data(fields: Mapping[str, Any]) -> list[str]:
+    """The fields of a Kubernetes Secret in which everything is one, whatever it is called."""
+    if fields.get("kind") != "Secret":
+        return []
+    return [key for key in ("data", "stringData") if isinstance(fields.get(key), dict)]
+
+
 def _is_typed(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= _LONGEST_TYPED and "\n" not in value
 

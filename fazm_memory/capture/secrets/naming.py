@@ -29,21 +29,21 @@ MARKER = "[REDACTED:"
 _LONGEST_NAME = 128
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
-_PASSWORDS = words("pwd pw pass mdp psk cvv cvc cvv2 otp mnemonic kennwort contrasena")
+_PASSWORDS = words("pwd pw pass mdp psk cvv cvc cvv2 otp mnemonic kennwort contrasena bindpw rootpw")
 _PASSWORD_ENDINGS = (
     *("password", "passwd", "passphrase", "passcode", "passwort", "passw"),
-    *("userpass", "dbpass", "storepass", "keypass"),
+    *("userpass", "dbpass", "storepass", "keypass", "requirepass", "motdepasse"),
 )
 _HEADERS = words("authorization cookie cookies credential")
 _SECRET_ENDINGS = ("secret", "secrets")
 _TOKEN_ENDINGS = ("token", "jwt")
 _KEY_ENDINGS = (
     *("apikey", "secretkey", "privatekey", "accesskey", "authkey"),
-    *("accountkey", "signingkey", "encryptionkey"),
+    *("accountkey", "signingkey", "encryptionkey", "presharedkey"),
 )
 KEY_QUALIFIERS = words(
     """access account admin api app application auth client consumer decryption deploy encryption hmac jwt
-    license licence master private secret service shared signature signing subscription webhook"""
+    license licence master preshared private secret service shared signature signing subscription webhook"""
 )
 # Words after the name of a secret that do not change what it is.
 _TRAILING = words(
@@ -77,6 +77,8 @@ def kind_of(name: str) -> Kind:
         return Kind.NONE if before in ("no", "reset", "forgot", "without") else Kind.PASSWORD
     if last == "phrase" and before in ("pass", "seed", "recovery"):
         return Kind.PASSWORD
+    if (last in ("word", "code") and before == "pass") or parts[-3:] == ["mot", "de", "passe"]:
+        return Kind.PASSWORD  # passWord, mot_de_passe
     if last in _HEADERS or last.endswith((*_SECRET_ENDINGS, *_KEY_ENDINGS)):
         return Kind.KEY
     if last.endswith(_TOKEN_ENDINGS):
@@ -190,6 +192,8 @@ def is_bare_secret(value: str, kind: Kind, *, own_line: bool) -> bool:
     """For a value without quotes, which may as well be a name in a program."""
     if value.lower() in _NOT_VALUES or not is_literal_secret(value, kind):
         return False
+    if kind is Kind.PASSWORD and is_made_up(value, own_line=own_line):
+        return True
     if _CODE.fullmatch(value) and not (_DOTTED.fullmatch(value) and is_disordered(value)):
         return False
     if value.isdigit():
@@ -207,6 +211,38 @@ def is_bare_secret(value: str, kind: Kind, *, own_line: bool) -> bool:
         settled = own_line and kind is not Kind.TOKEN and value == value.lower() and "_" not in value
         return disordered or settled
     return kind is Kind.PASSWORD or len(value) >= 8
+
+
+_NUMBERED = re.compile(
+    r"(?i)(?:sha|md|utf|base|u?int|float|(?:var)?char|v|x|aes|rsa|hs|rs|es|tls|ssl|ipv|win|amd|arm)[._-]?[\d.]+"
+)
+_LONGEST_MADE_UP = 64
+
+
+def is_made_up(value: str, *, own_line: bool) -> bool:
+    """Words joined by a dot or a line with a number behind them, `Maple_otter4711`, as people make up
+    passwords. A name in a program hardly ends in so many digits, unless it is that of a format.
+    """
+    stem = value.rstrip("0123456789")
+    if len(value) - len(stem) < (2 if own_line else 3) or len(value) > _LONGEST_MADE_UP:
+        return False
+    joined = ("_" in stem or "." in stem) and stem[0].isalpha() and _DOTTED.fullmatch(stem) is not None
+    return (
+        joined and not _SENSITIVE_WORD.search(stem) and not _NUMBERED.fullmatch(re.split("[._]", value)[-1])
+    )
+
+
+_LISTED = re.compile(r"[A-Za-z0-9][\w.!@#$%^&*+~?/=-]{6,}")
+
+
+def is_listed_secret(value: str, kind: Kind) -> bool:
+    """For a value that stands beside its name in a list, where versions, types and paths stand too."""
+    if kind is Kind.TOKEN or not _LISTED.fullmatch(value) or is_placeholder(value) or is_address(value):
+        return False
+    if is_disordered(value):
+        return True
+    odd = kind is Kind.PASSWORD and value[0].isalpha() and _has_digit(value)
+    return odd and not _SENSITIVE_WORD.search(value) and not _NUMBERED.fullmatch(value)
 
 
 def is_disordered(value: str) -> bool:

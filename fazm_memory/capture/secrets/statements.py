@@ -14,18 +14,25 @@ from fazm_memory.capture.secrets.naming import (
     is_word,
     kind_of,
 )
-from fazm_memory.capture.secrets.rule import REACH, Rule, Span, alnum, whole_or_group
+from fazm_memory.capture.secrets.rule import Rule, Span, alnum, whole_or_group
 
 _TABLE = r"[\w.\"`\[\]$-]{1,128}"
 _NAMES = r"\(([^()]+)\)"
 # One value of a row: a literal, or what no secret is written as: a number, a word, the call of a function.
-# Space is taken whole and never given back, so that a statement that does not end is soon given up.
-_LITERAL = rf"[NEBnebxX]?'(?:[^'\\]|\\.|''){{0,{REACH}}}'|\"(?:[^\"\\]|\\.){{0,{REACH}}}\""
+# A literal may be as long as it is, such as a picture before a password. It and space are taken whole and
+# never given back, so that a statement that does not end is soon given up.
+_LITERAL = r"[NEBnebxX]?'(?:[^'\\]++|\\.|'')*+'|\"(?:[^\"\\]++|\\.)*+\""
+# What else a value may be made of, `'{}'::jsonb`, `_binary 'x'`, `now() - interval '1 day'`: it is no secret,
+# but those after it may be.
+_INNER = rf"(?:{_LITERAL}|[^'\"();\]]++|\((?:{_LITERAL}|[^'\"();]++){{0,64}}+\)){{0,64}}+"
+_OTHER = rf"(?:{_LITERAL}|[^'\"(),;\s\[]++|\s++(?![,)])|\({_INNER}\)|\[{_INNER}\]){{1,64}}+"
 _VALUE = re.compile(
     (
-        rf"\s*+(?:({_LITERAL})|[^\s'\"(),;]++\(\s*+({_LITERAL})(?:[^()]|\([^()]{{0,64}}\)){{0,256}}\)"
-        r"|[^\s'\"(),;][^'\"(),;]{0,255}?)\s*+([,)])"
-    ).encode()
+        rf"\s*+(?:({_LITERAL})(?:::[\w .\"]{{1,64}}+)?"
+        rf"|[^\s'\"(),;]++\(\s*+({_LITERAL})(?:[^()]|\([^()]{{0,64}}\)){{0,256}}\)"
+        rf"|[^\s'\"(),;\[][^'\"(),;\[]{{0,255}}?|{_OTHER})\s*+([,)])"
+    ).encode(),
+    re.DOTALL,
 )
 _NEXT_ROW = re.compile(rb"\s*,\s*\(")
 

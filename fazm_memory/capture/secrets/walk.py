@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from fazm_memory.capture.secrets.fields import holds_secret, inside, kinds_in
+from fazm_memory.capture.secrets.fields import holds_secret, inside, kinds_in, manifest_data
 from fazm_memory.capture.secrets.keys import is_card_number
 from fazm_memory.capture.secrets.naming import MARKER, Kind, kind_of
 
 NAMED = "named-secret"
 CARD = "card-number"
+MANIFEST = "kubernetes-secret"
 
 
 def marker(name: str) -> str:
@@ -63,6 +64,8 @@ class Walk:
 
     def _object(self, source: dict[str, Any], inherited: Kind) -> dict[str, Any]:
         copy = self._renewed(source) if self._changed else dict(source)
+        for held in manifest_data(copy):
+            copy[held] = {name: self._held(value) for name, value in copy[held].items()}
         kinds = kinds_in(copy, inherited)
         for key, value in copy.items():
             if key in kinds:
@@ -70,6 +73,10 @@ class Walk:
             elif not isinstance(value, str):
                 self._place(copy, key, Kind.NONE, Kind.NONE)
         return copy
+
+    def _held(self, value: Any) -> Any:
+        hidden = isinstance(value, str) and not self._is_marker(value) and holds_secret(value, Kind.PASSWORD)
+        return self._marked(MANIFEST) if hidden else value
 
     def _renewed(self, source: dict[str, Any]) -> dict[str, Any]:
         copy: dict[str, Any] = {}

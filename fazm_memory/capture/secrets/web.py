@@ -31,6 +31,12 @@ def _opaque(data: bytes, found: Any) -> Span | None:
     return span if disordered or has_digit(value) else None
 
 
+def _mixed(data: bytes, found: Any) -> Span | None:
+    """Base64 has small letters; the names of other ways to log in have none."""
+    value = data[slice(*found.span(1))]
+    return found.span(1) if value != value.upper() and (value[-1:] == b"=" or has_digit(value)) else None
+
+
 def _database(data: bytes, found: Any) -> Span | None:
     """A password with a slash in it, unless what seemed to be one is a port and a path."""
     return None if data[slice(*found.span(1))].split(b"/")[0].isdigit() else _given(data, found)
@@ -182,6 +188,44 @@ RULES: tuple[Rule, ...] = (
         match="machine api.example.com\n  login me\n  password " + alnum(12),
         miss="machine learning login form",
         judge=_given,
+    ),
+    Rule(
+        "mail-login",
+        "generic",
+        ("auth plain ", "auth login ", "auth xoauth2 "),
+        r"AUTH (?:PLAIN|LOGIN|XOAUTH2) ([A-Za-z0-9+/]{8,}={0,2})",
+        match="AUTH PLAIN " + alnum(23) + "=",
+        miss="250-AUTH PLAIN LOGIN OAUTHBEARER",
+        judge=_mixed,
+    ),
+    Rule(
+        "mailbox-login",
+        "generic",
+        (" login ",),
+        r"\b[A-Za-z]{0,4}\d{1,5} LOGIN [\"']?[^\s\"']+[\"']? [\"']?([^\s\"']+)",
+        match="C: a1 LOGIN me " + alnum(10),
+        miss="a1 LOGIN me <password>",
+        back=9,
+        judge=_given,
+    ),
+    Rule(
+        "session-login",
+        "generic",
+        ("331 ", "331-", "+ok"),
+        r"(?:331[ -]|\+OK)[^\n]{0,200}\n[^\n]{0,12}?\bPASS[ \t]+(\S+)",
+        match="331 Please specify the password.\nPASS " + alnum(10),
+        miss="+OK\nPASS <password>",
+        needs=b"PASS",
+        judge=_given,
+    ),
+    Rule(
+        "authorization-code",
+        "OAuth",
+        ("?code=", "&code="),
+        r"[?&]code=([\w.~/%+-]{20,})",
+        match="https://app.example.com/callback?code=" + alnum(40) + "&state=x",
+        miss="https://app.example.com/errors?code=missing_required_parameter",
+        judge=_opaque,
     ),
     Rule(
         "pgpass",

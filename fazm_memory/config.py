@@ -91,7 +91,7 @@ def with_present_retention(config: Config) -> Config:
 def _from_file(path: Path) -> dict[str, Any]:
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # a home that is none is told of where it is opened
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path} cannot be read: {error}", hint="mend or remove the file") from error

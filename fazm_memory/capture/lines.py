@@ -35,6 +35,9 @@ ACTOR_WORDS = {"user": "person", "human": "person", "assistant": "agent"}
 TRUST_WORDS = {"untrusted": "unverified"}
 # Ids that some agents count with numbers.
 NUMBERED = ("id", "call_id")
+# What is counted, and summed up.
+COUNTED = ("duration_ms", "input_tokens", "output_tokens", "cached_tokens", "budget_tokens")
+MOST_COUNTED = 2**53  # beyond it others read another number
 DEEPEST = 64
 LONGEST_NAME = 512
 BATCH = 256
@@ -190,7 +193,7 @@ def _count(raw: Mapping[str, Any], field: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
-        raise InvalidInput(f'"{field}" must be a whole number from 0 up')
+        raise InvalidInput(f'"{field}" must be a whole number from 0 to {2**31 - 1:,}')
     return value
 
 
@@ -226,6 +229,10 @@ def _shaped(kind: str, payload: dict[str, Any], actor: str | None) -> dict[str, 
     if kind in ("session.open", "usage") and "budget" in payload and "budget_tokens" not in payload:
         budget = payload.pop("budget")
         payload["budget_tokens"] = budget.get("tokens") if isinstance(budget, dict) else budget
+    for name in COUNTED:
+        count = payload.get(name)
+        if isinstance(count, (int, float)) and not 0 <= count <= MOST_COUNTED:
+            raise InvalidInput(f'"{name}" must be a number from 0 to {MOST_COUNTED:,}')
     workspace = payload.get("workspace")
     if kind == "session.open" and isinstance(workspace, str) and not isabs(workspace):
         raise InvalidInput('"workspace" must be the whole path of a folder, beginning with /')

@@ -19,7 +19,7 @@ from fazm_memory.capture.names import NAME, Names
 from fazm_memory.capture.scrub import Scrubber
 from fazm_memory.capture.told_call import ToldCalls
 from fazm_memory.capture.told_outcome import with_outcome
-from fazm_memory.errors import FazmMemoryError, InvalidInput, InvalidTransition
+from fazm_memory.errors import Conflict, FazmMemoryError, InvalidInput, InvalidTransition, NotFound
 from fazm_memory.log.ahead import AHEAD, heard, stand
 from fazm_memory.log.entries import Appended, Entry, SessionHead
 from fazm_memory.log.failed_calls import failed_before
@@ -209,6 +209,8 @@ class Recorder:
             number = None if row is None else row.n
         if number is not None:
             return writer.head(number)
+        if draft.door == "record" and draft.kind != "session.open":
+            _check_beginning(draft)
         agent = draft.agent or "unknown"
         head = writer.create(agent, since, agent_session_id=draft.session)
         if draft.kind != "session.open":
@@ -285,6 +287,18 @@ class Recorder:
 
 def _claimed(draft: Draft, typed: Any, door: str) -> Trust:
     return admit(draft.trust, ceiling(draft.kind, door, getattr(typed, "tool", None)))
+
+
+def _check_beginning(draft: Draft) -> None:
+    """A line that no new session would take opens none: refused, it would leave an empty one behind."""
+    name = f"there is no session {draft.session[:60]!r}"
+    hint = "`session.open` opens one; a name that is mistyped is another session's"
+    if lifecycle.moved("open", draft.kind) is None:
+        raise NotFound(f"{name} that could be {lifecycle.PAST[lifecycle.move_of(draft.kind)]}", hint=hint)
+    if draft.expected_seq not in (None, 1):  # its opening will be at 0
+        raise Conflict(
+            f"position {draft.expected_seq} was expected, but {name}", hint=hint, details={"head": 0}
+        )
 
 
 def _woken(kind: str, entry: Entry) -> Entry:

@@ -7,6 +7,8 @@ Commands are a table of names; a command's module is imported when it is called,
 from __future__ import annotations
 
 import argparse
+import errno
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -14,7 +16,7 @@ from importlib import import_module
 from typing import Any
 
 from fazm_memory import __version__
-from fazm_memory.errors import FazmMemoryError
+from fazm_memory.errors import FazmMemoryError, StoreFull
 
 # name: (module under cli.commands, one line of help). The module has `<name>_arguments` and `<name>`.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -72,6 +74,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 DEFAULT = "status"
 UNFORESEEN = 70
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 OPENED: list[Any] = []  # façades this run has made, closed when the command ends
 
 
@@ -107,6 +110,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, stream) is None:  # closed by whoever started us
             setattr(sys, stream, open(os.devnull, mode))  # noqa: SIM115 (it lives as long as we do)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that lacks a letter is shown a question mark for it: no reason to end half way.
+        sys.stdout.reconfigure(errors="replace")
     if arguments and arguments[0] in ("-h", "--help", "help"):
         sys.stdout.write(usage())
         return 0
@@ -135,7 +141,7 @@ def guarded(run: Callable[[argparse.Namespace], int], chosen: argparse.Namespace
         return error.exit_code
     except BrokenPipeError:
         # The reader of our output has gone (`| head`): nothing is left to say, and nobody to say it to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _stop_output()
         return 141
     except KeyboardInterrupt:
         sys.stderr.write("\nstopped; what was acknowledged is kept\n")
@@ -143,6 +149,12 @@ def guarded(run: Callable[[argparse.Namespace], int], chosen: argparse.Namespace
     except Exception as error:
         if os.environ.get("FAZM_MEMORY_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            # The store tells of its own disk; what is left is where our output goes.
+            _stop_output()
+            told = f"the output could not be written: {error.strerror}; what was acknowledged is kept"
+            show_error(StoreFull(told, hint="free some space, then run the command again"), as_json=False)
+            return StoreFull.exit_code
         # A mistake of ours, said as one: nothing that was acknowledged is lost by it.
         sys.stderr.write(f"Something we did not foresee: {type(error).__name__}: {error!s:.300}\n")
         sys.stderr.write("hint: what was acknowledged is kept; FAZM_MEMORY_DEBUG=1 shows where\n")
@@ -151,6 +163,11 @@ def guarded(run: Callable[[argparse.Namespace], int], chosen: argparse.Namespace
         for memory in OPENED:
             memory.close()
         OPENED.clear()
+
+
+def _stop_output() -> None:
+    """What is still to be written to stdout goes nowhere, so that nothing fails over it at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def show_error(error: FazmMemoryError, *, as_json: bool) -> None:

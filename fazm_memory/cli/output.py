@@ -25,13 +25,18 @@ OWN_COLOURS = re.compile(rf"(\x1b\[(?:0|{'|'.join(COLOURS.values())})m)")
 
 def emit_json(value: Any) -> None:
     """One JSON document on stdout, readable by people too."""
-    json.dump(value, sys.stdout, ensure_ascii=False, indent=2)
+    json.dump(value, sys.stdout, ensure_ascii=_escaped(), indent=2)
     sys.stdout.write("\n")
 
 
 def emit_line(value: Any) -> None:
     """One JSON value on one line, at once: for protocols of a line per line."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n")
+    sys.stdout.write(json.dumps(value, ensure_ascii=_escaped(), separators=(",", ":")) + "\n")
+
+
+def _escaped() -> bool:
+    """Whether JSON spells out letters beyond ASCII: where the output has no Unicode, it loses nothing so."""
+    return not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
 
 
 def say(text: str = "") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -112,3 +113,84 @@ def test_a_rewound_session_can_be_forgotten(run: Run, session: str) -> None:
     run("rewind", session, "--to", "2")
     assert run("forget", session, "--yes").code == 0
     assert run("verify").code == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "told"),
+    [
+        ({"type": "session.resume"}, 4, "there is no session 'typo' that could be resumed"),
+        ({"type": "session.archive"}, 4, "there is no session 'typo' that could be archived"),
+        ({"type": "prompt", "text": "x", "expected_seq": 5}, 8,
+         "position 5 was expected, but there is no session 'typo'"),
+    ],
+)  # fmt: skip
+def test_a_refused_line_leaves_no_session_behind(
+    run: Run, line: dict[str, object], code: int, told: str
+) -> None:
+    answer = run("record", stdin=[{"session": "typo"} | line]).lines[0]
+    assert (answer["ok"], answer["code"], answer["error"]) == (False, code, told)
+    assert run("sessions", "--json").json == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"type": "action", "tool": "Bash", "duration_ms": -5},
+        {"type": "action", "tool": "Bash", "duration_ms": 1e308},
+        {"type": "usage", "input_tokens": -1},
+        {"type": "usage", "budget_tokens": 2**53 + 1},
+        {"type": "session.open", "budget": {"tokens": -7}},
+    ],
+)
+def test_a_count_that_none_can_be_is_refused(run: Run, line: dict[str, object]) -> None:
+    told = run(
+        "record", stdin=[{"session": "s"} | line, {"type": "prompt", "session": "s", "text": "x"}]
+    ).lines
+    assert [(one["ok"], one.get("code")) for one in told] == [(False, 6), (True, None)]
+    assert "must be a number from 0 to 9,007,199,254,740,992" in told[0]["error"]
+
+
+def _as_a_program(
+    *arguments: str, home: Path, stdin: str = "", out: int = subprocess.PIPE, **more: str
+) -> tuple[int, bytes, str]:
+    environment = {
+        "PATH": os.environ["PATH"],
+        "FAZM_MEMORY_HOME": str(home),
+        "FAZM_MEMORY_KEY": "file",
+        **more,
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "fazm_memory.cli.main", *arguments],
+        input=stdin.encode(), stdout=out, stderr=subprocess.PIPE, env=environment, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr.decode()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_an_output_without_unicode_is_told_all_the_same(home: Path, encoding: str) -> None:
+    lines = [{"type": "no \u2192 such"}, {"type": "prompt", "session": "s", "text": "caf\u00e9 \u2192 bar"}]
+    stdin = "".join(json.dumps(line) + "\n" for line in lines)
+    code, out, _ = _as_a_program("record", home=home, stdin=stdin, PYTHONIOENCODING=encoding)
+    told = [json.loads(line) for line in out.splitlines()]
+    assert (code, [one["ok"] for one in told]) == (6, [False, True])
+    assert told[0]["error"] == "there is no type 'no \u2192 such'"
+    code, out, _ = _as_a_program("sessions", "--json", home=home, PYTHONIOENCODING=encoding)
+    assert (code, json.loads(out)[0]["title"]) == (0, "caf\u00e9 \u2192 bar")
+    code, out, _ = _as_a_program("context", home=home, PYTHONIOENCODING=encoding)
+    assert (code, b"? bar" in out) == (0, True)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device here that is always full")
+def test_an_output_that_finds_no_room_is_told_as_that(home: Path) -> None:
+    line = json.dumps({"type": "prompt", "session": "s", "text": "x"})
+    with open("/dev/full", "wb") as full:
+        code, _, err = _as_a_program("record", home=home, stdin=line, out=full.fileno())
+    told = "the output could not be written: No space left on device; what was acknowledged is kept"
+    assert (code, f"There is no room left to write: {told}" in err, "Exception" in err) == (13, True, False)
+    assert len(json.loads(_as_a_program("sessions", "--json", home=home)[1])) == 1
+
+
+def test_a_home_that_is_a_file_is_called_that(home: Path) -> None:
+    home.write_text("")
+    code, _, err = _as_a_program("sessions", home=home)
+    assert (code, f"{home} is not a folder" in err) == (10, True)

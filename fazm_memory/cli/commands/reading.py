@@ -48,7 +48,8 @@ def sessions_command(chosen: argparse.Namespace) -> int:
         emit_json([{**row, "quarantined": held.get(row["id"])} for row in rows])
         return 0
     if not rows:
-        say("no such sessions" if chosen.agent or chosen.workspace or chosen.lifecycle else "no sessions yet")
+        filtered = chosen.agent or chosen.workspace or chosen.lifecycle or chosen.limit == 0
+        say("no such sessions" if filtered else "no sessions yet")
         return 0
     table(
         [

@@ -18,11 +18,12 @@ import zstandard
 from fazm_memory.errors import StoreDamaged
 from fazm_memory.log import drawer, versions
 from fazm_memory.log.database import Database
+from fazm_memory.log.journal import set_aside
 from fazm_memory.log.letting_go import sweep
 from fazm_memory.log.migrations import statements
 from fazm_memory.log.raw_pages import RawPages
 from fazm_memory.log.raw_rows import RawRows, Shape
-from fazm_memory.log.sides import in_use, put_back, set_aside, sides
+from fazm_memory.log.sides import in_use, sides
 from fazm_memory.log.store import STORE_FOLDER
 from fazm_memory.model.counting import plural
 from fazm_memory.private import private_folder
@@ -62,7 +63,7 @@ def recover_beside(home: Path, key: str, aside: Path) -> list[str]:
             continue
         problem = _problem(path, key, one)
         if problem is not None:
-            came = IN_USE if in_use(path) else _recover(path, key, one, aside)
+            came = IN_USE if in_use(path) else _recover(home, path, key, one, aside)
             notes.append(f"{one.file}: {problem}; {came}")
     return notes
 
@@ -91,16 +92,14 @@ def _damage(path: Path, key: str) -> str | None:
         return f"{len(pages.damaged)} of {plural(pages.count, 'page')} damaged{cut}"
 
 
-def _recover(path: Path, key: str, one: Beside, aside: Path) -> str:
-    with closing(RawPages(path, key, None)) as pages:
-        moved: list[tuple[Path, Path]] = []
-        try:
-            set_aside(sides(path), private_folder(private_folder(aside.parent) / aside.name), moved)
-            with closing(Database(path, key, steps=one.steps)) as db:
-                return one.save(RawRows(pages, one.shapes), db)
-        except BaseException:  # also when somebody has had enough of waiting
-            put_back(sides(path), moved)
-            raise
+def _recover(home: Path, path: Path, key: str, one: Beside, aside: Path) -> str:
+    folder = private_folder(private_folder(aside.parent) / aside.name)
+    with (
+        closing(RawPages(path, key, None)) as pages,
+        set_aside(home, sides(path), folder),
+        closing(Database(path, key, steps=one.steps)) as db,
+    ):
+        return one.save(RawRows(pages, one.shapes), db)
 
 
 def _insert(db: Database, table: str, columns: str, rows: Iterable[tuple[Any, ...]]) -> None:

@@ -32,11 +32,12 @@ from fazm_memory.log.chain import Head, Heads
 from fazm_memory.log.entries import Entry, SessionHead
 from fazm_memory.log.forget import ranges_of
 from fazm_memory.log.identity import by_proof, by_rows, linked
+from fazm_memory.log.journal import COPY, clear, put_back, set_aside
 from fazm_memory.log.raw_pages import RawPages
 from fazm_memory.log.rows import unpack
 from fazm_memory.log.salvage import Wreck
 from fazm_memory.log.settled import take_over
-from fazm_memory.log.sides import SIDES, in_use, put_back, set_aside, sides
+from fazm_memory.log.sides import SIDES, in_use, sides
 from fazm_memory.log.store import DATABASE, FIRST_PAGE, HEADS, STORE_FOLDER, Store
 from fazm_memory.log.tables import SEQ_MASK, event_id
 from fazm_memory.log.tombstones import Tombstones
@@ -70,6 +71,9 @@ def recover(
     home: Path, *, key: str, now: int, stamp: str, progress: Callable[[int], None] = lambda done: None
 ) -> Salvage:
     """Recover the store of this home. A store that verifies is left alone."""
+    put_back(home)
+    for copy in (home / "quarantine").glob(f"*/{COPY}"):
+        clear(copy.parent)
     path = home / STORE_FOLDER / DATABASE
     if not path.exists():
         raise StoreDamaged(
@@ -88,7 +92,6 @@ def recover(
     outside = Heads(home / "keys" / HEADS, known.chain).read_all()[0]
     aside = private_folder(private_folder(home / "quarantine") / stamp)
     told = Salvage(quarantine=str(aside), notes=[problem])
-    moved: list[tuple[Path, Path]] = []
     try:
         with closing(_copied(path, aside, known.database, home / "keys" / FIRST_PAGE)) as wreck:
             if not wreck.readable and not outside:
@@ -97,16 +100,16 @@ def recover(
                     " most likely it is the key of another store; nothing was changed",
                     hint="put the right `keys` folder back; to give this store up, move it away by hand",
                 )
-            set_aside(_belonging(home, path), aside, moved)
-            with closing(Store(home, key=key)) as store:
+            with (
+                set_aside(home, _belonging(home, path), aside),
+                closing(Store(home, key=key, recovering=True)) as store,
+            ):
                 _save(wreck, store, known.chain, outside, now, told, progress)
             told.notes += wreck.notes
     except BaseException as error:  # also when somebody has had enough of waiting
-        _clear(aside)
-        put_back(_belonging(home, path), moved)
-        aside.rmdir()
         raise _translated(error, path) from error
-    _clear(aside)
+    finally:
+        clear(aside)
     return told
 
 
@@ -123,11 +126,6 @@ def _translated(error: BaseException, path: Path) -> BaseException:
         "there is no room for a second store beside the damaged one; it is as it was",
         hint=f"free as much as {path} takes, then run `fazm-memory recover` again",
     )
-
-
-def _clear(aside: Path) -> None:
-    for copy in aside.glob("wreck.db*"):
-        copy.unlink()
 
 
 def _problem(home: Path, key: str) -> str | None:
@@ -156,9 +154,9 @@ def _copied(path: Path, aside: Path, key: str, first_page: Path) -> Wreck:
     """The wreck to read from: a copy, since even opening a database may write to it."""
     for suffix, side in zip(SIDES[:2], sides(path), strict=False):
         if side.exists():
-            shutil.copyfile(side, aside / f"wreck.db{suffix}")
+            shutil.copyfile(side, aside / f"{COPY}{suffix}")
     spare = first_page.read_bytes() if first_page.exists() else None
-    return Wreck(aside / "wreck.db", key, RawPages(path, key, spare))
+    return Wreck(aside / COPY, key, RawPages(path, key, spare))
 
 
 def _save(

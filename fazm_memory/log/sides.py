@@ -7,7 +7,6 @@ that was acknowledged. So whoever sets one aside asks first.
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterable
 from pathlib import Path
 
 SIDES = ("", "-wal", "-shm")
@@ -29,19 +28,3 @@ def in_use(path: Path) -> bool:
     except (BlockingIOError, PermissionError):
         return True
     return False
-
-
-def set_aside(files: Iterable[Path], aside: Path, moved: list[tuple[Path, Path]]) -> None:
-    """Move those that are there into a folder; `moved` learns from where to where, for `put_back`."""
-    for found in files:
-        if found.exists():
-            moved.append((found, found.rename(aside / found.name)))
-
-
-def put_back(files: Iterable[Path], moved: list[tuple[Path, Path]]) -> None:
-    """Half a recovery is none: all is where it was, as it was, and can be recovered again."""
-    if moved:
-        for begun in files:
-            begun.unlink(missing_ok=True)
-    for found, kept in moved:
-        kept.rename(found)

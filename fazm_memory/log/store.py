@@ -17,6 +17,7 @@ from fazm_memory.log.database import Database
 from fazm_memory.log.eventlog import EventLog
 from fazm_memory.log.facts import Facts
 from fazm_memory.log.follow import Follower
+from fazm_memory.log.journal import check_finished
 from fazm_memory.log.keys import Keys
 from fazm_memory.log.paths import lineage
 from fazm_memory.log.recount import recount
@@ -48,8 +49,11 @@ class Store:
         key: str = "auto",
         create: bool = True,
         tell: Callable[[str], None] | None = None,
+        recovering: bool = False,
     ) -> None:
         private_folder(home)
+        if not recovering:
+            check_finished(home)
         self.home = home
         self.path = home / STORE_FOLDER / DATABASE
         self.keys: Keys = key_store.load(home / "keys", prefer=key, store_exists=self._exists())

@@ -16,6 +16,7 @@ from fazm_memory.log.drawer import drawer_exists
 from fazm_memory.log.forget import choose_events, files_named, forget_events
 from fazm_memory.model.clock import moment
 from fazm_memory.model.retention import DAY, Policy
+from fazm_memory.private import alone, private_folder
 from fazm_memory.recall import exports
 from fazm_memory.verbs.recalling import Recalling
 
@@ -40,10 +41,13 @@ class Keeping(Recalling):
         self.close()
         home = self.config.home
         stamp = f"{moment(self.now()):%Y-%m-%dT%H%M%S}"
-        told = recovery.recover(home, key=self.config.key, now=self.now(), stamp=stamp, progress=progress)
         aside = home / "quarantine" / stamp
-        beside = recover_beside(home, self.store.keys.database, aside)
-        self.close()
+        with alone(
+            private_folder(home)
+        ):  # another's that has not ended would pass for one that was cut short
+            told = recovery.recover(home, key=self.config.key, now=self.now(), stamp=stamp, progress=progress)
+            beside = recover_beside(home, self.store.keys.database, aside)
+            self.close()
         if beside and aside.exists():
             told.quarantine = str(aside)
         return {**told.to_json(), "beside": beside}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -236,3 +237,23 @@ def test_a_session_that_nobody_opened_is_told_of_once(run: Run, session: str) ->
     assert run("record", stdin=[prompt | {"session": "tidi"}, prompt | {"session": "tidy"}]).err == ""
     opened = [{"type": "session.open", "session": "new"}, prompt | {"session": "new"}]
     assert run("record", stdin=opened).err == ""
+
+
+def test_what_is_wrong_with_the_lines_ends_with_another_code_than_what_is_wrong_with_the_store(
+    run: Run, home: Path
+) -> None:
+    assert run("record", stdin=[OPEN, GOOD | {"expected_seq": 9}]).code == 6
+    run("recording", "pause")
+    told = run("record", stdin=[GOOD, {"type": "nothing"}])
+    assert (told.code, [one["code"] for one in told.lines]) == (9, [9, 6])
+    run("recording", "resume")
+    (home / "keys" / "master.key").write_text("ab")
+    told = run("record", stdin=[GOOD])
+    assert (told.code, told.lines[0]["code"], run("sessions").code) == (11, 11, 11)
+
+
+def test_a_damaged_store_ends_record_with_its_own_code(run: Run, home: Path) -> None:
+    run("record", stdin=[OPEN])
+    (home / "store.noindex" / "memory.db").write_bytes(b"\0" * 8192)
+    told = run("record", stdin=[GOOD])
+    assert (told.code, told.lines[0]["code"]) == (12, 12)

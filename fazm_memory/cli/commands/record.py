@@ -33,20 +33,22 @@ def record_arguments(parser: argparse.ArgumentParser) -> None:
 
 def record_command(chosen: argparse.Namespace) -> int:
     memory = memory_of(chosen)
-    number = 0
-    refused = 0
+    number = refused = stopped = 0
     for lines in LineReader(sys.stdin.fileno(), memory.config.line_cap).batches():
-        answers = _take(memory, lines, number)
+        answers, code = _take(memory, lines, number)
         number += len(lines)
+        stopped = stopped or code
         for answer in answers:
             refused += not answer["ok"]
             emit_line(answer)
         sys.stdout.flush()
-    return InvalidInput.exit_code if refused else 0
+    return stopped or (InvalidInput.exit_code if refused else 0)
 
 
-def _take(memory: Any, lines: list[bytes | None], before: int) -> list[dict[str, Any]]:
-    """Answers to a batch, in order. What cannot be read is refused; what can is recorded together."""
+def _take(memory: Any, lines: list[bytes | None], before: int) -> tuple[list[dict[str, Any]], int]:
+    """Answers to a batch, in order. What cannot be read is refused; what can is recorded together. With them
+    the exit code of what kept all of it from being recorded, whatever the lines said; or 0."""
+    stopped = 0
     drafts: list[tuple[int, Draft]] = []
     answers: dict[int, dict[str, Any]] = {}
     for number, line in enumerate(lines, before + 1):
@@ -65,6 +67,7 @@ def _take(memory: Any, lines: list[bytes | None], before: int) -> list[dict[str,
         try:
             results = memory.record([draft for _, draft in drafts])
         except FazmMemoryError as error:
+            stopped = error.exit_code
             answers |= {number: refusal(error, number) for number, _ in drafts}
         else:
             for (number, draft), result in zip(drafts, results, strict=True):
@@ -84,7 +87,7 @@ def _take(memory: Any, lines: list[bytes | None], before: int) -> list[dict[str,
                 if draft.kind == "pending.done":
                     told |= _note(memory, result.appended.session, result.appended.seq)
                 answers[number] = told
-    return [answers[number] for number in sorted(answers)]
+    return [answers[number] for number in sorted(answers)], stopped
 
 
 def _note(memory: Any, session: str, seq: int) -> dict[str, str]:

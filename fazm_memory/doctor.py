@@ -26,6 +26,10 @@ from fazm_memory.proof import proofs
 
 Verdict = Literal["ok", "warning", "broken", "not here"]
 WATCH_SECONDS = 5.0
+READ_WHOLE = 64 << 20  # bytes of a database beside the log that are read within a moment
+OPENS = (
+    "opens; it is too large to read whole here, as `fazm-memory recover` does, which leaves it if it is whole"
+)
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,17 @@ def _integrity(memory: Memory) -> Check:
     return Check(
         "integrity", "ok", f"{plural(report.events, 'event')} since the last check, chain and heads agree"
     )
+
+
+def _beside(memory: Memory) -> Check:
+    """The kept versions of files, and what frameworks left: they have no chain, but every page proves itself."""
+    looked = memory.look_beside(READ_WHOLE)
+    broken = [f"{one.file}: {one.problem}" for one in looked if one.problem is not None]
+    if broken:
+        hint = "`fazm-memory recover` sets it aside and saves all of it that can be read"
+        return Check("beside the log", "broken", "; ".join(broken), hint)
+    told = [f"{one.file} {'is whole' if one.whole else OPENS}" for one in looked]
+    return Check("beside the log", "ok", "; ".join(told) or "no versions of files, nothing of frameworks yet")
 
 
 def _round_trip(memory: Memory) -> Check:
@@ -219,6 +234,7 @@ CHECKS: list[tuple[str, Look]] = [
     ("encryption", _encryption),
     ("durability", _durability),
     ("integrity", _integrity),
+    ("beside the log", _beside),
     ("round trip", _round_trip),
     ("watching files", _watching),
     ("workspaces", _workspaces),

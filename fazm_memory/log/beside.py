@@ -7,7 +7,7 @@ one that another process has open: what that wrote afterwards would go into the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,18 +54,50 @@ class Beside:
     save: Save
 
 
+@dataclass(frozen=True)
+class Looked:
+    """What a look at one of them found: what is wrong with it, if anything, and whether that was all of it."""
+
+    file: str
+    problem: str | None
+    whole: bool
+
+
+def look_beside(home: Path, key: str, most: int) -> list[Looked]:
+    """Look at each as a recovery would, and change nothing. One of more than `most` bytes is only opened."""
+    found = []
+    for one, path in _there(home):
+        whole = path.stat().st_size <= most
+        problem = _problem(path, key, one) if whole else _refused(path, key, one)
+        found.append(Looked(one.file, problem, whole))
+    return found
+
+
 def recover_beside(home: Path, key: str, aside: Path) -> list[str]:
     """Recover each that is damaged; what came of it, in words. `aside` is made when it is needed."""
     notes = []
-    for one in ALL:
-        path = home / STORE_FOLDER / one.file
-        if not path.exists() or path.stat().st_size == 0:
-            continue
+    for one, path in _there(home):
         problem = _problem(path, key, one)
         if problem is not None:
             came = IN_USE if in_use(path) else _recover(home, path, key, one, aside)
             notes.append(f"{one.file}: {problem}; {came}")
     return notes
+
+
+def _there(home: Path) -> Iterator[tuple[Beside, Path]]:
+    for one in ALL:
+        path = home / STORE_FOLDER / one.file
+        if path.exists() and path.stat().st_size:
+            yield one, path
+
+
+def _refused(path: Path, key: str, one: Beside) -> str | None:
+    """Why it cannot be opened, or None."""
+    try:
+        Database(path, key, create=False, steps=one.steps).close()
+    except StoreDamaged as error:
+        return error.message
+    return None
 
 
 def _problem(path: Path, key: str, one: Beside) -> str | None:

@@ -11,7 +11,7 @@ from fazm_memory.errors import InvalidRequest
 from fazm_memory.log import recover as recovery
 from fazm_memory.log import retain as retaining
 from fazm_memory.log import verify as verification
-from fazm_memory.log.beside import recover_beside
+from fazm_memory.log.beside import Looked, look_beside, recover_beside
 from fazm_memory.log.drawer import drawer_exists
 from fazm_memory.log.forget import choose_events, files_named, forget_events
 from fazm_memory.model.clock import moment
@@ -51,6 +51,12 @@ class Keeping(Recalling):
         if beside and aside.exists():
             told.quarantine = str(aside)
         return {**told.to_json(), "beside": beside}
+
+    def look_beside(self, most: int) -> list[Looked]:
+        """What lies beside the log and whether it is whole; of more than `most` bytes only whether it opens."""
+        key = self.store.keys.database
+        self.close()  # whether another process has it open can only be told when this one has not
+        return look_beside(self.config.home, key, most)
 
     def forget(
         self,

@@ -6,14 +6,19 @@ import errno
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from fazm_memory import doctor
+from fazm_memory.config import Config
 from fazm_memory.errors import StoreFull
 from fazm_memory.log import keys, migrations
+from fazm_memory.log.drawer import Drawer
 from fazm_memory.log.recover import recover
 from fazm_memory.log.versions import Versions
+from fazm_memory.memory import Memory
 from tests.log.schemas.make import old_store
 
 from .conftest import Run
@@ -145,6 +150,51 @@ def test_the_doctor_proves_it(run: Run, session: str) -> None:
     assert verdicts["round trip"] == verdicts["encryption"] == verdicts["watching files"] == "ok"
     assert verdicts["key"] == "warning"
     assert "all is well" in run("doctor").out
+
+
+def beside(home: Path) -> dict[str, str]:
+    """What the doctor says of what lies beside the log."""
+    with closing(Memory(Config(home=home, user_home=home.parent, key="file"), lambda: 1)) as memory:
+        return doctor._beside(memory).to_json()
+
+
+@pytest.mark.parametrize("page", [0, 3])
+def test_the_doctor_sees_damage_beside_the_log(
+    run: Run, session: str, home: Path, monkeypatch: pytest.MonkeyPatch, page: int
+) -> None:
+    assert beside(home)["detail"] == "no versions of files, nothing of frameworks yet"
+    key = keys.load(home / "keys", prefer="file", store_exists=True).database
+    versions = Versions(home, key)
+    versions.keep("/w", "a.txt", 1, b"one")
+    versions.close()
+    drawer = Drawer(home, key, lambda: 1)
+    drawer.close()
+    assert beside(home)["detail"] == "versions.db is whole; drawer.db is whole"
+    path = home / "store.noindex" / "versions.db"
+    data = bytearray(path.read_bytes())
+    data[page * 4096 + 300 : page * 4096 + 400] = b"\0" * 100
+    path.write_bytes(data)
+    told = beside(home)
+    assert told["verdict"] == "broken"
+    assert f"beside the log: {told['detail']}" in (whole := run("doctor")).out
+    assert whole.code == 1
+    assert told["detail"].startswith("versions.db: 1 of ")
+    assert "`fazm-memory recover`" in told["hint"]
+    monkeypatch.setattr("fazm_memory.doctor.READ_WHOLE", 0)  # too large: what keeps it from opening is seen
+    told = beside(home)
+    assert told["verdict"] == ("ok" if page else "broken")
+    assert ("too large to read whole" in told["detail"]) == bool(page)
+
+
+def test_after_a_recovery_the_doctor_has_nothing_to_say_of_it(run: Run, session: str, home: Path) -> None:
+    versions = Versions(home, keys.load(home / "keys", prefer="file", store_exists=True).database)
+    versions.keep("/w", "a.txt", 1, b"one")
+    versions.close()
+    damaged = home / "store.noindex" / "versions.db"
+    damaged.write_bytes(b"\1" * damaged.stat().st_size)
+    assert beside(home)["verdict"] == "broken"
+    run("recover")
+    assert (beside(home)["verdict"], beside(home)["detail"]) == ("ok", "versions.db is whole")
 
 
 def test_the_doctor_sees_a_file_others_can_read(run: Run, session: str, home: Path) -> None:

@@ -27,9 +27,7 @@ from fazm_memory.proof import proofs
 Verdict = Literal["ok", "warning", "broken", "not here"]
 WATCH_SECONDS = 5.0
 READ_WHOLE = 64 << 20  # bytes of a database beside the log that are read within a moment
-OPENS = (
-    "opens; it is too large to read whole here, as `fazm-memory recover` does, which leaves it if it is whole"
-)
+OPENS = "opens; too large to read whole here: `fazm-memory recover` does, and changes nothing that is whole"
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ def _integrity(memory: Memory) -> Check:
 
 
 def _beside(memory: Memory) -> Check:
-    """The kept versions of files, and what frameworks left: they have no chain, but every page proves itself."""
+    """The kept versions of files, and what frameworks left: without a chain, but each page proves itself."""
     looked = memory.look_beside(READ_WHOLE)
     broken = [f"{one.file}: {one.problem}" for one in looked if one.problem is not None]
     if broken:

@@ -56,7 +56,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Looked:
-    """What a look at one of them found: what is wrong with it, if anything, and whether that was all of it."""
+    """What a look at one of them found: what is wrong with it, if anything, and whether all was read."""
 
     file: str
     problem: str | None

@@ -53,7 +53,7 @@ class Keeping(Recalling):
         return {**told.to_json(), "beside": beside}
 
     def look_beside(self, most: int) -> list[Looked]:
-        """What lies beside the log and whether it is whole; of more than `most` bytes only whether it opens."""
+        """Whether what lies beside the log is whole; of more than `most` bytes only whether it opens."""
         key = self.store.keys.database
         self.close()  # whether another process has it open can only be told when this one has not
         return look_beside(self.config.home, key, most)

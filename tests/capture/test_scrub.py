@@ -200,6 +200,13 @@ def test_the_secret_goes_and_what_stands_around_it_stays(before: str, secret: st
         "PASS src/login.test.js\nPASS src/password.test.js",
         "250-AUTH PLAIN LOGIN XOAUTH2",
         "https://example.com/errors?code=not_found_in_this_list",
+        "enable password authentication, secret 5 times, password 7 characters",
+        'Content-Disposition: form-data; name="title"\n\nmaple-otter77\n--end',
+        '{"region": {"sensitive": false, "type": "string", "value": "eu-west-1"}}',
+        '{"pass": "Heading order valid", "fail": "Heading order invalid"}',
+        "keywords = ['OPTIONAL', 'PASS', 'PAUSE', 'POINTER']",
+        '{name: "PASS", value: "passed"}',
+        '{"stringData": {"conn": "${CONN}"}}',
         "npm config set registry https://registry.example.com/",
         "password :: Text\ntoken :: ByteString",
         'expect "password:"\nsend "$env(PASSWORD)\\r"',
@@ -263,6 +270,13 @@ def test_a_key_that_a_search_printed_is_found(place: str) -> None:
             {"lines": ["+[REDACTED:pem-private-key]"] + ["[REDACTED:pem-private-key]"] * 6},
         ),
         ({"card": int(CARD.replace(" ", ""))}, {"card": "[REDACTED:card-number]"}),
+        (
+            {"conn": {"sensitive": True, "value": WORD}, "zone": {"sensitive": False, "value": "b"}},
+            {
+                "conn": {"sensitive": True, "value": "[REDACTED:named-secret]"},
+                "zone": {"sensitive": False, "value": "b"},
+            },
+        ),
     ],
 )
 def test_the_fields_of_a_value_say_what_they_hold(value: Any, kept: Any) -> None:

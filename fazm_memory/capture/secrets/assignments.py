@@ -36,7 +36,7 @@ KEYWORDS = (
     *(f"{qualifier}{joint}key" for qualifier in sorted(KEY_QUALIFIERS) for joint in "_- ."),
 )
 
-_REST = r"[A-Za-z0-9_.\-]{0,40}(?: (?:key|phrase))?"
+_REST = r"[\"']?[A-Za-z0-9_.\-]{0,40}(?: (?:key|phrase))?"
 _CLOSED = r"""["'`]?[\])]{0,2}\*{0,2}"""
 # How a name and its value are joined.
 _ANNOTATION = r"(?:: ?(?:&(?:'static )?)?[A-Za-z_][\w.\[\]| ]{0,40}(?:<[\w&'. ,]{0,30}>)? ?= ?)"
@@ -49,7 +49,7 @@ _PAIR = (
 )
 _SAID = r"( (?:[\w@.'-]{1,24} ){0,5}(?:is|was|lautet|ist)[: ]{1,2})"
 _SPACE = r"([ \t]+)"
-_BLOCK = r"(?:[|>][+-]?[ \t]*\n[ \t]+|<<[-~]?[\"']?[A-Z]{2,16}[\"']?\n[ \t]*)?"
+_BLOCK = r"(?:[|>][+-]?[ \t]*\n[ \t]+|<<[-~]?[\"']?[A-Z]{2,16}[\"']?\n[ \t]*|Some\(|\s{1,40}string\(\d+\) )?"
 # The value: in quotes, or up to the next space.
 _QUOTED = r"""[bfrBFR]{0,2}(?:"(?:"")?((?:[^"\\\n]|\\.)*)"|'(?:'')?((?:[^'\\\n]|\\.)*)'|`([^`\n]*)`)"""
 _BARE = r"""["'`]?([^\s"'`]+)"""
@@ -64,6 +64,7 @@ _LONGEST_PHRASE = 256
 _NEAR = 256
 _BEFORE_A_FLAG = (b"", b" ", b"\t", b"\n", b'"', b"'", b"(", b"[")
 _QUOTES = (b"", b'"', b"'")
+_ODD_WORD = re.compile(rb"[^\s\d\xff]*+\d[^\s\xff]*")
 _PROPERTY = re.compile("^-[DP](?=[a-z])")  # java -DapiKey=…, gradle -PapiKey=…
 _SETTERS = ("env", "setenv", "setx", " -x", " -gx", " -ux")
 
@@ -114,6 +115,8 @@ def _judge(data: bytes, found: Any) -> Span | None:
         if start >= 0:
             if sign[:1] == b" " and name.lower() == "pass" and not _is_long(data, start, end, group):
                 return None  # `pass = ok`: whether a check passed
+            if found.start() < name_start and not _ODD_WORD.fullmatch(data, start, end):
+                return None  # `"pass": "all is well"`
             if joint == 0 and group == BARE and (begin := _padded(data, name_end, start, end)):
                 joint, sign, start = SIGN, b":", begin
             assignment = _Assignment(data, name, name_start, kind, joint, sign, start, end)
@@ -137,6 +140,7 @@ def _padded(data: bytes, name_end: int, start: int, end: int) -> int:
 
 def _name(data: bytes, position: int) -> Span:
     """The whole name around a keyword: it may begin before it and go on after it."""
+    position += data[position] in b"\"'"  # a keyword may begin with the quote before the name
     start = end = position
     while start and position - start < _LONGEST_NAME and data[start - 1] in _NAME:
         start -= 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fazm_memory.capture.secrets.naming import is_placeholder
+from fazm_memory.capture.secrets.naming import is_odd, is_placeholder
 from fazm_memory.capture.secrets.rule import Rule, Span, alnum, whole_or_group
 
 # What may stand between a program and its flag: the rest of one command on one line. A continued line is
@@ -24,6 +24,12 @@ def _given(data: bytes, found: Any) -> Span | None:
         if is_placeholder(value) or value.startswith(("-", "$(", "file://")) or _PORTS.fullmatch(value)
         else span
     )
+
+
+def _device(data: bytes, found: Any) -> Span | None:
+    """In a manual the same words are followed by words: `password 7 characters`."""
+    span = _given(data, found)
+    return span if span and is_odd(data[slice(*span)].decode("latin-1")) else None
 
 
 def _command(name: str, programs: str, flags: str, match: str, miss: str, value: str = _VALUE) -> Rule:
@@ -205,6 +211,40 @@ RULES: tuple[Rule, ...] = (
         match=f'ConvertTo-SecureString "{alnum(10)}" -AsPlainText -Force',
         miss="ConvertTo-SecureString $plain -AsPlainText",
         judge=_given,
+    ),
+    Rule(
+        "piped-secure-string",
+        "command line",
+        ("| convertto-securestring",),
+        r"(?:\"([^\"\n]+)\"|'([^'\n]+)')[ \t]*\| (?i:convertto-securestring)",
+        match=f"'{alnum(10)}' | ConvertTo-SecureString -AsPlainText -Force",
+        miss="'$plain' | ConvertTo-SecureString -AsPlainText -Force",
+        back=200,
+        alone=False,
+        judge=_given,
+    ),
+    Rule(
+        "remote-desktop",
+        "command line",
+        ("freerdp ", "freerdp3 ", "rdesktop "),
+        rf"(?:freerdp3?[ \t]{_BETWEEN}?/p:|rdesktop[ \t]{_BETWEEN}?-p[ \t]+){_VALUE}",
+        match=f"xfreerdp /u:me /p:{alnum(10)} /v:host",
+        miss="xfreerdp /u:me /port:3389 /v:host",
+        alone=False,
+        judge=_given,
+    ),
+    Rule(
+        "network-device",
+        "command line",
+        (
+            *("snmp-server community ", "enable secret ", "enable password ", "radius-server key "),
+            *("tacacs-server key ", "password 0 ", "password 7 ", "secret 5 ", "secret 9 "),
+        ),
+        r"(?:(?:snmp-server community|enable (?:secret|password)|(?:radius|tacacs)-server key"
+        r"|password [07]|secret [59]) (?:[05789] )?)([^\s\"'<>]{4,})",
+        match="username admin privilege 15 password 0 " + alnum(10),
+        miss="snmp-server community <name> RO",
+        judge=_device,
     ),
     Rule(
         "piped-password",

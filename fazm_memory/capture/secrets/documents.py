@@ -16,7 +16,7 @@ from fazm_memory.capture.secrets.naming import (
     is_word,
     kind_of,
 )
-from fazm_memory.capture.secrets.rule import Rule, Span, alnum, has_digit
+from fazm_memory.capture.secrets.rule import Rule, Span, alnum, has_digit, whole_or_group
 
 
 def _named_before(data: bytes, found: Any) -> Span | None:
@@ -38,7 +38,8 @@ def _named_after(data: bytes, found: Any) -> Span | None:
 
 
 def _not_a_reference(data: bytes, found: Any) -> Span | None:
-    return None if is_placeholder(data[slice(*found.span(1))].decode("latin-1")) else found.span(1)
+    span = whole_or_group(data, found)
+    return None if is_placeholder(data[slice(*span)].decode("latin-1")) else span
 
 
 def _with_a_digit(data: bytes, found: Any) -> Span | None:
@@ -84,6 +85,40 @@ RULES: tuple[Rule, ...] = (
         match='variable "db_password" {\n  type    = string\n  default = "' + alnum(10) + '"\n}',
         miss='variable "region" {\n  default = "eu-west-1"\n}',
         needs=b"default",
+        judge=_named_before,
+    ),
+    Rule(
+        "terraform-generated",
+        "Terraform",
+        ('"random_password"',),
+        r"\"random_password\"[^\x00]*?\"result\"\s{0,4}:\s{0,4}\"((?:[^\"\\\n]|\\.)+)\"",
+        match='{"type": "random_password", "values": {"length": 10, "result": "' + alnum(10) + '"}}',
+        miss='{"type": "random_password", "values": {"length": 10, "result": "${old}"}}',
+        judge=_not_a_reference,
+    ),
+    Rule(
+        "terraform-sensitive",
+        "Terraform",
+        ('"sensitive"',),
+        # `terraform output` says it before the value, the state after it.
+        r"\"sensitive\"\s{0,4}:\s{0,4}true,\s{0,40}\"type\"\s{0,4}:\s{0,4}\"string\",\s{0,40}\"value\"\s{0,4}:\s{0,4}"
+        r"\"((?:[^\"\\\n]|\\.)+)\""
+        r"|\"value\"\s{0,4}:\s{0,4}\"((?:[^\"\\\n]|\\.)+)\",\s{0,40}\"type\"\s{0,4}:\s{0,4}\"string\",\s{0,40}"
+        r"\"sensitive\"\s{0,4}:\s{0,4}true",
+        match='{"conn": {"sensitive": true, "type": "string", "value": "' + alnum(10) + '"}}',
+        miss='{"region": {"sensitive": false, "type": "string", "value": "' + alnum(10) + '"}}',
+        back=1024,
+        alone=False,
+        judge=_not_a_reference,
+    ),
+    Rule(
+        "form-part",
+        "generic",
+        ('form-data; name="',),
+        rf"form-data; name=\"([\w.\[\]-]{{1,64}})\"[ \t]*\n{GAP}*"
+        rf"(?:(?i:content-type:)[^\n]*{GAP}+)?([^\s\"]+)",
+        match='Content-Disposition: form-data; name="password"\n\n' + alnum(10) + "\n--end",
+        miss='Content-Disposition: form-data; name="title"\n\n' + alnum(10) + "\n--end",
         judge=_named_before,
     ),
     Rule(

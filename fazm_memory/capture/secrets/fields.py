@@ -85,6 +85,8 @@ def kinds_in(fields: Mapping[str, Any], inherited: Kind) -> Mapping[str, Kind]:
                 )
     if fields.get("type") == "password":
         more.update(dict.fromkeys(roles.typed, Kind.PASSWORD))
+    if fields.get("sensitive") is True:  # so said by Terraform of what it puts out
+        more.update(dict.fromkeys(roles.holding, Kind.PASSWORD))
     if isinstance(auth := fields.get("auth"), str) and _DOCKER_AUTH.fullmatch(auth):
         more["auth"] = Kind.KEY
     return {**roles.secret, **more} if more else roles.secret

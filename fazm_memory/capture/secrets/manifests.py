@@ -87,6 +87,18 @@ def _members(data: bytes, position: int, end: int) -> Iterator[Span]:
         position = member.end()
 
 
+def _patched(data: bytes, found: Any) -> tuple[list[Span], int]:
+    """Only a Secret has `stringData`: there is no need to see its kind, as in a patch."""
+    end = data.find(b"\n", found.end())
+    end = len(data) if end < 0 else end
+    spans = [
+        span
+        for head in _BRACED.finditer(data, found.start(), end)
+        for span in _members(data, head.end(), end)
+    ]
+    return [span for span in spans if _is_held(data[slice(*span)].decode("latin-1"))], end
+
+
 _FROM_LITERAL = re.compile(rb"--from-literal[= \t][\"']?[\w.-]+=[\"']?([^\s\"']+)")
 
 
@@ -109,6 +121,15 @@ RULES: tuple[Rule, ...] = (
         match="apiVersion: v1\ndata:\n  signing: " + alnum(24) + "\nkind: Secret\nmetadata:\n  name: app",
         miss="kind: Secret\nmetadata:\n  name: app\ntype: Opaque\n",
         spread=_manifest,
+    ),
+    Rule(
+        "kubernetes-patch",
+        "Kubernetes",
+        ("patch secret ", '"stringdata"'),
+        r"(?:patch secret |\"stringData\")",
+        match='kubectl patch secret app -p \'{"data":{"signing":"' + alnum(12) + "\"}}'",
+        miss='kubectl patch secret app -p \'{"metadata":{"labels":{"a":"bcdefgh"}}}\'',
+        spread=_patched,
     ),
     Rule(
         "kubernetes-literal",

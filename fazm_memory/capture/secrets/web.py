@@ -151,7 +151,7 @@ RULES: tuple[Rule, ...] = (
         "cookie",
         "generic",
         ("cookie:", 'cookie":', "cookie':", "cookie=", "cookie ="),
-        r"(?i:cookie)[\"']? ?[:=] ?[\"'`]?"
+        r"(?i:cookie)[\"']? ?[:=] ?[\"'`\[]?"
         r"([\w!#$%&*+.^|~-]+=[^\s;\"'`]+(?:; ?[^\s=;\"'`]+(?:=[^;\n\"'`]*)?)*)",
         match="Cookie: sid=" + alnum(24) + "; theme=dark",
         miss="cookie: none",
@@ -219,10 +219,10 @@ RULES: tuple[Rule, ...] = (
         judge=_given,
     ),
     Rule(
-        "authorization-code",
-        "OAuth",
-        ("?code=", "&code="),
-        r"[?&]code=([\w.~/%+-]{20,})",
+        "address-parameter",
+        "generic",
+        tuple(f"{sign}{name}=" for sign in "?&" for name in ("code", "auth", "sid", "session", "ticket")),
+        r"[?&](?i:code|auth|sid|session|ticket)=([\w.~/%+-]{20,})",
         match="https://app.example.com/callback?code=" + alnum(40) + "&state=x",
         miss="https://app.example.com/errors?code=missing_required_parameter",
         judge=_opaque,

@@ -7,7 +7,7 @@ however large. Git's own folder, ignored files and links are left out: by them t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from fazm_memory.capture.enclosure import SPARE, Enclosure, Refused
@@ -20,6 +20,8 @@ from fazm_memory.model import rewinding, safe_path
 from fazm_memory.model.rewinding import Held
 
 SHARED = "it is a link, which the two folders would share"
+UNREAD = "what it held then was never read"
+CLAIMED = "the agent says that it made it since"
 BATCH = 64  # files that are kept in one transaction
 Barred = Callable[[str], str | None]  # a path below the workspace → why it is left out, if so
 
@@ -36,11 +38,18 @@ class Entry:
 
 
 def manifest(
-    place: Enclosure, versions: Versions, names: Names, where: Spot, never: str, barred: Barred
+    place: Enclosure,
+    versions: Versions,
+    names: Names,
+    where: Spot,
+    never: str,
+    barred: Barred,
+    told: Mapping[str, bool | None],
 ) -> Iterator[Entry]:
     """Every file of the workspace at a spot, as far as it is known, with where its content is to be had.
 
-    What is barred is named and not read.
+    What is barred is named and not read. `told` is which files the log says have changed since, and whether
+    they were made then (None: only the agent says so): a rename keeps a file's time, so that tells nothing.
     """
     tree = scan(place.root, Ignore(place.root, [never]))
     present = dict(tree.files())
@@ -50,7 +59,7 @@ def manifest(
             ours = names.ours(root, row.path)
             if ours is not None and safe_path.refusal(ours) is None:
                 known[ours] = None
-    for path, rows in histories(versions, names, sorted({*known, *present})).items():
+    for path, rows in histories(versions, names, sorted({*known, *present, *told})).items():
         then = [row for row in rows if where.has(row)]
         if (why := barred(path)) is not None:
             if path in present or (then and not then[-1].absent):
@@ -59,7 +68,13 @@ def manifest(
             if not then[-1].absent:
                 yield _entry(place, versions, path, then[-1])
         elif path in present and not rows:
-            yield _unread(place, path, where)
+            made = told.get(path, False)
+            if made is None:
+                yield Entry(path, _look(place, path), missing=CLAIMED)
+            elif not made:
+                yield _unread(place, path, where)
+        elif told.get(path, True) is False and not rows and _look(place, path).absent:  # gone since
+            yield Entry(path, Held(reason=UNREAD), missing=UNREAD)
 
 
 def _entry(place: Enclosure, versions: Versions, path: str, row: Version) -> Entry:
@@ -80,7 +95,7 @@ def _unread(place: Enclosure, path: str, where: Spot) -> Entry:
         return Entry(path, now, missing=SHARED)
     if now.mtime_ns is not None and now.mtime_ns // 1000 < where.moment:
         return Entry(path, now, here=True)
-    return Entry(path, now, missing="what it held then was never read")
+    return Entry(path, now, missing=UNREAD)
 
 
 def _look(place: Enclosure, path: str) -> Held:

@@ -15,6 +15,7 @@ from fazm_memory.capture.baseline import SECRET, secret
 from fazm_memory.capture.copying import Entry as Copied
 from fazm_memory.capture.copying import manifest, write_out
 from fazm_memory.capture.enclosure import Enclosure
+from fazm_memory.capture.files_then import candidates
 from fazm_memory.errors import Declined, InvalidRequest
 from fazm_memory.log.entries import Entry
 from fazm_memory.log.sessions import SessionRow
@@ -115,7 +116,8 @@ class Branching(FilesBack, Excluding):
                 return EXCLUDED
             return SECRET if source not in PERSONS_DOORS and secret(path.rpartition("/")[2]) else None
 
-        return list(manifest(desk.place, desk.versions, desk.names, where, never, barred))
+        told, _ = candidates(self.store, desk.versions, desk.names, desk.row, where)
+        return list(manifest(desk.place, desk.versions, desk.names, where, never, barred, told))
 
     def _excluded(self) -> set[str]:
         """The folders the user excluded, by the names they gave and by where those lead."""

@@ -119,3 +119,24 @@ def test_a_session_that_is_closed_is_told_to_need_resuming_in_the_plan_too(run: 
     assert "it is closed: it has to be resumed before it can be rewound" in shown.out
     refused = run("rewind", session, "--to", "3")
     assert (refused.code, f"fazm-memory resume {session[:8]}" in refused.err) == (7, True)
+
+
+def test_a_branch_has_no_file_under_a_name_it_was_given_later(run: Run, tmp_path: Path) -> None:
+    """Nobody watched, so only the agent's word tells of the rename; the time of the file does not."""
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "a.txt").write_text("one")
+    (work / "same.txt").write_text("two")
+    run("record", now=None, stdin=[
+        {"type": "session.open", "session": "s", "workspace": str(work)},
+        {"type": "prompt", "session": "s", "text": "go"},
+        {"type": "action", "session": "s", "tool": "Bash", "input": {"command": "mv a.txt b.txt"}},
+    ])  # fmt: skip
+    (work / "a.txt").rename(work / "b.txt")
+    into = tmp_path / "branch"
+    made = run("fork", "s", "--at", "2", "--into", str(into), "--json", now=None).json["manifest"]
+    assert [one.name for one in into.iterdir()] == ["same.txt"]
+    assert made["left_out"] == [
+        {"path": "a.txt", "why": "what it held then was never read"},
+        {"path": "b.txt", "why": "the agent says that it made it since"},
+    ]

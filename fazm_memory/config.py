@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from fazm_memory.errors import ConfigError
+from fazm_memory.errors import ConfigError, StoreUnsafe
 
 PREFIX = "FAZM_MEMORY_"
 CONFIG_FILE = "config.toml"
@@ -91,8 +91,11 @@ def with_present_retention(config: Config) -> Config:
 def _from_file(path: Path) -> dict[str, Any]:
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):  # a home that is none is told of where it is opened
+    except FileNotFoundError:
         return {}
+    except NotADirectoryError:
+        hint = "move it away, or set FAZM_MEMORY_HOME"
+        raise StoreUnsafe(f"{path.parent} is not a folder", hint=hint) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path} cannot be read: {error}", hint="mend or remove the file") from error
     return {name: _checked(name, value, str(path)) for name, value in raw.items()}

@@ -190,7 +190,8 @@ def test_an_output_that_finds_no_room_is_told_as_that(home: Path) -> None:
     assert len(json.loads(_as_a_program("sessions", "--json", home=home)[1])) == 1
 
 
-def test_a_home_that_is_a_file_is_called_that(home: Path) -> None:
+@pytest.mark.parametrize("command", ["status", "sessions", "recording", "run", "context"])
+def test_a_home_that_is_a_file_is_called_that(home: Path, command: str) -> None:
     home.write_text("")
-    code, _, err = _as_a_program("sessions", home=home)
+    code, _, err = _as_a_program(command, home=home)
     assert (code, f"{home} is not a folder" in err) == (10, True)

@@ -20,7 +20,6 @@ from fazm_memory.capture.scrub import Scrubber
 from fazm_memory.capture.told_call import ToldCalls
 from fazm_memory.capture.told_outcome import with_outcome
 from fazm_memory.errors import Conflict, FazmMemoryError, InvalidInput, InvalidTransition, NotFound
-from fazm_memory.log.ahead import AHEAD, heard, stand
 from fazm_memory.log.entries import Appended, Entry, SessionHead
 from fazm_memory.log.failed_calls import failed_before
 from fazm_memory.log.store import Store
@@ -87,12 +86,11 @@ class Recorder:
         return results
 
     def _one(self, writer: Writer, draft: Draft) -> Appended:
-        now = self.now()
-        at = now if draft.at is None else draft.at
+        at = draft.at if draft.at is not None else self.now()
         draft = self._names.fit(draft)
         door = draft.door or draft.source  # a claim about the source does not open another door
         typed = self._typed(draft)
-        head = self._session(writer, draft, at, heard(at, now))
+        head = self._session(writer, draft, at)
         try:
             self._check_question(writer, head, draft.kind, typed, door)
         except FazmMemoryError:
@@ -129,13 +127,9 @@ class Recorder:
             key=draft.key or _call_key(draft, head, typed),
             expected_seq=draft.expected_seq,
         )
-        before = head.last_at
         if door in WATCHED:
             self._wake(writer, head, entry)
-        appended = self._append(writer, head, entry)
-        if head.last_at > now + AHEAD and not appended.duplicate:
-            stand(writer, head, before, at, now)
-        return appended
+        return self._append(writer, head, entry)
 
     def _append(self, writer: Writer, head: SessionHead, entry: Entry) -> Appended:
         appended = writer.append(head, entry)
@@ -196,8 +190,8 @@ class Recorder:
         ).fetchall()
         return lowest(["user", *(one for one in (*fresh, *(row[0] for row in rows)) if one in DOUBTED)])
 
-    def _session(self, writer: Writer, draft: Draft, at: int, since: int) -> SessionHead:
-        """The session a draft belongs to; opened now when nobody had announced it, and there `since`."""
+    def _session(self, writer: Writer, draft: Draft, at: int) -> SessionHead:
+        """The session a draft belongs to; opened now when nobody had announced it."""
         if draft.agent is not None:  # met in this same transaction: a look that costs no query
             for head in writer.heads.values():
                 if head.agent == draft.agent and draft.session in (head.agent_session_id, head.id):
@@ -212,7 +206,7 @@ class Recorder:
         if draft.door == "record" and draft.kind != "session.open":
             _check_beginning(draft)
         agent = draft.agent or "unknown"
-        head = writer.create(agent, since, agent_session_id=draft.session)
+        head = writer.create(agent, at, agent_session_id=draft.session)
         if draft.kind != "session.open":
             opening = SessionOpen(agent=agent, agent_session_id=draft.session)
             writer.append(head, Entry("session.open", opening, at, "system", draft.source, "unverified"))
@@ -295,9 +289,9 @@ def _check_beginning(draft: Draft) -> None:
     hint = "`session.open` opens one; a name that is mistyped is another session's"
     if lifecycle.moved("open", draft.kind) is None:
         raise NotFound(f"{name} that could be {lifecycle.PAST[lifecycle.move_of(draft.kind)]}", hint=hint)
-    if draft.expected_seq not in (None, 1):  # its opening will be at 0
+    if draft.expected_seq not in (None, 1):  # its opening will be at 0, so that whoever tries again is told 1
         raise Conflict(
-            f"position {draft.expected_seq} was expected, but {name}", hint=hint, details={"head": 0}
+            f"position {draft.expected_seq} was expected, but {name}", hint=hint, details={"head": 1}
         )
 
 

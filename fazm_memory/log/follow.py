@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from fazm_memory.errors import StoreDamaged, StoreNewer
 from fazm_memory.log.eventlog import EventLog
@@ -19,7 +18,6 @@ from fazm_memory.log.snapshots import Snapshots
 from fazm_memory.log.tables import event_id
 from fazm_memory.log.writer import Writer
 from fazm_memory.model.events import Event
-from fazm_memory.model.lifecycle import KEEPING
 from fazm_memory.model.payloads import FAILED
 from fazm_memory.model.trust import SOURCES
 
@@ -53,14 +51,6 @@ TAKEN_IN = (
 )
 
 Behind = tuple[int, str, int, int, int]  # number, id, head, indexed, snapped
-
-
-class Source(NamedTuple):
-    """What a source last told us: when, and which event."""
-
-    at: int
-    session: str
-    seq: int
 
 
 class Follower:
@@ -127,17 +117,16 @@ class Follower:
     def _take_in(self, behind: Iterable[Behind]) -> int:
         self._check_others()
         taken = 0
-        sources: dict[str, Source] = {}
+        sources: dict[str, Event] = {}
         for number, session, head, indexed, snapped in behind:
             at = indexed
-            last = self._last(number)
             try:
                 while at < head:
                     stop = min(head, at + RUN)
                     events = self._run(number, session, at, stop)
                     self.search.documents.add(number, events)
                     self._count(number, events)
-                    note_sources(sources, events, last)
+                    note_sources(sources, events)
                     at = stop
                     snapped = self.snapshots.follow(number, session, events, snapped)
             except (StoreDamaged, StoreNewer):
@@ -149,7 +138,7 @@ class Follower:
                 self.db.execute("DELETE FROM waiting WHERE session=?", (number,))
             self.recent.pop(number, None)
             taken += at - indexed
-        told = [(f"source:{name}", json.dumps(one._asdict())) for name, one in sources.items()]
+        told = [(f"source:{name}", _told(event)) for name, event in sources.items()]
         self.db.executemany(UPSERT_SOURCE, told)
         return taken
 
@@ -172,17 +161,13 @@ class Follower:
         found = {name: (told["at"], told["session"]) for name, told in noted.items()}
         for number, session, head, indexed, _ in self.behind():
             tail = self.db.execute(
-                "SELECT source, kind, max(at) FROM event WHERE id >= ? AND id < ? GROUP BY source, kind",
+                "SELECT source, max(at) FROM event WHERE id >= ? AND id < ? GROUP BY source",
                 (event_id(number, indexed), event_id(number, head)),
             )
-            last = self._last(number)
-            for source, kind, at in tail.fetchall():
-                name, told = _door(source), (_noted(kind, at, last), session)
-                found[name] = max(found.get(name, told), told)
+            for source, at in tail.fetchall():
+                name = _door(source)
+                found[name] = max(found.get(name, (at, session)), (at, session))
         return dict(sorted(found.items()))
-
-    def _last(self, number: int) -> int:
-        return int(self.db.execute("SELECT last_at FROM standing WHERE n=?", (number,)).fetchone()[0])
 
 
 def minutes_of(events: Iterable[Event]) -> dict[int, list[int]]:
@@ -198,19 +183,18 @@ def minutes_of(events: Iterable[Event]) -> dict[int, list[int]]:
     return minutes
 
 
-def note_sources(sources: dict[str, Source], events: list[Event], last: int) -> None:
+def note_sources(sources: dict[str, Event], events: list[Event]) -> None:
     for event in events:
-        name, at = _door(event.source), _noted(event.kind, event.at, last)
+        name = _door(event.source)
         known = sources.get(name)
-        if known is None or known.at <= at:
-            sources[name] = Source(at, event.session, event.seq)
-
-
-def _noted(kind: str, at: int, last: int) -> int:
-    """A time later than the session's last was ahead of the clock, unless it is that of a clean-up."""
-    return at if kind in KEEPING else min(at, last)
+        if known is None or known.at <= event.at:
+            sources[name] = event
 
 
 def _door(source: str) -> str:
     """The door of a source: one that agents name in words of their own came in by `record`."""
     return source if source in SOURCES else "record"
+
+
+def _told(event: Event) -> str:
+    return json.dumps({"at": event.at, "session": event.session, "seq": event.seq})

@@ -27,7 +27,6 @@ from fazm_memory.errors import (
     StoreReadOnly,
 )
 from fazm_memory.log import chain, keys
-from fazm_memory.log.ahead import settle
 from fazm_memory.log.chain import Head, Heads
 from fazm_memory.log.entries import Entry, SessionHead
 from fazm_memory.log.forget import ranges_of
@@ -181,7 +180,6 @@ def _save(
             kept, lost = _session(
                 wreck, writer, head, chain_key, outside.get(number), named=who.id is not None
             )
-            settle(writer, head, now)
             alarm = outside[number].alarm if number in outside else None
             if lost or alarm is not None:
                 note = f"positions lost: {lost} of {kept + lost}"

@@ -61,7 +61,7 @@ def plan(
     earliest = policy.earliest(now)
     for done, row in enumerate(rows):
         progress(done)
-        if min(row.opened_at, row.last_at) < earliest:
+        if row.opened_at < earliest:
             gone = retention.due(policy, held(store, row), now, archived=row.lifecycle == "archived")
             if gone:
                 made.chosen[row.n] = gone
@@ -92,8 +92,7 @@ def held(store: Store, row: SessionRow) -> Iterator[Held]:
         f" AND kind IN ({','.join('?' * len(kinds))}) ORDER BY id",
         (event_id(row.n, 0), event_id(row.n, SEQ_MASK), *kinds),
     )
-    # A time later than the session's last was ahead of the clock: it would be young for ever.
-    return (Held(one[0] & SEQ_MASK, one[1], min(one[2], row.last_at), one[3]) for one in rows.fetchall())
+    return (Held(one[0] & SEQ_MASK, one[1], one[2], one[3]) for one in rows.fetchall())
 
 
 def carry_out(

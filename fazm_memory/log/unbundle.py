@@ -13,7 +13,6 @@ from typing import Any
 
 from fazm_memory.errors import BundleRefused, Conflict
 from fazm_memory.log import chain, quarantine
-from fazm_memory.log.ahead import settle
 from fazm_memory.log.bundle import Kept, Line, Opened, Told
 from fazm_memory.log.entries import Entry, SessionHead
 from fazm_memory.log.rows import to_stored
@@ -49,7 +48,6 @@ class Here:
     home: str
     scrub: Scrub
     believed: bool
-    now: int
     moved: dict[str, str] = field(default_factory=dict)
 
     def local(self, told: Told) -> Told:
@@ -99,7 +97,6 @@ class _Session:
 
     def __init__(self, store: Store, writer: Writer, opened: Opened, here: Here, taken: Taken) -> None:
         self.writer, self.taken, self.id, self.believed = writer, taken, opened.id, here.believed
-        self.now = here.now
         self.here: Iterator[Event] = iter(())
         self.held = opened.held
         taken.sessions.append(opened.id)
@@ -157,7 +154,6 @@ class _Session:
 
     def done(self) -> None:
         """All of it is here: hold back what was held back by a word that did not come along."""
-        settle(self.writer, self.head, self.now)
         if self.held is not None and self.believed and not self.here_already:
             quarantine.keep(self.writer.db, self.head.n, self.held)
 

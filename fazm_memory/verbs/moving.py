@@ -95,7 +95,7 @@ class Moving(Telling):
             home = str(self.config.user_home)
             last = unbundle.judge(bundle.judged(file.lines()))  # all of it, before anything is written
             moved = self._moved(last, workspace, home)
-            here = unbundle.Here(home, self._clean, mine or file.sealed, self.now(), moved)
+            here = unbundle.Here(home, self._clean, mine or file.sealed, moved)
             taken = unbundle.take(self.store, bundle.judged(file.lines()), here, progress=progress)
             if here.believed or workspace is not None:
                 taken.versions, taken.versions_known = self._take_versions(file, here)

@@ -132,6 +132,13 @@ def test_a_refused_line_leaves_no_session_behind(
     assert run("sessions", "--json").json == []
 
 
+def test_whoever_tries_again_at_the_head_it_was_told_is_taken_in(run: Run) -> None:
+    line = {"type": "prompt", "session": "new", "text": "x", "expected_seq": 0}
+    refused = run("record", stdin=[line]).lines[0]
+    assert (refused["code"], refused["head"]) == (8, 1)
+    assert run("record", stdin=[line | {"expected_seq": refused["head"]}]).lines[0]["seq"] == 1
+
+
 @pytest.mark.parametrize(
     "line",
     [

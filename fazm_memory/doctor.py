@@ -48,15 +48,27 @@ Look = Callable[[Memory], Check]
 
 def examine(memory: Memory, more: Sequence[tuple[str, Look]] = ()) -> Iterator[Check]:
     """Every check in turn, and `more` of this system; one that breaks does not stop the others."""
+    said: dict[str, str] = {}
     for name, look in (*CHECKS, *more):
         try:
             yield look(memory)
-        except FazmMemoryError as error:
-            yield Check(name, "broken", error.message, error.hint)
         except Exception as error:  # a check must not hide the ones after it; this one is shown as broken
-            yield Check(name, "broken", f"{type(error).__name__}: {error}", "please report this")
-    for proof in proofs(memory):
-        yield Check(proof.name, proof.verdict, proof.detail, proof.hint)
+            yield _broke(name, error, said)
+    try:
+        for proof in proofs(memory):
+            yield Check(proof.name, proof.verdict, proof.detail, proof.hint)
+    except Exception as error:
+        yield _broke("agents", error, said)
+
+
+def _broke(name: str, error: Exception, said: dict[str, str]) -> Check:
+    """What broke a check; in full only once, since a store that does not open breaks most of them."""
+    if not isinstance(error, FazmMemoryError):
+        return Check(name, "broken", f"{type(error).__name__}: {error}", "please report this")
+    first = said.setdefault(error.message, name)
+    if first != name:
+        return Check(name, "broken", f"for the same reason as {first!r}")
+    return Check(name, "broken", error.message, error.hint)
 
 
 def _program(memory: Memory) -> Check:

@@ -18,7 +18,7 @@ import zstandard
 from fazm_memory.errors import StoreDamaged
 from fazm_memory.log import drawer, versions
 from fazm_memory.log.database import Database
-from fazm_memory.log.journal import set_aside
+from fazm_memory.log.journal import Aside, set_aside
 from fazm_memory.log.letting_go import sweep
 from fazm_memory.log.migrations import statements
 from fazm_memory.log.raw_pages import RawPages
@@ -26,7 +26,6 @@ from fazm_memory.log.raw_rows import RawRows, Shape
 from fazm_memory.log.sides import in_use, sides
 from fazm_memory.log.store import STORE_FOLDER
 from fazm_memory.model.counting import plural
-from fazm_memory.private import private_folder
 
 IN_USE = "another process has it open, so it was left as it is: end that one, then recover again"
 LOST = "lost: what it held lay on a damaged page"
@@ -73,8 +72,8 @@ def look_beside(home: Path, key: str, most: int) -> list[Looked]:
     return found
 
 
-def recover_beside(home: Path, key: str, aside: Path) -> list[str]:
-    """Recover each that is damaged; what came of it, in words. `aside` is made when it is needed."""
+def recover_beside(home: Path, key: str, aside: Aside) -> list[str]:
+    """Recover each that is damaged; what came of it, in words."""
     notes = []
     for one, path in _there(home):
         problem = _problem(path, key, one)
@@ -124,11 +123,10 @@ def _damage(path: Path, key: str) -> str | None:
         return f"{len(pages.damaged)} of {plural(pages.count, 'page')} damaged{cut}"
 
 
-def _recover(home: Path, path: Path, key: str, one: Beside, aside: Path) -> str:
-    folder = private_folder(private_folder(aside.parent) / aside.name)
+def _recover(home: Path, path: Path, key: str, one: Beside, aside: Aside) -> str:
     with (
         closing(RawPages(path, key, None)) as pages,
-        set_aside(home, sides(path), folder),
+        set_aside(home, sides(path), aside.folder()),
         closing(Database(path, key, steps=one.steps)) as db,
     ):
         return one.save(RawRows(pages, one.shapes), db)

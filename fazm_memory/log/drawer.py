@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote
 import zstandard
 
 from fazm_memory.log.database import Database
+from fazm_memory.log.journal import check_finished
 from fazm_memory.log.store import STORE_FOLDER
 
 DATABASE = "drawer.db"
@@ -49,6 +50,7 @@ class Drawer:
     """Items by shelf (which adapter), owner (whose session) and, if they have one, name."""
 
     def __init__(self, home: Path, key: str, now: Callable[[], int]) -> None:
+        check_finished(home)
         self.db = Database(home / STORE_FOLDER / DATABASE, key, steps=STEPS)
         self.now = now
 

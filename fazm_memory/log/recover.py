@@ -31,7 +31,7 @@ from fazm_memory.log.chain import Head, Heads
 from fazm_memory.log.entries import Entry, SessionHead
 from fazm_memory.log.forget import ranges_of
 from fazm_memory.log.identity import by_proof, by_rows, linked
-from fazm_memory.log.journal import COPY, clear, put_back, set_aside
+from fazm_memory.log.journal import COPY, QUARANTINE, Aside, clear, put_back, set_aside
 from fazm_memory.log.raw_pages import RawPages
 from fazm_memory.log.rows import unpack
 from fazm_memory.log.salvage import Wreck
@@ -45,7 +45,6 @@ from fazm_memory.log.writer import Writer
 from fazm_memory.model.events import read_payload
 from fazm_memory.model.payloads import Forgotten, Recovered, Unknown
 from fazm_memory.model.structure import BONES
-from fazm_memory.private import private_folder
 
 UNTOLD = "found without their content at a recovery; nothing that is left says why"
 LAST_GUESS = 1 << 16  # sessions to look for when nothing says how many there were
@@ -67,17 +66,15 @@ class Salvage:
 
 
 def recover(
-    home: Path, *, key: str, now: int, stamp: str, progress: Callable[[int], None] = lambda done: None
+    home: Path, *, key: str, now: int, aside: Aside, progress: Callable[[int], None] = lambda done: None
 ) -> Salvage:
     """Recover the store of this home. A store that verifies is left alone."""
     put_back(home)
-    for copy in (home / "quarantine").glob(f"*/{COPY}"):
+    for copy in (home / QUARANTINE).glob(f"*/{COPY}"):
         clear(copy.parent)
     path = home / STORE_FOLDER / DATABASE
     if not path.exists():
-        raise StoreDamaged(
-            f"there is no store at {path}", hint="nothing was ever recorded here, or it was moved"
-        )
+        raise no_store(home)
     problem = _problem(home, key)
     if problem is None:
         return Salvage(needed=False, notes=["the store opens and verifies; nothing was changed"])
@@ -89,10 +86,10 @@ def recover(
         )
     known = keys.load(home / "keys", prefer=key, store_exists=True)
     outside = Heads(home / "keys" / HEADS, known.chain).read_all()[0]
-    aside = private_folder(private_folder(home / "quarantine") / stamp)
-    told = Salvage(quarantine=str(aside), notes=[problem])
+    folder = aside.folder()
+    told = Salvage(quarantine=str(folder), notes=[problem])
     try:
-        with closing(_copied(path, aside, known.database, home / "keys" / FIRST_PAGE)) as wreck:
+        with closing(_copied(path, folder, known.database, home / "keys" / FIRST_PAGE)) as wreck:
             if not wreck.readable and not outside:
                 raise KeyUnavailable(
                     f"neither {path} nor the heads beside the key can be read with the key in {known.where}:"
@@ -100,7 +97,7 @@ def recover(
                     hint="put the right `keys` folder back; to give this store up, move it away by hand",
                 )
             with (
-                set_aside(home, _belonging(home, path), aside),
+                set_aside(home, _belonging(home, path), folder),
                 closing(Store(home, key=key, recovering=True)) as store,
             ):
                 _save(wreck, store, known.chain, outside, now, told, progress)
@@ -108,8 +105,15 @@ def recover(
     except BaseException as error:  # also when somebody has had enough of waiting
         raise _translated(error, path) from error
     finally:
-        clear(aside)
+        clear(folder)
     return told
+
+
+def no_store(home: Path) -> StoreDamaged:
+    path = home / STORE_FOLDER / DATABASE
+    return StoreDamaged(
+        f"there is no store at {path}", hint="nothing was ever recorded here, or it was moved"
+    )
 
 
 def _belonging(home: Path, path: Path) -> list[Path]:

@@ -16,6 +16,7 @@ from typing import Any
 import zstandard
 
 from fazm_memory.log.database import Database
+from fazm_memory.log.journal import check_finished
 from fazm_memory.log.letting_go import LettingGo
 from fazm_memory.log.store import STORE_FOLDER
 
@@ -113,6 +114,7 @@ def digest_of(data: bytes) -> str:
 
 class Versions(LettingGo):
     def __init__(self, home: Path, key: str, *, cap: int = TOTAL_CAP) -> None:
+        check_finished(home)
         self.db = Database(home / STORE_FOLDER / DATABASE, key, steps=STEPS)
         self.cap = cap
 

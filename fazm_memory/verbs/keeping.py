@@ -14,6 +14,7 @@ from fazm_memory.log import verify as verification
 from fazm_memory.log.beside import Looked, look_beside, recover_beside
 from fazm_memory.log.drawer import drawer_exists
 from fazm_memory.log.forget import choose_events, files_named, forget_events
+from fazm_memory.log.journal import QUARANTINE, Aside
 from fazm_memory.model.clock import moment
 from fazm_memory.model.retention import DAY, Policy
 from fazm_memory.private import alone, private_folder
@@ -40,16 +41,16 @@ class Keeping(Recalling):
         """Set a damaged store aside and save all that verifies into a new one; then what lies beside it."""
         self.close()
         home = self.config.home
-        stamp = f"{moment(self.now()):%Y-%m-%dT%H%M%S}"
-        aside = home / "quarantine" / stamp
-        with alone(
-            private_folder(home)
-        ):  # another's that has not ended would pass for one that was cut short
-            told = recovery.recover(home, key=self.config.key, now=self.now(), stamp=stamp, progress=progress)
+        if not home.exists():
+            raise recovery.no_store(home)
+        aside = Aside(home / QUARANTINE / f"{moment(self.now()):%Y-%m-%dT%H%M%S}")
+        # Alone: another's that has not ended would pass for one that was cut short.
+        with alone(private_folder(home)):
+            told = recovery.recover(home, key=self.config.key, now=self.now(), aside=aside, progress=progress)
             beside = recover_beside(home, self.store.keys.database, aside)
             self.close()
-        if beside and aside.exists():
-            told.quarantine = str(aside)
+        if aside.made is not None:
+            told.quarantine = str(aside.made)
         return {**told.to_json(), "beside": beside}
 
     def look_beside(self, most: int) -> list[Looked]:

@@ -16,6 +16,7 @@ from fazm_memory.config import Config
 from fazm_memory.errors import StoreFull
 from fazm_memory.log import keys, migrations
 from fazm_memory.log.drawer import Drawer
+from fazm_memory.log.journal import JOURNAL, Aside
 from fazm_memory.log.recover import recover
 from fazm_memory.log.versions import Versions
 from fazm_memory.memory import Memory
@@ -111,7 +112,7 @@ def test_a_recovery_that_finds_no_room_leaves_the_store_as_it_was(run: Run, sess
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with pytest.raises(StoreFull, match="it is as it was"):
-        recover(home, key="file", now=0, stamp="now", progress=full)
+        recover(home, key="file", now=0, aside=Aside(home / "quarantine" / "now"), progress=full)
     assert {path: path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file()} == before
     assert run("recover", "--json").json["kept"] == 4
     assert run("sessions", "--json").json[0]["id"] == session
@@ -195,6 +196,35 @@ def test_after_a_recovery_the_doctor_has_nothing_to_say_of_it(run: Run, session:
     assert beside(home)["verdict"] == "broken"
     run("recover")
     assert (beside(home)["verdict"], beside(home)["detail"]) == ("ok", "versions.db is whole")
+
+
+def test_of_a_recovery_that_has_not_ended_the_doctor_speaks_once(run: Run, session: str, home: Path) -> None:
+    (home / JOURNAL).write_text('{"aside": "quarantine/then", "found": {}}')
+    told = run("doctor")
+    assert (told.code, told.err) == (1, "")
+    assert told.out.count("a recovery was begun and has not ended") == 1
+    assert "key: for the same reason as 'folder'" in told.out
+    assert "round trip: recorded, found, verified" in told.out
+
+
+def test_two_recoveries_of_one_second_keep_what_each_found(run: Run, session: str, home: Path) -> None:
+    damage(home, 0)
+    now = "2030-01-01T00:00:00+00:00"
+    first = Path(run("recover", "--json", now=now).json["quarantine"]) / "memory.db"
+    kept = first.read_bytes()
+    damage(home, 0)
+    second = Path(run("recover", "--json", now=now).json["quarantine"]) / "memory.db"
+    assert first.parent.name == "2030-01-01T000000"
+    assert second.parent.name == "2030-01-01T000000-2"
+    assert first.read_bytes() == kept != second.read_bytes()
+
+
+def test_recover_where_nothing_was_recorded_makes_nothing(run: Run, home: Path) -> None:
+    assert not home.exists()
+    told = run("recover")
+    assert told.code == 12
+    assert "there is no store at" in told.err
+    assert not home.exists()
 
 
 def test_the_doctor_sees_a_file_others_can_read(run: Run, session: str, home: Path) -> None:

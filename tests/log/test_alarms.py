@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fazm_memory.log.chain import SLOT, Heads
+from fazm_memory.log.journal import Aside
 from fazm_memory.log.recover import recover
 from fazm_memory.log.store import Store
 from fazm_memory.log.tables import event_id
@@ -58,7 +59,7 @@ def test_recovery_says_what_was_cut_and_is_clean_after(
     again = rolled_back(store, home, open_store, session, 3)
     Scribe(again).tell(session, Message("written on"))
     again.close()
-    assert recover(home, key="file", now=T0, stamp="then").needed
+    assert recover(home, key="file", now=T0, aside=Aside(home / "quarantine" / "then")).needed
     saved = open_store()
     assert whats(saved) == []
     told = [one for one in Scribe(saved).payloads(session) if isinstance(one, Recovered)]
@@ -85,7 +86,7 @@ def test_a_lost_write_ahead_log_is_told_and_recovered_from(
     damaged = open_store()
     assert whats(damaged) == ["the tail was cut: the head outside says 5 events, the log has 2"]
     damaged.close()
-    told = recover(home, key="file", now=T0, stamp="then")
+    told = recover(home, key="file", now=T0, aside=Aside(home / "quarantine" / "then"))
     assert (told.needed, told.kept, told.lost) == (True, 2, 3)
     saved = open_store()
     assert whats(saved) == []

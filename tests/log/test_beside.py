@@ -16,6 +16,7 @@ from fazm_memory.errors import StoreDamaged
 from fazm_memory.log import beside
 from fazm_memory.log.beside import IN_USE, LOST, recover_beside
 from fazm_memory.log.drawer import Drawer
+from fazm_memory.log.journal import Aside
 from fazm_memory.log.store import PAGE, STORE_FOLDER
 from fazm_memory.log.versions import Version, Versions, digest_of
 
@@ -73,7 +74,7 @@ def history(home: Path) -> tuple[list[Version], int]:
 
 def test_what_is_whole_is_left_alone(home: Path, tmp_path: Path) -> None:
     before = {name: database(home, name).read_bytes() for name in ("versions.db", "drawer.db")}
-    assert recover_beside(home, KEY, tmp_path / "aside" / "1") == []
+    assert recover_beside(home, KEY, Aside(tmp_path / "aside" / "1")) == []
     assert {name: database(home, name).read_bytes() for name in before} == before
     assert not (tmp_path / "aside").exists()
 
@@ -87,12 +88,12 @@ def test_a_damaged_page_costs_the_versions_it_held_and_nothing_else(home: Path, 
         shutil.copytree(home, other)
         damage(database(other, "versions.db"), page)
         wreck = database(other, "versions.db").read_bytes()
-        (note,) = recover_beside(other, KEY, tmp_path / "aside" / str(page))
+        (note,) = recover_beside(other, KEY, Aside(tmp_path / "aside" / str(page)))
         assert note.startswith(f"versions.db: 1 of {pages} pages damaged; ")
         assert (tmp_path / "aside" / str(page) / "versions.db").read_bytes() == wreck
         rows, lost = history(other)
         losses.append(40 - len(rows) + lost)
-        assert recover_beside(other, KEY, tmp_path / "aside" / "again") == []
+        assert recover_beside(other, KEY, Aside(tmp_path / "aside" / "again")) == []
     assert max(losses[1:]) < 40
     assert sum(losses) < 2 * 40 + pages  # in all, each version once by its row and once by its content
     assert losses[0] == 0  # the first page leads to all others, and none of them needs it
@@ -101,7 +102,7 @@ def test_a_damaged_page_costs_the_versions_it_held_and_nothing_else(home: Path, 
 def test_what_lies_before_a_cut_is_saved(home: Path, tmp_path: Path) -> None:
     path = database(home, "versions.db")
     path.write_bytes(path.read_bytes()[: -2 * PAGE - 7])
-    (note,) = recover_beside(home, KEY, tmp_path / "aside" / "1")
+    (note,) = recover_beside(home, KEY, Aside(tmp_path / "aside" / "1"))
     assert "its end was cut off" in note
     rows, _ = history(home)
     assert rows
@@ -112,7 +113,7 @@ def test_a_store_of_which_no_page_can_be_read_begins_anew_and_is_kept(home: Path
     path.write_bytes(b"\x01" * path.stat().st_size)
     with pytest.raises(StoreDamaged):
         Versions(home, KEY)
-    (note,) = recover_beside(home, KEY, tmp_path / "aside" / "1")
+    (note,) = recover_beside(home, KEY, Aside(tmp_path / "aside" / "1"))
     assert note.endswith("0 versions of files saved")
     assert (tmp_path / "aside" / "1" / "versions.db").read_bytes()[:4] == b"\x01" * 4
     assert history(home) == ([], 0)
@@ -125,7 +126,7 @@ def test_items_of_the_drawer_are_saved_page_by_page(home: Path, tmp_path: Path) 
         other = tmp_path / f"home-{page}"
         shutil.copytree(home, other)
         damage(database(other, "drawer.db"), page)
-        (note,) = recover_beside(other, KEY, tmp_path / "aside" / str(page))
+        (note,) = recover_beside(other, KEY, Aside(tmp_path / "aside" / str(page)))
         assert note.startswith("drawer.db: ")
         drawer = Drawer(other, KEY, lambda: 8)
         found = {number: drawer.get("shelf", "owner", str(number)) for number in range(40)}
@@ -148,9 +149,9 @@ def test_a_recovery_that_is_interrupted_leaves_all_as_it_was(
     with monkeypatch.context() as patched:
         patched.setattr(beside, "_true", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            recover_beside(home, KEY, tmp_path / "aside" / "1")
+            recover_beside(home, KEY, Aside(tmp_path / "aside" / "1"))
     assert path.read_bytes() == wreck
-    assert len(recover_beside(home, KEY, tmp_path / "aside" / "2")) == 1
+    assert len(recover_beside(home, KEY, Aside(tmp_path / "aside" / "2"))) == 1
     assert history(home)[0]
 
 
@@ -187,16 +188,16 @@ def at_work(home: Path, how: str) -> Iterator[None]:
 def test_what_another_process_just_writes_is_not_taken_for_damage(home: Path, tmp_path: Path) -> None:
     with at_work(home, "writes"):
         for _ in range(4):
-            assert recover_beside(home, KEY, tmp_path / "aside" / "1") == []
+            assert recover_beside(home, KEY, Aside(tmp_path / "aside" / "1")) == []
     assert not (tmp_path / "aside").exists()
 
 
 def test_what_is_damaged_and_open_elsewhere_is_left_until_it_is_not(home: Path, tmp_path: Path) -> None:
     with at_work(home, "waits"):
         damage(database(home, "versions.db"), 5)
-        (note,) = recover_beside(home, KEY, tmp_path / "aside" / "1")
+        (note,) = recover_beside(home, KEY, Aside(tmp_path / "aside" / "1"))
     assert note.endswith(IN_USE)
     assert not (tmp_path / "aside").exists()
-    (note,) = recover_beside(home, KEY, tmp_path / "aside" / "1")
+    (note,) = recover_beside(home, KEY, Aside(tmp_path / "aside" / "1"))
     assert note.endswith("saved") or "without" in note
     assert (tmp_path / "aside" / "1" / "versions.db").exists()

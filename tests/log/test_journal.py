@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from fazm_memory.config import Config
-from fazm_memory.errors import StoreDamaged
+from fazm_memory.errors import StoreBusy, StoreDamaged
+from fazm_memory.log import keys
+from fazm_memory.log.drawer import Drawer
 from fazm_memory.log.journal import COPY, JOURNAL
 from fazm_memory.log.store import Store
 from fazm_memory.log.versions import DATABASE as VERSIONS
 from fazm_memory.log.versions import Versions
 from fazm_memory.memory import Memory
+from fazm_memory.model.payloads import Message
 from tests.log.wrecks import copied, database, fill, flip
-from tests.scribe import T0
+from tests.scribe import T0, Scribe
 
 # Whatever moves, removes or copies a file, and every session that is saved, is a moment to be killed at.
 KILLED = """
@@ -121,3 +128,131 @@ def test_it_is_said_and_the_command_named_that_gets_one_out(home: Path, store: S
         memory_of(home).sessions()
     assert str(home / "quarantine") in told.value.message
     assert "`fazm-memory recover`" in told.value.hint
+
+
+def cut_short(home: Path, to: Path, when: Callable[[Path, Path], bool]) -> tuple[Path, Path]:
+    """A copy whose recovery was killed at such a moment, and the folder that it set files aside in."""
+    for nth in range(MOST):
+        copy = copied(home, to)
+        if not killed(copy, nth):
+            break
+        if (copy / JOURNAL).exists():
+            aside = copy / json.loads((copy / JOURNAL).read_bytes())["aside"]
+            if when(copy, aside):
+                return copy, aside
+    raise AssertionError("there is no such moment")
+
+
+def half_saved(home: Path, aside: Path) -> bool:
+    """A store was begun in the place of the one that was set aside."""
+    return (aside / "first-page").exists() and (home / "keys" / "heads").exists()
+
+
+def versions_half_saved(home: Path, aside: Path) -> bool:
+    place = home / "store.noindex" / VERSIONS
+    return (aside / VERSIONS).exists() and place.exists()
+
+
+def test_a_second_recovery_within_a_second_touches_nothing_of_the_first(
+    home: Path, store: Store, tmp_path: Path
+) -> None:
+    damaged(home, store)
+    recovered(home)
+    (first,) = (home / "quarantine").iterdir()
+    kept = {one.name: one.read_bytes() for one in first.iterdir()}
+    with closing(Store(home, key="file")) as later:
+        scribe = Scribe(later)
+        scribe.tell(scribe.open(agent="z", agent_session_id="later"), *[Message(f"{n}") for n in range(40)])
+    flip(database(home), database(home).stat().st_size // 4096)
+    whole = recovered(copied(home, tmp_path / "whole"))
+    copy, aside = cut_short(home, tmp_path / "copy", lambda _, aside: not (aside / "memory.db").exists())
+    assert aside.name == f"{first.name}-2"
+    assert recovered(copy) == whole
+    assert len(whole[0]) > 40
+    assert sorted(one.name for one in (copy / "quarantine").iterdir()) == [first.name, f"{first.name}-2"]
+    assert {one.name: one.read_bytes() for one in (copy / "quarantine" / first.name).iterdir()} == kept
+
+
+@pytest.mark.parametrize("when", [half_saved, versions_half_saved])
+def test_half_a_store_does_not_pass_for_the_whole_when_what_was_set_aside_is_gone(
+    home: Path, store: Store, tmp_path: Path, when: Callable[[Path, Path], bool]
+) -> None:
+    damaged(home, store)
+    whole = recovered(copied(home, tmp_path / "whole"))
+    copy, aside = cut_short(home, tmp_path / "copy", when)
+    shutil.move(aside, tmp_path / "moved")
+    for attempt in (memory_of(copy).recover, memory_of(copy).sessions):
+        with pytest.raises(StoreDamaged, match="no longer in") as told:
+            attempt()
+        assert str(aside) in told.value.message
+        assert str(copy / JOURNAL) in told.value.hint
+    shutil.move(tmp_path / "moved", aside)
+    assert recovered(copy) == whole
+
+
+OPENED = """
+import pathlib, sys
+from fazm_memory.log.database import Database
+from fazm_memory.log.versions import STEPS
+db = Database(pathlib.Path(sys.argv[1]), sys.argv[2], steps=STEPS)
+print("opened", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_what_is_half_saved_beside_the_log_is_not_opened_nor_taken_from_whoever_has_it_open(
+    home: Path, store: Store, tmp_path: Path
+) -> None:
+    damaged(home, store)
+    whole = recovered(copied(home, tmp_path / "whole"))
+    copy, aside = cut_short(home, tmp_path / "copy", versions_half_saved)
+    key = keys.load(copy / "keys", prefer="file", store_exists=True).database
+    with pytest.raises(StoreDamaged, match="has not ended"):
+        Versions(copy, key)
+    with pytest.raises(StoreDamaged, match="has not ended"):
+        Drawer(copy, key, lambda: T0)
+    given = [sys.executable, "-c", OPENED, str(copy / "store.noindex" / VERSIONS), key]
+    with subprocess.Popen(given, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"opened\n"
+        with pytest.raises(StoreBusy):
+            memory_of(copy).recover()
+        assert (aside / VERSIONS).exists()
+        other.communicate()
+    assert recovered(copy) == whole
+
+
+@pytest.mark.parametrize("told", [b"", b"{", b"[]", b"null", b'{"aside": "quarantine/x"}', b"\xff\xfe"])
+def test_a_journal_that_cannot_be_read_says_what_to_do_by_hand(
+    home: Path, store: Store, tmp_path: Path, told: bytes
+) -> None:
+    damaged(home, store)
+    (home / JOURNAL).write_bytes(told)
+    with pytest.raises(StoreDamaged) as error:
+        memory_of(home).recover()
+    assert error.value.hint.startswith(f"nothing was set aside yet: remove {home / JOURNAL} ")
+    for name in ("one", "two"):
+        (home / "quarantine" / name).mkdir(parents=True)
+        (home / "quarantine" / name / "memory.db").write_bytes(b"x")
+    os.utime(home / "quarantine" / "two", (1, 1))
+    for attempt in (memory_of(home).recover, memory_of(home).sessions):
+        with pytest.raises(StoreDamaged, match="cannot be read") as error:
+            attempt()
+        assert str(home / JOURNAL) in error.value.message
+        assert str(home / "quarantine" / "one") in error.value.hint
+
+
+def test_by_hand_as_it_is_said_all_comes_back(home: Path, store: Store, tmp_path: Path) -> None:
+    damaged(home, store)
+    whole = recovered(copied(home, tmp_path / "whole"))
+    copy, aside = cut_short(home, tmp_path / "copy", half_saved)
+    (copy / JOURNAL).write_bytes(b"")
+    with pytest.raises(StoreDamaged) as error:
+        memory_of(copy).recover()
+    assert str(aside) in error.value.hint
+    for side in ("", "-wal", "-shm"):
+        (copy / "store.noindex" / f"memory.db{side}").unlink(missing_ok=True)
+    for one in aside.iterdir():
+        one.replace(copy / ("keys" if one.name in ("heads", "first-page") else "store.noindex") / one.name)
+    (copy / JOURNAL).unlink()
+    assert recovered(copy) == whole

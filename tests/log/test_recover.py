@@ -12,6 +12,7 @@ import pytest
 from fazm_memory.errors import StoreBusy
 from fazm_memory.log import forget
 from fazm_memory.log.forget import forget_events
+from fazm_memory.log.journal import Aside
 from fazm_memory.log.raw_pages import RawPages
 from fazm_memory.log.recover import UNTOLD, Salvage, recover
 from fazm_memory.log.rows import EVENT_COLUMNS, INSERT_EVENT
@@ -29,7 +30,7 @@ EVERYTHING = 0, event_id(99, 0)
 
 def recovered(home: Path) -> tuple[Salvage, dict[tuple[str, int], Event]]:
     """What recovery told, and all events of the store that it made, which must verify."""
-    told = recover(home, key="file", now=T0, stamp="then")
+    told = recover(home, key="file", now=T0, aside=Aside(home / "quarantine" / "then"))
     store = Store(home, key="file")
     try:
         assert verify(store.log).clean, told
@@ -194,7 +195,7 @@ def test_a_recovery_that_is_interrupted_leaves_all_as_it_was(home: Path, store: 
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        recover(home, key="file", now=T0, stamp="first", progress=interrupted)
+        recover(home, key="file", now=T0, aside=Aside(home / "quarantine" / "first"), progress=interrupted)
     assert (database(home).read_bytes(), (home / "keys" / "heads").read_bytes()) == (wreck, heads)
     told, _ = recovered(home)
     assert told.kept > 60
@@ -222,7 +223,7 @@ def test_a_store_that_another_process_has_open_is_left_until_it_is_not(home: Pat
         flip(database(home), 5)
         before = database(home).read_bytes()
         with pytest.raises(StoreBusy, match="another process has it open; nothing was changed"):
-            recover(home, key="file", now=T0, stamp="now")
+            recover(home, key="file", now=T0, aside=Aside(home / "quarantine" / "now"))
         process.kill()
     assert database(home).read_bytes() == before
     assert not (home / "quarantine").exists()

@@ -12,6 +12,7 @@ from fazm_memory.capture.secrets.rule import Rule, Span, alnum, whole_or_group
 # joined in another view.
 _BETWEEN = r"(?:[^\n|;&]{0,400}?[ \t])"
 _VALUE = r"""(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|;&<>]+))"""
+_NO_SWITCH = r"""(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|;&<>/][^\s"'|;&<>]*))"""
 _TEXT = r"(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)"
 _PORTS = re.compile(r"[\d.]*(?::\d+)+(?:/\w+)?")  # `-p 8080:80` publishes a port
 
@@ -27,7 +28,7 @@ def _given(data: bytes, found: Any) -> Span | None:
 
 
 def _device(data: bytes, found: Any) -> Span | None:
-    """In a manual the same words are followed by words: `password 7 characters`."""
+    """In a manual the same words are followed by words: `snmp-server community string`."""
     span = _given(data, found)
     return span if span and is_odd(data[slice(*span)].decode("latin-1")) else None
 
@@ -174,13 +175,23 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "account-password",
         "command line",
-        ("dscl ", "networksetup ", "htpasswd ", "wpa_passphrase ", "net user ", "net use ", "nmcli "),
+        ("dscl ", "networksetup ", "htpasswd ", "wpa_passphrase ", "net user ", "net use "),
         rf"(?:dscl[ \t]{_BETWEEN}?-passwd[ \t]+\S+|networksetup[ \t]+-setairportnetwork[ \t]+\S+[ \t]+{_TEXT}"
         rf"|htpasswd[ \t]{_BETWEEN}?-[a-zA-Z]*b[a-zA-Z]*[ \t]+\S+[ \t]+\S+"
         rf"|wpa_passphrase[ \t]+{_TEXT}|net user[ \t]+\S+|net use[ \t]{_BETWEEN}?/user:\S+"
-        rf"|net use[ \t]+(?:\S+[ \t]+)?\\\\\S+|nmcli[ \t]{_BETWEEN}?password)[ \t]+{_VALUE}",
+        rf"|net use[ \t]+(?:\S+[ \t]+)?\\\\\S+)[ \t]+{_NO_SWITCH}",
         match="networksetup -setairportnetwork en0 Home " + alnum(10),
         miss="networksetup -listallhardwareports",
+        judge=_given,
+    ),
+    Rule(
+        "wireless-password",
+        "command line",
+        ("nmcli ",),
+        rf"nmcli[ \t]+(?:[\w-]+[ \t]+){{0,4}}connect[ \t]+{_TEXT}[ \t]+password[ \t]+{_VALUE}",
+        match="nmcli dev wifi connect Office password " + alnum(10),
+        miss="nmcli dev wifi connect Office password <password>",
+        needs=b" password ",
         judge=_given,
     ),
     Rule(
@@ -238,10 +249,11 @@ RULES: tuple[Rule, ...] = (
         "command line",
         (
             *("snmp-server community ", "enable secret ", "enable password ", "radius-server key "),
-            *("tacacs-server key ", "password 0 ", "password 7 ", "secret 5 ", "secret 9 "),
+            *("tacacs-server key ", "password 7 ", "secret 5 ", "secret 9 ", "username "),
         ),
-        r"(?:(?:snmp-server community|enable (?:secret|password)|(?:radius|tacacs)-server key"
-        r"|password [07]|secret [59]) (?:[05789] )?)([^\s\"'<>]{4,})",
+        r"(?:(?:snmp-server community|(?:radius|tacacs)-server key) (?:[05789] )?"
+        r"|enable (?:secret|password) [05789] |username \S+ (?:privilege \d+ )?(?:password|secret) [05789] )"
+        r"([^\s\"'<>]{4,})|password 7 ([0-9A-F]{8,})|secret [59] (\$[\w$./]{8,})",
         match="username admin privilege 15 password 0 " + alnum(10),
         miss="snmp-server community <name> RO",
         judge=_device,

@@ -33,8 +33,25 @@ def _named_after(data: bytes, found: Any) -> Span | None:
     span = found.span(1) if found.span(1)[0] >= 0 else found.span(2)
     kind = kind_of(data[slice(*found.span(3))].decode("latin-1"))
     value = data[slice(*span)].decode("latin-1")
-    secret = kind is not Kind.NONE and not is_word(value) and is_field_secret(value, kind)
+    # On a page it may be what a button says: `<input value="Show" name="password">`.
+    secret = kind is not Kind.NONE and is_odd(value) and is_field_secret(value, kind)
     return span if secret and is_literal_secret(value, kind) else None
+
+
+_CHANGED_NAME = re.compile(rb"([\w.-]{1,64})\"?[ \t]{0,40}[=:][ \t]{0,8}\Z")
+
+
+def _changed(data: bytes, found: Any) -> Span | None:
+    """`password = "old" -> "new"`: the name stands before the old value, which has no quote in it."""
+    old = data.rfind(b'"', max(0, found.start() - 512), found.start())
+    before = data[max(0, old - 114) : max(0, old)]
+    name = _CHANGED_NAME.search(before) if before.rstrip(b" \t")[-1:] in (b"=", b":") else None
+    if name is None or b"\n" in data[old : found.start()]:
+        return None
+    kind = kind_of(name[1].decode("latin-1"))
+    value = data[slice(*found.span(1))].decode("latin-1")
+    secret = kind is not Kind.NONE and not is_word(value) and is_field_secret(value, kind)
+    return found.span(1) if secret and is_literal_secret(value, kind) else None
 
 
 def _not_a_reference(data: bytes, found: Any) -> Span | None:
@@ -90,8 +107,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "terraform-generated",
         "Terraform",
-        ('"random_password"',),
-        r"\"random_password\"[^\x00]*?\"result\"\s{0,4}:\s{0,4}\"((?:[^\"\\\n]|\\.)+)\"",
+        ('"type": "random_password"', '"type":"random_password"'),
+        # In a plan or a state; where it is only declared, what follows is not its own.
+        r"\"type\":\s{0,4}\"random_password\",[^}\x00]{0,900}?\"result\"\s{0,4}:\s{0,4}\"((?:[^\"\\\n]|\\.)+)\"",
         match='{"type": "random_password", "values": {"length": 10, "result": "' + alnum(10) + '"}}',
         miss='{"type": "random_password", "values": {"length": 10, "result": "${old}"}}',
         judge=_not_a_reference,
@@ -125,12 +143,11 @@ RULES: tuple[Rule, ...] = (
         "changed-value",
         "generic",
         ('" -> "',),
-        r"([\w.-]{1,64})\"?[ \t]*[=:][ \t]*\"[^\"\n]{0,512}\" -> \"([^\"\n]+)\"",
+        r"\" -> \"([^\"\n]+)\"",
         match='~ password = "old" -> "' + alnum(10) + '"',
         miss='~ instance_type = "t3.micro" -> "' + alnum(10) + '"',
-        back=640,
         alone=False,
-        judge=_named_before,
+        judge=_changed,
     ),
     Rule(
         "value-before-name",

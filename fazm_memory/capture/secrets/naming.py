@@ -221,12 +221,14 @@ _LONGEST_MADE_UP = 64
 
 def is_made_up(value: str, *, own_line: bool) -> bool:
     """Words joined by a dot or a line with a number behind them, `Maple_otter4711`, as people make up
-    passwords. A name in a program hardly ends in so many digits, unless it is that of a format.
+    passwords. A name in a program has small letters, `row_10`, or is that of a format.
     """
     stem = value.rstrip("0123456789")
     if len(value) - len(stem) < (2 if own_line else 3) or len(value) > _LONGEST_MADE_UP:
         return False
-    joined = ("_" in stem or "." in stem) and stem[0].isalpha() and _DOTTED.fullmatch(stem) is not None
+    if len(stem) < 8 or value == value.lower() or value == value.upper():
+        return False
+    joined = len(re.findall("[._]", stem)) == 1 and stem[0].isalpha() and _DOTTED.fullmatch(stem) is not None
     return (
         joined and not _SENSITIVE_WORD.search(stem) and not _NUMBERED.fullmatch(re.split("[._]", value)[-1])
     )
@@ -235,9 +237,18 @@ def is_made_up(value: str, *, own_line: bool) -> bool:
 _LISTED = re.compile(r"[A-Za-z0-9][\w.!@#$%^&*+~?/=-]{6,}")
 
 
+_VERSION = re.compile(r"[vr]?\d+(?:\.\d|[-~]\d+\b)")
+
+
 def is_listed_secret(value: str, kind: Kind) -> bool:
     """For a value that stands beside its name in a list, where versions, types and paths stand too."""
-    if kind is Kind.TOKEN or not _LISTED.fullmatch(value) or is_placeholder(value) or is_address(value):
+    if (
+        _VERSION.match(value)
+        or kind is Kind.TOKEN
+        or not _LISTED.fullmatch(value)
+        or is_placeholder(value)
+        or is_address(value)
+    ):
         return False
     if is_disordered(value):
         return True

@@ -24,8 +24,10 @@ _NAMES = r"\(([^()]+)\)"
 _LITERAL = r"[NEBnebxX]?'(?:[^'\\]++|\\.|'')*+'|\"(?:[^\"\\]++|\\.)*+\""
 # What else a value may be made of, `'{}'::jsonb`, `_binary 'x'`, `now() - interval '1 day'`: it is no secret,
 # but those after it may be.
-_INNER = rf"(?:{_LITERAL}|[^'\"();\]]++|\((?:{_LITERAL}|[^'\"();]++){{0,64}}+\)){{0,64}}+"
-_OTHER = rf"(?:{_LITERAL}|[^'\"(),;\s\[]++|\s++(?![,)])|\({_INNER}\)|\[{_INNER}\]){{1,64}}+"
+# Those in it have to end within so many pieces: what comes to nothing is read again from the next statement.
+_SHORT = r"[NEBnebxX]?'(?:[^'\\]++|\\.|''){0,128}+'|\"(?:[^\"\\]++|\\.){0,128}+\""
+_INNER = rf"(?:{_SHORT}|[^'\"();\]]++|\((?:{_SHORT}|[^'\"();]++){{0,64}}+\)){{0,64}}+"
+_OTHER = rf"(?:{_SHORT}|[^'\"(),;\s\[]++|\s++(?![,)])|\({_INNER}\)|\[{_INNER}\]){{1,64}}+"
 _VALUE = re.compile(
     (
         rf"\s*+(?:({_LITERAL})(?:::[\w .\"]{{1,64}}+)?"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import binascii
+import re
 from typing import Any
 
 from fazm_memory.capture.secrets.keys import GAP
-from fazm_memory.capture.secrets.naming import is_placeholder
+from fazm_memory.capture.secrets.naming import is_disordered, is_odd, is_placeholder
 from fazm_memory.capture.secrets.rule import Rule, Span, alnum, has_digit, whole_or_group
 
 _SCHEMES = r"basic|bearer|token|digest|negotiate|apikey|api-key|key|hmac|ntlm|ssws|aws4-hmac-sha256|oauth|jwt"
@@ -35,6 +36,26 @@ def _mixed(data: bytes, found: Any) -> Span | None:
     """Base64 has small letters; the names of other ways to log in have none."""
     value = data[slice(*found.span(1))]
     return found.span(1) if value != value.upper() and (value[-1:] == b"=" or has_digit(value)) else None
+
+
+def _parameter(data: bytes, found: Any) -> Span | None:
+    """The same names stand before the words of a title: `?session=introduction-to-postgres-2024`."""
+    span = _given(data, found)
+    return span if span and is_disordered(data[slice(*span)].decode("latin-1")) else None
+
+
+_PEERS = (b"\n", b"\t", b'"', b"'", b">", b"C: ", b"S: ", b"< ", b"> ")
+_FILE = re.compile(r".*/.*|.*\.[a-z]{1,4}")
+
+
+def _logged_in(data: bytes, found: Any) -> Span | None:
+    """In a trace each line is what one of the two said. The name of a test that passed is no password."""
+    before = data[max(0, found.start() - 3) : found.start()]
+    span = _given(data, found)
+    if span is None or (before and not before.endswith(_PEERS)):
+        return None
+    value = data[slice(*span)].decode("latin-1")
+    return None if _FILE.fullmatch(value) or not is_odd(value) else span
 
 
 def _database(data: bytes, found: Any) -> Span | None:
@@ -202,21 +223,22 @@ RULES: tuple[Rule, ...] = (
         "mailbox-login",
         "generic",
         (" login ",),
-        r"\b[A-Za-z]{0,4}\d{1,5} LOGIN [\"']?[^\s\"']+[\"']? [\"']?([^\s\"']+)",
+        r"[A-Za-z]{1,4}\d{1,5} LOGIN [\"']?[^\s\"']+[\"']? [\"']?([^\s\"'=<]+)(?:[\"'<\r\n]|\z)",
         match="C: a1 LOGIN me " + alnum(10),
         miss="a1 LOGIN me <password>",
         back=9,
-        judge=_given,
+        judge=_logged_in,
     ),
     Rule(
         "session-login",
         "generic",
         ("331 ", "331-", "+ok"),
-        r"(?:331[ -]|\+OK)[^\n]{0,200}\n[^\n]{0,12}?\bPASS[ \t]+(\S+)",
-        match="331 Please specify the password.\nPASS " + alnum(10),
+        r"(?:331[ -][^\n]{0,160}?(?i:passw|user|login)|\+OK)[^\n]{0,160}\n"
+        r"[^\nA-Za-z]{0,12}(?:C: )?PASS[ \t]+([^\s\"'<]+)",
+        match="S: 331 Please specify the password.\nC: PASS " + alnum(10),
         miss="+OK\nPASS <password>",
         needs=b"PASS",
-        judge=_given,
+        judge=_logged_in,
     ),
     Rule(
         "address-parameter",
@@ -224,8 +246,8 @@ RULES: tuple[Rule, ...] = (
         tuple(f"{sign}{name}=" for sign in "?&" for name in ("code", "auth", "sid", "session", "ticket")),
         r"[?&](?i:code|auth|sid|session|ticket)=([\w.~/%+-]{20,})",
         match="https://app.example.com/callback?code=" + alnum(40) + "&state=x",
-        miss="https://app.example.com/errors?code=missing_required_parameter",
-        judge=_opaque,
+        miss="https://app.example.com/errors?code=missing_required_parameter_1",
+        judge=_parameter,
     ),
     Rule(
         "pgpass",

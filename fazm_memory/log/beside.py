@@ -124,9 +124,10 @@ def _damage(path: Path, key: str) -> str | None:
 
 
 def _recover(home: Path, path: Path, key: str, one: Beside, aside: Aside) -> str:
+    folder = aside.folder()
     with (
-        closing(RawPages(path, key, None)) as pages,
-        set_aside(home, sides(path), aside.folder()),
+        set_aside(home, sides(path), folder),
+        closing(RawPages(folder / path.name, key, None)) as pages,
         closing(Database(path, key, steps=one.steps)) as db,
     ):
         return one.save(RawRows(pages, one.shapes), db)

@@ -21,6 +21,11 @@ from fazm_memory.private import disk_error, private_folder, sync_folder, write_p
 JOURNAL = "recovering.json"
 QUARANTINE = "quarantine"
 COPY = "wreck.db"
+ENDED = ".ended"  # a file beside what was set aside: a journal that a backup brings back undoes nothing
+QUIT = (
+    "quit Fazm Memory in the menu bar, or end `fazm-memory run`, and agents that read it over MCP;"
+    " then recover again"
+)
 
 
 class Aside:
@@ -59,6 +64,11 @@ class Told:
     aside: Path
     found: dict[str, int | None]
 
+    @property
+    def ended(self) -> bool:
+        first = Path(next(iter(self.found), ""))
+        return (self.aside / f"{first.name}{ENDED}").exists()
+
     def places(self) -> Iterator[tuple[Path, Path, int | None]]:
         for name, inode in self.found.items():
             yield self.home / name, self.aside / Path(name).name, inode
@@ -93,6 +103,10 @@ def set_aside(home: Path, files: Iterable[Path], aside: Path) -> Iterator[None]:
     try:
         told = {"aside": os.path.relpath(aside, home), "found": found}
         write_private(home / JOURNAL, json.dumps(told).encode())
+        if any(in_use(one) for one in files):  # by now nobody else begins to
+            raise StoreBusy(
+                "another process has just opened what is to be set aside; nothing was changed", hint=QUIT
+            )
         for one in files:
             if one.exists():
                 one.rename(aside / one.name)
@@ -101,17 +115,17 @@ def set_aside(home: Path, files: Iterable[Path], aside: Path) -> Iterator[None]:
         if not _put_back(home):
             clear(aside)
         raise
+    write_private(aside / f"{files[0].name}{ENDED}", b"")
     _end(home)
 
 
 def put_back(home: Path) -> bool:
     """Undo a recovery that did not end; whether there was one. Cut short itself, it is done again."""
     told = _told(home)
-    if told is not None and any(in_use(place) for place, _, _ in told.places()):
+    if told is not None and not told.ended and any(in_use(place) for place, _, _ in told.places()):
         raise StoreBusy(
             "a recovery has not ended, and another process has open what it began; nothing was changed",
-            hint="quit Fazm Memory in the menu bar, or end `fazm-memory run`, and agents that read it over"
-            " MCP; then recover again",
+            hint=QUIT,
         )
     return _put_back(home)
 
@@ -119,6 +133,9 @@ def put_back(home: Path) -> bool:
 def _put_back(home: Path) -> bool:
     told = _told(home)
     if told is None:
+        return False
+    if told.ended:
+        _end(home)
         return False
     told.check_kept()
     for place, kept, inode in told.places():
@@ -142,7 +159,7 @@ def clear(aside: Path) -> None:
 def check_finished(home: Path) -> None:
     """Refuse to open what a recovery has left half done, or is just making."""
     told = _told(home)
-    if told is not None:
+    if told is not None and not told.ended:
         told.check_kept()
         raise StoreDamaged(
             f"a recovery was begun and has not ended; what it found is kept whole in {told.aside}",
@@ -157,7 +174,7 @@ def _told(home: Path) -> Told | None:
         return Told(home, home / told["aside"], dict(told["found"]))
     except FileNotFoundError:
         return None
-    except (ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise _unreadable(home) from error
 
 

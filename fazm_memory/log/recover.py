@@ -31,7 +31,7 @@ from fazm_memory.log.chain import Head, Heads
 from fazm_memory.log.entries import Entry, SessionHead
 from fazm_memory.log.forget import ranges_of
 from fazm_memory.log.identity import by_proof, by_rows, linked
-from fazm_memory.log.journal import COPY, QUARANTINE, Aside, clear, put_back, set_aside
+from fazm_memory.log.journal import COPY, QUARANTINE, QUIT, Aside, clear, put_back, set_aside
 from fazm_memory.log.raw_pages import RawPages
 from fazm_memory.log.rows import unpack
 from fazm_memory.log.salvage import Wreck
@@ -81,25 +81,25 @@ def recover(
     if in_use(path):
         raise StoreBusy(
             f"the store is damaged ({problem}), but another process has it open; nothing was changed",
-            hint="quit Fazm Memory in the menu bar, or end `fazm-memory run`, and agents that read it over"
-            " MCP; then recover again",
+            hint=QUIT,
         )
     known = keys.load(home / "keys", prefer=key, store_exists=True)
-    outside = Heads(home / "keys" / HEADS, known.chain).read_all()[0]
     folder = aside.folder()
     told = Salvage(quarantine=str(folder), notes=[problem])
     try:
-        with closing(_copied(path, folder, known.database, home / "keys" / FIRST_PAGE)) as wreck:
+        # Set aside first and read there: what somebody wrote while it was read in its place would be lost.
+        with (
+            set_aside(home, _belonging(home, path), folder),
+            closing(_copied(folder / DATABASE, folder, known.database, folder / FIRST_PAGE)) as wreck,
+        ):
+            outside = Heads(folder / HEADS, known.chain).read_all()[0]
             if not wreck.readable and not outside:
                 raise KeyUnavailable(
                     f"neither {path} nor the heads beside the key can be read with the key in {known.where}:"
                     " most likely it is the key of another store; nothing was changed",
                     hint="put the right `keys` folder back; to give this store up, move it away by hand",
                 )
-            with (
-                set_aside(home, _belonging(home, path), folder),
-                closing(Store(home, key=key, recovering=True)) as store,
-            ):
+            with closing(Store(home, key=key, recovering=True)) as store:
                 _save(wreck, store, known.chain, outside, now, told, progress)
             told.notes += wreck.notes
     except BaseException as error:  # also when somebody has had enough of waiting

@@ -11,14 +11,15 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fazm_memory.config import Config
 from fazm_memory.errors import StoreBusy, StoreDamaged
-from fazm_memory.log import keys
+from fazm_memory.log import keys, recover
 from fazm_memory.log.drawer import Drawer
-from fazm_memory.log.journal import COPY, JOURNAL
+from fazm_memory.log.journal import COPY, ENDED, JOURNAL
 from fazm_memory.log.store import Store
 from fazm_memory.log.versions import DATABASE as VERSIONS
 from fazm_memory.log.versions import Versions
@@ -96,6 +97,14 @@ def damaged(home: Path, store: Store) -> None:
     flip(home / "store.noindex" / VERSIONS, 4)
 
 
+def begun(home: Path) -> bool:
+    """Whether a recovery stands there that has not ended."""
+    if not (home / JOURNAL).exists():
+        return False
+    told = json.loads((home / JOURNAL).read_text())
+    return not (home / told["aside"] / f"{Path(next(iter(told['found']))).name}{ENDED}").exists()
+
+
 def test_killed_at_any_moment_it_leaves_nothing_half_and_loses_nothing(
     home: Path, store: Store, tmp_path: Path
 ) -> None:
@@ -106,7 +115,7 @@ def test_killed_at_any_moment_it_leaves_nothing_half_and_loses_nothing(
         copy = copied(home, tmp_path / "copy")
         if not killed(copy, nth):
             break
-        if (copy / JOURNAL).exists():
+        if begun(copy):
             refused += 1
             with pytest.raises(StoreDamaged, match="a recovery was begun and has not ended"):
                 Store(copy, key="file")
@@ -119,6 +128,42 @@ def test_killed_at_any_moment_it_leaves_nothing_half_and_loses_nothing(
     else:
         raise AssertionError("it never came to its end")
     assert refused > 6
+
+
+def test_a_journal_that_comes_back_undoes_nothing(home: Path, store: Store) -> None:
+    damaged(home, store)
+    assert killed(home, 6)
+    old = (home / JOURNAL).read_bytes()
+    memory = memory_of(home)
+    told = memory.recover()
+    memory.close()
+    assert told["kept"]
+    with closing(Store(home, key="file")) as fresh:
+        Scribe(fresh).open(Message("since"))
+    now = json.loads(old) | {"aside": os.path.relpath(told["quarantine"], home)}
+    (home / JOURNAL).write_text(json.dumps(now))
+    before = held(home)
+    assert before is not None
+    again = memory_of(home)
+    again.recover()
+    again.close()
+    assert (held(home), (home / JOURNAL).exists()) == (before, False)
+
+
+def test_what_is_written_while_it_looks_is_not_set_aside_unread(
+    home: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged(home, store)
+    copied_as_ever = recover._copied
+
+    def meanwhile(*told: Any) -> Any:
+        with pytest.raises(StoreDamaged, match="has not ended"):
+            Store(home, key="file")
+        return copied_as_ever(*told)
+
+    monkeypatch.setattr(recover, "_copied", meanwhile)
+    events, _ = recovered(home)
+    assert events
 
 
 def test_it_is_said_and_the_command_named_that_gets_one_out(home: Path, store: Store) -> None:

@@ -88,3 +88,24 @@ def test_what_comes_before_the_line_is_up_is_asked_for_when_it_is(own: Served, o
     say(own, "Said before the line was up.")
     held[0].continue_()
     expect(rows(page, "Said before the line was up")).to_be_in_viewport()
+
+
+def test_a_box_that_is_taller_for_a_moment_when_the_list_goes_to_its_end_is_no_reader_who_scrolled_up(
+    own: Served, open_page: OpenPage
+) -> None:
+    page = open_page(own, f"#/s/{own.world.ids['release']}", viewport=TALL)
+    expect(rows(page).last).to_be_in_viewport()
+    heights = page.evaluate("""() => {
+        const list = document.querySelector("fm-list");
+        const box = list.querySelector(".list-scroll");
+        const lanes = document.querySelector("fm-lanes");
+        lanes.style.display = "none";
+        const taller = box.clientHeight;
+        list.toEnd();
+        lanes.style.display = "";
+        return [taller, box.clientHeight];
+    }""")
+    assert heights[0] > heights[1]
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    say(own, "Said after that moment.")
+    expect(rows(page, "Said after that moment")).to_be_in_viewport()

@@ -19,7 +19,7 @@ class List extends HTMLElement {
   source = null;
   segment = { base: 0, count: 0 };
   height = 36;
-  tall = 0; // the box when it was last laid out
+  tall = 0; // the box when it was last laid out, or went to its end
   seen = 0; // how many there were when the reader last stood at the end
   greeted = false; // whether the line has come up: what was recorded before is asked for once
 
@@ -234,6 +234,7 @@ class List extends HTMLElement {
     if (!this.source || !this.scroller) return;
     this.seen = this.source.count;
     this.relay(this.source.count);
+    this.tall = this.scroller.clientHeight; // the box may be on its way to another height, and back
     this.scroller.scrollTop = this.sheetHeight();
     store.set({ live: store.state.seq === null });
     this.drawSoon?.();

@@ -60,10 +60,13 @@ def info_plist() -> dict[str, Any]:
 # Whole packages: they find parts of themselves by name, carry data, or hold compiled code.
 PACKAGES = (
     "fazm_memory", "ahocorasick_rs", "anyio", "cryptography", "jsonschema", "jsonschema_specifications",
-    "keyring", "mcp", "orjson", "pathspec", "playhouse", "pydantic", "pydantic_core", "re2", "rumps",
-    "sqlcipher3", "starlette", "uvicorn", "watchdog", "zstandard",
+    "keyring", "mcp", "obstore", "orjson", "pathspec", "playhouse", "pydantic", "pydantic_core", "re2",
+    "rumps", "sqlcipher3", "starlette", "uvicorn", "watchdog", "zstandard",
 )  # fmt: skip
-MODULES = ("peewee",)
+MODULES = (
+    "peewee",
+    "_cffi_backend",  # imported only from inside cryptography's compiled code, where nothing sees it
+)
 LEFT_OUT = (
     "tkinter", "test", "unittest", "pip", "setuptools", "playwright",
     # Frameworks whose adapters are extras: who uses them has them.
@@ -72,8 +75,9 @@ LEFT_OUT = (
 
 
 def resources() -> list[str]:
+    """Menu bar images, and the command that Homebrew links to."""
     found = sorted((ROOT / "resources" / "menu").glob("*Template*"))
-    return [str(path.relative_to(ROOT)) for path in found]
+    return [*(str(path.relative_to(ROOT)) for path in found), "packaging/bin/fazm-memory"]
 
 
 def options() -> dict[str, Any]:
@@ -87,6 +91,8 @@ def options() -> dict[str, Any]:
         "excludes": list(LEFT_OUT),
         "extra_scripts": ["packaging/fazm-memory.py"],
         "resources": resources(),
+        # The working directory stays the caller's: a relative path must not point into the signed bundle.
+        "no_chdir": True,
         "strip": True,
     }
 

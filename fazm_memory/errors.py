@@ -1,7 +1,6 @@
-"""One small tree of errors a person may meet: a title, what happened and was kept, what to do next.
+"""Errors that a person can act on: a title, a message and a hint on what to do next.
 
-Every class carries its own exit code, so that scripts can tell a wrong id from a damaged store.
-The codes are documented in docs/commands.md, and a test holds the two together.
+Every class has its own exit code. docs/commands.md lists them, and a test compares the two.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from typing import ClassVar
 
 
 class FazmMemoryError(Exception):
-    """Something a person can act on. Anything else that escapes is a bug of ours."""
+    """Base class. Any other exception that reaches the user is a bug."""
 
     exit_code: ClassVar[int] = 1
     title: ClassVar[str] = "Something went wrong"
@@ -22,7 +21,7 @@ class FazmMemoryError(Exception):
         self.details = details or {}
 
     def to_json(self) -> dict[str, object]:
-        """The error as data; `details` hold what a program would want to read, such as the head."""
+        """The error as data, with its details for programs, such as the current head."""
         shown: dict[str, object] = {"error": self.message, "title": self.title, "code": self.exit_code}
         if self.hint:
             shown["hint"] = self.hint
@@ -31,41 +30,41 @@ class FazmMemoryError(Exception):
 
 class ConfigError(FazmMemoryError):
     exit_code = 3
-    title = "The configuration cannot be used"
+    title = "Invalid configuration"
 
 
 class NotFound(FazmMemoryError):
     exit_code = 4
-    title = "No such thing"
+    title = "Not found"
 
 
 class Ambiguous(FazmMemoryError):
     exit_code = 5
-    title = "More than one thing has that name"
+    title = "Ambiguous name"
 
 
 class InvalidInput(FazmMemoryError):
     exit_code = 6
-    title = "That cannot be recorded as it is"
+    title = "Invalid input"
 
 
 class InvalidRequest(InvalidInput):
-    """A question or an order that makes no sense as it was put; nothing was to be recorded."""
+    """Wrong arguments. Nothing was to be recorded."""
 
     exit_code = 2
-    title = "That cannot be asked like this"
+    title = "Invalid request"
 
 
 class InvalidTransition(FazmMemoryError):
     exit_code = 7
-    title = "The session is not in a state for that"
+    title = "Not possible in this state"
 
 
 class Conflict(FazmMemoryError):
-    """Somebody else wrote first. Never merged silently: the caller gets the head and decides."""
+    """Another writer was first. The caller gets the current head and decides."""
 
     exit_code = 8
-    title = "The session has moved on"
+    title = "The session has changed"
 
 
 class RecordingPaused(FazmMemoryError):
@@ -74,15 +73,15 @@ class RecordingPaused(FazmMemoryError):
 
 
 class StoreUnsafe(FazmMemoryError):
-    """The folder, its owner or its key cannot be trusted with a private log."""
+    """The folder, its owner or its key does not protect a private log."""
 
     exit_code = 10
-    title = "The store's folder is not safe to use"
+    title = "The data folder is not safe"
 
 
 class KeyUnavailable(FazmMemoryError):
     exit_code = 11
-    title = "The store's key cannot be had"
+    title = "The key is not available"
 
 
 class StoreDamaged(FazmMemoryError):
@@ -92,12 +91,12 @@ class StoreDamaged(FazmMemoryError):
 
 class StoreFull(FazmMemoryError):
     exit_code = 13
-    title = "There is no room left to write"
+    title = "No space left on the disk"
 
 
 class StoreReadOnly(FazmMemoryError):
     exit_code = 14
-    title = "The store cannot be written"
+    title = "The store is read-only"
 
 
 class StoreBusy(FazmMemoryError):
@@ -106,31 +105,45 @@ class StoreBusy(FazmMemoryError):
 
 
 class StoreNewer(FazmMemoryError):
-    """A newer program wrote this: refused, never guessed at."""
+    """A newer version of the program wrote this data."""
 
     exit_code = 16
-    title = "This was written by a newer version"
+    title = "Written by a newer version"
 
 
 class IntegrityBroken(FazmMemoryError):
     exit_code = 17
-    title = "The log does not verify"
+    title = "Verification failed"
 
 
 class Declined(FazmMemoryError):
-    """We could act but should not without being told to, as with a destructive plan."""
+    """Not done without confirmation, such as a destructive plan."""
 
     exit_code = 18
-    title = "Not done without your word"
+    title = "Confirmation needed"
 
 
 class BundleRefused(FazmMemoryError):
-    """What came from elsewhere is not what it should be; nothing of it was taken."""
+    """The bundle is damaged or not valid. Nothing of it was imported."""
 
     exit_code = 19
     title = "The bundle was refused"
 
 
+class SyncUnavailable(FazmMemoryError):
+    """The vault's folder or object store cannot be used now. Nothing is lost; the next round continues."""
+
+    exit_code = 20
+    title = "The vault cannot be reached"
+
+
+class SyncRefused(FazmMemoryError):
+    """What the vault holds is not what its devices wrote, or this device may not use it."""
+
+    exit_code = 21
+    title = "The vault was refused"
+
+
 def error_classes() -> list[type[FazmMemoryError]]:
-    """Every class a person may meet, in order of exit code."""
+    """All error classes by exit code."""
     return sorted([*FazmMemoryError.__subclasses__(), InvalidRequest], key=lambda cls: cls.exit_code)

@@ -11,7 +11,16 @@ cask "fazm-memory" do
   depends_on macos: ">= :ventura"
 
   app "Fazm Memory.app"
-  binary "#{appdir}/Fazm Memory.app/Contents/MacOS/fazm-memory"
+  # The script in Resources, not the executable: a linked executable would lose its bundle.
+  binary "#{appdir}/Fazm Memory.app/Contents/Resources/fazm-memory"
+
+  # Take our hooks and our server out of the agents' configurations. An upgrade leaves them in.
+  uninstall_preflight do
+    unless ENV["HOMEBREW_COMMAND"] == "upgrade"
+      system_command "#{appdir}/Fazm Memory.app/Contents/MacOS/fazm-memory",
+                     args: ["disconnect", "--all", "--yes"], must_succeed: true
+    end
+  end
 
   uninstall quit:       "org.fazm.memory",
             login_item: "Fazm Memory",

@@ -7,6 +7,8 @@ from Foundation import NSObject as NSObject
 
 UNAuthorizationOptionAlert: int
 UNAuthorizationOptionSound: int
+UNAuthorizationStatusAuthorized: int
+UNAuthorizationStatusNotDetermined: int
 UNNotificationPresentationOptionBanner: int
 
 class UNNotificationContent(NSObject):
@@ -27,6 +29,9 @@ class UNUserNotificationCenter(NSObject):
         self, _0: UNNotificationRequest | None, _1: Callable[[Any], object] | None, /
     ) -> None: ...
     def delegate(self) -> Any: ...
+    def getNotificationSettingsWithCompletionHandler_(
+        self, _0: Callable[[Any], object] | None, /
+    ) -> None: ...
     def init(self) -> Self: ...
     def requestAuthorizationWithOptions_completionHandler_(
         self, _0: int, _1: Callable[[Any, Any], object] | None, /

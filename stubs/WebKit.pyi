@@ -10,6 +10,7 @@ from Foundation import NSURLRequest as NSURLRequest
 
 WKNavigationActionPolicyAllow: int
 WKNavigationActionPolicyCancel: int
+WKNavigationTypeLinkActivated: int
 WKUserScriptInjectionTimeAtDocumentStart: int
 
 class WKContentWorld(NSObject):
@@ -46,6 +47,7 @@ class WKWebsiteDataStore(NSObject):
 
 class WKWebView(NSView):
     def URL(self) -> NSURL | Any: ...
+    def configuration(self) -> WKWebViewConfiguration | Any: ...
     def evaluateJavaScript_completionHandler_(
         self, _0: str | None, _1: Callable[[Any, Any], object] | None, /
     ) -> None: ...

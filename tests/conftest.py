@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from fazm_memory.log.store import Store
+from fazm_memory.store.store import Store
 from tests.scribe import Scribe
 
 # How long an example takes says nothing on a busy machine. The same examples in every run, so that a change
@@ -22,6 +23,13 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("house")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for mark in item.iter_markers("linux"):
+        if sys.platform != "linux":
+            pytest.skip(f"only on Linux: {mark.args[0]}")
+
 
 OpenStore = Callable[..., Store]
 

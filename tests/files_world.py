@@ -6,14 +6,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from fazm_memory.capture.baseline import Baseline
-from fazm_memory.capture.draft import Draft
-from fazm_memory.capture.keeper import Keeper
-from fazm_memory.capture.looking import Looker, Marks
-from fazm_memory.capture.workspaces import Workspaces
+from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
-from fazm_memory.log.versions import Versions, digest_of
-from fazm_memory.memory import Memory
+from fazm_memory.events.event import Draft
+from fazm_memory.store.file_versions import FileVersions, digest_of
+from fazm_memory.watch.scanner import PendingScan, Scanner
+from fazm_memory.watch.versions import Baseline, VersionRecorder
+from fazm_memory.watch.workspaces import WorkspaceWatcher
 
 SECOND = 1_000_000
 T0 = 1_900_000_000 * SECOND  # later than any real time of a file here, so that only this clock counts
@@ -30,18 +29,18 @@ class World:
         config = Config(home=base / "memory", user_home=base / "user", key="file")
         self.memory = Memory(config, self.now)
         self.calls = 0
-        self.looker = Looker(self.now, never=[str(config.home)])
-        self.versions = Versions(config.home, self.memory.store.keys.database)
-        self.keeper = Keeper(self.versions, Baseline(self.versions))
-        self.teller = Workspaces(
-            self.memory.store, self.memory.record, self.now, user_home=config.user_home, hold=0,
+        self.looker = Scanner(self.now, never=[str(config.home)])
+        self.versions = FileVersions(config.home, self.memory.store.keys.database)
+        self.keeper = VersionRecorder(self.versions, Baseline(self.versions))
+        self.teller = WorkspaceWatcher(
+            self.memory.store, self.memory.sessions.record, self.now, user_home=config.user_home, hold=0,
             observer=lambda lost: None,
         )  # fmt: skip
         self.session = ""
 
     def begin(self) -> World:
         """The session opens and the watcher reads all there is."""
-        made = self.memory.open_session("fazm", workspace=str(self.folder), source="hook")
+        made = self.memory.sessions.open("fazm", workspace=str(self.folder), source="hook")
         self.session = str(made["id"])
         self.looker.add(str(self.folder))
         self.look()
@@ -61,12 +60,12 @@ class World:
         """The watcher looks, and says who it was."""
         for _ in range(2):  # the second look is a later beginning for what comes next
             self.clock += 10 * SECOND
-            flush = self.looker.look(Marks(polled={os.path.realpath(self.folder)}))
+            flush = self.looker.look(PendingScan(polled={os.path.realpath(self.folder)}))
             noted = self.keeper.note(flush, self.looker.roots.values())
             self.teller._tell([(flush, noted)])
 
     def head(self) -> int:
-        return int(self.memory.session(self.session)["events"])
+        return int(self.memory.sessions.get(self.session)["events"])
 
     def agent(self, act: Callable[[], object], *, looks: bool = True) -> int:
         """A shell call that says nothing of what it did; the position before it."""
@@ -93,7 +92,7 @@ class World:
 
     def _record(self, kind: str, payload: dict[str, object]) -> None:
         draft = Draft(self.session, kind, payload, at=self.now(), source="hook")
-        (result,) = self.memory.record([draft])
+        (result,) = self.memory.sessions.record([draft])
         assert result.error is None, result.error
 
     def write(self, path: str, text: str | bytes) -> Callable[[], None]:

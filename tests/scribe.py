@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fazm_memory.log.entries import Appended, Entry
-from fazm_memory.log.sessions import SessionRow
-from fazm_memory.log.store import Store
-from fazm_memory.model import codec, payloads
-from fazm_memory.model.events import KINDS, Event
-from fazm_memory.model.state import SessionState
+from fazm_memory.events import codec
+from fazm_memory.events import event as payloads
+from fazm_memory.events.event import KINDS, Event
+from fazm_memory.session.state import SessionState
+from fazm_memory.store.event_log import AppendResult, NewEvent
+from fazm_memory.store.sessions import SessionRow
+from fazm_memory.store.store import Store
 
 T0 = 1_790_000_000_000_000
 SECOND = 1_000_000
@@ -22,20 +23,20 @@ def move(name: str, reason: str | None = None) -> tuple[str, Any]:
     return f"session.{name}", payloads.LifecycleMove(reason)
 
 
-def named(told: Any) -> tuple[str, Any]:
+def named(result: Any) -> tuple[str, Any]:
     """The kind of a payload and the payload, whether the kind was given or not."""
-    return told if isinstance(told, tuple) else (KIND_OF[type(told)], told)
+    return result if isinstance(result, tuple) else (KIND_OF[type(result)], result)
 
 
-def entry(told: Any, **more: Any) -> Entry:
-    kind, payload = named(told)
+def entry(result: Any, **more: Any) -> NewEvent:
+    kind, payload = named(result)
     given: dict[str, Any] = {"at": T0, "actor": "agent", "source": "record", "trust": "agent"}
-    return Entry(kind, payload, **(given | more))
+    return NewEvent(kind, payload, **(given | more))
 
 
-def event(told: Any, seq: int = 0, **more: Any) -> Event:
+def event(result: Any, seq: int = 0, **more: Any) -> Event:
     """An event as the log would give it, without a log."""
-    kind, payload = named(told)
+    kind, payload = named(result)
     given: dict[str, Any] = {
         "session": "s", "at": T0 + seq * SECOND, "turn": 0, "version": 1, "actor": "agent",
         "source": "record", "trust": "agent", "digest": "", "prev": "",
@@ -43,9 +44,9 @@ def event(told: Any, seq: int = 0, **more: Any) -> Event:
     return Event(seq=seq, kind=kind, payload=payload, **(given | more))
 
 
-def events(*told: Any) -> list[Event]:
+def events(*result: Any) -> list[Event]:
     """A short history from position 0."""
-    return [event(one, seq) for seq, one in enumerate(told)]
+    return [event(one, seq) for seq, one in enumerate(result)]
 
 
 class Scribe:
@@ -53,20 +54,20 @@ class Scribe:
         self.store = store
         self.clock = T0
 
-    def open(self, *told: Any, agent: str = "fazm", **fields: Any) -> str:
+    def open(self, *result: Any, agent: str = "fazm", **fields: Any) -> str:
         """A new session that begins with these; its id."""
         with self.store.writing() as writer:
             head = writer.create(agent, self.clock, agent_session_id=fields.get("agent_session_id"))
             writer.append(head, entry(payloads.SessionOpen(agent=agent, **fields), at=self.clock))
-        self.tell(head.id, *told)
+        self.tell(head.id, *result)
         return head.id
 
-    def tell(self, session: str, *told: Any, **more: Any) -> list[Appended]:
+    def tell(self, session: str, *results: Any, **more: Any) -> list[AppendResult]:
         """Append these to a session in one transaction."""
         number = self.row(session).n
         made = []
         with self.store.writing() as writer:
-            for one in told:
+            for one in results:
                 self.clock += SECOND
                 made.append(writer.append(writer.head(number), entry(one, **({"at": self.clock} | more))))
         return made

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fazm_memory import config
-from fazm_memory.config import SETTINGS, Config, Redaction, load
+from fazm_memory.config import SETTINGS, Config, RedactionPattern, load
 from fazm_memory.errors import ConfigError
 
 
@@ -36,11 +36,11 @@ def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
 
 def test_patterns_of_the_user(tmp_path: Path) -> None:
     write(tmp_path, '[[redact]]\nname = "emp"\nregex = "EMP-[0-9]+"\n')
-    assert load(env(tmp_path)).redact == (Redaction("emp", "EMP-[0-9]+"),)
+    assert load(env(tmp_path)).redact == (RedactionPattern("emp", "EMP-[0-9]+"),)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("key = 'cloud'", "one of auto, keyring, file"),
         ("text_cap = 1", "whole number from 256"),
@@ -51,13 +51,14 @@ def test_patterns_of_the_user(tmp_path: Path) -> None:
         ("[[redact]]\nname = 'x'\nregex = 5", "must be text"),
         ("watch = '~/x'", "must be a list of folders"),
         ("watch = ['x']", "must name whole paths"),
+        ("baseline = 'no'", "must be true or false"),
         ("exclude_apps = 'Signal'", "must be a list of names of apps"),
         ("exclude_apps = ['']", "must be a list of names of apps"),
     ],
 )
-def test_a_wrong_setting_is_named(tmp_path: Path, text: str, said: str) -> None:
+def test_a_wrong_setting_is_named(tmp_path: Path, text: str, expected: str) -> None:
     write(tmp_path, text)
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=expected):
         load(env(tmp_path))
 
 
@@ -65,6 +66,15 @@ def test_folders_to_watch_from_the_file_and_from_the_environment(tmp_path: Path)
     write(tmp_path, 'watch = ["~/invoices"]\n')
     assert load(env(tmp_path)).watch == ("~/invoices",)
     assert load(env(tmp_path, FAZM_MEMORY_WATCH="/a:/b")).watch == ("/a", "/b")
+
+
+def test_the_baseline_is_switched_off_in_the_file_or_the_environment(tmp_path: Path) -> None:
+    assert load(env(tmp_path)).baseline
+    write(tmp_path, "baseline = false\n")
+    assert not load(env(tmp_path)).baseline
+    assert load(env(tmp_path, FAZM_MEMORY_BASELINE="true")).baseline
+    with pytest.raises(ConfigError, match="FAZM_MEMORY_BASELINE"):
+        load(env(tmp_path, FAZM_MEMORY_BASELINE="maybe"))
 
 
 def test_apps_to_leave_alone_from_the_file_and_from_the_environment(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ def test_the_record_protocol_document_is_accepted_line_by_line(environment: dict
     assert len(answers) == len(lines.strip().splitlines())
 
 
+@pytest.mark.linux("the examples use GNU head")
 def test_the_tour_of_the_readme_prints_what_it_says(environment: dict[str, str]) -> None:
     """Each `$ command` in the README's console blocks is run by bash; its output is as shown, ids aside."""
     shown = "".join(blocks("README.md", "console"))
@@ -77,3 +78,22 @@ def test_make_has_the_two_commands() -> None:
     for target in ("run", "test"):
         done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+
+
+def test_the_architecture_names_files_that_exist() -> None:
+    named = re.findall(r"`([a-z_]+/[\w/.]*)`", (ROOT / "docs/architecture.md").read_text())
+    assert len(named) > 20
+    missing = [
+        name for name in named if not any((base / name).exists() for base in (ROOT, ROOT / "fazm_memory"))
+    ]
+    assert missing == []
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+
+
+def test_the_glossary_has_one_meaning_for_each_term() -> None:
+    terms = re.findall(r"^\| ([^|]+) \|", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)[2:]
+    assert len(terms) > 30
+    assert terms == sorted(set(terms), key=str.casefold)

@@ -8,24 +8,24 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fazm_memory.capture.secrets import RULES
-from fazm_memory.log.store import Store
+from fazm_memory.engines.redaction import all_rules
+from fazm_memory.store.store import Store
 
 
 def secrets_of_every_rule() -> list[tuple[str, str]]:
     """(the text a secret stands in, the secret) for each rule."""
     found = []
-    for rule in RULES:
-        start, end = rule.spans(rule.match.encode("latin-1"))[0]
-        found.append((rule.match, rule.match[start:end]))
+    for rule in all_rules():
+        start, end = rule.find_all(rule.example.encode("latin-1"))[0]
+        found.append((rule.example, rule.example[start:end]))
     return found
 
 
 def readable(store: Store) -> str:
     """All that the decrypted database says, table by table, compressed payloads included."""
-    from fazm_memory.log.rows import unpack
+    from fazm_memory.store.event_log import unpack
 
-    said: list[str] = []
+    messages: list[str] = []
     tables = [
         row[0] for row in store.db.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
     ]
@@ -33,10 +33,10 @@ def readable(store: Store) -> str:
         for row in store.db.execute(f'SELECT * FROM "{table}"').fetchall():
             for cell in row:
                 if isinstance(cell, bytes):
-                    said += [cell.decode("utf-8", "replace"), unpack(cell).decode("utf-8", "replace")]
+                    messages += [cell.decode("utf-8", "replace"), unpack(cell).decode("utf-8", "replace")]
                 else:
-                    said.append(str(cell))
-    return "\n".join(said)
+                    messages.append(str(cell))
+    return "\n".join(messages)
 
 
 def test_no_secret_is_anywhere_in_the_data_folder(tmp_path: Path) -> None:
@@ -69,9 +69,9 @@ def test_no_secret_is_anywhere_in_the_data_folder(tmp_path: Path) -> None:
     store = Store(home, key="file")
     try:
         store.index_all()
-        said = readable(store)
-        assert said.count("[REDACTED:") > 4 * len(samples)
-        shown = [secret for _, secret in samples if len(secret) > 5 and secret in said]
+        messages = readable(store)
+        assert messages.count("[REDACTED:") > 4 * len(samples)
+        shown = [secret for _, secret in samples if len(secret) > 5 and secret in messages]
     finally:
         store.close()
     assert shown == []

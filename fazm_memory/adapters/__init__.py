@@ -1,1 +1,5 @@
-"""Adapters: the memory as the session store of agent frameworks. Each needs its framework."""
+"""Session stores for agent frameworks.
+
+One module per framework: `claude_sdk`, `langgraph`, `openai_agents`. Each needs its framework installed, so
+import the module you use. See docs/adapters.md.
+"""

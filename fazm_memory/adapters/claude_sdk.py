@@ -1,9 +1,9 @@
-"""Claude Agent SDK: transcripts mirrored into the memory, to resume from on any day or machine's loss.
+"""Session store for the Claude Agent SDK, to resume transcripts from.
 
     ClaudeAgentOptions(session_store=FazmSessionStore())
 
-The entries are kept as they are. They are also read like the transcript that Claude Code writes to disk, with
-the same keys, so a session that both tell is recorded once.
+The entries are stored unchanged. They are also recorded like the transcript that Claude Code writes to disk.
+Both have the same keys, so a session that arrives both ways is recorded once.
 """
 
 from __future__ import annotations
@@ -20,51 +20,51 @@ from claude_agent_sdk.types import (
     SessionSummaryEntry,
 )
 
-from fazm_memory.adapters.keeper import Kept
-from fazm_memory.capture.agents.claude_transcript import Transcript
-from fazm_memory.log.drawer import Drawer, owner_of, parts_of
+from fazm_memory.adapters.memory_thread import MemoryAdapter
+from fazm_memory.agents import Transcript
+from fazm_memory.store import FrameworkStore, owner_of, parts_of
 
-SHELF = "claude-code"
-SUMMARIES = f"{SHELF}.summary"  # one item for each session: also the list of them
-READING = f"{SHELF}.reading"  # what the reader of a transcript carries on
+NAMESPACE = "claude-code"
+SUMMARIES = f"{NAMESPACE}.summary"  # one item per session; also used to list sessions
+READER_STATE = f"{NAMESPACE}.reader"  # state of the transcript reader between calls
 
 
-class FazmSessionStore(Kept):
-    """A `SessionStore` with all that the protocol has, the optional parts too."""
+class FazmSessionStore(MemoryAdapter):
+    """A `SessionStore` with every method of the protocol, including the optional ones."""
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
         if entries:
-            await self.keeper.ado(lambda drawer: self._append(drawer, key, entries))
+            await self.memory_thread.run_async(lambda store: self._append(store, key, entries))
 
-    def _append(self, drawer: Drawer, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
+    def _append(self, store: FrameworkStore, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
         owner = _owner(key)
-        with drawer.writing():
+        with store.writing():
             fresh = [
                 entry
                 for entry in entries
-                if drawer.add(SHELF, owner, [(entry.get("uuid") or None, json.dumps(entry).encode())])
+                if store.add(NAMESPACE, owner, [(entry.get("uuid") or None, json.dumps(entry).encode())])
             ]
             if not key.get("subpath"):
-                known = drawer.get(SUMMARIES, owner, "")
-                told = fold_session_summary(json.loads(known) if known else None, key, fresh)
-                drawer.put(SUMMARIES, owner, "", json.dumps(told).encode())
-        carried = drawer.get(READING, owner, "")
-        # As in the name of a subagent's file: subagents/agent-ID
+                known = store.get(SUMMARIES, owner, "")
+                summary = fold_session_summary(json.loads(known) if known else None, key, fresh)
+                store.put(SUMMARIES, owner, "", json.dumps(summary).encode())
+        state = store.get(READER_STATE, owner, "")
+        # A subagent's subpath is subagents/agent-ID.
         _, _, agent_id = key.get("subpath", "").rpartition("/agent-")
-        reading = Transcript(key["session_id"], agent_id or None, json.loads(carried) if carried else {})
+        reader = Transcript(key["session_id"], agent_id or None, json.loads(state) if state else {})
         for entry in fresh:
-            reading.lines += 1
-            reading.take(entry)
-        reading.finish()
-        self.keeper.tell(reading.drafts)
-        drawer.put(READING, owner, "", json.dumps(reading.carry()).encode())
+            reader.lines += 1
+            reader.take(entry)
+        reader.finish()
+        self.memory_thread.record(reader.drafts)
+        store.put(READER_STATE, owner, "", json.dumps(reader.carry()).encode())
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
-        found = await self.keeper.ado(lambda drawer: drawer.items(SHELF, _owner(key)))
+        found = await self.memory_thread.run_async(lambda store: store.items(NAMESPACE, _owner(key)))
         return [json.loads(item.data) for item in found] or None
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
-        owners = await self.keeper.ado(lambda drawer: drawer.owners(SUMMARIES))
+        owners = await self.memory_thread.run_async(lambda store: store.owners(SUMMARIES))
         return [
             {"session_id": session, "mtime": at // 1000}
             for owner, at in owners.items()
@@ -73,32 +73,32 @@ class FazmSessionStore(Kept):
         ]
 
     async def list_session_summaries(self, project_key: str) -> list[SessionSummaryEntry]:
-        def work(drawer: Drawer) -> list[SessionSummaryEntry]:
+        def work(store: FrameworkStore) -> list[SessionSummaryEntry]:
             found: list[SessionSummaryEntry] = []
-            for owner, at in drawer.owners(SUMMARIES).items():
-                data = drawer.get(SUMMARIES, owner, "") if parts_of(owner)[1] == project_key else None
+            for owner, at in store.owners(SUMMARIES).items():
+                data = store.get(SUMMARIES, owner, "") if parts_of(owner)[1] == project_key else None
                 if data is not None:
-                    told: SessionSummaryEntry = json.loads(data)
-                    told["mtime"] = at // 1000
-                    found.append(told)
+                    summary: SessionSummaryEntry = json.loads(data)
+                    summary["mtime"] = at // 1000
+                    found.append(summary)
             return found
 
-        return await self.keeper.ado(work)
+        return await self.memory_thread.run_async(work)
 
     async def delete(self, key: SessionKey) -> None:
-        def work(drawer: Drawer) -> None:
+        def work(store: FrameworkStore) -> None:
             owner = _owner(key)
-            with drawer.writing():
-                for shelf in (SHELF, SUMMARIES, READING):
-                    drawer.remove(shelf, owner)
-                    for part in () if key.get("subpath") else drawer.owners(shelf, f"{owner}/"):
-                        drawer.remove(shelf, part)
+            with store.writing():
+                for namespace in (NAMESPACE, SUMMARIES, READER_STATE):
+                    store.remove(namespace, owner)
+                    for part in () if key.get("subpath") else store.owners(namespace, f"{owner}/"):
+                        store.remove(namespace, part)
 
-        await self.keeper.ado(work)
+        await self.memory_thread.run_async(work)
 
     async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
         start = owner_of(key["session_id"], key["project_key"], "")
-        owners = await self.keeper.ado(lambda drawer: drawer.owners(SHELF, start))
+        owners = await self.memory_thread.run_async(lambda store: store.owners(NAMESPACE, start))
         return [parts_of(owner)[2] for owner in owners]
 
 

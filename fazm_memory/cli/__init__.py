@@ -1,1 +1,1 @@
-"""The command line: a thin surface over memory.py."""
+"""The command line, a thin layer over `fazm_memory.app`."""

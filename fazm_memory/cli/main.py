@@ -1,7 +1,7 @@
-"""The command line's front door: finds the command, loads only that, and turns errors into words.
+"""The entry point: find the command, run it, report errors.
 
-Commands are a table of names; a command's module is imported when it is called, so that `--help` and
-`--version` load neither the database nor any server.
+A command's module is imported when the command is called. `--help` and `--version` therefore load neither
+the database nor a server, and for the same reason imports inside functions are usual in this package.
 """
 
 from __future__ import annotations
@@ -13,105 +13,147 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fazm_memory import __version__
 from fazm_memory.errors import FazmMemoryError, StoreFull
+from fazm_memory.text import sentence
 
-# name: (module under cli.commands, one line of help). The module has `<name>_arguments` and `<name>`.
-COMMANDS: dict[str, tuple[str, str]] = {
-    "status": ("status", "recording or not and why, last event per source, sessions, size"),
-    "run": ("run", "the companion: takes in what agents leave and keeps the context current"),
-    "record": ("record", "take JSON lines on stdin from any agent; answers a line per line"),
-    "import": ("importing", "backfill from the agents' own records; repeating it adds nothing"),
-    "sessions": ("reading", "the sessions, latest first"),
-    "show": ("reading", "one session: what was asked, done, decided, and what is open"),
-    "events": ("reading", "a slice of a session's events"),
-    "state": ("reading", "the typed state of a session, now or at a position"),
-    "diff": ("comparing", "what changed between two positions or turns, and why"),
-    "compare": ("comparing", "two sessions or branches beside each other, and why they differ"),
-    "files": ("comparing", "which files a session changed, in all or in its last turns"),
-    "retries": ("comparing", "what failed and was tried again: first this, then that"),
-    "search": ("reading", "find what was done, said or decided"),
-    "conventions": (
-        "conventions",
-        "how a session named files, which it skipped, what a new one would become",
-    ),
-    "context": ("context", "exactly what a new session in a folder would be given"),
-    "facts": ("facts", "durable facts with who said so; add or retract your own"),
-    "habits": ("habits", "what recurs across sessions: tasks, folders, tools, commands that fail first"),
-    "agents": ("agents", "which agents are found here and which are joined"),
-    "connect": ("agents", "join an agent: our hooks and MCP server in its own configuration"),
-    "disconnect": ("agents", "take exactly that out again"),
-    "open": ("lifecycle", "open a session"),
-    "pause": ("lifecycle", "put a session aside"),
-    "resume": ("lifecycle", "take a session up again"),
-    "close": ("lifecycle", "close a session"),
-    "archive": ("lifecycle", "archive a closed session; --undo brings it back"),
-    "fork": ("rewinding", "a new session that stands where this one stood; --into a folder of its own"),
-    "branches": ("rewinding", "the family of a session: what was forked from what, and where it stands"),
-    "rewind": ("rewinding", "go back to a position, with --files as they were then; --undo takes it back"),
-    "handoff": ("handing", "leave a question to a person or to the agent"),
-    "questions": ("handing", "every question that waits for you"),
-    "answer": ("handing", "answer or waive an open question"),
-    "quarantine": ("handing", "hold a session, or an event and what came of it, back from every export"),
-    "replay": ("replaying", "the effective steps of a session, as a plan or a script, or done again"),
-    "mcp": ("serving", "the MCP server on stdin and stdout, for an agent's configuration"),
-    "timeline": ("serving", "the timeline page in your browser; --no-open prints its address"),
-    "serve": ("serving", "MCP over HTTP and the timeline page, for this machine only and with a token"),
-    "recording": ("recording", "pause, resume or show recording"),
-    "exclude": ("excluding", "apps and folders that are never watched; add one, or take it off"),
-    "forget": ("forgetting", "forget a session, a time, or what matches"),
-    "retain": ("retaining", "let go of old details as the retention policy says; --dry-run shows it"),
-    "verify": ("integrity", "check the log against its chain"),
-    "export": ("moving", "a session, with its parents and files, as one file for another machine"),
-    "import-bundle": ("moving", "bring in such a file; repeating it adds nothing"),
-    "recover": ("integrity", "set a damaged store aside and save all that verifies"),
-    "doctor": ("doctor", "prove that it works here"),
-    "demo": ("demo", "two days of filing, played on real files in a temporary folder"),
-    "bench": ("bench", "measure it against floors taken in the same run"),
-    "completion": ("completion", "print the completion script of your shell"),
+if TYPE_CHECKING:
+    from fazm_memory.app import Memory
+
+# For each purpose: command, module under cli.commands, help. The module has `<command>_arguments` and
+# `<command>_command`.
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "See what happened": {
+        "status": ("status", "Show whether it is recording, the last events and the size."),
+        "timeline": ("serve", "Open the timeline in your browser."),
+        "sessions": ("sessions", "List sessions, latest first."),
+        "show": ("sessions", "Show one session: requests, changes, decisions, open points."),
+        "events": ("sessions", "List the events of a session."),
+        "state": ("sessions", "Show the state of a session, now or at a position."),
+        "files": ("compare", "List the files that a session changed."),
+        "retries": ("compare", "List calls that were tried again, and what changed."),
+        "diff": ("compare", "Show what changed between two positions, and why."),
+        "compare": ("compare", "Compare two sessions or branches."),
+        "untrusted": ("artifacts", "List input that is not trusted, and what followed it."),
+        "search": ("sessions", "Search everything that was recorded."),
+        "cost": ("cost", "Show what sessions cost: tokens and dollars by day, session, thread or model."),
+        "habits": ("context", "Show what recurs: tasks, folders, tools, failing commands."),
+    },
+    "Go back": {
+        "rewind": ("rewind", "Return a session, and with --files its files, to a position."),
+        "fork": ("rewind", "Start a new session from a position of this one."),
+        "branches": ("rewind", "Show which sessions were forked from which."),
+    },
+    "Carry on": {
+        "resume": ("lifecycle", "Continue a session, with a briefing."),
+        "restore": ("transcripts", "Put an agent's own transcript back, so that its resume works again."),
+        "continue": ("transcripts", "Go on with a session in another agent."),
+        "context": ("context", "Show what a new session in a folder is told."),
+        "conventions": ("context", "Show how a session named files, and apply it to new names."),
+        "replay": ("replay", "Show the steps of a session, or repeat them on other files."),
+        "artifacts": ("artifacts", "Show, write or export feature lists, logs and checklists."),
+        "facts": ("context", "List, add or retract facts."),
+        "handoff": ("handoff", "Leave a question for a person or an agent."),
+        "questions": ("handoff", "List the questions that wait for you."),
+        "answer": ("handoff", "Answer or waive a question."),
+        "open": ("lifecycle", "Open a session."),
+        "pause": ("lifecycle", "Pause a session."),
+        "close": ("lifecycle", "Close a session."),
+        "archive": ("lifecycle", "Archive a closed session, or restore it."),
+    },
+    "Connect agents": {
+        "setup": ("setup", "Go through the first steps: connect, folders, launch at login, import."),
+        "agents": ("agents", "List the agents on this machine."),
+        "connect": ("agents", "Add our hooks and MCP server to an agent's configuration."),
+        "disconnect": ("agents", "Remove them again."),
+        "import": ("import_", "Import the past from the agents' own records."),
+        "record": ("record", "Record events of any agent, as JSON lines on stdin."),
+        "run": ("run", "Run the companion, which records in the background."),
+        "mcp": ("serve", "Run the MCP server on stdin and stdout."),
+        "serve": ("serve", "Serve MCP over HTTP and the timeline, on this machine only."),
+    },
+    "Keep it safe": {
+        "recording": ("privacy", "Pause, resume or show recording."),
+        "exclude": ("privacy", "List or change the apps and folders that are never watched."),
+        "quarantine": ("handoff", "Keep a session or an event out of every context and export."),
+        "forget": ("privacy", "Delete a session, a period or matching events for good."),
+        "retain": ("privacy", "Delete old details by the retention policy."),
+    },
+    "Use several machines": {
+        "sync": ("sync", "Sync this memory with your other machines, end-to-end encrypted."),
+    },
+    "Maintain": {
+        "doctor": ("doctor", "Check that everything works here."),
+        "verify": ("store", "Check the log against its hash chain."),
+        "recover": ("store", "Save what is readable of a damaged store."),
+        "export": ("store", "Write a session to a file for another machine."),
+        "import-bundle": ("store", "Import such a file."),
+        "demo": ("doctor", "Play two days of work in a temporary folder."),
+        "completion": ("completion", "Print a completion script for your shell."),
+    },
 }
+COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 DEFAULT = "status"
-UNFORESEEN = 70
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-OPENED: list[Any] = []  # façades this run has made, closed when the command ends
+# Commands that only read. With --now they show what was known then, and nothing later.
+READING = frozenset(
+    {"status", "sessions", "show", "events", "state", "files", "retries", "diff", "compare", "search",
+     "cost", "habits", "branches", "untrusted", "context", "conventions", "replay", "facts", "questions"}
+)  # fmt: skip
+INTERNAL_ERROR = 70
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+OPENED: list[Any] = []  # every Memory of this run; closed when the command ends
 
 
 def parser_for(name: str, parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], int]:
-    """Give the parser a command's arguments; the function that runs it."""
+    """Add a command's arguments to the parser and return its function."""
     module = import_module(f"fazm_memory.cli.commands.{COMMANDS[name][0]}")
-    spelled = name.replace("-", "_")
-    getattr(module, f"{spelled}_arguments")(parser)
-    run: Callable[[argparse.Namespace], int] = getattr(module, f"{spelled}_command")
+    prefix = name.replace("-", "_")
+    getattr(module, f"{prefix}_arguments")(parser)
+    run: Callable[[argparse.Namespace], int] = getattr(module, f"{prefix}_command")
     return run
 
 
 def common_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print data as JSON")
-    parser.add_argument("--now", metavar="TIME", help="go by this time instead of the clock (ISO 8601)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--now", metavar="TIME", help="use this time instead of the clock (ISO 8601)")
+
+
+def command_first(arguments: list[str]) -> list[str]:
+    """The arguments with --json and --now TIME moved behind the command, which may follow them."""
+    at = 0
+    while at < len(arguments) and (
+        arguments[at] in ("--json", "--now") or arguments[at].startswith("--now=")
+    ):
+        at += 2 if arguments[at] == "--now" else 1
+    common, rest = arguments[:at], arguments[at:]
+    return [rest[0], *common, *rest[1:]] if rest and not rest[0].startswith("-") else arguments
 
 
 def usage() -> str:
     width = max(map(len, COMMANDS))
-    lines = [f"  {name:<{width}}  {text}" for name, (_, text) in COMMANDS.items()]
+    groups = [
+        "\n".join([f"{title}:", *(f"  {name:<{width}}  {text}" for name, (_, text) in group.items())])
+        for title, group in GROUPS.items()
+    ]
     return (
         "usage: fazm-memory [COMMAND] [OPTIONS]\n\n"
-        "The memory of a desktop agent: what it did, where, how and why.\n"
-        "Without a command it prints the status.\n\ncommands:\n"
-        + "\n".join(lines)
-        + "\n\n`fazm-memory COMMAND --help` tells more. Everywhere: --json for data, --now TIME.\n"
+        "The memory of your desktop agents. Without a command it prints the status.\n\n"
+        + "\n\n".join(groups)
+        + "\n\n`fazm-memory COMMAND --help` shows the options of a command.\n"
+        "Every command takes --json and --now TIME.\n"
     )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code says what kind of trouble there was, if any."""
+    """Run one command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, stream) is None:  # closed by whoever started us
-            setattr(sys, stream, open(os.devnull, mode))  # noqa: SIM115 (it lives as long as we do)
+        if getattr(sys, stream) is None:  # closed by the parent process
+            setattr(sys, stream, open(os.devnull, mode))  # noqa: SIM115 (open until the process ends)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A terminal that lacks a letter is shown a question mark for it: no reason to end half way.
+        # Print "?" for characters that the terminal's encoding lacks.
         sys.stdout.reconfigure(errors="replace")
     if arguments and arguments[0] in ("-h", "--help", "help"):
         sys.stdout.write(usage())
@@ -119,82 +161,90 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments and arguments[0] in ("-V", "--version"):
         print(f"fazm-memory {__version__}")
         return 0
+    arguments = command_first(arguments)
     name = arguments.pop(0) if arguments and not arguments[0].startswith("-") else DEFAULT
     if name not in COMMANDS:
-        sys.stderr.write(f"fazm-memory: there is no command {name[:40]!r}\n{_close(name)}")
+        sys.stderr.write(f'Unknown command "{name[:40]}".\n{_suggestion(name)}')
         return 2
     parser = argparse.ArgumentParser(prog=f"fazm-memory {name}", description=COMMANDS[name][1])
     run = parser_for(name, parser)
     common_arguments(parser)
-    chosen = parser.parse_args(arguments)
-    return guarded(run, chosen)
+    args = parser.parse_args(arguments, argparse.Namespace(command=name))
+    return run_guarded(run, args)
 
 
-def guarded(run: Callable[[argparse.Namespace], int], chosen: argparse.Namespace) -> int:
-    """The command, with what can go wrong told in one place."""
+def run_guarded(run: Callable[[argparse.Namespace], int], args: argparse.Namespace) -> int:
+    """Run the command and turn exceptions into messages and exit codes."""
     try:
-        code = run(chosen)
+        code = run(args)
         sys.stdout.flush()
         return code
     except FazmMemoryError as error:
-        show_error(error, as_json=chosen.json)
+        show_error(error, as_json=args.json)
         return error.exit_code
     except BrokenPipeError:
-        # The reader of our output has gone (`| head`): nothing is left to say, and nobody to say it to.
-        _stop_output()
+        _discard_output()  # the reader, such as `head`, has closed the pipe
         return 141
     except KeyboardInterrupt:
-        sys.stderr.write("\nstopped; what was acknowledged is kept\n")
+        sys.stderr.write("\nStopped. Everything acknowledged is stored.\n")
         return 130
     except Exception as error:
         if os.environ.get("FAZM_MEMORY_DEBUG"):
             raise
-        if isinstance(error, OSError) and error.errno in NO_ROOM:
-            # The store tells of its own disk; what is left is where our output goes.
-            _stop_output()
-            told = f"the output could not be written: {error.strerror}; what was acknowledged is kept"
-            show_error(StoreFull(told, hint="free some space, then run the command again"), as_json=False)
+        if isinstance(error, OSError) and error.errno in DISK_FULL:
+            # The store raises StoreFull for its own disk. This one is the disk of our output.
+            _discard_output()
+            full = StoreFull(
+                f"The output could not be written: {error.strerror}. Everything acknowledged is stored.",
+                hint="Free some space, then run the command again.",
+            )
+            show_error(full, as_json=False)
             return StoreFull.exit_code
-        # A mistake of ours, said as one: nothing that was acknowledged is lost by it.
-        sys.stderr.write(f"Something we did not foresee: {type(error).__name__}: {error!s:.300}\n")
-        sys.stderr.write("hint: what was acknowledged is kept; FAZM_MEMORY_DEBUG=1 shows where\n")
-        return UNFORESEEN
+        sys.stderr.write(f"Internal error. {type(error).__name__}: {error!s:.300}\n")
+        sys.stderr.write("Everything acknowledged is stored. Please report this.\n")
+        sys.stderr.write("hint: FAZM_MEMORY_DEBUG=1 shows the traceback.\n")
+        return INTERNAL_ERROR
     finally:
         for memory in OPENED:
             memory.close()
         OPENED.clear()
 
 
-def _stop_output() -> None:
-    """What is still to be written to stdout goes nowhere, so that nothing fails over it at the end."""
+def _discard_output() -> None:
+    """Send the rest of stdout nowhere, so that flushing it at exit does not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+# Imported in functions: `--help` and shell completion must be fast, and need none of it.
+
+
 def show_error(error: FazmMemoryError, *, as_json: bool) -> None:
-    from fazm_memory.cli.output import emit_json, talk
+    from fazm_memory.cli.output import echo_err, print_json
 
     if as_json:
-        emit_json({"ok": False, **error.to_json()})
-    talk(f"{error.title}: {error.message}")
+        print_json({"ok": False, **error.to_json()})
+    echo_err(sentence(error.message))
     if error.hint:
-        talk(f"hint: {error.hint}")
+        echo_err(f"hint: {sentence(error.hint)}")
 
 
-def _close(name: str) -> str:
+def _suggestion(name: str) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name, COMMANDS, n=1)
-    told = f"did you mean `fazm-memory {near[0]}`? " if near else ""
-    return f"hint: {told}`fazm-memory --help` lists the commands\n"
+    suggestion = f"Did you mean `fazm-memory {near[0]}`? " if near else ""
+    return f"hint: {suggestion}`fazm-memory --help` lists the commands.\n"
 
 
-def memory_of(chosen: argparse.Namespace) -> Any:
-    """The façade for this run: configuration from the environment, the clock from --now or the machine."""
+def open_memory(args: argparse.Namespace) -> Memory:
+    """The `Memory` of this run, with the clock of --now or of the machine."""
     from fazm_memory import config
-    from fazm_memory.cli.output import clock, talk
-    from fazm_memory.memory import Memory
+    from fazm_memory.app import Memory
+    from fazm_memory.cli.output import clock, echo_err
 
-    memory = Memory(config.load(), clock(chosen.now), news=talk)
+    now = clock(args.now)
+    as_of = now() if args.now is not None and args.command in READING else None
+    memory = Memory(config.load(), now, on_slow_open=echo_err, as_of=as_of)
     OPENED.append(memory)
     return memory
 

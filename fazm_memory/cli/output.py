@@ -1,4 +1,7 @@
-"""How the command line speaks: data to stdout, talk to stderr, and nothing fancy where no person looks."""
+"""Output of the command line: data to stdout, messages to stderr.
+
+Colours and progress bars appear only on a terminal.
+"""
 
 from __future__ import annotations
 
@@ -12,83 +15,86 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from fazm_memory.clock import TimeError, parse_time, to_datetime
 from fazm_memory.errors import InvalidRequest
-from fazm_memory.model.clock import TimeError, moment, parse
-from fazm_memory.model.counting import plural as plural
-from fazm_memory.model.counting import they as they
+from fazm_memory.text import plural as plural
+from fazm_memory.text import plural_with_verb as plural_with_verb
 
-DIGITS = 18  # of a number that every layer can hold
+DIGITS = 18  # fits a 64-bit integer
 COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34"}
-# The only escapes we write. Recorded text may hold them too: these do no harm, others hide what is there.
+# The only escape sequences that are printed. Recorded text may contain others, which could hide text.
 OWN_COLOURS = re.compile(rf"(\x1b\[(?:0|{'|'.join(COLOURS.values())})m)")
 
 
-def emit_json(value: Any) -> None:
-    """One JSON document on stdout, readable by people too."""
-    json.dump(value, sys.stdout, ensure_ascii=_escaped(), indent=2)
+def print_json(value: Any) -> None:
+    """Print an indented JSON document."""
+    json.dump(value, sys.stdout, ensure_ascii=_ascii_only(), indent=2)
     sys.stdout.write("\n")
 
 
-def emit_line(value: Any) -> None:
-    """One JSON value on one line, at once: for protocols of a line per line."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=_escaped(), separators=(",", ":")) + "\n")
+def print_json_line(value: Any) -> None:
+    """Print a JSON value on one line."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=_ascii_only(), separators=(",", ":")) + "\n")
 
 
-def _escaped() -> bool:
-    """Whether JSON spells out letters beyond ASCII: where the output has no Unicode, it loses nothing so."""
+def _ascii_only() -> bool:
+    """Whether JSON must escape non-ASCII characters because the output is not Unicode."""
     return not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
 
 
-def say(text: str = "") -> None:
-    """Text for people on stdout: it may hold recorded text, so control characters are shown, not obeyed."""
-    sys.stdout.write(plain(text) + "\n")
+def echo(text: str = "") -> None:
+    """Print text to stdout, without control characters from recorded text."""
+    sys.stdout.write(printable(text) + "\n")
 
 
-def talk(text: str) -> None:
-    """Something about the run itself, on stderr."""
-    sys.stderr.write(plain(text) + "\n")
+def echo_err(text: str) -> None:
+    """Print a message to stderr."""
+    sys.stderr.write(printable(text) + "\n")
 
 
-def plain(text: str) -> str:
-    """Text that cannot move the cursor or break the encoding of the terminal."""
-    kept = OWN_COLOURS.split(text)  # every other part is a colour of ours
+def printable(text: str) -> str:
+    """Replace characters that would move the cursor or that the terminal cannot encode."""
+    parts = OWN_COLOURS.split(text)  # every second part is one of our colours
     safe = "".join(
         part if n % 2 else "".join(char if char.isprintable() or char in "\n\t" else "�" for char in part)
-        for n, part in enumerate(kept)
+        for n, part in enumerate(parts)
     )
     encoding = sys.stdout.encoding or "utf-8"
     return safe.encode(encoding, "replace").decode(encoding)
 
 
 def paint(text: str, colour: str, *, stream: Any = None) -> str:
-    """Coloured for a person at a terminal; as it is for anybody else."""
+    """Add colour if the stream is a terminal."""
     stream = stream or sys.stdout
     if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return f"\x1b[{COLOURS[colour]}m{text}\x1b[0m"
 
 
+def terminal_width() -> int:
+    """The columns of the terminal; 200 if the output is none."""
+    return max(40, os.get_terminal_size().columns) if sys.stdout.isatty() else 200
+
+
 def table(rows: Iterable[Sequence[str]], header: Sequence[str]) -> None:
-    """Columns as wide as they need to be, the last one cut at the edge of the terminal."""
-    cells = [[one_line(cell) for cell in row] for row in rows]
+    """Print columns. Lines are cut at the width of the terminal."""
+    cells = [[single_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[n]) for row in [list(header), *cells]) for n in range(len(header))]
-    room = 200
-    if sys.stdout.isatty():
-        room = max(40, os.get_terminal_size().columns)
+    room = terminal_width()
     for number, row in enumerate([list(header), *cells]):
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         cut = line if len(line) <= room else line[: room - 1] + "…"
-        say(paint(cut, "dim") if number == 0 else cut)
+        echo(paint(cut, "dim") if number == 0 else cut)
 
 
-def one_line(text: object) -> str:
+def single_line(text: object) -> str:
     return " ".join(str(text).split())
 
 
-def when(text: str, now: int) -> str:
-    """A moment as a person would say it: the time today, else the day."""
-    read, today = datetime.fromisoformat(text), moment(now)
-    local = read.astimezone()  # by the offset of then: between summer and winter it is another
+def format_time(text: str, now: int) -> str:
+    """A time for people: today, yesterday or the date."""
+    # astimezone() applies the offset of that date, which may differ from today's (summer time).
+    local, today = datetime.fromisoformat(text).astimezone(), to_datetime(now)
     if local.date() == today.date():
         return f"today {local:%H:%M}"
     if (today.date() - local.date()).days == 1:
@@ -96,7 +102,7 @@ def when(text: str, now: int) -> str:
     return f"{local:%Y-%m-%d %H:%M}"
 
 
-def size(count: int) -> str:
+def format_size(count: int) -> str:
     value = float(count)
     for unit in ("bytes", "KB", "MB", "GB"):
         if value < 1000 or unit == "GB":
@@ -106,45 +112,55 @@ def size(count: int) -> str:
 
 
 def clock(fixed: str | None) -> Callable[[], int]:
-    """The machine's clock, or the moment given with --now."""
+    """The machine's clock, or the fixed time of --now."""
     if fixed is None:
         return lambda: time.time_ns() // 1000
     try:
-        at = parse(fixed)
+        at = parse_time(fixed)
     except TimeError as error:
         raise InvalidRequest(str(error)) from None
     return lambda: at
 
 
-def whole(text: str) -> int:
-    """The type of an argument that counts or names a position."""
+def non_negative_int(text: str) -> int:
+    """Argument type: a count or a position."""
     if not text.isdecimal() or len(text) > DIGITS:
         raise argparse.ArgumentTypeError(
-            f"{text[:40]!r} is not a whole number from 0 up, of {DIGITS} digits at most"
+            f"{text[:40]!r} is not a whole number of 0 or more with at most {DIGITS} digits"
         )
     return int(text)
 
 
 def integer(text: str) -> int:
-    """The type of an argument whose range only the session knows."""
+    """Argument type: an integer whose range depends on the session."""
     if not re.fullmatch(r"-?[0-9]{1,60}", text):
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number")
     return int(text)
 
 
-def moment_argument(text: str, now: int) -> int:
-    """A time, how long ago it is, or the beginning of a day as a person says it, such as yesterday."""
-    from fazm_memory.recall.query import begin_of
+MOMENT = 'a position, a turn ("turn 3"), a time ("yesterday 16:00", 10m) or an event'
+
+
+def moment(text: str) -> str:
+    """Argument type: a moment of a session. Which there are depends on the session."""
+    if re.fullmatch(r"-[0-9]+", text):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number of 0 or more")
+    return text
+
+
+def parse_moment(text: str, now: int) -> int:
+    """A time from ISO 8601, a span before now (2h) or a day (yesterday)."""
+    from fazm_memory.recall import parse_start  # slow to import, and seldom needed
 
     try:
-        return begin_of(text, now=now)
+        return parse_start(text, now=now)
     except TimeError as error:
-        hint = "days such as yesterday or last week will do, too, and how long ago it is: 90m, 2h, 3d"
+        hint = "You can also use a day (yesterday, last week) or a span before now (90m, 2h, 3d)."
         raise InvalidRequest(str(error), hint=hint) from None
 
 
 class Progress:
-    """A bar on stderr for long work; silent where no person looks."""
+    """A progress bar on stderr. Prints nothing if stderr is not a terminal."""
 
     def __init__(self, what: str, total: int | None = None) -> None:
         self.what, self.total, self.shown = what, total, 0.0

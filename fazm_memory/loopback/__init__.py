@@ -1,1 +1,48 @@
-"""What every server of ours on this machine's loopback shares: the guard, the token, the page's keys."""
+"""What the local servers share: the guard with its tokens, the listener, the port file, lazy loading."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fazm_memory.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from fazm_memory.loopback.guard import (
+        BODY,
+        LOOPBACK,
+        PAGE_TOKEN,
+        App,
+        Guard,
+        Message,
+        PageKeys,
+        Receive,
+        Scope,
+        Send,
+        is_under,
+        read_token,
+    )
+    from fazm_memory.loopback.lazy_app import LazyApp
+    from fazm_memory.loopback.listener import (
+        ADDRESS,
+        PORT,
+        Server,
+        ServerThread,
+        listen_on,
+        page_url,
+        port_of,
+        publish_port,
+        url_of_running_page,
+    )
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "guard": (
+            "App BODY Guard LOOPBACK Message PAGE_TOKEN PageKeys Receive Scope Send is_under read_token"
+        ),
+        "lazy_app": "LazyApp",
+        "listener": (
+            "ADDRESS PORT Server ServerThread listen_on page_url port_of publish_port url_of_running_page"
+        ),
+    },
+)

@@ -1,16 +1,31 @@
-"""The only room with pyobjc. Its modules import it at their top and are themselves imported on macOS only.
+"""The Mac app. The only package with pyobjc: its modules import it at their top, on macOS only.
 
-What is here has been checked against pyobjc's own metadata and run against a scripted stand-in: statically
-verified. Whether it works on a given Mac is for that Mac to say.
+The code is checked against pyobjc's metadata and runs against a scripted stand-in in the tests. The doctor
+checks it on a real Mac.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from fazm_memory.capture.desktop import DesktopSource
-from fazm_memory.capture.exclusions import Exclusions
+from fazm_memory.lazy import lazy_exports
+from fazm_memory.watch import DesktopSource, Exclusions
+
+if TYPE_CHECKING:
+    from fazm_memory.macos.app import MenuBarApp
+    from fazm_memory.macos.diagnosis import MAC_CHECKS
+    from fazm_memory.macos.setup import MacSetup
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "app": "MenuBarApp",
+        "diagnosis": "MAC_CHECKS",
+        "setup": "MacSetup",
+    },
+)
 
 
 def desktop_source(
@@ -20,7 +35,7 @@ def desktop_source(
     trouble: Callable[[Exception], None],
     platform: str = sys.platform,
 ) -> DesktopSource | None:
-    """What watches this system's desktop, to be started on the main thread; None where there is nothing."""
+    """The desktop source of this system, to be started on the main thread. None if there is none."""
     if platform != "darwin":
         return None
     from fazm_memory.macos.accessibility import AccessibilitySource

@@ -1,8 +1,8 @@
-"""The desktop of macOS: the system tells which app comes to the front, one observer tells of its windows.
+"""The desktop of macOS as a `DesktopSource`: which app, window and document is in front.
 
-Everything happens on the main thread. Events only say that it is worth looking; a look ten seconds apart
-catches what they miss, and rests while the machine sleeps or is locked. Without permission the apps are told
-and their windows are not: that is a state, and it ends by itself when the permission is given.
+Everything happens on the main thread. System events and one observer on the front app say when to look. A
+look every ten seconds catches what they miss, and stops while the Mac sleeps or is locked. Without the
+Accessibility permission apps are reported without windows, until the permission is given.
 """
 
 from __future__ import annotations
@@ -12,27 +12,42 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from AppKit import NSRunningApplication, NSWorkspace
-from ApplicationServices import (
-    AXIsProcessTrusted,
-    AXIsProcessTrustedWithOptions,
-    kAXTrustedCheckOptionPrompt,
+import objc
+from AppKit import (
+    NSRunningApplication,
+    NSWorkspace,
+    NSWorkspaceApplicationKey,
+    NSWorkspaceDidActivateApplicationNotification,
+    NSWorkspaceDidLaunchApplicationNotification,
+    NSWorkspaceDidTerminateApplicationNotification,
+    NSWorkspaceDidWakeNotification,
+    NSWorkspaceSessionDidBecomeActiveNotification,
+    NSWorkspaceSessionDidResignActiveNotification,
+    NSWorkspaceWillSleepNotification,
 )
-from Foundation import NSRunLoop, NSRunLoopCommonModes, NSTimer
+from Foundation import NSDistributedNotificationCenter, NSObject, NSRunLoop, NSRunLoopCommonModes, NSTimer
 
-from fazm_memory.capture.desktop import Away, Back, Hidden, Seen, Told, Why, document_of, title_of
-from fazm_memory.capture.exclusions import Exclusions
-from fazm_memory.macos.attachment import Attachment, NotNow, NotPermitted
-from fazm_memory.macos.listener import DesktopListener, listen, unlisten
+from fazm_memory.macos.ax_observer import AppBusy, AxObserver, PermissionMissing
+from fazm_memory.macos.system import has_permission, prompt_permission
+from fazm_memory.watch import (
+    Available,
+    Exclusions,
+    ForegroundWindow,
+    HiddenWindow,
+    OnObservation,
+    Unavailable,
+    UnavailableReason,
+    document_of,
+    title_of,
+)
 
 POLL = 10.0
-SETTLE = 0.3  # a title that changes in bursts is read once for each
-RETRIES = (0.5, 1.0, 2.0)  # seconds before an app that did not answer is asked again; then the poll must do
-SETTINGS = "x-apple.systempreferences:com.apple.preference.security?Privacy_Accessibility"
+SETTLE = 0.3  # a title that changes in a burst is read once
+RETRIES = (0.5, 1.0, 2.0)  # seconds before a busy app is asked again; after that only the poll asks
 
 
 def _safely(method: Callable[..., None]) -> Callable[..., None]:
-    """An exception must not reach the run loop, which would end the app; it is told instead."""
+    """Report exceptions: in the run loop they would end the app."""
 
     @wraps(method)
     def safe(self: AccessibilitySource, *arguments: Any) -> None:
@@ -45,33 +60,33 @@ def _safely(method: Callable[..., None]) -> Callable[..., None]:
 
 
 class AccessibilitySource:
-    """A DesktopSource. `trouble` hears of what went wrong inside a callback."""
+    """Watches the front app. `trouble` receives errors of callbacks."""
 
     def __init__(
         self, now: Callable[[], int], *, exclusions: Exclusions, trouble: Callable[[Exception], None]
     ) -> None:
         self.now, self.exclusions, self.trouble = now, exclusions, trouble
-        self._told: Told | None = None
+        self._told: OnObservation | None = None
         self._listener: DesktopListener | None = None
         self._app: NSRunningApplication | None = None  # in front, and not excluded
-        self._attached: Attachment | None = None
-        self._away: set[Why] = set()
+        self._observer: AxObserver | None = None
+        self._away: set[UnavailableReason] = set()
         self._poll: NSTimer | None = None
         self._again: NSTimer | None = None
         self._tries = 0
-        self._asked = False
+        self._prompted = False
 
-    # -- the contract ------------------------------------------------------------------------------------
+    # -- DesktopSource -----------------------------------------------------------------------------------
 
-    def start(self, told: Told) -> None:
+    def start(self, told: OnObservation) -> None:
         self._told = told
         self._listener = DesktopListener.alloc().initWithSource_(self)
-        listen(self._listener)
+        subscribe(self._listener)
         self._begin()
 
     def stop(self) -> None:
         if self._listener is not None:
-            unlisten(self._listener)
+            unsubscribe(self._listener)
         self._rest()
         self._away.clear()
         self._listener = self._told = None
@@ -83,25 +98,25 @@ class AccessibilitySource:
             self.front(NSWorkspace.sharedWorkspace().frontmostApplication())
 
     def permitted(self) -> bool:
-        return bool(AXIsProcessTrusted())
+        return has_permission()
 
     def ask(self) -> None:
-        """Have the system ask the user for permission: once. After that, SETTINGS is where to go."""
-        if not self._asked:
-            self._asked = True
-            AXIsProcessTrustedWithOptions({kAXTrustedCheckOptionPrompt: True})
+        """Let the system ask for the permission, once."""
+        if not self._prompted:
+            self._prompted = True
+            prompt_permission()
 
-    # -- what the system tells ---------------------------------------------------------------------------
+    # -- system events -----------------------------------------------------------------------------------
 
     @_safely
     def front(self, app: NSRunningApplication | None) -> None:
-        """Another app is in front. Nothing of it is touched before it is known that it may be."""
+        """Another app is in front. It is not touched before the exclusions are checked."""
         self._detach()
         self._app = None
         if self._told is None or self._blind():
             return
         if app is None or self.exclusions.app(app.localizedName(), app.bundleIdentifier()):
-            self._told(Hidden(self.now()))
+            self._told(HiddenWindow(self.now()))
             return
         self._app = app
         self._tries = 0
@@ -109,7 +124,7 @@ class AccessibilitySource:
 
     @_safely
     def launched(self, app: NSRunningApplication) -> None:
-        """An app may come to the front before it can answer; now it can."""
+        """An app may come to the front before it has finished launching."""
         if self._app is not None and self._app.processIdentifier() == app.processIdentifier():
             self._tries = 0
             self._look()
@@ -121,23 +136,23 @@ class AccessibilitySource:
             self._app = None
 
     @_safely
-    def away(self, why: Why) -> None:
+    def away(self, why: UnavailableReason) -> None:
         if why not in self._away and self._told is not None:
             self._away.add(why)
             self._rest()
-            self._told(Away(self.now(), why))
+            self._told(Unavailable(self.now(), why))
 
     @_safely
-    def back(self, why: Why) -> None:
+    def back(self, why: UnavailableReason) -> None:
         if why in self._away and self._told is not None:
             self._away.discard(why)
-            self._told(Back(self.now(), why))
+            self._told(Available(self.now(), why))
             if not self._blind():
                 self._begin()
 
     @_safely
     def poll(self) -> None:
-        """Whatever was missed: another app, another title, a permission given or taken."""
+        """Catch missed changes: another app, another title, a permission given or taken."""
         if self._told is None or self._blind():
             return
         app = NSWorkspace.sharedWorkspace().frontmostApplication()
@@ -154,57 +169,59 @@ class AccessibilitySource:
 
     @_safely
     def changed(self) -> None:
-        """The observer heard something."""
+        """The observer reported a change."""
         self._later(SETTLE)
 
     # -- looking -----------------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Tell what is in front, with its window if we may and it answers."""
+        """Report the front app, with its window if we may read it and the app answers."""
         app = self._app
         if app is None or self._told is None or self._blind():
             return
         bundle = app.bundleIdentifier()
-        seen = Seen(self.now(), str(app.localizedName()), None if bundle is None else str(bundle))
+        seen = ForegroundWindow(self.now(), str(app.localizedName()), None if bundle is None else str(bundle))
         pid = app.processIdentifier()
-        # To ask ourselves, on the thread that would have to answer, is to wait for nobody.
+        # Asking our own app would block: this thread is the one that would have to answer.
         if not self._permit() or pid == os.getpid():
             self._told(seen)
             return
         try:
-            if self._attached is None:
-                self._attached = Attachment(pid, self.changed)
-            shown = self._window(self._attached, seen)
+            if self._observer is None:
+                self._observer = AxObserver(pid, self.changed)
+            shown = self._window(self._observer, seen)
             self._tries = 0
-        except NotNow:
+        except AppBusy:
             self._retry()
-            shown = seen if self._attached is None or not self._attached.private else Hidden(seen.at)
-        except NotPermitted:
+            shown = seen if self._observer is None or not self._observer.private else HiddenWindow(seen.at)
+        except PermissionMissing:
             self._permit()
             shown = seen
         self._told(shown)
 
-    def _window(self, attached: Attachment, seen: Seen) -> Seen | Hidden:
-        if not attached.focus():
-            return Hidden(seen.at) if attached.private else seen
-        window = attached.read()
+    def _window(self, observer: AxObserver, seen: ForegroundWindow) -> ForegroundWindow | HiddenWindow:
+        if not observer.focus():
+            return HiddenWindow(seen.at) if observer.private else seen
+        window = observer.read()
         if self.exclusions.window(window.title):
-            attached.shun()
-            return Hidden(seen.at)
-        attached.follow()
-        return Seen(seen.at, seen.app, seen.bundle, title_of(window.title), document_of(window.document))
+            observer.mark_private()
+            return HiddenWindow(seen.at)
+        observer.follow()
+        return ForegroundWindow(
+            seen.at, seen.app, seen.bundle, title_of(window.title), document_of(window.document)
+        )
 
     def _permit(self) -> bool:
-        """Whether we may read windows; told when it changes."""
+        """Whether we may read windows. Reports a change of that."""
         permitted = self.permitted()
         if self._told is not None:
             if not permitted and "permission missing" not in self._away:
                 self._detach()
                 self._away.add("permission missing")
-                self._told(Away(self.now(), "permission missing"))
+                self._told(Unavailable(self.now(), "permission missing"))
             elif permitted and "permission missing" in self._away:
                 self._away.discard("permission missing")
-                self._told(Back(self.now(), "permission missing"))
+                self._told(Available(self.now(), "permission missing"))
         return permitted
 
     def _blind(self) -> bool:
@@ -215,7 +232,7 @@ class AccessibilitySource:
             self._tries += 1
             self._later(RETRIES[self._tries - 1])
 
-    # -- beginning and letting go ------------------------------------------------------------------------
+    # -- timers and the observer -------------------------------------------------------------------------
 
     def _begin(self) -> None:
         self._permit()
@@ -223,7 +240,7 @@ class AccessibilitySource:
         self.front(NSWorkspace.sharedWorkspace().frontmostApplication())
 
     def _rest(self) -> None:
-        """No observer, no timer, no app: nothing wakes us but the system."""
+        """Drop the observer, the timer and the app. Only system events are left."""
         self._detach()
         self._app = None
         if self._poll is not None:
@@ -234,19 +251,84 @@ class AccessibilitySource:
         if self._again is not None:
             self._again.invalidate()
             self._again = None
-        if self._attached is not None:
-            attached, self._attached = self._attached, None
-            attached.close()
+        if self._observer is not None:
+            observer, self._observer = self._observer, None
+            observer.close()
 
     def _later(self, seconds: float) -> None:
         if self._again is None:
             self._again = self._timer(seconds, "again:", repeats=False)
 
     def _timer(self, seconds: float, selector: str, *, repeats: bool) -> NSTimer:
-        """In the common modes: an open menu must not stop it."""
+        # In the common modes, so that an open menu does not stop the timer.
         timer = NSTimer.timerWithTimeInterval_target_selector_userInfo_repeats_(
             seconds, self._listener, selector, None, repeats
         )
         timer.setTolerance_(seconds / 5)
         NSRunLoop.mainRunLoop().addTimer_forMode_(timer, NSRunLoopCommonModes)
         return timer
+
+
+# Not documented by Apple, but nothing else reports the screen lock.
+LOCKED, UNLOCKED = "com.apple.screenIsLocked", "com.apple.screenIsUnlocked"
+
+WORKSPACE = {
+    NSWorkspaceDidActivateApplicationNotification: "activated:",
+    NSWorkspaceDidLaunchApplicationNotification: "launched:",
+    NSWorkspaceDidTerminateApplicationNotification: "terminated:",
+    NSWorkspaceWillSleepNotification: "fellAsleep:",
+    NSWorkspaceDidWakeNotification: "woke:",
+    NSWorkspaceSessionDidResignActiveNotification: "locked:",
+    NSWorkspaceSessionDidBecomeActiveNotification: "unlocked:",
+}
+
+
+class DesktopListener(NSObject):
+    """Passes system notifications and our timers on. Its methods are Objective-C selectors."""
+
+    def initWithSource_(self, source: AccessibilitySource) -> Any:
+        self = objc.super(DesktopListener, self).init()
+        if self is not None:
+            self.source = source
+        return self
+
+    def activated_(self, note: Any) -> None:
+        self.source.front(note.userInfo()[NSWorkspaceApplicationKey])
+
+    def launched_(self, note: Any) -> None:
+        self.source.launched(note.userInfo()[NSWorkspaceApplicationKey])
+
+    def terminated_(self, note: Any) -> None:
+        self.source.terminated(note.userInfo()[NSWorkspaceApplicationKey])
+
+    def fellAsleep_(self, note: Any) -> None:
+        self.source.away("asleep")
+
+    def woke_(self, note: Any) -> None:
+        self.source.back("asleep")
+
+    def locked_(self, note: Any) -> None:
+        self.source.away("locked")
+
+    def unlocked_(self, note: Any) -> None:
+        self.source.back("locked")
+
+    def polled_(self, timer: Any) -> None:
+        self.source.poll()
+
+    def again_(self, timer: Any) -> None:
+        self.source.again()
+
+
+def subscribe(listener: DesktopListener) -> None:
+    center = NSWorkspace.sharedWorkspace().notificationCenter()
+    for name, selector in WORKSPACE.items():
+        center.addObserver_selector_name_object_(listener, selector, name, None)
+    others = NSDistributedNotificationCenter.defaultCenter()
+    others.addObserver_selector_name_object_(listener, "locked:", LOCKED, None)
+    others.addObserver_selector_name_object_(listener, "unlocked:", UNLOCKED, None)
+
+
+def unsubscribe(listener: DesktopListener) -> None:
+    NSWorkspace.sharedWorkspace().notificationCenter().removeObserver_(listener)
+    NSDistributedNotificationCenter.defaultCenter().removeObserver_(listener)

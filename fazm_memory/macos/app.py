@@ -1,44 +1,68 @@
-"""The app: one process with the recorder, the watchers and the menu bar, each on its own thread.
+"""The Mac app: the companion, the page and the menu bar in one process.
 
-The main thread belongs to the system and never waits. The companion records on a second thread, clicks and
-looks at the store are done by a worker on a third, and what they find is handed back to be shown.
+The main thread belongs to the system and never waits. The companion records on a second thread. A worker on a
+third thread handles clicks and reads the store, and passes the results back to the main thread.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
-from AppKit import NSApplication, NSApplicationActivationPolicyAccessory, NSWorkspace
-from Foundation import NSRunLoop, NSRunLoopCommonModes, NSTimer
+import objc
+from AppKit import NSApplication, NSApplicationActivationPolicyAccessory, NSTerminateLater, NSWorkspace
+from Foundation import (
+    NSURL,
+    NSActivityUserInitiatedAllowingIdleSystemSleep,
+    NSObject,
+    NSProcessInfo,
+    NSRunLoop,
+    NSRunLoopCommonModes,
+    NSTimer,
+)
 
-from fazm_memory.companion import Companion
+from fazm_memory.app import Companion, Memory
 from fazm_memory.errors import FazmMemoryError, StoreBusy
 from fazm_memory.macos import desktop_source
-from fazm_memory.macos.asking import alert
-from fazm_memory.macos.delegate import AppDelegate
-from fazm_memory.macos.hands import MacHands
-from fazm_memory.macos.login_item import login_state
-from fazm_memory.macos.main_thread import ask_main, on_main
+from fazm_memory.macos.hotkeys import Hotkeys
+from fazm_memory.macos.locale import format_weekday_time, preferred_language
+from fazm_memory.macos.mac_actions import MacActions, fazm_process
+from fazm_memory.macos.main_thread import on_main
 from fazm_memory.macos.notifications import Notifications
 from fazm_memory.macos.page import Respond
-from fazm_memory.macos.permissions import explain, permitted, prompt, to_be_asked
 from fazm_memory.macos.status_item import StatusItem
-from fazm_memory.macos.window import TimelineWindow
-from fazm_memory.memory import Memory
-from fazm_memory.menubar.commands import follow_link, perform
-from fazm_memory.menubar.menu import Command, Menu, menu
-from fazm_memory.menubar.news import news
-from fazm_memory.menubar.status import App as FrontApp
-from fazm_memory.menubar.status import Status, Surroundings, Trouble, gather
-from fazm_memory.menubar.worker import Worker
+from fazm_memory.macos.system import (
+    alert,
+    close_alerts,
+    has_permission,
+    login_item_state,
+)
+from fazm_memory.macos.window import SETUP, TimelineWindow
+from fazm_memory.menubar import (
+    Command,
+    FazmMonitor,
+    FrontApp,
+    Menu,
+    Problem,
+    Status,
+    SystemState,
+    Worker,
+    build_menu,
+    follow_link,
+    gather_status,
+    new_notices,
+    perform,
+)
+from fazm_memory.text import sentence
+from fazm_memory.translation import set_language, translate
 
-REFRESH = 30.0  # seconds; changes are shown as they come, this is for what nobody tells
+REFRESH = 30.0  # seconds; changes are shown at once, this is for what no event reports
 
 
 class MenuBarApp:
-    """`leaving` is done last, off the main thread: whatever else this process runs ends there."""
+    """Runs until the user quits. `leaving` is called last, off the main thread, to stop other servers."""
 
     def __init__(
         self,
@@ -50,35 +74,48 @@ class MenuBarApp:
     ) -> None:
         self.open_memory, self.say, self.leaving = open_memory, say, leaving
         memory = open_memory()
-        self.home, self.now = memory.config.home, memory.now
-        self.companion = Companion(memory, say=say)
-        self.companion.after_change(memory.export_contexts)
-        self.companion.after_change(lambda folders: on_main(self.refresh))
+        self.now, self.setup_finished = memory.now, memory.setup.finished
+        self.companion = Companion(memory, report=say)
+        self.companion.on_change(memory.recall.export_contexts)
+        self.companion.on_change(lambda folders: on_main(self.refresh))
+        self.companion.on_update(lambda: on_main(self.refresh))
+        set_language(preferred_language(memory.config.language), format_moment=format_weekday_time)
+        self.shortcuts = {
+            memory.config.shortcut_search: Command("search"),
+            memory.config.shortcut_resume: Command("resume.last"),
+        }
         self.source = desktop_source(memory.now, trouble=self.trouble, platform="darwin")
         if self.source is not None:
             self.companion.watch_desktop(self.source, on_main)
         self.item = StatusItem(self.clicked, self.fresh, self.trouble)
         self.window = TimelineWindow(respond)
         self.notifications = Notifications(self.window.show, self.trouble)
-        self.hands = MacHands(self.window, self.notifications)
+        self.actions = MacActions(self.window, self.notifications)
+        self.fazm = FazmMonitor(self.actions.fazm_windows)
+        self.hotkeys = Hotkeys(self.clicked, self.trouble)
         self.worker = Worker(open_memory, self.trouble)
         self.delegate = AppDelegate.alloc().initWithApp_(self)
         self.recording = threading.Thread(target=self._record, name="companion")
-        self.troubles: dict[str, Trouble] = {}
+        self.problems: dict[str, Problem] = {}
         self.status: Status | None = None
+        self.activity: Any = None
         self._gathering = self._again = self._left = False
 
-    # -- from launch to the end --------------------------------------------------------------------------
+    # -- start and end -----------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Until the app is quit: on a Mac the process ends there and this does not come back."""
+        """Run until the app is quit. On a Mac the process then ends and this never returns."""
         self.item.run(self._started)
 
     def _started(self) -> None:
+        # Without this the system slows down an app without windows, and with it the timers and the recording.
+        self.activity = NSProcessInfo.processInfo().beginActivityWithOptions_reason_(
+            NSActivityUserInitiatedAllowingIdleSystemSleep, "Records what agents do"
+        )
         application = NSApplication.sharedApplication()
         application.setDelegate_(self.delegate)
         application.setActivationPolicy_(NSApplicationActivationPolicyAccessory)
-        self.item.show(menu(Status(self.now())))
+        self.item.show(build_menu(Status(self.now())))
         self.worker.start()
         self.recording.start()
         self.notifications.start()
@@ -86,11 +123,12 @@ class MenuBarApp:
         timer.setTolerance_(REFRESH / 5)
         NSRunLoop.mainRunLoop().addTimer_forMode_(timer, NSRunLoopCommonModes)
         self.refresh()
-        if to_be_asked(self.home):
-            self.worker.do(lambda memory: self._onboard())
+        self.hotkeys.register({keys: command for keys, command in self.shortcuts.items() if keys})
+        if not self.setup_finished:
+            self.window.show(SETUP)
+            self.worker.do(lambda memory: memory.setup.finish())  # it is shown once
 
     def _record(self) -> None:
-        """The companion's thread."""
         memory = self.companion.memory
         try:
             self.companion.run()
@@ -98,19 +136,21 @@ class MenuBarApp:
             words = error.message
             on_main(lambda: self._already_running(words))
         except Exception as error:
-            self.trouble(error, "recording has stopped")
+            self.trouble(error, translate("Recording has stopped"))
         finally:
             memory.close()
 
     def _already_running(self, words: str) -> None:
-        alert("Fazm Memory is already running", f"{words}. One is enough.", ("OK",))
+        alert(translate("Fazm Memory is already running"), words, (translate("OK"),))
         NSApplication.sharedApplication().terminate_(None)
 
     def leave(self) -> None:
-        """Write what was seen, end every thread, then tell the system that it may end us."""
+        """Store what is pending, stop all threads, then let the system end the process."""
         if self._left:
             return
         self._left = True
+        close_alerts()  # the worker waits for its answer
+        self.hotkeys.unregister()
         if self.source is not None:
             self.source.stop()
         threading.Thread(target=self._leave, name="leaving").start()
@@ -124,61 +164,63 @@ class MenuBarApp:
             self.window.stop()
             self.leaving()
         except Exception as error:
-            self.say(f"on leaving: {type(error).__name__}: {error}")
+            self.say(f"Error while quitting: {type(error).__name__}: {error}")
         finally:
             on_main(lambda: NSApplication.sharedApplication().replyToApplicationShouldTerminate_(True))
 
     # -- showing -----------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Have the status gathered anew; asked again meanwhile, it is done once more after."""
+        """Gather the status again. A second request during that is done once, afterwards."""
         if self._left:
             return
         if self._gathering:
             self._again = True
             return
         self._gathering = True
-        around = self._around()
-        self.worker.do(lambda memory: self._gather(memory, around))
+        system, fazm = self._system_state(), fazm_process()
+        self.worker.do(lambda memory: self._gather(memory, system, fazm))
 
-    def _around(self) -> Surroundings:
+    def _system_state(self) -> SystemState:
         front = NSWorkspace.sharedWorkspace().frontmostApplication()
         name = None if front is None else front.localizedName()
         app = None
         if front is not None and name is not None:
             bundle = front.bundleIdentifier()
             app = FrontApp(str(name), None if bundle is None else str(bundle))
-        return Surroundings(app, permitted(), login_state(), tuple(self.troubles.values()))
+        return SystemState(app, has_permission(), login_item_state(), tuple(self.problems.values()))
 
-    def _gather(self, memory: Memory, around: Surroundings) -> None:
+    def _gather(self, memory: Memory, system: SystemState, fazm: int | None) -> None:
         try:
-            status = gather(memory, around)
-        except Exception as error:  # the menu stays, and says why it knows nothing
-            what = Trouble(f"the status cannot be read: {type(error).__name__}: {error}")
-            status = Status(memory.now(), attention=(*around.troubles, what), login=around.login)
+            system = replace(system, fazm=self.fazm.look(fazm, memory.now()))
+            status = gather_status(memory, system)
+        except Exception as error:  # the menu must still be shown
+            why = f"{type(error).__name__}: {error}"
+            problem = Problem(translate("The status cannot be read: {why}", why=why))
+            status = Status(memory.now(), attention=(*system.problems, problem), login=system.login)
         on_main(lambda: self._show(status))
 
     def _show(self, status: Status) -> None:
         before, self.status = self.status, status
         self._gathering = False
-        self.item.show(menu(status))
-        for notice in news(before, status):
+        self.item.show(build_menu(status))
+        for notice in new_notices(before, status):
             self.notifications.send(notice)
         if self._again:
             self._again = False
             self.refresh()
 
     def fresh(self) -> Menu | None:
-        """The menu with the ages of this moment."""
-        return None if self.status is None else menu(replace(self.status, now=self.now()))
+        """The menu with up-to-date ages."""
+        return None if self.status is None else build_menu(replace(self.status, now=self.now()))
 
-    # -- what is asked of us -----------------------------------------------------------------------------
+    # -- clicks, links and problems ----------------------------------------------------------------------
 
     def clicked(self, command: Command) -> None:
-        self._do(lambda memory: perform(command, memory, self.hands))
+        self._do(lambda memory: perform(command, memory, self.actions))
 
     def link(self, text: str) -> None:
-        self._do(lambda memory: follow_link(text, memory, self.hands))
+        self._do(lambda memory: follow_link(text, memory, self.actions))
 
     def reopen(self) -> None:
         self.window.show()
@@ -188,24 +230,45 @@ class MenuBarApp:
             try:
                 work(memory)
             except FazmMemoryError as error:
-                self.hands.tell(error.title, " ".join(filter(None, (f"{error.message}.", error.hint))))
+                message = " ".join(sentence(part) for part in (error.message, error.hint) if part)
+                self.actions.tell(error.title, message)
             except Exception as error:
                 self.say(f"{type(error).__name__}: {error}")
-                self.hands.tell("That did not work", f"{type(error).__name__}: {error}")
+                self.actions.tell(translate("That did not work"), f"{type(error).__name__}: {error}")
             finally:
                 self.companion.wake()
                 on_main(self.refresh)
 
         self.worker.do(job)
 
-    def _onboard(self) -> None:
-        """Once: say what the permission is for, then let the system ask."""
-        if ask_main(lambda: explain(self.home)):
-            ask_main(prompt)
-
-    def trouble(self, error: Exception, what: str = "something went wrong") -> None:
-        """Of what goes on behind the menu, from any thread: shown in it until the app is started anew."""
-        words = f"{what}: {type(error).__name__}: {error}"
+    def trouble(self, error: Exception, what: str = "") -> None:
+        """Report a background error, from any thread. It is shown in the menu until the app is restarted."""
+        words = f"{what or translate('Something went wrong')}: {type(error).__name__}: {error}"
         self.say(words)
-        self.troubles[words] = Trouble(words, "Quit and start it again; `fazm-memory doctor` tells more.")
+        hint = translate("Quit and start the app again. `fazm-memory doctor` says more.")
+        self.problems[words] = Problem(words, hint)
         on_main(self.refresh)
+
+
+class AppDelegate(NSObject):
+    """Events that macOS sends to the app: links, opening it again, quitting."""
+
+    def initWithApp_(self, app: MenuBarApp) -> Any:
+        self = objc.super(AppDelegate, self).init()
+        if self is not None:
+            self.app = app
+        return self
+
+    def application_openURLs_(self, application: Any, urls: Sequence[NSURL]) -> None:
+        for url in urls:
+            self.app.link(str(url.absoluteString()))
+
+    def applicationShouldHandleReopen_hasVisibleWindows_(self, application: Any, visible: bool) -> bool:
+        # The status item may be hidden behind the notch, so opening the app again shows the window.
+        self.app.reopen()
+        return False
+
+    def applicationShouldTerminate_(self, application: Any) -> int:
+        """Answer "later". `leave` tells the system when everything is stored."""
+        self.app.leave()
+        return NSTerminateLater

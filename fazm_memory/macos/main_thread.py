@@ -1,8 +1,4 @@
-"""The main thread: the only one that may touch the screen, and one that never waits for anything of ours.
-
-Other threads hand work over (`on_main`) or ask and wait (`ask_main`). What goes wrong in a callback is told
-and never reaches the run loop, which it would end.
-"""
+"""Work on the main thread, the only one that may use AppKit. It never waits for other threads."""
 
 from __future__ import annotations
 
@@ -17,21 +13,21 @@ T = TypeVar("T")
 
 
 def on_main(work: Callable[[], object]) -> None:
-    """Have it done on the main thread, soon; whoever asks does not wait."""
+    """Run `work` on the main thread soon, without waiting."""
     AppHelper.callAfter(work)
 
 
-def ask_main(work: Callable[[], T]) -> T:
-    """Have it done on the main thread and wait for what comes of it. Never from the main thread itself."""
+def call_on_main(work: Callable[[], T]) -> T:
+    """Run `work` on the main thread and wait for its result. Not from the main thread itself."""
     if threading.current_thread() is threading.main_thread():
-        raise RuntimeError("the main thread does not wait for itself")
-    made: Future[T] = Future()
+        raise RuntimeError("The main thread cannot wait for itself.")
+    result: Future[T] = Future()
 
     def do() -> None:
         try:
-            made.set_result(work())
+            result.set_result(work())
         except Exception as error:
-            made.set_exception(error)
+            result.set_exception(error)
 
     AppHelper.callAfter(do)
-    return made.result()
+    return result.result()

@@ -1,6 +1,6 @@
-"""Notifications of the system, where we are an app that may send any; a click on one opens what it is about.
+"""System notifications. A click opens the route of the notice in the timeline.
 
-Outside a bundle the notification center ends the process that asks for it, so it is never asked there.
+The notification center ends a process without a bundle, so it is used only in the app.
 """
 
 from __future__ import annotations
@@ -13,21 +13,23 @@ from Foundation import NSObject
 from UserNotifications import (
     UNAuthorizationOptionAlert,
     UNAuthorizationOptionSound,
+    UNAuthorizationStatusAuthorized,
+    UNAuthorizationStatusNotDetermined,
     UNMutableNotificationContent,
     UNNotificationPresentationOptionBanner,
     UNNotificationRequest,
     UNUserNotificationCenter,
 )
 
-from fazm_memory.macos.bundle import bundle_identifier
 from fazm_memory.macos.main_thread import on_main
-from fazm_memory.menubar.news import Notice
+from fazm_memory.macos.system import bundle_identifier
+from fazm_memory.menubar import Notice
 
 ROUTE = "route"
 
 
 class NotificationListener(NSObject):
-    """What the center tells, on whatever thread it likes."""
+    """The center's delegate. It is called on any thread."""
 
     def initWithOpen_(self, opened: Callable[[str], None]) -> Any:
         self = objc.super(NotificationListener, self).init()
@@ -47,33 +49,51 @@ class NotificationListener(NSObject):
     def userNotificationCenter_willPresentNotification_withCompletionHandler_(
         self, center: Any, notification: Any, present: Callable[[int], None]
     ) -> None:
-        """Shown although a window of ours is in front."""
+        # Show it although our window is in front.
         present(UNNotificationPresentationOptionBanner)
 
 
 class Notifications:
-    """`opened` gets the route of a notice that was clicked, on the main thread."""
+    """Sends notices. `opened` is called on the main thread with the route of a clicked one."""
 
     def __init__(self, opened: Callable[[str], None], trouble: Callable[[Exception], None]) -> None:
         self.opened, self.trouble = opened, trouble
-        self.allowed = False
+        self.allowed = self.undecided = False
         self._listener: NotificationListener | None = None
 
     def start(self) -> None:
-        """Ask once whether we may; the system remembers the answer."""
+        """Listen for clicks, and find out whether we may send. Nobody is asked yet."""
         if bundle_identifier() is None:
             return
         self._listener = NotificationListener.alloc().initWithOpen_(self.opened)
         center = UNUserNotificationCenter.currentNotificationCenter()
         center.setDelegate_(self._listener)
+        center.getNotificationSettingsWithCompletionHandler_(self._settings)
+
+    def _settings(self, settings: Any) -> None:
+        status = settings.authorizationStatus()
+        self.allowed = status == UNAuthorizationStatusAuthorized
+        self.undecided = status == UNAuthorizationStatusNotDetermined
+
+    def ask(self) -> None:
+        """Let the system ask the user. It does so once."""
+        if self._listener is None:
+            return
+        self.undecided = False
         options = UNAuthorizationOptionAlert | UNAuthorizationOptionSound
+        center = UNUserNotificationCenter.currentNotificationCenter()
         center.requestAuthorizationWithOptions_completionHandler_(options, self._answered)
 
     def _answered(self, granted: bool, error: Any) -> None:
         self.allowed = bool(granted)
 
     def send(self, notice: Notice) -> bool:
-        """Whether the system took it. One with the same id takes the place of the earlier."""
+        """Send a notice, replacing one with the same id. Returns whether it was sent.
+
+        The first notice asks for permission, so that the first launch does not.
+        """
+        if self.undecided:
+            self.ask()
         if self._listener is None or not self.allowed:
             return False
         content = UNMutableNotificationContent.alloc().init()
@@ -87,4 +107,4 @@ class Notifications:
 
     def _sent(self, error: Any) -> None:
         if error is not None:
-            self.trouble(RuntimeError(f"a notification was refused: {error.localizedDescription()}"))
+            self.trouble(RuntimeError(f"A notification was refused: {error.localizedDescription()}"))

@@ -1,7 +1,8 @@
-"""The page inside the window: answered in process over `fazm://`, with no port and nothing remote.
+"""The page inside the window, served in process over `fazm://` without a port.
 
-Reading goes through the scheme, writing through a message with a reply, since WebKit does not promise a
-scheme the body of a request. Answers are made on threads that may wait; they are handed over on the main one.
+GET requests use the URL scheme. POST requests use a script message with a reply, because WebKit does not
+guarantee a scheme handler the body of a request. Responses are made on worker threads and delivered on the
+main thread.
 """
 
 from __future__ import annotations
@@ -12,13 +13,19 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import objc
+from AppKit import NSWorkspace
 from Foundation import NSURL, NSData, NSError, NSHTTPURLResponse, NSObject
-from WebKit import WKNavigationActionPolicyAllow, WKNavigationActionPolicyCancel
+from WebKit import (
+    WKNavigationActionPolicyAllow,
+    WKNavigationActionPolicyCancel,
+    WKNavigationTypeLinkActivated,
+)
 
 from fazm_memory.macos.main_thread import on_main
 
 SCHEME, HOST = "fazm", "app"
 ORIGIN = f"{SCHEME}://{HOST}"
+EXTERNAL = ("http", "https")  # a link of these that the user clicks opens in their browser
 BRIDGE = "fazm"
 LARGEST = 2 << 20  # bytes of one message from the page
 DOMAIN = "org.fazm.memory"
@@ -27,7 +34,7 @@ THREADS = 4
 # method, path with query, headers, body → status, headers, body
 Respond = Callable[[str, str, Mapping[str, str], bytes], tuple[int, Mapping[str, str], bytes]]
 
-# The page asks as on any server; what it would post goes through the bridge.
+# Replaces `fetch` for POST, which goes through the bridge.
 BRIDGE_SCRIPT = """
 (() => {
   const real = window.fetch.bind(window);
@@ -42,8 +49,8 @@ BRIDGE_SCRIPT = """
 """
 
 
-class Answering:
-    """Makes answers on threads of its own and hands them to whoever still wants them."""
+class PageResponder:
+    """Makes responses on its own threads."""
 
     def __init__(self, respond: Respond) -> None:
         self.respond = respond
@@ -52,13 +59,13 @@ class Answering:
     def ask(
         self, method: str, path: str, body: bytes, done: Callable[[int, Mapping[str, str], bytes], None]
     ) -> None:
-        """`done` is called on the main thread, once, whatever happens."""
+        """Call `done` once, on the main thread, with the response."""
 
         def work() -> None:
             headers = {"origin": ORIGIN} | ({"content-type": "application/json"} if method == "POST" else {})
             try:
                 answer = self.respond(method, path, headers, body)
-            except Exception as error:  # the page shows it; nobody else would
+            except Exception as error:  # the page shows it
                 answer = (500, {"content-type": "text/plain"}, f"{type(error).__name__}: {error}".encode())
             on_main(lambda: done(*answer))
 
@@ -69,9 +76,9 @@ class Answering:
 
 
 class SchemeHandler(NSObject):
-    """WebKit asks for `fazm://app/…`. A task that was stopped must not be answered: that ends the app."""
+    """Answers requests for `fazm://app/…`. A stopped task must not be answered: that would end the app."""
 
-    def initWithAnswering_(self, answering: Answering) -> Any:
+    def initWithAnswering_(self, answering: PageResponder) -> Any:
         self = objc.super(SchemeHandler, self).init()
         if self is not None:
             self.answering = answering
@@ -83,9 +90,9 @@ class SchemeHandler(NSObject):
         url = request.URL()
         key = id(task)
         self.tasks[key] = task
-        parts = urlsplit(str(url.absoluteString()))  # as it was asked: NSURL's own path is decoded already
+        parts = urlsplit(str(url.absoluteString()))  # NSURL's own path is already decoded
         if parts.netloc != HOST or request.HTTPMethod() != "GET":
-            self.refuse(key, "only the page's own addresses are answered")
+            self.refuse(key, "Only addresses of the page are answered.")
             return
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         self.answering.ask("GET", path, b"", lambda *answer: self.give(key, url, *answer))
@@ -114,13 +121,16 @@ class SchemeHandler(NSObject):
 
 
 class Bridge(NSObject):
-    """What the page posts, and where it may go: nowhere but to itself."""
+    """Receives the page's POST requests, and allows navigation only within the page.
 
-    def initWithAnswering_(self, answering: Answering) -> Any:
+    A clicked link to the web opens in the user's browser.
+    """
+
+    def initWithAnswering_(self, answering: PageResponder) -> Any:
         self = objc.super(Bridge, self).init()
         if self is not None:
             self.answering = answering
-            self.then = ""  # a script for when the page is there
+            self.then = ""  # a script to run when the page has loaded
         return self
 
     def webView_didFinishNavigation_(self, view: Any, navigation: Any) -> None:
@@ -131,19 +141,17 @@ class Bridge(NSObject):
     def userContentController_didReceiveScriptMessage_replyHandler_(
         self, controller: Any, message: Any, reply: Callable[[Any, Any], None]
     ) -> None:
-        told = message.body()
-        frame = message.frameInfo()
-        asked = (told.get("path"), told.get("body")) if hasattr(told, "get") else (None, None)
-        path, body = asked
+        content, frame = message.body(), message.frameInfo()
+        path, body = (content.get("path"), content.get("body")) if hasattr(content, "get") else (None, None)
         if not frame.isMainFrame() or frame.request().URL().scheme() != SCHEME:
-            reply(None, "only the page itself is listened to")
+            reply(None, "Only the page itself may send messages.")
         elif not isinstance(path, str) or not path.startswith("/") or not isinstance(body, str):
-            reply(None, "a message needs a path and a body")
+            reply(None, "A message needs a path and a body.")
         elif len(body) > LARGEST:
-            reply(None, "the message is too large")
+            reply(None, "The message is too large.")
         else:
             self.answering.ask(
-                "POST", path, body.encode(), lambda status, _, said: reply([status, said.decode()], None)
+                "POST", path, body.encode(), lambda status, _, text: reply([status, text.decode()], None)
             )
 
     def webView_decidePolicyForNavigationAction_decisionHandler_(
@@ -152,3 +160,6 @@ class Bridge(NSObject):
         url = action.request().URL()
         ours = url is not None and url.scheme() == SCHEME and url.host() == HOST
         decide(WKNavigationActionPolicyAllow if ours else WKNavigationActionPolicyCancel)
+        clicked = action.navigationType() == WKNavigationTypeLinkActivated
+        if url is not None and clicked and url.scheme() in EXTERNAL:
+            NSWorkspace.sharedWorkspace().openURL_(url)

@@ -1,8 +1,7 @@
-"""The status item: rumps behind one adapter that shows a menu value and knows nothing else.
+"""The status item: shows a `Menu` value with rumps.
 
-rumps keeps the run loop and the menu items. Its menus are keyed by our ids, since two sessions may have one
-title; what it remembers of removed items, and never lets go of, is taken back here. The menu is changed by
-difference, on the main thread, and never while it is open.
+The menu is keyed by our ids, because two sessions may have the same title. It is updated by difference, on
+the main thread, and never while it is open. rumps keeps references to removed items, which are removed here.
 """
 
 from __future__ import annotations
@@ -12,14 +11,15 @@ from typing import Any
 
 import objc
 import rumps
-from AppKit import NSImage, NSImageLeft, NSStatusItem
+from AppKit import NSApplication, NSImage, NSImageLeft, NSStatusItem
 from Foundation import NSObject
+from PyObjCTools import AppHelper
 
-from fazm_memory.macos.bundle import bundle_identifier
 from fazm_memory.macos.main_thread import on_main
-from fazm_memory.menubar.menu import Command, Entry, Icon, Line, Menu
+from fazm_memory.macos.system import bundle_identifier
+from fazm_memory.menubar import Command, Icon, Menu, MenuEntry, Separator
 
-# Both the app's own images and the system's symbols are templates: they follow the menu bar, light or dark.
+# Images and symbols are templates: they follow the menu bar, light or dark.
 IMAGES: dict[Icon, str] = {
     "recording": "recordingTemplate",
     "paused": "pausedTemplate",
@@ -33,11 +33,11 @@ SYMBOLS: dict[Icon, str] = {
 LETTERS: dict[Icon, str] = {"recording": "●", "paused": "◌", "attention": "⚠"}
 
 Clicked = Callable[[Command], None]
-Rows = tuple[Entry | Line, ...]
+Rows = tuple[MenuEntry | Separator, ...]
 
 
 class MenuWatcher(NSObject):
-    """What the menu tells of itself: that it opens, and that it has closed."""
+    """Reports when the menu opens and closes."""
 
     def initWithItem_(self, item: StatusItem) -> Any:
         self = objc.super(MenuWatcher, self).init()
@@ -56,7 +56,7 @@ class MenuWatcher(NSObject):
 
 
 class StatusItem:
-    """`clicked` hears of clicks; `fresh` gives the menu as it is this very moment, before it opens."""
+    """Calls `clicked` for clicks. `fresh` returns the current menu before it opens."""
 
     def __init__(
         self, clicked: Clicked, fresh: Callable[[], Menu | None], trouble: Callable[[Exception], None]
@@ -70,17 +70,22 @@ class StatusItem:
         self.app.menu._menu.setDelegate_(self._watcher)
 
     def run(self, started: Callable[[], None]) -> None:
-        """Give the main thread to the system; `started` is called when the status item is there."""
-        rumps.events.before_start.register(started)
-        try:
-            self.app.run()
-        finally:
-            rumps.events.before_start.unregister(started)
+        """Run the app's event loop. `started` is called when the status item exists.
+
+        The same as rumps' own `run`, which also takes the focus from the app that the user works in.
+        """
+        native: Any = rumps.rumps.NSApp.alloc().init()
+        native._app = self.app.__dict__
+        self.app._nsapp = native
+        NSApplication.sharedApplication().setDelegate_(native)
+        native.initializeStatusBar()
+        started()
+        AppHelper.runEventLoop()
 
     # -- showing -----------------------------------------------------------------------------------------
 
     def show(self, menu: Menu) -> None:
-        """Show this menu: now, or as soon as the one that is open has closed."""
+        """Show this menu now, or when the open one has closed."""
         if self.is_open:
             self._waiting = menu
             return
@@ -104,57 +109,60 @@ class StatusItem:
         button.setTitle_("" if image is not None else LETTERS[menu.icon])
         button.setToolTip_(menu.hint)
         button.setAccessibilityLabel_(menu.hint)
+        button.setAccessibilityLabel_(menu.hint)
 
     def _status_item(self) -> NSStatusItem:
         return self.app._nsapp.nsstatusitem
 
-    # -- the difference ----------------------------------------------------------------------------------
+    # -- update by difference ----------------------------------------------------------------------------
 
     def _fill(self, holder: Any, before: Rows, after: Rows) -> None:
-        """Make one level of the menu what it should be: change what stayed, replace what follows."""
+        """Update one level of the menu: change the common beginning, replace the rest."""
         same = 0
         while same < min(len(before), len(after)) and _form(before[same]) == _form(after[same]):
             self._change(holder[after[same].id], before[same], after[same])
             same += 1
-        for one in reversed(before[same:]):
-            self._remove(holder, one)
-        for one in after[same:]:
-            self._add(holder, one)
+        for row in reversed(before[same:]):
+            self._remove(holder, row)
+        for row in after[same:]:
+            self._add(holder, row)
 
-    def _add(self, holder: Any, row: Entry | Line) -> None:
-        if isinstance(row, Line):
+    def _add(self, holder: Any, row: MenuEntry | Separator) -> None:
+        if isinstance(row, Separator):
             holder[row.id] = rumps.separator
             return
         item = rumps.MenuItem(row.title)
         holder[row.id] = item
-        self._dress(item, row)
-        for one in row.entries:
-            self._add(item, one)
+        self._set_properties(item, row)
+        for entry in row.entries:
+            self._add(item, entry)
 
-    def _change(self, item: Any, before: Entry | Line, after: Entry | Line) -> None:
-        if isinstance(before, Line) or isinstance(after, Line) or before == after:
+    def _change(self, item: Any, before: MenuEntry | Separator, after: MenuEntry | Separator) -> None:
+        if isinstance(before, Separator) or isinstance(after, Separator) or before == after:
             return
         if before.title != after.title:
             item.title = after.title
-        self._dress(item, after)
+        self._set_properties(item, after)
         if after.entries:
             self._fill(item, before.entries, after.entries)
 
-    def _dress(self, item: Any, row: Entry) -> None:
+    def _set_properties(self, item: Any, row: MenuEntry) -> None:
         command = row.command
         item.set_callback(None if command is None else lambda _: self._click(command), key=row.key)
         item.state = int(row.checked)
         item._menuitem.setToolTip_(row.hint or None)
+        item._menuitem.setAccessibilityLabel_(row.spoken)
+        item._menuitem.setAccessibilityHelp_(row.hint or None)
 
-    def _remove(self, holder: Any, row: Entry | Line) -> None:
+    def _remove(self, holder: Any, row: MenuEntry | Separator) -> None:
         item = holder[row.id]
-        if isinstance(row, Entry):
-            for one in reversed(row.entries):
-                self._remove(item, one)
+        if isinstance(row, MenuEntry):
+            for entry in reversed(row.entries):
+                self._remove(item, entry)
             rumps.rumps.NSApp._ns_to_py_and_callback.pop(item._menuitem, None)
         del holder[row.id]
 
-    # -- what the menu tells -----------------------------------------------------------------------------
+    # -- events of the menu ------------------------------------------------------------------------------
 
     def _click(self, command: Command) -> None:
         try:
@@ -163,7 +171,7 @@ class StatusItem:
             self.trouble(error)
 
     def will_open(self) -> None:
-        """The last moment to change it: its ages and countdowns are those of now."""
+        """Update ages and countdowns, the last change before the menu opens."""
         try:
             fresh = self.fresh()
             if fresh is not None:
@@ -175,7 +183,7 @@ class StatusItem:
         self.is_open = True
 
     def closed(self) -> None:
-        """The click is told after the menu has closed: only then may what was clicked be replaced."""
+        """Show the waiting menu later: the click is reported after the menu has closed."""
         self.is_open = False
         on_main(self._show_waiting)
 
@@ -188,13 +196,13 @@ class StatusItem:
                 self.trouble(error)
 
 
-def _form(row: Entry | Line) -> tuple[str, bool, bool]:
-    """What cannot be changed in an item that is there: what it is, and whether it has a menu of its own."""
-    return row.id, isinstance(row, Line), isinstance(row, Entry) and bool(row.entries)
+def _form(row: MenuEntry | Separator) -> tuple[str, bool, bool]:
+    """What cannot be changed in an existing item: its id, and whether it has a submenu."""
+    return row.id, isinstance(row, Separator), isinstance(row, MenuEntry) and bool(row.entries)
 
 
 def _image(menu: Menu) -> NSImage | None:
-    """The image in our bundle, or a symbol of the system where we are not in one."""
+    """The image in our bundle, or a system symbol without a bundle."""
     image = NSImage.imageNamed_(IMAGES[menu.icon]) if bundle_identifier() is not None else None
     if image is not None:
         return image

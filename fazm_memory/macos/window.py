@@ -1,7 +1,7 @@
-"""The timeline's window: made when first asked for, kept when closed, found again from Finder or the Dock.
+"""The timeline window, created when first shown and kept when closed.
 
-While it is open we are an app like others, with a place in the Dock and a menu with Copy and Paste in it;
-when it closes we are a menu bar item again.
+While it is open the app has a Dock icon and a main menu with Copy and Paste. When it closes, the app is only
+a menu bar item again.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ from WebKit import (
     WKWebViewConfiguration,
 )
 
-from fazm_memory.macos.asking import bring_to_front
 from fazm_memory.macos.page import (
     BRIDGE,
     BRIDGE_SCRIPT,
     ORIGIN,
     SCHEME,
-    Answering,
     Bridge,
+    PageResponder,
     Respond,
     SchemeHandler,
 )
+from fazm_memory.macos.system import bring_to_front
+from fazm_memory.translation import translate
 
 TITLE = "Fazm Memory"
 SIZE = (1120.0, 720.0)
@@ -54,15 +55,25 @@ STYLE = (
     | NSWindowStyleMaskMiniaturizable
 )
 SEARCH = "#/?search"
+SETUP = "#/setup"
 FOCUS_SEARCH = "document.querySelector('fm-search input')?.focus()"
 # title, selector, key
-APP_MENU = (("Close Window", "performClose:", "w"), ("Quit Fazm Memory", "terminate:", "q"))
+APP_MENU = (
+    ("About Fazm Memory", "orderFrontStandardAboutPanel:", ""),
+    ("Quit Fazm Memory", "terminate:", "q"),
+)
 EDIT_MENU = (
     ("Undo", "undo:", "z"),
     ("Cut", "cut:", "x"),
     ("Copy", "copy:", "c"),
     ("Paste", "paste:", "v"),
     ("Select All", "selectAll:", "a"),
+)
+WINDOW_MENU = (
+    ("Close Window", "performClose:", "w"),
+    ("Minimize", "performMiniaturize:", "m"),
+    ("Zoom", "performZoom:", ""),
+    ("Bring All to Front", "arrangeInFront:", ""),
 )
 
 
@@ -73,14 +84,14 @@ class WindowListener(NSObject):
 
 class TimelineWindow:
     def __init__(self, respond: Respond) -> None:
-        self.answering = Answering(respond)
+        self.answering = PageResponder(respond)
         self._window: NSWindow | None = None
         self._view: WKWebView | None = None
-        self._kept: list[Any] = []  # delegates: the system holds them weakly
+        self._delegates: list[Any] = []  # the system holds them weakly
         self._bridge: Bridge | None = None
 
     def show(self, route: str = "#/") -> None:
-        """Bring it to the front, at an address of the page."""
+        """Bring the window to the front at a route of the page."""
         if self._window is None:
             self._make()
             self._load(route)
@@ -96,16 +107,14 @@ class TimelineWindow:
         return self._window is not None and bool(self._window.isVisible())
 
     def stop(self) -> None:
-        """No more answers. The window goes with the app."""
+        """Stop answering requests of the page."""
         self.answering.stop()
-
-    # -- making it ---------------------------------------------------------------------------------------
 
     def _make(self) -> None:
         scheme = SchemeHandler.alloc().initWithAnswering_(self.answering)
         bridge = Bridge.alloc().initWithAnswering_(self.answering)
         listener = WindowListener.alloc().init()
-        self._kept, self._bridge = [scheme, listener], bridge
+        self._delegates, self._bridge = [scheme, listener], bridge
         configuration = WKWebViewConfiguration.alloc().init()
         configuration.setWebsiteDataStore_(WKWebsiteDataStore.nonPersistentDataStore())
         configuration.setURLSchemeHandler_forURLScheme_(scheme, SCHEME)
@@ -130,7 +139,7 @@ class TimelineWindow:
         window.setContentView_(view)
         window.center()
         window.setFrameAutosaveName_("timeline")
-        NSApplication.sharedApplication().setMainMenu_(main_menu())
+        install_main_menu()
         self._window, self._view = window, view
 
     def _load(self, route: str) -> None:
@@ -140,21 +149,24 @@ class TimelineWindow:
             self._view.loadRequest_(NSURLRequest.requestWithURL_(url))
 
     def _go(self, route: str) -> None:
-        """To another place of a page that is there: its address is the one truth of what it shows."""
+        """Go to another route of the loaded page."""
         if self._view is None:
             return
         script = FOCUS_SEARCH if route == SEARCH else f"location.hash = {json.dumps(route)}"
         self._view.evaluateJavaScript_completionHandler_(script, None)
 
 
-def main_menu() -> NSMenu:
-    """What a window needs above it: without an Edit menu nothing can be copied by its key."""
+def install_main_menu() -> None:
+    """Set the main menu. Without an Edit menu the keyboard shortcuts for copying do not work."""
+    app = NSApplication.sharedApplication()
     bar = NSMenu.alloc().init()
-    for title, rows in (("Fazm Memory", APP_MENU), ("Edit", EDIT_MENU)):
-        menu = NSMenu.alloc().initWithTitle_(title)
+    for title, rows in (("Fazm Memory", APP_MENU), ("Edit", EDIT_MENU), ("Window", WINDOW_MENU)):
+        menu = NSMenu.alloc().initWithTitle_(translate(title))
         for name, action, key in rows:
-            menu.addItemWithTitle_action_keyEquivalent_(name, action, key)
+            menu.addItemWithTitle_action_keyEquivalent_(translate(name), action, key)
         holder = NSMenuItem.alloc().init()
         holder.setSubmenu_(menu)
         bar.addItem_(holder)
-    return bar
+        if rows is WINDOW_MENU:
+            app.setWindowsMenu_(menu)  # the system lists the windows there
+    app.setMainMenu_(bar)

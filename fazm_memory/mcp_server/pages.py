@@ -1,7 +1,6 @@
-"""Pages: answers that fit a budget of tokens, and opaque cursors that go on where a page ended.
+"""Answers within a token budget, and cursors for the next page.
 
-A row is never dropped in silence: what does not fit is on the next page, and text that is too long for any
-page is shortened and says by how much.
+Nothing is dropped silently. Rows that do not fit are on the next page, and text that was cut says so.
 """
 
 from __future__ import annotations
@@ -15,30 +14,30 @@ from typing import Any
 from fazm_memory.errors import InvalidInput
 
 CHARACTERS_A_TOKEN = 4
-STEPS = (2000, 600, 200, 60, 20)  # how much of a text is kept, tried in this order
-DEEPEST = 12  # below it a value is only named: nobody reads further in a page
+TEXT_LIMITS = (2000, 600, 200, 60, 20)  # lengths to which texts are cut, tried in this order
+DEEPEST = 12  # nesting below which a value is replaced by a note
 
 
 def size(value: Any) -> int:
-    """Characters of a value as JSON."""
+    """Length of a value as JSON."""
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
-def room(max_tokens: int) -> int:
+def character_budget(max_tokens: int) -> int:
     return max_tokens * CHARACTERS_A_TOKEN
 
 
-def cursor(place: Mapping[str, Any]) -> str:
-    """A place to go on from. Callers hand it back as it is and read nothing in it."""
+def encode_cursor(place: Mapping[str, Any]) -> str:
+    """An opaque cursor for a place in a list."""
     return base64.urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
 
 
-def place(given: str | None, expected: Mapping[str, type]) -> dict[str, Any] | None:
-    """The place a cursor stands for; InvalidInput when it is not one of ours."""
+def decode_cursor(given: str | None, expected: Mapping[str, type]) -> dict[str, Any] | None:
+    """The place that a cursor stands for. Raises InvalidInput if it is not a cursor of this list."""
     if given is None:
         return None
     wrong = InvalidInput(
-        f"{given[:40]!r} is not a cursor of this list", hint="leave `cursor` out to begin at the start"
+        f'Invalid cursor "{given[:40]}" for this list.', hint="Leave `cursor` out to begin at the start."
     )
     try:
         read = json.loads(base64.urlsafe_b64decode(given.encode() + b"=" * (-len(given) % 4)))
@@ -52,8 +51,8 @@ def place(given: str | None, expected: Mapping[str, type]) -> dict[str, Any] | N
     return read
 
 
-def shortened(value: Any, most: int, depth: int = 0) -> Any:
-    """The value with long texts and long lists cut, each saying what is missing."""
+def shorten(value: Any, most: int, depth: int = 0) -> Any:
+    """Cut long texts and lists, with a note of what is missing."""
     if isinstance(value, str):
         return value if len(value) <= most else f"{value[:most]}… [+{len(value) - most} characters]"
     if depth >= DEEPEST and isinstance(value, (Mapping, list, tuple)):
@@ -61,35 +60,34 @@ def shortened(value: Any, most: int, depth: int = 0) -> Any:
     items = max(2, most // 10)
     if isinstance(value, Mapping):
         kept = {
-            shortened(str(key), most): shortened(one, most, depth + 1)
-            for key, one in list(value.items())[:items]
+            shorten(str(key), most): shorten(one, most, depth + 1) for key, one in list(value.items())[:items]
         }
         return kept | ({"…": f"+{len(value) - items} entries"} if len(value) > items else {})
     if isinstance(value, (list, tuple)):
-        shown = [shortened(one, most, depth + 1) for one in value[:items]]
+        shown = [shorten(item, most, depth + 1) for item in value[:items]]
         return shown + ([f"… +{len(value) - items} entries"] if len(value) > items else [])
     return value
 
 
-def fitted(row: dict[str, Any], most: int, *, free: tuple[str, ...]) -> dict[str, Any]:
-    """A row of at most this many characters: only its `free` fields are cut, and it says so in `cut`."""
+def fit_row(row: dict[str, Any], most: int, *, free: tuple[str, ...]) -> dict[str, Any]:
+    """Cut the `free` fields until the row fits into `most` characters, and mark it with `cut`."""
     if size(row) <= most:
         return row
-    for step in STEPS:
-        made = {name: shortened(value, step) if name in free else value for name, value in row.items()}
-        if size(made) <= most:
-            return made | {"cut": True}
+    for limit in TEXT_LIMITS:
+        shown = {name: shorten(value, limit) if name in free else value for name, value in row.items()}
+        if size(shown) <= most:
+            return shown | {"cut": True}
     return {name: None if name in free else value for name, value in row.items()} | {"cut": True}
 
 
-def filled(
+def fit_rows(
     rows: Iterable[dict[str, Any]], *, limit: int, most: int, free: tuple[str, ...]
 ) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-    """As many rows as fit, at least one, and the first row that did not."""
+    """As many rows as fit, at least one, and the first row that did not fit."""
     kept: list[dict[str, Any]] = []
     used = 0
     for row in rows:
-        shown = fitted(row, max(400, most // 3), free=free)
+        shown = fit_row(row, max(400, most // 3), free=free)
         used += size(shown)
         if kept and (len(kept) == limit or used > most):
             return kept, row
@@ -97,32 +95,32 @@ def filled(
     return kept, None
 
 
-def tables_fitted(
+def fit_tables(
     value: dict[str, Any], most: int, *, leading: frozenset[str] = frozenset()
 ) -> tuple[dict[str, Any], dict[str, int]]:
-    """A value of tables, the longest halved until it fits; and how many entries each has lost.
+    """Halve the longest table until all fit. Returns the tables and how many entries each has lost.
 
-    The newest entries stand last in a table and are kept; in a table named `leading` they stand first.
+    The end of a table is kept, for tables named in `leading` the beginning.
     """
-    made, lost = dict(value), dict[str, int]()
-    while size(made) > most:
-        tables = [name for name, one in made.items() if isinstance(one, (list, dict)) and len(one) > 1]
+    shown, lost = dict(value), dict[str, int]()
+    while size(shown) > most:
+        tables = [name for name, table in shown.items() if isinstance(table, (list, dict)) and len(table) > 1]
         if not tables:
             break
-        longest = max(tables, key=lambda name: size(made[name]))
-        table = made[longest]
+        longest = max(tables, key=lambda name: size(shown[name]))
+        table = shown[longest]
         keep = len(table) // 2
         lost[longest] = lost.get(longest, 0) + len(table) - keep
         if isinstance(table, list):
-            made[longest] = table[:keep] if longest in leading else table[-keep:]
+            shown[longest] = table[:keep] if longest in leading else table[-keep:]
         else:
             entries = list(table.items())
-            made[longest] = dict(entries[:keep] if longest in leading else entries[-keep:])
-    if size(made) > most:
-        tables = [name for name, one in made.items() if isinstance(one, (list, dict))]
-        for step in STEPS:
-            cut = {name: shortened(one, step) if name in tables else one for name, one in made.items()}
+            shown[longest] = dict(entries[:keep] if longest in leading else entries[-keep:])
+    if size(shown) > most:
+        tables = [name for name, table in shown.items() if isinstance(table, (list, dict))]
+        for limit in TEXT_LIMITS:
+            cut = {name: shorten(table, limit) if name in tables else table for name, table in shown.items()}
             if size(cut) <= most:
                 return cut, lost
-        made = cut
-    return made, lost
+        shown = cut
+    return shown, lost

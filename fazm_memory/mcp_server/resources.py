@@ -1,4 +1,4 @@
-"""Resources: the context and every session's state and events, by address."""
+"""Resources and prompts: the context, and the state and events of every session, by URI."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 from fazm_memory.errors import InvalidInput, NotFound
-from fazm_memory.mcp_server.handles import to_read
-from fazm_memory.mcp_server.pages import cursor, filled, place, room, tables_fitted
+from fazm_memory.mcp_server.pages import character_budget, decode_cursor, encode_cursor, fit_rows, fit_tables
 from fazm_memory.mcp_server.reading_tools import LEADING
-from fazm_memory.mcp_server.tool import MOST_INTEGER, MOST_TOKENS, Caller
+from fazm_memory.mcp_server.tool import FULL, MOST_INTEGER, MOST_TOKENS, Caller, session_for_reading
+from fazm_memory.recall import plain_name, quote
 
 SCHEME = "fazm-memory"
 CONTEXT = f"{SCHEME}://context"
@@ -29,48 +29,48 @@ TEMPLATES: tuple[tuple[str, str, str, str], ...] = (
         EVENTS,
         "events",
         "A session's events",
-        "A slice of a session's log, `from` included, `to` not; 200 at most.",
+        "Events of a session from `from` up to, but not including, `to`. 200 at most.",
     ),
 )
 
 
-def listing(caller: Caller, given: str | None) -> tuple[list[dict[str, Any]], str | None]:
-    """A page of addresses: the context first, then the state of each session, latest first."""
-    at = place(given, {"skip": int})
+def listing(caller: Caller, cursor: str | None) -> tuple[list[dict[str, Any]], str | None]:
+    """A page of resources: the context first, then the state of each session, latest first."""
+    at = decode_cursor(cursor, {"skip": int})
     skip = 0 if at is None else at["skip"]
-    rows = caller.memory.sessions(limit=min(skip, 10_000) + PAGE + 1)[skip:]
-    page = [first()] if at is None else []
+    rows = caller.memory.sessions.listing(limit=min(skip, 10_000) + PAGE + 1)[skip:]
+    page = [context_resource()] if at is None else []
     page += [
         {
             "uri": STATE.format(id=row["id"]),
             "name": f"state-{row['id'][:8]}",
-            "title": (row["title"] or f"a session of {row['agent']}")[:120],
+            "title": quote(row["title"], 120) if row["title"] else f"a session of {plain_name(row['agent'])}",
             "mimeType": "application/json",
         }
         for row in rows[:PAGE]
     ]
-    return page, cursor({"skip": skip + PAGE}) if len(rows) > PAGE else None
+    return page, encode_cursor({"skip": skip + PAGE}) if len(rows) > PAGE else None
 
 
-def first() -> dict[str, Any]:
-    """The address that is always there."""
+def context_resource() -> dict[str, Any]:
+    """The resource that always exists."""
     return {"uri": CONTEXT, "name": "context", "title": "What happened before", "mimeType": "text/plain"}
 
 
-def mark(caller: Caller, uri: str) -> object:
-    """What tells whether an address has changed: how many events it stands for, and whose."""
+def version_mark(caller: Caller, uri: str) -> object:
+    """A value that differs after the resource has changed: the number of its events."""
     if uri == CONTEXT:
-        return [(row["id"], row["events"]) for row in caller.memory.sessions(limit=1)]
+        return [(row["id"], row["events"]) for row in caller.memory.sessions.listing(limit=1)]
     return _session(caller, uri)[0]["events"]
 
 
 def _session(caller: Caller, uri: str) -> tuple[dict[str, Any], str, dict[str, str]]:
-    """The session that an address names, which part of it, and what is asked of that."""
-    from urllib.parse import parse_qsl, unquote, urlsplit  # long to load, and nothing is listed with it
+    """The session that a URI names, the part of it, and the query."""
+    from urllib.parse import parse_qsl, unquote, urlsplit  # slow to import, and not needed for the lists
 
     missing = NotFound(
-        f"there is no resource {uri[:120]!r}",
-        hint="resources/templates/list tells the addresses",
+        f'No resource has the URI "{uri[:120]}".',
+        hint="resources/templates/list shows the forms of URIs.",
         details={"uri": uri},
     )
     try:
@@ -85,22 +85,24 @@ def _session(caller: Caller, uri: str) -> tuple[dict[str, Any], str, dict[str, s
         or steps[2] not in ("state", "events")
     ):
         raise missing
-    return to_read(caller, steps[1]), steps[2], dict(parse_qsl(parts.query))
+    return session_for_reading(caller, steps[1]), steps[2], dict(parse_qsl(parts.query))
 
 
 def read(caller: Caller, uri: str) -> tuple[str, str]:
-    """The MIME type and text at an address; NotFound when there is none."""
+    """The MIME type and text of a resource."""
     if uri == CONTEXT:
-        return "text/plain", caller.memory.context(caller.workspace).text
-    found, part, wanted = _session(caller, uri)
+        return "text/plain", caller.memory.recall.context(caller.workspace).text
+    found, part, query = _session(caller, uri)
     if part == "state":
-        whole = caller.memory.state(found["id"], quarantined=False)
-        state, lost = tables_fitted(whole, room(MOST_TOKENS), leading=LEADING)
+        whole = caller.memory.history.state(found["id"], quarantined=False)
+        state, lost = fit_tables(whole, character_budget(MOST_TOKENS), leading=LEADING)
         return "application/json", _json({**state, "left_out": lost})
-    start = _position(wanted.get("from"), 0)
-    stop = min(_position(wanted.get("to"), found["events"]), found["events"])
-    rows = caller.memory.events(found["id"], start=start, stop=max(start, stop), quarantined=False)
-    kept, rest = filled(rows, limit=EVENTS_A_READ, most=room(MOST_TOKENS), free=("payload", "error", "delta"))
+    start = _position(query.get("from"), 0)
+    stop = min(_position(query.get("to"), found["events"]), found["events"])
+    rows = caller.memory.history.events(found["id"], start=start, stop=max(start, stop), quarantined=False)
+    kept, rest = fit_rows(
+        rows, limit=EVENTS_A_READ, most=character_budget(MOST_TOKENS), free=("payload", "error", "delta")
+    )
     following = (
         None if rest is None else f"{SCHEME}://sessions/{found['id']}/events?from={rest['seq']}&to={stop}"
     )
@@ -111,9 +113,62 @@ def _position(text: str | None, default: int) -> int:
     if text is None:
         return default
     if not (text.isascii() and text.isdigit() and len(text) <= 16 and int(text) <= MOST_INTEGER):
-        raise InvalidInput(f"{text[:40]!r} is not a position", hint="positions are whole numbers from 0")
+        raise InvalidInput(f'Invalid position "{text[:40]}".', hint="Positions are whole numbers from 0.")
     return int(text)
 
 
 def _json(value: dict[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+PROMPTS: dict[str, dict[str, Any]] = {
+    "resume": {
+        "title": "Resume a session",
+        "description": "A briefing: where a session stood, what is open and what changed since.",
+        "arguments": {"session": "The session's handle. Default: the latest session."},
+    },
+    "continue_like_yesterday": {
+        "title": "Continue like yesterday",
+        "description": "Continue earlier work in a folder by the same conventions.",
+        "arguments": {"workspace": "The folder. Default: the current one."},
+    },
+}
+
+
+def get(caller: Caller, name: str, args: dict[str, str]) -> str:
+    """The text of a prompt."""
+    if name not in PROMPTS:
+        raise NotFound(f'No prompt is named "{name[:60]}".', hint=f"Prompts: {', '.join(PROMPTS)}.")
+    if unknown := set(args) - set(PROMPTS[name]["arguments"]):
+        raise InvalidInput(f'The prompt {name} has no argument "{min(unknown)[:60]}".')
+    return _resume(caller, args) if name == "resume" else _continue(caller, args)
+
+
+def _resume(caller: Caller, args: dict[str, str]) -> str:
+    if "session" in args:
+        session = session_for_reading(caller, args["session"])["id"]
+    else:
+        latest = caller.memory.sessions.listing(limit=1)
+        if not latest:
+            raise NotFound("No session is recorded yet.")
+        session = latest[0]["id"]
+    return (
+        f"Resume session {session}. If it is paused or closed, call {_resume_call(caller)}. Say in two"
+        " sentences where it stood, then continue with what is open."
+        f"\n\n{caller.memory.recall.briefing(session).text}"
+    )
+
+
+def _resume_call(caller: Caller) -> str:
+    return "session_resume" if caller.tool_set == FULL else "session_note with kind open and this handle"
+
+
+def _continue(caller: Caller, args: dict[str, str]) -> str:
+    workspace = args.get("workspace") or caller.workspace
+    context = caller.memory.recall.context(workspace).text
+    full = caller.tool_set == FULL
+    return (
+        "Continue the earlier work like yesterday: the same folders, the same naming, the same skipped"
+        f" files. Call {'conventions_get for the session you continue, and ' if full else ''}names_propose"
+        f" before you rename anything. Ask me where the records do not decide it.\n\n{context}"
+    )

@@ -1,172 +1,259 @@
-"""The tools that open a session and move it through its life, branch it or rewind it."""
+"""Tools that list, open, pause, resume, close, fork and rewind sessions."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from fazm_memory.mcp_server.handles import to_open, to_read, to_write
-from fazm_memory.mcp_server.listing_tools import session_line
-from fazm_memory.mcp_server.pages import room, tables_fitted
-from fazm_memory.mcp_server.recording_tools import write
+from fazm_memory.clock import parse_time
+from fazm_memory.mcp_server.pages import character_budget, decode_cursor, encode_cursor, fit_tables
+from fazm_memory.mcp_server.recording_tools import record_event
 from fazm_memory.mcp_server.tool import (
     ANY_OBJECT,
+    CURSOR,
     EXPECTED,
+    LIFECYCLES,
+    LIMITS,
     MAYBE_STRING,
+    NEXT,
     OBJECTS,
     SESSION,
+    SESSION_ANSWER,
     SESSION_SHAPE,
     SOURCE,
     STRING,
     TOKENS,
     Caller,
-    Told,
     Tool,
-    flag,
-    fresh,
-    record,
-    shape,
-    text,
-    whole,
+    ToolResult,
+    boolean,
+    check_new_session,
+    choice,
+    input_object,
+    integer,
+    moment,
+    number,
+    output_object,
+    random_id,
+    session_answer,
+    session_for_reading,
+    session_for_writing,
+    string,
 )
-from fazm_memory.model.counting import plural, they
-from fazm_memory.recall.fence import quote
+from fazm_memory.recall import plain_name, quote
+from fazm_memory.text import plural, plural_with_verb
+
+LISTED = 20
+
+
+def session_line(row: dict[str, Any]) -> str:
+    title = quote(row["title"], 80) if row["title"] else "untitled"
+    folder = f" in {quote(row['workspace'], 120)}" if row["workspace"] else ""
+    state = row["lifecycle"] if row["ended"] in (None, row["lifecycle"]) else row["ended"]
+    about = f"{plain_name(row['agent'])}, {state}, {plural(row['events'], 'event')}"
+    return f"{row['id']} {title}{folder} ({about})"
+
+
+def session_list(caller: Caller, args: dict[str, Any]) -> ToolResult:
+    wanted = {name: args[name] for name in ("agent", "workspace", "lifecycle") if name in args}
+    limit = args.get("limit", LISTED)
+    at = decode_cursor(args.get("cursor"), {"before": int, "seen": list}) or {}
+    seen = {id_ for id_ in at.get("seen", ()) if isinstance(id_, str)}
+    rows = caller.memory.sessions.listing(limit=limit + 1 + len(seen), before=at.get("before"), **wanted)
+    page = [row for row in rows if row["id"] not in seen]
+    following = None
+    if len(page) > limit:
+        page = page[:limit]
+        # Sessions may end in the same microsecond. The next page begins with them and skips those shown.
+        last = parse_time(page[-1]["last_at"])
+        again = [row["id"] for row in page if parse_time(row["last_at"]) == last]
+        earlier = seen if at.get("before") == last + 1 else set()
+        following = encode_cursor({"before": last + 1, "seen": sorted({*again, *earlier})})
+    lines = [session_line(row) for row in page] or ["No session matches."]
+    more = ["More: call session_list again with next_cursor."] if following else []
+    return ToolResult({"sessions": page, "next_cursor": following}, "\n".join([*lines, *more]))
+
+
+LISTING_TOOLS = (
+    Tool(
+        "session_list",
+        "List sessions",
+        "Sessions recorded on this machine, latest first. Call it to get the handle of earlier work before"
+        " session_state, session_events or session_resume. Costs about 120 tokens per session."
+        ' Example: {"workspace": "/Users/dana/Downloads", "limit": 5}',
+        input_object(
+            {
+                "agent": string("Only sessions of this agent.", most=200),
+                "workspace": string("Only sessions in exactly this folder.", most=4096),
+                "lifecycle": choice(LIFECYCLES, "Only sessions in this state."),
+                "limit": integer("Sessions per page.", least=1, most=100, default=LISTED),
+                "cursor": CURSOR,
+            }
+        ),
+        output_object(
+            {"sessions": {"type": "array", "items": SESSION_SHAPE}, "next_cursor": NEXT},
+            ("sessions", "next_cursor"),
+        ),
+        session_list,
+        reads_only=True,
+    ),
+)
+
 
 CONTEXT_TOKENS = 1000
-REASON = text("Why, for whoever reads the log.", most=2000)
-MOVED = shape({"session": SESSION_SHAPE, "briefing": STRING}, ("session",))
+BUDGET = input_object({what: number("") | {"description": f"Limit of {what}."} for what in LIMITS}) | {
+    "description": "Limits of the session."
+}
+REASON = string("The reason, for readers of the log.", most=2000)
+MOVED = output_object({**SESSION_ANSWER, "briefing": STRING}, ("session", "session_info"))
 MAYBE_OBJECT: dict[str, Any] = {"type": ["object", "null"]}
-SHOWN = 10  # files that a plan names in words; the data has more, and counts the rest in `left_out`
+SHOWN = 10  # files of a plan that the text names; the data has more
 FIRST = frozenset({"files"})
 
 
-def session_open(caller: Caller, given: dict[str, Any]) -> Told:
-    """Open, and tell what happened before: an agent that calls nothing else starts with a memory."""
+def session_open(caller: Caller, args: dict[str, Any]) -> ToolResult:
+    """Open a session and return the context, so that an agent that calls nothing else has a memory."""
     memory = caller.memory
-    agent = given.get("agent") or caller.agent
-    # A key of the host's belongs to its own agent: another name would make a second session of it.
-    key = given.get("key") or (caller.key if agent == caller.agent else None) or fresh(16)
-    to_open(caller, agent, key)
-    workspace = given.get("workspace") or caller.workspace
-    made = memory.open_session(agent, key=key, workspace=workspace, title=given.get("title"), source=SOURCE)
-    data: dict[str, Any] = {"session": made, "context": ""}
-    if given.get("context", True):
-        budget = given.get("context_tokens", CONTEXT_TOKENS)
-        data["context"] = memory.context(workspace, budget=budget, besides=made["agent_session_id"]).text
-    lines = [f"session {made['id']} is {made['lifecycle']}; pass this id as `session`"]
-    if made["lifecycle"] in ("paused", "closed", "archived"):
-        lines.append("it was put aside: call session_resume with it before you write to it")
-    return Told(data, "\n".join([*lines, data["context"]]).rstrip())
+    agent = args.get("agent") or caller.agent
+    # The host's key belongs to the host's agent. With another agent name it would open a second session.
+    key = args.get("key") or (caller.key if agent == caller.agent else None) or random_id(16)
+    check_new_session(caller, agent, key)
+    workspace = args.get("workspace") or caller.workspace
+    session = memory.sessions.open(
+        agent, key=key, workspace=workspace, title=args.get("title"), budget=args.get("budget"), source=SOURCE
+    )
+    data: dict[str, Any] = {**session_answer(session), "context": ""}
+    if args.get("context", True):
+        budget = args.get("context_tokens", CONTEXT_TOKENS)
+        context = memory.recall.context(workspace, budget=budget, besides=session["agent_session_id"])
+        data["context"] = context.text
+    lines = [f"Session {session['id']} is {session['lifecycle']}. Pass this id as `session`."]
+    if session["lifecycle"] in ("paused", "closed", "archived"):
+        lines.append("Call session_resume with it before you record anything.")
+    return ToolResult(data, "\n".join([*lines, data["context"]]).rstrip())
 
 
-def _move(caller: Caller, given: dict[str, Any], move: str) -> dict[str, Any]:
-    reason = {"reason": given["reason"]} if "reason" in given else {}
-    return caller.memory.session(write(caller, given, f"session.{move}", reason)["session"])
+def _move(caller: Caller, args: dict[str, Any], move: str) -> dict[str, Any]:
+    reason = {"reason": args["reason"]} if "reason" in args else {}
+    return caller.memory.sessions.get(record_event(caller, args, f"session.{move}", reason)["session"])
 
 
-def session_pause(caller: Caller, given: dict[str, Any]) -> Told:
-    made = _move(caller, given, "pause")
-    return Told({"session": made}, f"session {made['id']} is paused; session_resume takes it up again")
-
-
-def session_resume(caller: Caller, given: dict[str, Any]) -> Told:
-    found = to_write(caller, given["session"])
-    briefing = caller.memory.briefing(found["id"]).text
-    # Not through `write`: only the façade's own verb refuses while a person still has to answer.
-    made = caller.memory.move(found["id"], "resume", reason=given.get("reason"), source=SOURCE)
-    return Told(
-        {"session": made, "briefing": briefing}, f"session {made['id']} is resumed\n{briefing}".rstrip()
+def session_pause(caller: Caller, args: dict[str, Any]) -> ToolResult:
+    session = _move(caller, args, "pause")
+    return ToolResult(
+        session_answer(session), f"Session {session['id']} is paused. session_resume continues it."
     )
 
 
-def session_close(caller: Caller, given: dict[str, Any]) -> Told:
-    made = _move(caller, given, "close")
-    return Told(
-        {"session": made}, f"session {made['id']} is closed with {plural(made['events'], 'event')} kept"
+def session_resume(caller: Caller, args: dict[str, Any]) -> ToolResult:
+    found = session_for_writing(caller, args["session"])
+    briefing = caller.memory.recall.briefing(found["id"]).text
+    # Not `record_event`: only `sessions.move` refuses while a question to a person is open.
+    session = caller.memory.sessions.move(found["id"], "resume", reason=args.get("reason"), source=SOURCE)
+    return ToolResult(
+        {**session_answer(session), "briefing": briefing},
+        f"Session {session['id']} is resumed.\n{briefing}".rstrip(),
     )
 
 
-def session_fork(caller: Caller, given: dict[str, Any]) -> Told:
-    found = to_read(caller, given["session"])
-    made = caller.memory.fork(
-        found["id"], at=given.get("at"), title=given.get("title"), into=given.get("into"), source=SOURCE
+def session_close(caller: Caller, args: dict[str, Any]) -> ToolResult:
+    session = _move(caller, args, "close")
+    return ToolResult(
+        session_answer(session),
+        f"Session {session['id']} is closed. It keeps {plural(session['events'], 'event')}.",
     )
-    folder, listed = made.pop("folder"), made.pop("manifest")
-    data = {"session": made, "folder": folder, "manifest": listed}
-    told = f"a branch of {found['id']} at {made['parent_seq']}: {session_line(made)}"
+
+
+def session_fork(caller: Caller, args: dict[str, Any]) -> ToolResult:
+    found = session_for_reading(caller, args["session"])
+    session = caller.memory.rewind.fork(
+        found["id"], at=args.get("at"), title=args.get("title"), into=args.get("into"), source=SOURCE
+    )
+    folder, listed = session.pop("folder"), session.pop("manifest")
+    data = {**session_answer(session), "folder": folder, "manifest": listed}
+    text = f"New branch of {found['id']} at {session['parent_seq']}: {session_line(session)}"
     if listed is not None:
         missing = listed["missing"]
-        told += f"\n{they(listed['files'] - missing, 'file', 'are')} in {quote(folder)}; {missing} missing"
-    return Told(data, told)
+        present = plural_with_verb(listed["files"] - missing, "file", "are")
+        text += f"\n{present} in {quote(folder)}, {missing} missing"
+    return ToolResult(data, text)
 
 
-def session_rewind(caller: Caller, given: dict[str, Any]) -> Told:
-    found = to_write(caller, given["session"])
-    if given.get("dry_run"):
-        plan = caller.memory.rewind_plan(found["id"], given["to"])
+def session_rewind(caller: Caller, args: dict[str, Any]) -> ToolResult:
+    found = session_for_writing(caller, args["session"])
+    args = {**args, "to": caller.memory.history.position(found["id"], args["to"])}
+    if args.get("dry_run"):
+        plan = caller.memory.rewind.plan(found["id"], args["to"])
         lines = [
-            f"{one['action']} {quote(one['path'])}: {quote(one['why'])}" for one in plan["files"][:SHOWN]
+            f"{entry['action']} {quote(entry['path'])}: {quote(entry['why'])}"
+            for entry in plan["files"][:SHOWN]
         ]
         lines += [
-            f"{one['action']} the folder {quote(one['path'])}, empty then: {quote(one['why'])}"
-            for one in plan["folders"][:SHOWN]
+            f"{entry['action']} the empty folder {quote(entry['path'])}: {quote(entry['why'])}"
+            for entry in plan["folders"][:SHOWN]
         ]
-        head = f"a rewind to {given['to']} would touch {plural(len(plan['files']), 'file')}; nothing was done"
-        shown, lost = tables_fitted(plan, room(TOKENS), leading=FIRST)
-        return Told({"session": found, "plan": shown, "left_out": lost}, "\n".join([head, *lines]))
-    made = caller.memory.rewind(
+        touched = plural(len(plan["files"]), "file")
+        head = f"A rewind to {args['to']} would change {touched}. Nothing was done."
+        shown, lost = fit_tables(plan, character_budget(TOKENS), leading=FIRST)
+        return ToolResult(
+            {**session_answer(found), "plan": shown, "left_out": lost}, "\n".join([head, *lines])
+        )
+    session = caller.memory.rewind.apply(
         found["id"],
-        given["to"],
-        files=given.get("files", False),
-        force=given.get("force", False),
-        reason=given.get("reason"),
-        expected_seq=given.get("expected_seq"),
-        plan=given.get("plan"),
+        args["to"],
+        files=args.get("files", False),
+        force=args.get("force", False),
+        reason=args.get("reason"),
+        expected_seq=args.get("expected_seq"),
+        plan=args.get("plan"),
         source=SOURCE,
     )
-    files, undo = made.pop("files"), made.pop("undo")
-    made.pop("finished", None)
-    made.pop("folders", None)  # of the empty ones the plan tells
-    done = sum(one["done"] for one in files)
-    left = f"{they(len(files) - done, 'file', 'were')} left alone"
-    told = f"{they(done, 'file', 'are')} as before, {left}" if files else "no file was touched"
-    listed, lost = tables_fitted({"files": files}, room(TOKENS), leading=FIRST)
-    return Told(
-        {"session": made, **listed, "undo": undo, "left_out": lost},
-        f"session {made['id']} stands at {given['to']} again; nothing was erased, and {told}",
+    files, undo = session.pop("files"), session.pop("undo")
+    session.pop("finished", None)
+    session.pop("folders", None)  # the plan lists them
+    done = sum(file["done"] for file in files)
+    left = f"{plural_with_verb(len(files) - done, 'file', 'were')} left unchanged"
+    text = f"{plural_with_verb(done, 'file', 'are')} restored, {left}" if files else "No file was changed"
+    listed, lost = fit_tables({"files": files}, character_budget(TOKENS), leading=FIRST)
+    return ToolResult(
+        {**session_answer(session), **listed, "undo": undo, "left_out": lost},
+        f"Session {session['id']} is at position {args['to']} again. Nothing was erased. {text}.",
     )
 
 
-MOVES = record({"session": SESSION, "reason": REASON, "expected_seq": EXPECTED}, ("session",))
+MOVES = input_object({"session": SESSION, "reason": REASON, "expected_seq": EXPECTED}, ("session",))
 
 TOOLS = (
     Tool(
         "session_open",
         "Open a session",
-        "Call this first, once, when you begin a task: it gives the handle that every other tool takes,"
-        " and what happened before in this folder (context). With a `key` that is known already you get"
-        " the same session again. Costs up to context_tokens (1000); context=false costs about 100."
+        "Call this once when you begin a task. It returns the handle for all other tools, and what happened"
+        " before in this folder (context). A `key` that is already known gives the same session again."
+        " Costs up to context_tokens (1000), about 100 with context=false."
         ' Example: {"workspace": "/Users/dana/Downloads", "title": "Tidy invoices"}',
-        record(
+        input_object(
             {
-                "workspace": text("The folder you work in, absolute.", most=4096),
-                "title": text("What it is about.", most=500),
-                "agent": text("Your name; the client's own, when left out.", most=200),
-                "key": text("Your own id of this conversation, if you have one.", most=200),
-                "context": flag("Also return what happened before.", default=True),
-                "context_tokens": whole("How much of it.", least=200, most=2400, default=CONTEXT_TOKENS),
+                "workspace": string("The folder you work in, absolute.", most=4096),
+                "title": string("What it is about.", most=500),
+                "agent": string("Your name. Default: the client's name.", most=200),
+                "key": string("Your id of this conversation, if you have one.", most=200),
+                "budget": BUDGET,
+                "context": boolean("Also return what happened before.", default=True),
+                "context_tokens": integer(
+                    "Size of the context in tokens.", least=200, most=2400, default=CONTEXT_TOKENS
+                ),
             }
         ),
-        shape(
-            {"session": SESSION_SHAPE, "context": STRING},
-            ("session", "context"),
+        output_object(
+            {**SESSION_ANSWER, "context": STRING},
+            ("session", "session_info", "context"),
         ),
         session_open,
     ),
     Tool(
         "session_pause",
         "Pause a session",
-        "Call when you stop before the task is done, for example to wait for the user: the session is put"
-        " aside, and nothing can be written to it until session_resume. Costs about 150 tokens."
+        "Call when you stop before the task is done, for example to wait for the user. Nothing can be"
+        " recorded in the session until session_resume. Costs about 150 tokens."
         ' Example: {"session": "…", "reason": "waiting for access"}',
         MOVES,
         MOVED,
@@ -176,18 +263,18 @@ TOOLS = (
     Tool(
         "session_resume",
         "Resume a session",
-        "Call when the user wants to go on with earlier work (session_list or memory_search finds it): a"
-        " paused or closed session is taken up again. Returns a briefing: where it stood, the last good step,"
-        ' what is open, what changed since. Costs up to about 1200 tokens. Example: {"session": "…"}',
-        record({"session": SESSION, "reason": REASON}, ("session",)),
-        shape({"session": SESSION_SHAPE, "briefing": STRING}, ("session", "briefing")),
+        "Continue a paused or closed session. Call it when the user wants to continue earlier work, which"
+        " session_list or memory_search finds. Returns a briefing: the state, the last good step, what is"
+        ' open, what changed since. Costs up to about 1200 tokens. Example: {"session": "…"}',
+        input_object({"session": SESSION, "reason": REASON}, ("session",)),
+        output_object({**SESSION_ANSWER, "briefing": STRING}, ("session", "session_info", "briefing")),
         session_resume,
         idempotent=True,
     ),
     Tool(
         "session_close",
         "Close a session",
-        "Call when the task is done. All of it stays readable, and session_resume opens it again."
+        "Call when the task is done. The session stays readable, and session_resume opens it again."
         ' Costs about 150 tokens. Example: {"session": "…", "reason": "all invoices are renamed"}',
         MOVES,
         MOVED,
@@ -197,52 +284,58 @@ TOOLS = (
     Tool(
         "session_fork",
         "Branch a session",
-        "Call to try a different way: a new session that stands where another stood, which is left as it is."
-        " With `into` its files are written, as they were then, into that new folder beside its own."
+        "Call to try a different way: a new session starts at an earlier position of another one, which is"
+        " not changed. With `into` the files are written there as they were at that position."
         ' Costs about 200 tokens. Example: {"session": "…", "at": 42, "title": "by vendor instead"}',
-        record(
+        input_object(
             {
                 "session": SESSION,
-                "at": whole("After its first this many events; now, when left out."),
-                "title": text("What the branch is about.", most=500),
-                "into": text("A new or empty folder, absolute, for its files.", most=4096),
+                "at": moment("Where to branch. Default: now."),
+                "title": string("What the branch is about.", most=500),
+                "into": string("A new or empty absolute folder for the files.", most=4096),
             },
             ("session",),
         ),
-        shape({"session": SESSION_SHAPE, "folder": MAYBE_STRING, "manifest": MAYBE_OBJECT}, ("session",)),
+        output_object(
+            {**SESSION_ANSWER, "folder": MAYBE_STRING, "manifest": MAYBE_OBJECT}, ("session", "session_info")
+        ),
         session_fork,
     ),
     Tool(
         "session_rewind",
         "Rewind a session",
-        "Call to undo: a session's state moves back to an earlier position and goes on from there. The log"
-        " keeps what came after. With files=true the files you changed since go back too, by shell or not;"
-        " dry_run=true only tells the plan. What others changed since is refused, with force=true too: only"
-        " a person may insist, elsewhere. Ask the user first: what was recorded since no longer counts."
+        "Call to undo: a session moves back to an earlier position. The log keeps all later events. With"
+        " files=true the files that the session changed since are restored too, also those changed by"
+        " shell. dry_run=true only returns the plan. Files that others changed since are refused, also with"
+        " force=true. Ask the user first: later events no longer count."
         " Costs about 150 tokens, with files up to 1500."
         ' Example: {"session": "…", "to": 42, "reason": "wrong folder"}',
-        record(
+        input_object(
             {
                 "session": SESSION,
-                "to": whole("The position to stand at again."),
-                "files": flag("Also bring back the files.", default=False),
-                "dry_run": flag("Only tell what it would do to files.", default=False),
-                "force": flag("Also past events and calls that nobody has seen yet.", default=False),
-                "plan": text("The digest of the plan that was shown: only that is done.", most=200),
+                "to": moment("Where to go back to."),
+                "files": boolean("Also restore files.", default=False),
+                "dry_run": boolean("Only return what would happen to files.", default=False),
+                "force": boolean(
+                    "Continue although there are newer events or unfinished calls.", default=False
+                ),
+                "plan": string(
+                    "The digest of the plan that was shown. Only that plan is carried out.", most=200
+                ),
                 "reason": REASON,
                 "expected_seq": EXPECTED,
             },
             ("session", "to"),
         ),
-        shape(
+        output_object(
             {
-                "session": SESSION_SHAPE,
+                **SESSION_ANSWER,
                 "files": OBJECTS,
                 "undo": MAYBE_STRING,
                 "plan": ANY_OBJECT,
                 "left_out": ANY_OBJECT,
             },
-            ("session",),
+            ("session", "session_info"),
         ),
         session_rewind,
         destructive=True,

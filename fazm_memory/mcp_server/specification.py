@@ -1,7 +1,7 @@
-"""The protocol for machines: its events as one JSON Schema, made from the classes of the log, and its calls.
+"""The protocol as data: a JSON Schema of events, and all tools, resources and prompts.
 
-`python -m fazm_memory.mcp_server.specification FOLDER` writes both there, docs/protocol.schema.json and
-docs/protocol.calls.json; a test holds them together.
+`python -m fazm_memory.mcp_server.specification docs` writes docs/protocol.schema.json and
+docs/protocol.calls.json. A test compares them.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from fazm_memory.mcp_server import prompts, resources
-from fazm_memory.mcp_server.catalogue import TOOLS
-from fazm_memory.mcp_server.early import listed, listed_prompt, listed_template
-from fazm_memory.model.codec import json_schema
-from fazm_memory.model.events import KINDS
-from fazm_memory.model.trust import ACTORS, SOURCES, TRUSTS
+from fazm_memory.events import ACTORS, KINDS, SOURCES, TRUSTS, json_schema
+from fazm_memory.mcp_server import resources
+from fazm_memory.mcp_server import resources as prompts
+from fazm_memory.mcp_server.static_lists import TOOLS_BY_SET, prompt_listing, template_listing, tool_listing
+from fazm_memory.mcp_server.tool import FULL, SMALL
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 DIGEST = {"type": "string", "pattern": "^[0-9a-f]+$"}
 
 
 def schema() -> dict[str, Any]:
-    """An event of the log: its envelope, and its payload by kind. A forgotten payload is null."""
+    """The schema of an event, with the payload by kind. A forgotten payload is null."""
     envelope: dict[str, Any] = {
         "session": {"type": "string"},
         "seq": {"type": "integer", "minimum": 0},
@@ -58,19 +57,20 @@ def schema() -> dict[str, Any]:
 
 
 def calls() -> dict[str, Any]:
-    """Every tool with what it takes and gives, every address and every prompt, as the lists tell them."""
+    """Every tool, resource and prompt, as in the lists."""
     return {
-        "tools": [listed(tool) for tool in TOOLS.values()],
-        "resources": [resources.first()],
-        "resourceTemplates": [listed_template(one) for one in resources.TEMPLATES],
-        "prompts": [listed_prompt(name) for name in prompts.PROMPTS],
+        "tools": [tool_listing(tool) for tool in TOOLS_BY_SET[FULL].values()],
+        "defaultTools": [tool_listing(tool) for tool in TOOLS_BY_SET[SMALL].values()],
+        "resources": [resources.context_resource()],
+        "resourceTemplates": [template_listing(one) for one in resources.TEMPLATES],
+        "prompts": [prompt_listing(name) for name in prompts.PROMPTS],
     }
 
 
 def documents() -> dict[str, str]:
-    """The files of the specification by their names."""
-    made = {"protocol.schema.json": schema(), "protocol.calls.json": calls()}
-    return {name: json.dumps(one, indent=1, ensure_ascii=False) + "\n" for name, one in made.items()}
+    """The files of the specification by name."""
+    files = {"protocol.schema.json": schema(), "protocol.calls.json": calls()}
+    return {name: json.dumps(one, indent=1, ensure_ascii=False) + "\n" for name, one in files.items()}
 
 
 if __name__ == "__main__":

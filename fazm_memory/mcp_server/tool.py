@@ -1,6 +1,6 @@
-"""A tool as a value: what a model reads of it, what it takes and gives, and the function that does it.
+"""A tool as data: its description, its schemas and the function that runs it.
 
-Nothing here knows the SDK, so that tools can be read, checked and tested without loading it.
+Independent of the SDK, so that tools can be listed, checked and tested without loading it.
 """
 
 from __future__ import annotations
@@ -10,31 +10,38 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # a tool is listed long before the memory is needed
-    from fazm_memory.memory import Memory
+from fazm_memory.errors import InvalidInput, NotFound
+
+if TYPE_CHECKING:
+    from fazm_memory.app import Memory
+
 
 Schema = dict[str, Any]
-SOURCE = "mcp"  # the door: what comes in here is an agent's word, whatever it says of itself
+SMALL, FULL = "small", "full"  # the tool sets: five tools, or all
+TOOL_SETS = (SMALL, FULL)
+SOURCE = "mcp"  # everything recorded here counts as an agent's word
 
-MOST_INTEGER = 2**53  # beyond it JSON readers disagree about what was said
-TOKENS = 1500  # what an answer takes at most, unless the caller asks for more
+MOST_INTEGER = 2**53  # larger integers are not exact in all JSON readers
+TOKENS = 1500  # default size of an answer
 MOST_TOKENS = 8000
 LEAST_TOKENS = 200
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls: the memory it may use, and what the host has told of the agent."""
+    """The calling agent, as far as the host says who it is, and the memory it uses."""
 
     memory: Memory
     agent: str = "unknown"
     key: str | None = None
     workspace: str | None = None
+    connection: str | None = None  # a key for the session of a client that has no key of its own
+    tool_set: str = FULL
 
 
 @dataclass(frozen=True)
-class Told:
-    """An answer: data that fits the output schema, and the same in a few words."""
+class ToolResult:
+    """An answer: data that matches the output schema, and a short text of it."""
 
     data: dict[str, Any]
     text: str
@@ -45,21 +52,21 @@ class Tool:
     name: str
     title: str
     description: str
-    takes: Schema
-    gives: Schema
-    run: Callable[[Caller, dict[str, Any]], Told]
+    input_schema: Schema
+    output_schema: Schema
+    run: Callable[[Caller, dict[str, Any]], ToolResult]
     reads_only: bool = False
     destructive: bool = False
     idempotent: bool = False
 
 
-def fresh(length: int) -> str:
-    """A name nobody can guess, as `secrets` makes them; loading that takes longer than listing all tools."""
+def random_id(length: int) -> str:
+    """A random hexadecimal id. Importing `secrets` would take longer than listing all tools."""
     return os.urandom(length).hex()
 
 
-def record(properties: dict[str, Schema], required: Sequence[str] = ()) -> Schema:
-    """Arguments: what is not named is refused, so that a misspelt field is never silently lost."""
+def input_object(properties: dict[str, Schema], required: Sequence[str] = ()) -> Schema:
+    """The schema of arguments. Unknown names are refused, so that a misspelt one is not lost."""
     return {
         "type": "object",
         "properties": properties,
@@ -68,44 +75,63 @@ def record(properties: dict[str, Schema], required: Sequence[str] = ()) -> Schem
     }
 
 
-def shape(properties: dict[str, Schema], required: Sequence[str] = ()) -> Schema:
-    """An answer: fields may be added later, so readers are told to expect more."""
+def output_object(properties: dict[str, Schema], required: Sequence[str] = ()) -> Schema:
+    """The schema of an answer. Fields may be added later."""
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
-def text(about: str, *, most: int = 20_000, least: int = 1) -> Schema:
+def string(about: str, *, most: int = 20_000, least: int = 1) -> Schema:
     return {"type": "string", "minLength": least, "maxLength": most, "description": about}
 
 
-def whole(about: str, *, least: int = 0, most: int = MOST_INTEGER, default: int | None = None) -> Schema:
-    made: Schema = {"type": "integer", "minimum": least, "maximum": most, "description": about}
-    return made if default is None else made | {"default": default}
+def integer(about: str, *, least: int = 0, most: int = MOST_INTEGER, default: int | None = None) -> Schema:
+    schema: Schema = {"type": "integer", "minimum": least, "maximum": most, "description": about}
+    return schema if default is None else schema | {"default": default}
 
 
-def flag(about: str, *, default: bool) -> Schema:
+def boolean(about: str, *, default: bool) -> Schema:
     return {"type": "boolean", "default": default, "description": about}
 
 
-def one_of(options: Sequence[str], about: str) -> Schema:
+def choice(options: Sequence[str], about: str) -> Schema:
     return {"type": "string", "enum": list(options), "description": about}
 
 
-def many(items: Schema, about: str, *, most: int = 200) -> Schema:
+def array(items: Schema, about: str, *, most: int = 200) -> Schema:
     return {"type": "array", "items": items, "maxItems": most, "description": about}
 
 
-SESSION = text("The session's handle: the `id` that session_open or session_list gave.", most=200)
-EXPECTED = whole(
-    "Append only if the session still has this many events; else nothing is recorded and the error tells how"
-    " many it has."
+SESSION = string("The session's handle: the `id` from session_open or session_list.", most=200)
+EXPECTED = integer(
+    "Append only if the session has exactly this many events. Otherwise nothing is recorded and the error"
+    " gives the number of events."
 )
-MAX_TOKENS = whole(
-    "Keep the answer within about this many tokens; what did not fit is counted, with how to get it.",
+MAX_TOKENS = integer(
+    "Approximate limit of the answer in tokens. What did not fit is counted, with how to get it.",
     least=LEAST_TOKENS,
     most=MOST_TOKENS,
     default=TOKENS,
 )
-CURSOR = text("`next_cursor` of the answer before, with the other arguments unchanged.", most=2000)
+LIMITS = ("tokens", "usd", "seconds", "actions")
+
+
+def moment(about: str) -> Schema:
+    """A position, or another name of a moment of a session."""
+    return {
+        "type": ["integer", "string"],
+        "minimum": 0,
+        "maximum": MOST_INTEGER,
+        "minLength": 1,
+        "maxLength": 100,
+        "description": f'{about} A position, or text: "turn 3", "yesterday 16:00", "10m", "event 11".',
+    }
+
+
+def number(about: str) -> Schema:
+    return {"type": "number", "minimum": 0, "maximum": MOST_INTEGER, "description": about}
+
+
+CURSOR = string("`next_cursor` of the previous answer, with the other arguments unchanged.", most=2000)
 NEXT = {"type": ["string", "null"], "description": "Pass as `cursor` for the next page; null at the end."}
 ANY_OBJECT: Schema = {"type": "object"}
 OBJECTS: Schema = {"type": "array", "items": {"type": "object"}}
@@ -113,9 +139,10 @@ STRINGS: Schema = {"type": "array", "items": {"type": "string"}}
 INTEGER: Schema = {"type": "integer"}
 STRING: Schema = {"type": "string"}
 MAYBE_STRING: Schema = {"type": ["string", "null"]}
+MAYBE_OBJECT: Schema = {"type": ["object", "null"]}
 LIFECYCLES = ("open", "active", "paused", "resumed", "closed", "archived")
 
-SESSION_SHAPE = shape(
+SESSION_SHAPE = output_object(
     {
         "id": STRING,
         "agent": STRING,
@@ -123,6 +150,8 @@ SESSION_SHAPE = shape(
         "title": MAYBE_STRING,
         "workspace": MAYBE_STRING,
         "lifecycle": {"enum": list(LIFECYCLES)},
+        "ended": MAYBE_STRING,
+        "cost": MAYBE_OBJECT,
         "parent": MAYBE_STRING,
         "opened_at": STRING,
         "last_at": STRING,
@@ -134,3 +163,45 @@ SESSION_SHAPE = shape(
     },
     ("id", "agent", "lifecycle", "opened_at", "last_at", "turns", "events"),
 )
+
+# In every answer `session` is the handle. An answer about the session itself has its fields beside it.
+SESSION_ANSWER: dict[str, Schema] = {"session": STRING, "session_info": SESSION_SHAPE}
+
+
+def session_answer(session: dict[str, Any]) -> dict[str, Any]:
+    return {"session": session["id"], "session_info": session}
+
+
+SHORTEST_PREFIX = 8
+PERSON = "person"  # the agent name of the user's own facts, which no agent may write
+
+
+def session_for_writing(caller: Caller, handle: str) -> dict[str, Any]:
+    """The session with exactly this handle."""
+    found = caller.memory.sessions.get(handle)
+    if handle not in (found["id"], found["agent_session_id"]):
+        raise NotFound(
+            f'No session has the handle "{handle[:60]}". Writing needs the whole handle.',
+            hint=f"Did you mean {found['id']}?" if len(handle) >= SHORTEST_PREFIX else "",
+        )
+    if found["agent"] == PERSON:
+        raise InvalidInput("Only the user may write the user's facts.", hint="Use a session of your own.")
+    return found
+
+
+def session_for_reading(caller: Caller, handle: str) -> dict[str, Any]:
+    """The session with this handle or unique prefix of a handle."""
+    if len(handle.strip()) >= SHORTEST_PREFIX:
+        return caller.memory.sessions.get(handle)
+    return session_for_writing(caller, handle)
+
+
+def check_new_session(caller: Caller, agent: str, key: str) -> None:
+    """Refuse a name or key with which an agent would pose as the user."""
+    from fazm_memory.engines.redaction import canonical  # slow to import, and not needed for the lists
+
+    if canonical(agent).strip().lower() == PERSON:  # compared as it would be stored
+        raise InvalidInput('No agent may use the name "person".', hint="Leave `agent` out.")
+    known = [row["id"] for row in caller.memory.sessions.listing(agent=PERSON, background=True, limit=None)]
+    if key in known:
+        raise InvalidInput("Only the user may write the user's facts.", hint="Use a key of your own.")

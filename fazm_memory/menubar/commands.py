@@ -1,42 +1,64 @@
-"""What a click does: a command and a memory in, an effect in the store or on the screen out.
+"""What the menu's commands do.
 
-The system's own part (a window, the clipboard, a question to the person) is behind `Hands`. Everything here
-runs on a thread that may wait. What it returns is shown to the person; what it raises is shown too.
+What only the system can do (a window, the clipboard, a dialog) is behind `SystemActions`. Everything here
+runs on the worker thread, which may wait. Errors are shown to the user.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Literal, Protocol
 from urllib.parse import quote
 
-from fazm_memory import __version__
-from fazm_memory.capture.agents.connect import carry_out, plan_connect
-from fazm_memory.errors import InvalidInput
-from fazm_memory.joined import joining_of
-from fazm_memory.memory import Memory
-from fazm_memory.menubar.labels import HOUR, MINUTE, counted, label
-from fazm_memory.menubar.link import parse_link
+from fazm_memory.agents import Resumed, apply_plan, fazm_sessions, plan_connect
+from fazm_memory.app import Memory, connection_setup
+from fazm_memory.clock import to_datetime, to_micros
+from fazm_memory.errors import InvalidInput, InvalidTransition
+from fazm_memory.menubar.labels import HOUR, MINUTE, label
 from fazm_memory.menubar.menu import Command
-from fazm_memory.menubar.resuming import keep_script, offer_of, steps
-from fazm_memory.model.clock import micros, moment
-from fazm_memory.recall.exports import FOLDER as CONTEXT
-from fazm_memory.recall.exports import file_name
+from fazm_memory.menubar.terminals import keep_script, script
+from fazm_memory.paths import CONTEXT_FOLDER as CONTEXT
+from fazm_memory.recall import context_file_name
+from fazm_memory.translation import translate, translate_count
+
+SCHEME = "fazm-memory"
+LONGEST = 200
+_LINK = re.compile(
+    r"fazm-memory://(resume|open)/([0-9A-Za-z][0-9A-Za-z_-]{3,127})/?(?:@(\d{1,9}))?", re.ASCII
+)
+
+
+@dataclass(frozen=True)
+class Link:
+    verb: Literal["resume", "open"]
+    session: str
+    seq: int | None = None
+
+
+def parse_link(text: str) -> Link | None:
+    """Parse a `fazm-memory://` link. None if it is not exactly of our form."""
+    found = _LINK.fullmatch(text) if len(text) <= LONGEST else None
+    if found is None:
+        return None
+    verb: Literal["resume", "open"] = "resume" if found[1] == "resume" else "open"
+    return Link(verb, found[2], None if found[3] is None else int(found[3]))
+
 
 SOURCE = "menubar"
 SPANS = {"5m": 5 * MINUTE, "15m": 15 * MINUTE, "1h": HOUR}
-MORNING = 6  # "until tomorrow" ends when a day begins for people, not at midnight
-MOST_SHOWN = 1500  # characters of an edit in a question
+MORNING = 6  # "until tomorrow" ends at this hour, not at midnight
+MOST_SHOWN = 1500  # characters of a diff in a dialog
 
 
-class Hands(Protocol):
-    """What only the system can do. Each call may wait, and none is made on the main thread."""
+class SystemActions(Protocol):
+    """What only the system can do. Calls may block and are never made on the main thread."""
 
     def show(self, route: str) -> None:
-        """The timeline's window, at an address of the page."""
+        """Show the timeline window at a route of the page."""
 
     def copy(self, text: str) -> None:
         """Put text on the clipboard."""
@@ -44,204 +66,278 @@ class Hands(Protocol):
     def open_file(self, path: Path) -> None:
         """Open a file as a double click would."""
 
-    def tell_fazm(self, messages: Sequence[str]) -> bool:
-        """Send messages to Fazm; False when it is not there to hear them."""
+    def open_page(self, address: str) -> None:
+        """Open a page of the web in the user's browser."""
+
+    def run_in_terminal(self, script: Path, terminal: str) -> None:
+        """Run a script in this terminal of `TERMINALS`, or in the system's own choice if it is "auto"."""
+
+    def resume_in_fazm(self, session_key: str, folder: str | None, first_message: str) -> Resumed:
+        """Continue in the session's window of Fazm, or in a new one with the first message."""
 
     def tell(self, title: str, text: str) -> None:
-        """Say something that waits for no answer."""
+        """Show a message."""
 
     def ask(self, title: str, text: str, yes: str) -> bool:
-        """Ask before something that cannot be undone, or that another asked for."""
+        """Ask for a confirmation."""
 
     def ask_words(self, title: str, text: str) -> str | None:
-        """Ask for an answer in words; None when there is none."""
+        """Ask for a text. None if the user cancels."""
+
+    def about(self) -> None:
+        """Show the version and the copyright."""
 
     def login(self, on: bool) -> str:
-        """Launch at login or not; what came of it."""
+        """Turn launch at login on or off. Returns a message for the user, or an empty string."""
 
     def permissions(self) -> None:
-        """Where permissions are given."""
+        """Open the system settings for permissions."""
 
     def quit(self) -> None:
-        """End the app."""
+        """Quit the app."""
 
 
-def perform(command: Command, memory: Memory, hands: Hands) -> None:
-    """Do what a click means."""
-    DOES[command.verb](command, memory, hands)
+def perform(command: Command, memory: Memory, system: SystemActions) -> None:
+    HANDLERS[command.verb](command, memory, system)
 
 
 # -- sessions --------------------------------------------------------------------------------------------
 
 
-def _resume(command: Command, memory: Memory, hands: Hands) -> None:
-    """The best way that works; said in words which it was, when it was not the session itself."""
-    offer = offer_of(memory, command.about)
-    name = label(offer.title)
-    for step in steps(offer, os.path.isdir):
-        if step.took == "clipboard":
-            hands.copy(offer.briefing)
-            hands.tell(
-                "The briefing is on the clipboard", f"{name}: {step.why}. Paste it into a new session."
-            )
+def _resume(command: Command, memory: Memory, system: SystemActions) -> None:
+    """Resume in the best way that works. An open question to the user comes first."""
+    try:
+        memory.sessions.check_answered(command.about)
+    except InvalidTransition as refused:
+        if not system.ask(refused.title, refused.message, translate("Answer")):
             return
-        if step.fazm:
-            if hands.tell_fazm(step.fazm):
-                hands.tell("Continued in Fazm", f"{name}: {step.why}.")
+        questions = memory.sessions.questions(memory.store.sessions.resolve(command.about))
+        for question in [name for name, asked in questions.items() if asked["to"] == "human"]:
+            _answer(Command("answer", command.about, question), memory, system)
+    briefing, options = memory.recall.resume_options(command.about)
+    name = label(memory.sessions.get(command.about)["title"])
+    for option in options:
+        if option.fazm_message:
+            key = _fazm_session_key(memory, command.about)
+            how = system.resume_in_fazm(key, option.folder, option.fazm_message)
+            if how != "no answer":
+                why = translate("in its own window") if how == "exact" else option.why
+                system.tell(translate("Continued in Fazm"), f"{name}: {why}.")
                 return
-            continue
-        if step.script is not None:
-            hands.copy(offer.briefing)  # there if the program is not
-            hands.open_file(keep_script(memory.config.home, step.script))
-            if step.took == "briefing":
-                hands.tell("A new session with a briefing", f"{name}: {step.why}.")
+        elif option.command is not None:
+            system.copy(briefing)  # for the case that the program is missing
+            path = keep_script(memory.config.home, script(option.command, option.folder))
+            system.run_in_terminal(path, memory.config.terminal)
+            if option.method == "briefing":
+                system.tell(translate("A new session with a briefing"), f"{name}: {option.why}.")
+            return
+        else:
+            system.copy(briefing)
+            text = f"{name}: {option.why}. {translate('Paste it into a new session.')}"
+            system.tell(translate("The briefing is on the clipboard"), text)
             return
 
 
-def _open(command: Command, memory: Memory, hands: Hands) -> None:
-    session = memory.session(command.about)["id"]
-    hands.show(f"#/s/{quote(session, safe='')}" + (f"@{command.more}" if command.more else ""))
-
-
-def _answer(command: Command, memory: Memory, hands: Hands) -> None:
-    asked = memory.questions(memory.store.sessions.resolve(command.about)).get(command.more)
-    if asked is None:
-        hands.tell("That question is no longer open", "Somebody has answered it meanwhile.")
+def _resume_last(command: Command, memory: Memory, system: SystemActions) -> None:
+    """Resume the latest session, after a question: a shortcut may be pressed by mistake."""
+    rows = memory.store.sessions.listing(limit=1)
+    if not rows:
+        system.tell(translate("There is no session yet"), translate("Start an agent, and it appears here."))
         return
-    words = hands.ask_words("An agent asks", str(asked["note"]))
+    title = translate("Resume “{title}”?", title=label(rows[0].title))
+    if system.ask(title, translate("The shortcut for resuming was pressed."), translate("Resume")):
+        _resume(Command("resume", rows[0].id), memory, system)
+
+
+def _fazm_session_key(memory: Memory, session: str) -> str:
+    """The name of the session's window in Fazm. Empty if Fazm has forgotten the session."""
+    row = memory.store.sessions.resolve(session)
+    listed = fazm_sessions(connection_setup(memory.config).places).get(row.agent_session_id or "")
+    return "" if listed is None else listed.session_key
+
+
+def _open(command: Command, memory: Memory, system: SystemActions) -> None:
+    session = memory.sessions.get(command.about)["id"]
+    system.show(f"#/s/{quote(session, safe='')}" + (f"@{command.more}" if command.more else ""))
+
+
+def _answer(command: Command, memory: Memory, system: SystemActions) -> None:
+    asked = memory.sessions.questions(memory.store.sessions.resolve(command.about)).get(command.more)
+    if asked is None:
+        system.tell(translate("That question is no longer open"), translate("It was answered meanwhile."))
+        return
+    words = system.ask_words(translate("An agent asks"), str(asked["note"]))
     if words is not None and words.strip():
-        memory.answer(command.about, command.more, words.strip(), source=SOURCE)
+        memory.sessions.answer(command.about, command.more, words.strip(), source=SOURCE)
 
 
-# -- looking ---------------------------------------------------------------------------------------------
+# -- timeline and context --------------------------------------------------------------------------------
 
 
-def _timeline(command: Command, memory: Memory, hands: Hands) -> None:
-    hands.show("#/")
+def _timeline(command: Command, memory: Memory, system: SystemActions) -> None:
+    system.show("#/")
 
 
-def _search(command: Command, memory: Memory, hands: Hands) -> None:
-    hands.show("#/?search")
+def _search(command: Command, memory: Memory, system: SystemActions) -> None:
+    system.show("#/?search")
 
 
-def _yesterday(command: Command, memory: Memory, hands: Hands) -> None:
+def _yesterday(command: Command, memory: Memory, system: SystemActions) -> None:
     rows = memory.store.sessions.listing(limit=50)
-    today = moment(memory.now()).date()
-    before = [day for row in rows if (day := moment(row.last_at).date()) < today]
-    hands.show(f"#/day/{max(before, default=today - timedelta(days=1)):%Y-%m-%d}")
+    today = to_datetime(memory.now()).date()
+    before = [day for row in rows if (day := to_datetime(row.last_at).date()) < today]
+    system.show(f"#/day/{max(before, default=today - timedelta(days=1)):%Y-%m-%d}")
 
 
-def _settings(command: Command, memory: Memory, hands: Hands) -> None:
-    hands.show("#/settings")
+def _settings(command: Command, memory: Memory, system: SystemActions) -> None:
+    system.show("#/settings")
 
 
-def _copy_context(command: Command, memory: Memory, hands: Hands) -> None:
-    context = memory.context()
-    hands.copy(context.text)
-    hands.tell("The context is on the clipboard", "It is what a new session would be given.")
+def _copy_context(command: Command, memory: Memory, system: SystemActions) -> None:
+    context = memory.recall.context()
+    system.copy(context.text)
+    system.tell(translate("The context is on the clipboard"), translate("A new session would get this text."))
 
 
-def _open_context(command: Command, memory: Memory, hands: Hands) -> None:
-    memory.export_contexts()
-    path = memory.config.home / CONTEXT / f"{file_name(None)}.md"
+def _open_context(command: Command, memory: Memory, system: SystemActions) -> None:
+    memory.recall.export_contexts()
+    path = memory.config.home / CONTEXT / f"{context_file_name(None)}.md"
     if path.exists():
-        hands.open_file(path)
+        system.open_file(path)
     else:
-        hands.tell("There is no context file", "While recording is paused none is written.")
+        system.tell(
+            translate("There is no context file"), translate("None is written while recording is paused.")
+        )
 
 
-def _why(command: Command, memory: Memory, hands: Hands) -> None:
-    hands.tell(command.about, command.more or "`fazm-memory doctor` tells more.")
+def _why(command: Command, memory: Memory, system: SystemActions) -> None:
+    system.tell(command.about, command.more or translate("Run `fazm-memory doctor` for details."))
 
 
-def _about(command: Command, memory: Memory, hands: Hands) -> None:
-    hands.tell(
-        f"Fazm Memory {__version__}", "What your agents did, where, how and why. It stays on this Mac."
-    )
+def _about(command: Command, memory: Memory, system: SystemActions) -> None:
+    system.about()
 
 
 # -- recording -------------------------------------------------------------------------------------------
 
 
-def _pause(command: Command, memory: Memory, hands: Hands) -> None:
-    memory.pause_recording(pause_length(command.about, memory.now()))
+def _pause(command: Command, memory: Memory, system: SystemActions) -> None:
+    memory.recording.pause(pause_length(command.about, memory.now()))
 
 
 def pause_length(span: str, now: int) -> int | None:
-    """How long a pause lasts in microseconds; None is until somebody resumes."""
+    """Length of a pause in microseconds. None means until the user resumes."""
     if span == "tomorrow":
-        day = moment(now).date() + timedelta(days=1)
-        return micros(datetime.combine(day, time(MORNING)).astimezone()) - now
+        day = to_datetime(now).date() + timedelta(days=1)
+        return to_micros(datetime.combine(day, time(MORNING)).astimezone()) - now
     return SPANS[span] if span else None
 
 
-def _record(command: Command, memory: Memory, hands: Hands) -> None:
-    memory.resume_recording()
+def _record(command: Command, memory: Memory, system: SystemActions) -> None:
+    memory.recording.resume()
 
 
-def _exclude(command: Command, memory: Memory, hands: Hands) -> None:
-    memory.exclude_app(command.about, command.more or None)
-    hands.tell(
-        f"{label(command.about, 40)} is not recorded any more",
-        "What was recorded before is kept: Forget takes it away. Settings lists the apps left alone.",
+def _exclude(command: Command, memory: Memory, system: SystemActions) -> None:
+    memory.recording.exclude_app(command.about, command.more or None)
+    system.tell(
+        translate("{app} is no longer recorded", app=label(command.about, 40)),
+        translate("Earlier recordings are kept. Forget deletes them. Settings lists all excluded apps."),
     )
 
 
-def _forget(command: Command, memory: Memory, hands: Hands) -> None:
-    """Say how much it is, ask, then forget it for good."""
-    since, words = forget_since(command.about, memory.now())
-    plan = memory.forget(since=since, dry_run=True)
+def _forget(command: Command, memory: Memory, system: SystemActions) -> None:
+    """Show how much it is, ask, then delete it."""
+    since, question, nothing = forget_since(command.about, memory.now())
+    plan = memory.maintenance.forget(since=since, dry_run=True)
     if not plan["events"]:
-        hands.tell("There is nothing to forget", f"Nothing was recorded {words}.")
+        system.tell(translate("There is nothing to forget"), nothing)
         return
-    what = f"{counted(plan['events'], 'event')} of {counted(plan['sessions'], 'session')}"
-    if hands.ask(
-        f"Forget what was recorded {words}?", f"{what} will be deleted. This cannot be undone.", "Forget"
-    ):
-        done = memory.forget(since=since, source=SOURCE)
-        hands.tell(
-            "Forgotten", f"{counted(done['events'], 'event')} of {counted(done['sessions'], 'session')}."
-        )
+    text = translate("{what} will be deleted. This cannot be undone.", what=_amount(plan))
+    if system.ask(question, text, translate("Forget")):
+        done = memory.maintenance.forget(since=since, source=SOURCE)
+        system.tell(translate("Forgotten"), f"{_amount(done)}.")
 
 
-def forget_since(span: str, now: int) -> tuple[int, str]:
+def _amount(forgotten: Mapping[str, Any]) -> str:
+    """How many events of how many sessions."""
+    events = translate_count(forgotten["events"], "{n} event", "{n} events")
+    return translate_count(
+        forgotten["sessions"], "{events} of {n} session", "{events} of {n} sessions", events=events
+    )
+
+
+def forget_since(span: str, now: int) -> tuple[int, str, str]:
+    """Since when, the question before, and the message if there is nothing."""
     if span == "today":
-        return micros(datetime.combine(moment(now).date(), time()).astimezone()), "today"
-    return now - SPANS[span], "in the last hour" if span == "1h" else "in the last 5 minutes"
+        return (
+            to_micros(datetime.combine(to_datetime(now).date(), time()).astimezone()),
+            translate("Forget what was recorded today?"),
+            translate("Nothing was recorded today."),
+        )
+    if span == "1h":
+        question = translate("Forget what was recorded in the last hour?")
+        return now - SPANS[span], question, translate("Nothing was recorded in the last hour.")
+    question = translate("Forget what was recorded in the last 5 minutes?")
+    return now - SPANS[span], question, translate("Nothing was recorded in the last 5 minutes.")
 
 
-# -- around it -------------------------------------------------------------------------------------------
+# -- agents and the app ----------------------------------------------------------------------------------
 
 
-def _connect(command: Command, memory: Memory, hands: Hands) -> None:
-    """Show what would be changed, ask, then change it, with a backup."""
-    joining = joining_of(memory.config)
+def _connect(command: Command, memory: Memory, system: SystemActions) -> None:
+    """Show the edits, ask, then make them, with a backup."""
+    joining = connection_setup(memory.config)
     plan = plan_connect(command.about, joining)
     shown = "\n".join(f"{edit.path}\n{edit.diff()}" for edit in plan.edits)
     cut = shown if len(shown) <= MOST_SHOWN else shown[:MOST_SHOWN] + "\n…"
-    if not hands.ask(f"Connect {command.about}?", cut or "Nothing in its settings changes.", "Connect"):
+    question = translate("Connect {agent}?", agent=command.about)
+    if not system.ask(question, cut or translate("Its settings do not change."), translate("Connect")):
         return
-    carry_out(plan, joining, joining_it=True, stamp=f"{moment(memory.now()):%Y-%m-%dT%H%M%S}")
-    memory.export_contexts()
-    hands.tell(f"{command.about} is connected", " ".join(plan.notes) or "Its next session is remembered.")
+    apply_plan(plan, joining, stamp=f"{to_datetime(memory.now()):%Y-%m-%dT%H%M%S}")
+    memory.recall.export_contexts()
+    system.tell(
+        translate("{agent} is connected", agent=command.about),
+        " ".join(plan.notes) or translate("Its next session is recorded."),
+    )
 
 
-def _permissions(command: Command, memory: Memory, hands: Hands) -> None:
-    hands.permissions()
+def _permissions(command: Command, memory: Memory, system: SystemActions) -> None:
+    system.permissions()
 
 
-def _login(command: Command, memory: Memory, hands: Hands) -> None:
-    said = hands.login(bool(command.about))
-    if said:
-        hands.tell("Launch at login", said)
+def _login(command: Command, memory: Memory, system: SystemActions) -> None:
+    if message := system.login(bool(command.about)):
+        system.tell(translate("Launch at login"), message)
 
 
-def _quit(command: Command, memory: Memory, hands: Hands) -> None:
-    hands.quit()
+def _setup(command: Command, memory: Memory, system: SystemActions) -> None:
+    system.show("#/setup")
 
 
-Does = Callable[[Command, Memory, Hands], None]
-DOES: dict[str, Does] = {
+def _update(command: Command, memory: Memory, system: SystemActions) -> None:
+    """Show what is new, and open the page of the release. Nothing is installed."""
+    newer = memory.updates.newer()
+    if newer is None:
+        system.tell(translate("This is the newest version"), memory.updates.version)
+        return
+    title = translate("Version {version} is available", version=newer.version)
+    notes = newer.notes[:MOST_SHOWN] or translate("There are no notes.")
+    if not newer.page:
+        system.tell(title, notes)
+    elif system.ask(title, notes, translate("Open Its Page")):
+        system.open_page(newer.page)
+
+
+def _updates(command: Command, memory: Memory, system: SystemActions) -> None:
+    memory.updates.switch(bool(command.about))
+
+
+def _quit(command: Command, memory: Memory, system: SystemActions) -> None:
+    system.quit()
+
+
+Handler = Callable[[Command, Memory, SystemActions], None]
+HANDLERS: dict[str, Handler] = {
     "about": _about,
     "answer": _answer,
     "connect": _connect,
@@ -256,25 +352,29 @@ DOES: dict[str, Does] = {
     "quit": _quit,
     "record": _record,
     "resume": _resume,
+    "resume.last": _resume_last,
     "search": _search,
     "settings": _settings,
+    "setup": _setup,
     "timeline": _timeline,
+    "update": _update,
+    "updates": _updates,
     "why": _why,
     "yesterday": _yesterday,
 }
 
 
-def follow_link(text: str, memory: Memory, hands: Hands) -> None:
-    """A link was opened, perhaps by a web page: show what it names, or ask before going on with it."""
+def follow_link(text: str, memory: Memory, system: SystemActions) -> None:
+    """Open a session from a link, or resume it after a question: a web page may have opened the link."""
     link = parse_link(text)
     if link is None:
-        raise InvalidInput("that link is not one of ours", hint="they look like fazm-memory://resume/ID")
-    session = memory.session(link.session)
+        raise InvalidInput("This is not a Fazm Memory link.", hint="Links look like fazm-memory://resume/ID.")
+    session = memory.sessions.get(link.session)
     if link.verb == "open":
-        _open(Command("open", session["id"], "" if link.seq is None else str(link.seq)), memory, hands)
-    elif hands.ask(
-        f"Resume “{label(session['title'])}”?",
-        f"A link asks to take up this session of {label(session['agent'], 30)} again.",
-        "Resume",
+        _open(Command("open", session["id"], "" if link.seq is None else str(link.seq)), memory, system)
+    elif system.ask(
+        translate("Resume “{title}”?", title=label(session["title"])),
+        translate("A link asks to resume this session of {agent}.", agent=label(session["agent"], 30)),
+        translate("Resume"),
     ):
-        _resume(Command("resume", session["id"]), memory, hands)
+        _resume(Command("resume", session["id"]), memory, system)

@@ -1,7 +1,7 @@
-"""Labels: recorded text made fit for one line of a menu, and times as a glance wants them.
+"""Short labels for the menu: recorded text in one line, ages and countdowns.
 
-What an agent or a web page called something may hold anything; in a menu it is one short line, without
-characters that nobody sees or that turn the line around.
+Recorded text may hold anything. In a menu it is one short line without invisible characters or characters
+that change the direction of text.
 """
 
 from __future__ import annotations
@@ -9,24 +9,27 @@ from __future__ import annotations
 import posixpath
 import unicodedata
 
-from fazm_memory.model.clock import moment
+from fazm_memory.clock import to_datetime
+from fazm_memory.translation import format_weekday_time, translate, translate_count
 
 SECOND = 1_000_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86400 * SECOND
 LONGEST = 48
-_UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
+_INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 
 
-def label(text: str | None, most: int = LONGEST, *, empty: str = "untitled") -> str:
-    """One line of at most so many characters, cut at its end."""
-    # What is cut off need not be looked at, however long it is.
-    seen = "".join(" " if unicodedata.category(one) in _UNSEEN else one for one in (text or "")[: 8 * most])
-    line = " ".join(seen.split())
-    return (line if len(line) <= most else line[: most - 1].rstrip() + "…") or empty
+def label(text: str | None, most: int = LONGEST, *, empty: str | None = None) -> str:
+    """One line of at most `most` characters."""
+    start = (text or "")[: 8 * most]  # texts may be very long
+    visible = "".join(" " if unicodedata.category(char) in _INVISIBLE else char for char in start)
+    line = " ".join(visible.split())
+    return (line if len(line) <= most else line[: most - 1].rstrip() + "…") or (
+        translate("untitled") if empty is None else empty
+    )
 
 
 def folder_label(path: str | None, user_home: str) -> str | None:
-    """A folder by its last name, or ~ for the home itself."""
+    """The last part of a folder's path, or ~ for the home folder."""
     if not path:
         return None
     return (
@@ -35,35 +38,29 @@ def folder_label(path: str | None, user_home: str) -> str | None:
 
 
 def age(at: int, now: int) -> str:
-    """How long ago, in the largest unit that says something."""
+    """How long ago, in the largest useful unit."""
     past = max(0, now - at)
     if past < MINUTE:
-        return "just now"
+        return translate("just now")
     if past < HOUR:
-        return f"{past // MINUTE} min ago"
+        return translate("{n} min ago", n=past // MINUTE)
     if past < DAY:
-        return f"{past // HOUR} h ago"
-    days = (moment(now).date() - moment(at).date()).days
-    return "yesterday" if days <= 1 else f"{days} days ago"
+        return translate("{n} h ago", n=past // HOUR)
+    days = (to_datetime(now).date() - to_datetime(at).date()).days
+    if days <= 1:
+        return translate("yesterday")
+    return translate_count(days, "{n} day ago", "{n} days ago")
 
 
-def left(until: int, now: int) -> str:
-    """How much longer, rounded up: a countdown never says nothing is left while something is."""
+def time_left(until: int, now: int) -> str:
+    """How much longer, rounded up."""
     rest = max(0, until - now)
-    if rest <= MINUTE:
-        return "1 min left"
-    minutes = -(-rest // MINUTE)
+    minutes = max(1, -(-rest // MINUTE))
     if minutes < 60:
-        return f"{minutes} min left"
+        return translate("{n} min left", n=minutes)
     if minutes < 24 * 60:
         hours, minutes = divmod(minutes, 60)
-        return f"{hours} h {minutes} min left" if minutes else f"{hours} h left"
-    return f"until {moment(until):%A %H:%M}"
-
-
-def clock(at: int) -> str:
-    return f"{moment(at):%H:%M}"
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+        if minutes:
+            return translate("{hours} h {minutes} min left", hours=hours, minutes=minutes)
+        return translate("{n} h left", n=hours)
+    return translate("until {moment}", moment=format_weekday_time(to_datetime(until)))

@@ -1,7 +1,7 @@
-"""The menu as a pure value, made from a status: what stands where, in which words, and what a click means.
+"""The menu as a value, built from a status.
 
-Nothing here knows a system. An item's `id` says what it is whatever its words are, so that whoever shows the
-menu can change what is different and leave the rest alone.
+Independent of the system. The `id` of an entry does not depend on its text, so that the menu can be updated
+by difference.
 """
 
 from __future__ import annotations
@@ -9,24 +9,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from fazm_memory.menubar.labels import age, counted, label, left
-from fazm_memory.menubar.status import AgentLine, Question, SessionLine, Status
+from fazm_memory.menubar.fazm_state import FazmState
+from fazm_memory.menubar.labels import age, label, time_left
+from fazm_memory.menubar.status import AgentLine, Question, SessionLine, Status, SyncLine
+from fazm_memory.translation import translate, translate_count
 
 Icon = Literal["recording", "paused", "attention"]
 Verb = Literal[
     "about", "answer", "connect", "context.copy", "context.open", "exclude", "forget", "login", "open",
-    "pause", "permissions", "quit", "record", "resume", "search", "settings", "timeline", "why", "yesterday",
+    "pause", "permissions", "quit", "record", "resume", "resume.last", "search", "settings", "setup",
+    "timeline", "update", "updates", "why", "yesterday",
 ]  # fmt: skip
 
 LATEST = 6  # sessions
 QUESTIONS = 4
-PAUSES = (("15m", "15 Minutes"), ("1h", "1 Hour"), ("tomorrow", "Until Tomorrow"), ("", "Until I Resume"))
-PERIODS = (("5m", "Last 5 Minutes"), ("1h", "Last Hour"), ("today", "Today"))
+# Symbols that a screen reader would name one by one, and what separates parts of a title.
+SYMBOLS = str.maketrans({"⚠": "", "·": ",", "“": "", "”": "", "„": "", "…": ""})
 
 
 @dataclass(frozen=True)
 class Command:
-    """What a click means: a verb and what it is about."""
+    """What a click does: a verb and its arguments."""
 
     verb: Verb
     about: str = ""
@@ -34,20 +37,30 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One line of the menu. Without a command and without entries of its own it only says something."""
+class MenuEntry:
+    """A line of the menu. Without a command and entries it is only text."""
 
     id: str
     title: str
     command: Command | None = None
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[MenuEntry, ...] = ()
     checked: bool = False
     key: str = ""
     hint: str = ""
 
+    @property
+    def spoken(self) -> str:
+        """What a screen reader says: the title in words, and whether it is a problem or a question."""
+        words = " ".join(self.title.removeprefix("?").translate(SYMBOLS).split()).replace(" ,", ",")
+        if self.title.startswith("⚠"):
+            return translate("Problem: {what}", what=words)
+        if self.title.startswith("?"):
+            return translate("Question: {what}", what=words)
+        return words
+
 
 @dataclass(frozen=True)
-class Line:
+class Separator:
     """A line between groups."""
 
     id: str
@@ -57,38 +70,38 @@ class Line:
 @dataclass(frozen=True)
 class Menu:
     icon: Icon
-    hint: str  # what the icon says to whoever rests on it, or has it read aloud
-    rows: tuple[Entry | Line, ...]
+    hint: str  # the icon's tooltip and accessibility label
+    rows: tuple[MenuEntry | Separator, ...]
 
     def commands(self) -> dict[str, Command]:
-        """Every command by the id of its entry."""
+        """All commands by the id of their entry."""
         found: dict[str, Command] = {}
-        waiting: list[Entry | Line] = list(self.rows)
+        waiting: list[MenuEntry | Separator] = list(self.rows)
         while waiting:
-            one = waiting.pop()
-            if isinstance(one, Entry):
-                waiting += one.entries
-                if one.command is not None:
-                    found[one.id] = one.command
+            row = waiting.pop()
+            if isinstance(row, MenuEntry):
+                waiting += row.entries
+                if row.command is not None:
+                    found[row.id] = row.command
         return found
 
 
-def menu(status: Status) -> Menu:
-    """What the menu bar shows for a status."""
+def build_menu(status: Status) -> Menu:
     icon: Icon = "attention" if status.attention else "recording" if status.recording else "paused"
     groups = (
         _state(status),
         _questions(status),
+        _thread(status),
         _sessions(status),
-        _looking(status),
+        _views(status),
         _recording(status),
-        _about_us(status),
-        (Entry("quit", "Quit Fazm Memory (Recording Stops)", Command("quit"), key="q"),),
+        _app(status),
+        (MenuEntry("quit", translate("Quit Fazm Memory (Recording Stops)"), Command("quit"), key="q"),),
     )
-    rows: list[Entry | Line] = []
-    for number, group in enumerate(one for one in groups if one):
+    rows: list[MenuEntry | Separator] = []
+    for number, group in enumerate(group for group in groups if group):
         if number:
-            rows.append(Line(f"line-{group[0].id}"))
+            rows.append(Separator(f"line-{group[0].id}"))
         rows += group
     return Menu(icon, f"Fazm Memory: {_state_words(status)}", tuple(rows))
 
@@ -98,128 +111,232 @@ def menu(status: Status) -> Menu:
 
 def _state_words(status: Status) -> str:
     if status.attention:
-        return f"attention: {label(status.attention[0].what, 60)}"
+        return translate("attention: {what}", what=label(status.attention[0].what, 60))
     if status.recording:
-        return "recording"
+        return translate("recording")
     if status.paused_until is None:
-        return "paused until you resume"
-    return f"paused, {left(status.paused_until, status.now)}"
+        return translate("paused until you resume")
+    return translate("paused, {left}", left=time_left(status.paused_until, status.now))
 
 
-def _state(status: Status) -> tuple[Entry, ...]:
+def _state(status: Status) -> tuple[MenuEntry, ...]:
     words = _state_words(status)
-    last = "nothing recorded yet"
+    last = translate("nothing recorded yet")
     if status.last_event is not None:
-        last = f"last event {age(status.last_event, status.now)}"
-    rows = [Entry("state", words[0].upper() + words[1:]), Entry("last", last[0].upper() + last[1:])]
+        last = translate("last event {age}", age=age(status.last_event, status.now))
+    rows = [MenuEntry("state", words[0].upper() + words[1:]), MenuEntry("last", last[0].upper() + last[1:])]
+    if status.sync is not None:
+        rows.append(_sync(status.sync, status.now))
     for number, trouble in enumerate(status.attention):
         command = Command("permissions") if trouble.permission else Command("why", trouble.what, trouble.hint)
-        title = "Fix Permissions…" if trouble.permission else f"⚠ {label(trouble.what, 60)}"
+        fix = translate("Fix Permissions…")
+        title = fix if trouble.permission else f"⚠ {label(trouble.what, 60)}"
         id_ = "permissions" if trouble.permission else f"trouble-{number}"
-        rows.append(Entry(id_, title, command, hint=trouble.hint))
+        rows.append(MenuEntry(id_, title, command, hint=trouble.hint))
+    if status.fazm is not None:
+        rows.append(MenuEntry("fazm", _fazm_words(status.fazm)))
+    if status.update is not None:
+        title = translate("Version {version} is available…", version=status.update.version)
+        rows.append(
+            MenuEntry("update", title, Command("update"), hint=label(status.update.notes, 200, empty=""))
+        )
     return tuple(rows)
 
 
-def _questions(status: Status) -> tuple[Entry, ...]:
-    shown = [_question(one) for one in status.questions[:QUESTIONS]]
-    more = len(status.questions) - len(shown)
-    if more > 0:
-        shown.append(Entry("questions-more", f"{counted(more, 'more question')}…", Command("timeline")))
-    return tuple(shown)
-
-
-def _question(one: Question) -> Entry:
-    about = label(one.title, 30)
-    return Entry(
-        f"question-{one.session}-{one.id}",
-        f"? {label(one.note, 60, empty='A question')}",
-        Command("answer", one.session, one.id),
-        hint=f"{about} waits for your answer",
+def _fazm_words(fazm: FazmState) -> str:
+    if not fazm.answers:
+        return translate("Fazm is running")
+    if not fazm.busy:
+        return translate_count(fazm.windows, "Fazm is idle, {n} window", "Fazm is idle, {n} windows")
+    first = label(fazm.busy[0], 40)
+    if len(fazm.busy) == 1:
+        return translate("Fazm is working: “{title}”", title=first)
+    more = len(fazm.busy) - 1
+    return translate_count(
+        more,
+        "Fazm is working: “{title}” and {n} more",
+        "Fazm is working: “{title}” and {n} more",
+        title=first,
     )
 
 
-def _sessions(status: Status) -> tuple[Entry, ...]:
+def _thread(status: Status) -> tuple[MenuEntry, ...]:
+    """The handover's headline, and what the current thread has left to do."""
+    if not status.thread:
+        return ()
+    rows = [MenuEntry("thread", translate("Now: {what}", what=label(status.thread, 70)), hint=status.thread)]
+    points = [
+        MenuEntry(
+            f"open-{point.session}-{point.seq}",
+            label(point.text, 70),
+            Command("open", point.session, str(point.seq)),
+            hint=label(point.text, 300),
+        )
+        for point in status.open_points
+    ]
+    if points:
+        count = translate_count(len(points), "{n} Open Point", "{n} Open Points")
+        rows.append(MenuEntry("open-points", count, entries=tuple(points)))
+    return tuple(rows)
+
+
+def _sync(sync: SyncLine, now: int) -> MenuEntry:
+    """When sync last worked. What is wrong is shown on a click."""
+    worked = translate("Not Synced Yet")
+    if sync.last_ok is not None:
+        worked = translate("Synced {age}", age=age(sync.last_ok, now))
+    if sync.trouble is None:
+        return MenuEntry("sync", worked)
+    hint = translate("{state}. `fazm-memory sync status` says more.", state=worked)
+    return MenuEntry(
+        "sync",
+        f"⚠ {translate('Sync: {what}', what=label(sync.trouble, 60))}",
+        Command("why", sync.trouble, hint),
+        hint=hint,
+    )
+
+
+def _questions(status: Status) -> tuple[MenuEntry, ...]:
+    shown = [_question(question) for question in status.questions[:QUESTIONS]]
+    more = len(status.questions) - len(shown)
+    if more > 0:
+        shown.append(
+            MenuEntry(
+                "questions-more",
+                translate_count(more, "{n} more question…", "{n} more questions…"),
+                Command("timeline"),
+            )
+        )
+    return tuple(shown)
+
+
+def _question(question: Question) -> MenuEntry:
+    about = label(question.title, 30)
+    return MenuEntry(
+        f"question-{question.session}-{question.id}",
+        f"? {label(question.note, 60, empty=translate('A question'))}",
+        Command("answer", question.session, question.id),
+        hint=translate("{title} is waiting for your answer", title=about),
+    )
+
+
+def _sessions(status: Status) -> tuple[MenuEntry, ...]:
     if not status.sessions:
-        return (Entry("sessions-none", "No session yet: start an agent, and it appears here"),)
+        return (
+            MenuEntry("sessions-none", translate("No session yet. Start an agent, and it appears here.")),
+        )
     last, *others = status.sessions[:LATEST]
     rows = [
-        Entry(
+        MenuEntry(
             "resume",
-            f"Resume “{label(last.title)}”",
+            translate("Resume “{title}”", title=label(last.title)),
             Command("resume", last.id),
             key="r",
             hint=f"{_where(last)}, {age(last.last_at, status.now)}",
         )
     ]
-    latest = [_session(one, status.now) for one in (last, *others)]
-    return (*rows, Entry("sessions", "Latest Sessions", entries=tuple(latest)))
+    latest = [_session(session, status.now) for session in (last, *others)]
+    return (*rows, MenuEntry("sessions", translate("Latest Sessions"), entries=tuple(latest)))
 
 
-def _session(one: SessionLine, now: int) -> Entry:
-    title = " · ".join((label(one.title), *filter(None, (one.folder,)), age(one.last_at, now)))
-    id_ = f"session-{one.id}"
-    does = (
-        Entry(f"{id_}-resume", "Resume", Command("resume", one.id)),
-        Entry(f"{id_}-open", "Show in Timeline", Command("open", one.id)),
+def _session(session: SessionLine, now: int) -> MenuEntry:
+    on = None if session.device is None else translate("on {machine}", machine=label(session.device, 28))
+    title = " · ".join((label(session.title), *filter(None, (session.folder, on)), age(session.last_at, now)))
+    id_ = f"session-{session.id}"
+    actions = (
+        MenuEntry(f"{id_}-resume", translate("Resume"), Command("resume", session.id)),
+        MenuEntry(f"{id_}-open", translate("Show in Timeline"), Command("open", session.id)),
     )
-    return Entry(id_, title, entries=does, hint=_where(one))
+    return MenuEntry(id_, title, entries=actions, hint=_where(session))
 
 
-def _where(one: SessionLine) -> str:
-    return label(f"{one.agent} in {one.workspace}" if one.workspace else one.agent, 120)
+def _where(session: SessionLine) -> str:
+    if not session.workspace:
+        return label(session.agent, 120)
+    return label(translate("{agent} in {folder}", agent=session.agent, folder=session.workspace), 120)
 
 
-def _looking(status: Status) -> tuple[Entry, ...]:
-    yesterday = label(status.yesterday, 60, empty="nothing recorded")
+def _views(status: Status) -> tuple[MenuEntry, ...]:
+    yesterday = label(status.yesterday, 60, empty=translate("nothing recorded"))
     return (
-        Entry("timeline", "Timeline…", Command("timeline"), key="t"),
-        Entry("search", "Search…", Command("search"), key="f"),
-        Entry("yesterday", f"{status.yesterday_name}: {yesterday}", Command("yesterday")),
-        Entry("context.copy", "Copy Context", Command("context.copy"), key="c"),
-        Entry("context.open", "Open Context File", Command("context.open")),
+        MenuEntry("timeline", translate("Timeline…"), Command("timeline"), key="t"),
+        MenuEntry("search", translate("Search…"), Command("search"), key="f"),
+        MenuEntry("yesterday", f"{status.yesterday_name}: {yesterday}", Command("yesterday")),
+        MenuEntry("context.copy", translate("Copy Context"), Command("context.copy"), key="c"),
+        MenuEntry("context.open", translate("Open Context File"), Command("context.open")),
     )
 
 
-def _recording(status: Status) -> tuple[Entry, ...]:
+def _recording(status: Status) -> tuple[MenuEntry, ...]:
     rows = []
     if not status.recording:
-        rows.append(Entry("record", "Resume Recording", Command("record")))
-    pauses = [Entry(f"pause-{span or 'open'}", title, Command("pause", span)) for span, title in PAUSES]
-    rows.append(Entry("pause", "Pause Recording" if status.recording else "Pause For", entries=tuple(pauses)))
+        rows.append(MenuEntry("record", translate("Resume Recording"), Command("record")))
+    spans = (
+        ("15m", translate("15 Minutes")),
+        ("1h", translate("1 Hour")),
+        ("tomorrow", translate("Until Tomorrow")),
+        ("", translate("Until I Resume")),
+    )
+    pauses = [MenuEntry(f"pause-{span or 'open'}", title, Command("pause", span)) for span, title in spans]
+    pause = translate("Pause Recording") if status.recording else translate("Pause For")
+    rows.append(MenuEntry("pause", pause, entries=tuple(pauses)))
     front = status.front
     if front is not None:
         name = label(front.name, 30)
         rows.append(
-            Entry("exclude", f"Don’t Record {name}", Command("exclude", front.name, front.bundle or ""))
+            MenuEntry(
+                "exclude",
+                translate("Don’t Record {app}", app=name),
+                Command("exclude", front.name, front.bundle or ""),
+            )
         )
-    periods = [Entry(f"forget-{span}", title, Command("forget", span)) for span, title in PERIODS]
-    return (*rows, Entry("forget", "Forget", entries=tuple(periods)))
+    past = (
+        ("5m", translate("Last 5 Minutes")),
+        ("1h", translate("Last Hour")),
+        ("today", translate("Today")),
+    )
+    periods = [MenuEntry(f"forget-{span}", title, Command("forget", span)) for span, title in past]
+    return (*rows, MenuEntry("forget", translate("Forget"), entries=tuple(periods)))
 
 
-def _about_us(status: Status) -> tuple[Entry, ...]:
-    agents = [_agent(one, status.now) for one in status.agents]
-    none = (Entry("agents-none", "No agent was found on this Mac"),)
+def _app(status: Status) -> tuple[MenuEntry, ...]:
+    agents = [_agent(agent, status.now) for agent in status.agents]
+    none = (MenuEntry("agents-none", translate("No agent was found on this Mac")),)
     rows = [
-        Entry("agents", "Connected Agents", entries=tuple(agents) or none),
-        Entry("settings", "Settings…", Command("settings"), key=","),
+        MenuEntry("agents", translate("Connected Agents"), entries=tuple(agents) or none),
+        MenuEntry("settings", translate("Settings…"), Command("settings"), key=","),
+        MenuEntry("setup", translate("Set Up…"), Command("setup")),
     ]
     if status.login is not None:
         rows.append(
-            Entry("login", "Launch at Login", Command("login", "" if status.login else "on"),
+            MenuEntry("login", translate("Launch at Login"), Command("login", "" if status.login else "on"),
                   checked=status.login)
         )  # fmt: skip
-    return (*rows, Entry("about", "About Fazm Memory", Command("about")))
+    if status.updates_on is not None:
+        rows.append(
+            MenuEntry(
+                "updates",
+                translate("Look for Updates"),
+                Command("updates", "" if status.updates_on else "on"),
+                checked=status.updates_on,
+            )
+        )
+    return (*rows, MenuEntry("about", translate("About Fazm Memory"), Command("about")))
 
 
-def _agent(one: AgentLine, now: int) -> Entry:
-    heard = f", heard {age(one.heard, now)}" if one.heard is not None else ""
-    if one.trouble:
-        health = f"⚠ {label(one.trouble, 60)}"
-        command: Command | None = Command("why", f"{one.name}: {one.trouble}")
-    elif one.joined:
-        health, command = f"connected by {label(one.joined, 30)}{heard}", None
-    elif one.connectable:
-        health, command = "not connected: connect…", Command("connect", one.name)
+def _agent(agent: AgentLine, now: int) -> MenuEntry:
+    heard = ""
+    if agent.heard is not None:
+        heard = translate(", last active {age}", age=age(agent.heard, now))
+    if agent.trouble:
+        health = f"⚠ {label(agent.trouble, 60)}"
+        command: Command | None = Command("why", f"{agent.name}: {agent.trouble}")
+        if agent.stale:
+            command = Command("connect", agent.name)
+    elif agent.joined:
+        health, command = translate("connected by {how}", how=label(agent.joined, 30)) + heard, None
+    elif agent.connectable:
+        health, command = translate("not connected: connect…"), Command("connect", agent.name)
     else:
-        health, command = f"read from its records{heard}", None
-    return Entry(f"agent-{one.name}", f"{label(one.name, 20)}: {health}", command)
+        health, command = translate("read from its transcripts") + heard, None
+    return MenuEntry(f"agent-{agent.name}", f"{label(agent.name, 20)}: {health}", command)

@@ -1,4 +1,4 @@
-"""The worker: one thread with a memory of its own, for all that may wait for a disk or a person."""
+"""The worker: one thread with its own memory, for work that may wait for the disk or the user."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import queue
 import threading
 from collections.abc import Callable
 
-from fazm_memory.memory import Memory
+from fazm_memory.app import Memory
 
 Job = Callable[[Memory], object]
 
 
 class Worker:
-    """Jobs are done in their order. What one raises is told, and the next is done all the same."""
+    """Runs jobs in order. An exception is passed to `trouble`, and the next job runs."""
 
     def __init__(self, open_memory: Callable[[], Memory], trouble: Callable[[Exception], None]) -> None:
         self.open_memory, self.trouble = open_memory, trouble
@@ -26,7 +26,7 @@ class Worker:
         self._jobs.put(job)
 
     def stop(self) -> None:
-        """Do what is waiting, then end. Not to be called on the thread that answers the jobs' questions."""
+        """Finish the queue, then end. Not for the main thread, which answers the jobs' questions."""
         self._jobs.put(None)
         if self._thread.ident is not None:
             self._thread.join()

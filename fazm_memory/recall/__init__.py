@@ -1,1 +1,48 @@
-"""What goes out: digests, briefings and the context file, from facts only."""
+"""Recall: context, briefings, search, habits, replay and resume.
+
+Reads the log and states and renders them for models and people. Recorded text is quoted (see `quoting`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fazm_memory.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from fazm_memory.recall import context
+    from fazm_memory.recall.artifacts import artifact_markdown
+    from fazm_memory.recall.briefing import Briefing, build_briefing, render_news
+    from fazm_memory.recall.context import Context, context_file_name, render_context
+    from fazm_memory.recall.continuation import Continuation, build_continuation
+    from fazm_memory.recall.digest import Digest, build_digest, candidate_sessions
+    from fazm_memory.recall.habits import Habits, find_habits
+    from fazm_memory.recall.quoting import BLOCK, CHARACTERS_PER_TOKEN, plain_name, quote, quoted_strings
+    from fazm_memory.recall.reminders import Reminder, collect_reminders, write_reminders
+    from fazm_memory.recall.replay import (
+        ReplayPlan,
+        ReplaySource,
+        ReplayStep,
+        extract_workflow,
+        plan_replay,
+        workflow_folder,
+    )
+    from fazm_memory.recall.resume import ResumeOption, resume_offer, resume_options
+    from fazm_memory.recall.search import changed_since, parse_start, search_memory, search_notes
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "artifacts": "artifact_markdown",
+        "briefing": "Briefing build_briefing render_news",
+        "context": "Context context_file_name render_context",
+        "continuation": "Continuation build_continuation",
+        "digest": "Digest build_digest candidate_sessions",
+        "habits": "Habits find_habits",
+        "quoting": "BLOCK CHARACTERS_PER_TOKEN plain_name quote quoted_strings",
+        "reminders": "Reminder collect_reminders write_reminders",
+        "replay": "ReplayPlan ReplaySource ReplayStep extract_workflow plan_replay workflow_folder",
+        "resume": "ResumeOption resume_offer resume_options",
+        "search": "changed_since parse_start search_memory search_notes",
+    },
+)

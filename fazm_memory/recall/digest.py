@@ -1,38 +1,113 @@
-"""The digest: "Yesterday you did…", by the user's calendar, for a workspace or across all of them.
+"""The digest: "Yesterday you did…", by the user's calendar, for a workspace or the whole machine.
 
-The day before today; when nothing happened then, the last active day by its name. What was done earlier today
-comes first, and older sessions only with what they left. What a person pinned is told however old it is. It
-reads rows and snapshots: its cost does not grow with the log.
+It has the sessions of today, those of the last active day before, a few older ones, and pinned items of any
+age. It reads session rows and snapshots, so its cost does not grow with the log.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
-from fazm_memory.log.sessions import SessionRow
-from fazm_memory.log.store import Store
-from fazm_memory.model.clock import micros, moment
-from fazm_memory.model.organized import organized
-from fazm_memory.model.state import SessionState
-from fazm_memory.recall.earlier import earlier_items
-from fazm_memory.recall.file_time import file_time
-from fazm_memory.recall.items import NOTHING, Item, items_of, preference
-from fazm_memory.recall.pins import pinned_of, told_anew
-from fazm_memory.recall.recent import recent
+from fazm_memory.clock import modification_time, to_datetime, to_micros
+from fazm_memory.engines.naming import NamingReport
+from fazm_memory.recall.dialogue import Utterance, read_dialogue
+from fazm_memory.recall.items import (
+    UNKNOWN_END,
+    Item,
+    SessionEnd,
+    added_items,
+    branch_of,
+    plan_title_of,
+    preference_item,
+    read_session_end,
+    repository_items,
+    session_items,
+    tickets_of,
+    todos_of,
+)
+from fazm_memory.recall.lines import Dialogue, dialogue_items
+from fazm_memory.recall.new_names import ranked_names, read_new_names
+from fazm_memory.session import SessionState, fold, initial_state, learn_from_session
+from fazm_memory.store import SessionRow, Store, events_of_item
 
-LATEST = 40  # sessions looked at
-OLDER = 6  # sessions before the day that may still say what they left open
-ON_A_DAY = 8  # sessions of one day: no context has room for more, and each costs a fold
-SHORT = 8  # characters of a session's id that its items are named by
+EARLIER_FACTOR = 0.7  # for items of earlier days of the same session
+SUMMARY_KINDS = frozenset({"files", "more", "place", "changed", "looked"})  # one item for each day
+
+
+def earlier_items(state: SessionState, since: int, worth: float, end: SessionEnd) -> list[Item]:
+    """What a session did before position `since`. Open items and the first request belong to the day."""
+    said = end.said if end.said is not None and end.said[1] < since else None
+    looked = tuple(source for source in end.looked_at if source[1] < since)
+    part = earlier_part(state, since)
+    first = next(iter(part.requests), None)
+    worth *= EARLIER_FACTOR
+    end = SessionEnd(said, looked)
+    items = session_items(part, NamingReport(), since=0, worth=worth, end=end, headed=False)
+    return [
+        replace(item, id=f"{item.id}:before") if item.kind in SUMMARY_KINDS else item
+        for item in items
+        if not (item.kind == "request" and item.seq == first)
+    ]
+
+
+def earlier_part(state: SessionState, since: int) -> SessionState:
+    """The part of a state that happened before a position and is finished."""
+    return SessionState(
+        session=state.session,
+        at=since,
+        files_modified={path: entry for path, entry in state.files_modified.items() if entry.seq < since},
+        folders=_before(state.folders, since, "last_seq"),
+        decisions_made=_before(state.decisions_made, since),
+        errors={
+            key: error
+            for key, error in _before(state.errors, since).items()
+            if error["mended_by"] is not None
+        },
+        answered=_before(state.answered, since),
+        requests=_before(state.requests, since),
+    )
+
+
+def _before(table: Mapping[Any, dict[str, Any]], since: int, place: str = "seq") -> dict[Any, dict[str, Any]]:
+    return {key: entry for key, entry in table.items() if entry[place] < since}
+
+
+def pinned_of(row: SessionRow, pinned: Collection[str]) -> list[str]:
+    """The pinned items of a session."""
+    return sorted(id_ for id_ in pinned if id_.startswith(f"{row.id[:8]}:"))
+
+
+def rebuild_items(store: Store, row: SessionRow, ids: Collection[str], worth: float) -> list[Item]:
+    """Build items again from their own events. Items that no longer hold are left out."""
+    rebuilt: list[Item] = []
+    for id_ in ids:
+        what, _, name = id_.partition(":")[2].partition(":")
+        events = events_of_item(store, row, what, name)
+        state = fold(initial_state(row.id), events)
+        items = session_items(state, NamingReport(), since=0, worth=worth, headed=False)
+        rebuilt += [item for item in items if item.id == id_]
+    return rebuilt
+
+
+# What is shown of an older day.
+LASTING = frozenset(
+    {"question", "pending", "convention", "folder", "skipped", "decision", "answered", "fact", "note",
+     "changed", "interrupted", "commit", "pull", "held", "failed", "looked"}
+)  # fmt: skip
+PLACES = frozenset({"files", "place", "mended", "evicted"})  # and of work outside repositories
+MAX_SESSIONS = 40
+MAX_OLDER = 6  # sessions before the last active day
+MAX_PER_DAY = 8  # a context has no room for more
+SHORT = 8  # characters of a session's id in the ids of its items
 MINUTE = 60_000_000
 
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked, where, and whose word it counts as."""
+    """A request of the user."""
 
     text: str
     seq: int
@@ -40,8 +115,8 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Task:
-    """What one session was about on a day: the request in the user's words, and its items."""
+class SessionDigest:
+    """What one session did on a day: the requests and the items."""
 
     session: SessionRow
     label: str
@@ -50,10 +125,18 @@ class Task:
     began: int
     ended: int
     worth: float
-    since: int = 0  # where the day begins in it
-    began_on: str | None = None  # the day it began on, when that is before
-    first: Request | None = None  # what it was asked then
-    also_on: str | None = None  # told of today, it was at work on the last day before, too
+    since: int = 0  # first position of the day
+    began_on: str | None = None  # the day it began, if earlier
+    first: Request | None = None  # the first request, if on an earlier day
+    also_on: str | None = None  # the last active day, if it was active then too
+    recent: bool = False  # active today or on the last active day
+    goal: Item | None = None
+    names: tuple[tuple[str, int], ...] = ()
+    branch: str = ""
+    tickets: frozenset[str] = frozenset()
+    plan_title: str = ""
+    files: frozenset[str] = frozenset()
+    todos: tuple[int, int] = (0, 0)  # done, of all
 
 
 @dataclass(frozen=True)
@@ -61,16 +144,16 @@ class Digest:
     workspace: str | None
     now: int
     day: str
-    tasks: tuple[Task, ...] = field(default=())
+    tasks: tuple[SessionDigest, ...] = field(default=())
     preferences: tuple[Item, ...] = field(default=())
 
     @property
     def items(self) -> list[Item]:
-        """Every item, of the user's preferences and of all tasks."""
+        """All items: preferences and those of the sessions."""
         return [*self.preferences, *(item for task in self.tasks for item in task.items)]
 
 
-def digest(
+def build_digest(
     store: Store,
     *,
     now: int,
@@ -78,37 +161,43 @@ def digest(
     besides: str | None = None,
     pinned: Collection[str] = (),
 ) -> Digest:
-    """What the next session should know. `besides` names the agent session that is asking, if it has one;
-    `pinned` are ids of items that are told whatever their age."""
-    rows = [row for row in looked_at(store, workspace) if _other(row, besides)]
-    today = moment(now).date()
-    tasks: list[Task] = []
+    """What the next session should know. `besides` is the asking session, which is left out.
+
+    `pinned` are ids of items that are included at any age.
+    """
+    rows = [row for row in candidate_sessions(store, workspace) if _other(row, besides)]
+    today = to_datetime(now).date()
+    tasks: list[SessionDigest] = []
     taken: set[int] = set()
     named = ""
     days = _days(store, rows, today)
     for label, day, worth in days:
         active = [(row, span) for row in rows if row.n not in taken and (span := _active(store, row, day))]
         taken |= {row.n for row, _ in active}
-        active.sort(key=lambda one: one[0].workspace != workspace)  # the folder itself before those in it
-        tasks += [_task(store, row, label, span, worth, pinned, today) for row, span in active[:ON_A_DAY]]
+        active.sort(key=lambda found: found[0].workspace != workspace)  # before its subfolders
+        tasks += [
+            _task(store, row, label, span, worth, pinned, today, recency)
+            for recency, (row, span) in enumerate(active[:MAX_PER_DAY])
+        ]
         named = named or (label if active else "")
     before, last, _ = days[-1]
     tasks = [
         replace(task, also_on=before) if task.label != before and _active(store, task.session, last) else task
         for task in tasks
     ]
-    for row in [row for row in rows if row.n not in taken][:OLDER]:
+    for row in [row for row in rows if row.n not in taken][:MAX_OLDER]:
         tasks.append(_task(store, row, *_long_ago(row, today), pinned, today))
-    told = {task.session.n for task in tasks}
+    included = {task.session.n for task in tasks}
     for row in _pinned_rows(store, workspace, pinned):
-        if row.n not in told and _other(row, besides):
+        if row.n not in included and _other(row, besides):
             task = _task(store, row, *_long_ago(row, today), pinned, today)
             own_items = tuple(item for item in task.items if item.id in pinned)
             tasks.append(replace(task, items=own_items, requests=task.requests if own_items else ()))
-    kept = [task for task in tasks if task.items or task.requests]
-    kept.sort(key=lambda task: -max([task.worth * 10, *(item.score for item in task.items)]))
-    own = tuple(preference(row) for row in store.facts.current() if row.trust == "user")
-    return Digest(workspace, now, named or "before", tuple(kept), own)
+    tasks = [task for task in tasks if task.items or task.requests]
+    # `ended` has the precision of a minute.
+    tasks.sort(key=lambda task: (not task.recent, -task.ended, -task.session.last_at, -task.session.n))
+    own = tuple(preference_item(row) for row in store.facts.current() if row.trust == "user")
+    return Digest(workspace, now, named or "before", tuple(tasks), own)
 
 
 def _other(row: SessionRow, besides: str | None) -> bool:
@@ -116,31 +205,31 @@ def _other(row: SessionRow, besides: str | None) -> bool:
 
 
 def _pinned_rows(store: Store, workspace: str | None, pinned: Collection[str]) -> list[SessionRow]:
-    """The sessions of what is pinned, where this folder is told of them at all."""
+    """The sessions of pinned items in this workspace."""
     if not pinned:
         return []
     begins = {begin for id_ in pinned if len(begin := id_.partition(":")[0]) == SHORT}
-    return store.ward.rows(store.sessions.in_workspace(workspace, limit=None, begins=begins))
+    return store.quarantine_view.rows(store.sessions.in_workspace(workspace, limit=None, begins=begins))
 
 
-def looked_at(store: Store, workspace: str | None, pinned: Collection[str] = ()) -> list[SessionRow]:
-    """The sessions a digest may tell of, latest first, and those of what is pinned."""
-    rows = store.ward.rows(store.sessions.in_workspace(workspace, limit=LATEST))
+def candidate_sessions(store: Store, workspace: str | None, pinned: Collection[str] = ()) -> list[SessionRow]:
+    """The sessions for a digest, latest first, then those of pinned items."""
+    rows = store.quarantine_view.rows(store.sessions.in_workspace(workspace, limit=MAX_SESSIONS))
     known = {row.n for row in rows}
     return rows + [row for row in _pinned_rows(store, workspace, pinned) if row.n not in known]
 
 
 def _days(store: Store, rows: list[SessionRow], today: date) -> list[tuple[str, date, float]]:
-    """Today so far, and yesterday or, when nothing happened then, the last active day."""
+    """Today, and the last active day before."""
     yesterday = today - timedelta(days=1)
     midnight = _midnight(today)
     before = [at for row in rows if (at := _last_before(store, row, midnight)) is not None]
-    last = moment(max(before)).date() if before else yesterday
+    last = to_datetime(max(before)).date() if before else yesterday
     return [("earlier today", today, 1.1), (_name(last, today), last, 1.0)]
 
 
 def _last_before(store: Store, row: SessionRow, end: int) -> int | None:
-    """The last moment before another at which a session was at work."""
+    """The last activity of a session before a time."""
     if row.last_at < end or row.opened_at >= end:
         return row.last_at if row.last_at < end else None
     (minute,) = store.db.execute(
@@ -150,8 +239,8 @@ def _last_before(store: Store, row: SessionRow, end: int) -> int | None:
 
 
 def _midnight(day: date) -> int:
-    """The first moment of a day where the user is."""
-    return micros(datetime.combine(day, time()).astimezone())
+    """The beginning of a day in local time."""
+    return to_micros(datetime.combine(day, time()).astimezone())
 
 
 def _name(day: date, today: date) -> str:
@@ -164,8 +253,8 @@ def _name(day: date, today: date) -> str:
 
 
 def _active(store: Store, row: SessionRow, day: date) -> tuple[int, int, int] | None:
-    """The first position and the first and last moment of a session on a day, if it was active then."""
-    # After its last moment there are only notes of the memory's own keeping.
+    """First position, first and last time of a session on a day, or None if it was not active."""
+    # After `last_at` there are only maintenance events.
     begin, end = _midnight(day), min(_midnight(day + timedelta(days=1)), row.last_at + 1)
     first, low, high = store.db.execute(
         "SELECT min(first), min(minute), max(minute) FROM minute"
@@ -176,8 +265,8 @@ def _active(store: Store, row: SessionRow, day: date) -> tuple[int, int, int] | 
 
 
 def _long_ago(row: SessionRow, today: date) -> tuple[str, None, float]:
-    """How a session before the day is told of: its label, no span, and what it is still worth."""
-    day = moment(row.last_at).date()
+    """Label, span (none) and worth of an older session."""
+    day = to_datetime(row.last_at).date()
     age = max(1, (today - day).days)
     return f"on {_name(day, today)}", None, 0.7 * 0.9 ** min(age, 30)
 
@@ -190,43 +279,79 @@ def _task(
     worth: float,
     pinned: Collection[str],
     today: date,
-) -> Task:
-    state = store.ward.state_at(row.n, row.id, row.head)
+    recency: int = 6,
+) -> SessionDigest:
+    state = store.quarantine_view.state_at(row.n, row.id, row.head)
     since, began, ended = span or (0, row.opened_at, row.last_at)
-    # Of days long past the end is not read: what is in their state is enough.
-    end = recent(store, row, state) if span is not None or state.running else NOTHING
-    learned = organized(state, file_time)
-    items = items_of(state, learned, since=since, worth=worth, end=end)
+    # For older days the state is enough.
+    end = read_session_end(store, row, state) if span is not None or state.running else UNKNOWN_END
+    dialogue, talk, added = Dialogue(), list[Utterance](), list[str]()
+    if span is not None:
+        talk = read_dialogue(store, row, since)
+        added = read_new_names(store, row, since)
+        dialogue = dialogue_items(
+            row.id, talk, folder=row.workspace, worth=worth, recency=recency, superseded=_superseded(state),
+            added=added,
+        )  # fmt: skip
+    learned = learn_from_session(state, modification_time)
+    items = session_items(state, learned, since=since, worth=worth, end=end, headed=False)
     items += earlier_items(state, since, worth, end)
+    items += repository_items(state, since=since, worth=worth)
+    if span is None:
+        items = [
+            item for item in items if item.kind in LASTING or (not branch_of(state) and item.kind in PLACES)
+        ]
+    else:
+        spoken = {said.seq for said in talk}
+        items = [item for item in items if item.kind != "said" and not _in_dialogue(item, spoken)]
+        items += dialogue.items
+        items += added_items(state, ranked_names(added, dict(dialogue.names)), since, worth)
     requests = _requests(state, since)
-    before = (_request(one) for one in state.requests.values() if one["seq"] < since and _said(one))
+    before = (_request(row) for row in state.requests.values() if row["seq"] < since and _has_text(row))
     first = next(before, None)
     if wanted := pinned_of(row, pinned):
-        asked = [*requests, first] if first else requests
-        here = {item.id for item in items} | {f"{row.id[:8]}:request:{one.seq}" for one in asked}
-        if since:  # said on an earlier day of it
-            all_of_it = items_of(state, learned, since=0, worth=worth, end=end)
-            items += [item for item in all_of_it if item.id in pinned and item.id not in here]
+        here = {item.id for item in items}
+        if since:  # pinned items of earlier days
+            all_items = session_items(state, learned, since=0, worth=worth, end=end)
+            items += [item for item in all_items if item.id in pinned and item.id not in here]
             here |= {item.id for item in items}
-        items += told_anew(store, row, [id_ for id_ in wanted if id_ not in here], worth)
+        items += rebuild_items(store, row, [id_ for id_ in wanted if id_ not in here], worth)
     goes_on = span is None or first or any(item.seq < since and item.section == "DONE" for item in items)
-    opened = moment(row.opened_at).date()
-    began_on = _name(opened, today) if opened < moment(began if span else ended).date() else None
-    return Task(
-        row, label, requests, tuple(items), began, ended, worth, since, began_on if goes_on else None, first
+    opened = to_datetime(row.opened_at).date()
+    began_on = _name(opened, today) if opened < to_datetime(began if span else ended).date() else None
+    return SessionDigest(
+        row, label, requests, tuple(items), began, ended, worth, since, began_on if goes_on else None, first,
+        recent=span is not None, goal=dialogue.goal, names=dialogue.names, branch=branch_of(state),
+        tickets=tickets_of(state), plan_title=plan_title_of(state),
+        files=frozenset(path for path, entry in state.files_modified.items() if entry.by == "agent"),
+        todos=todos_of(state),
+    )  # fmt: skip
+
+
+def _in_dialogue(item: Item, spoken: Collection[int]) -> bool:
+    """Whether the dialogue of the day has an item too."""
+    return item.kind in ("request", "decision") and item.seq in spoken
+
+
+def _superseded(state: SessionState) -> frozenset[int]:
+    """The positions of decisions that a later one replaced."""
+    return frozenset(
+        decision["seq"]
+        for decision in state.decisions_made.values()
+        if decision.get("superseded_by") is not None
     )
 
 
 def _requests(state: SessionState, since: int) -> tuple[Request, ...]:
-    """The first request and the latest ones: what it was about, and where it went."""
-    asked = [_request(one) for one in state.requests.values() if one["seq"] >= since and _said(one)]
+    """The first request and the last two."""
+    asked = [_request(row) for row in state.requests.values() if row["seq"] >= since and _has_text(row)]
     return tuple(asked if len(asked) <= 3 else [asked[0], *asked[-2:]])
 
 
-def _said(one: dict[str, Any]) -> bool:
-    """Whether a request has words: one that only repeated what we had given has none left."""
-    return bool((one["text"] or "").strip())
+def _has_text(request: dict[str, Any]) -> bool:
+    """False for a prompt that only repeated our own context, which is removed."""
+    return bool((request["text"] or "").strip())
 
 
-def _request(one: dict[str, Any]) -> Request:
-    return Request(one["text"] or "", one["seq"], one["trust"])
+def _request(row: dict[str, Any]) -> Request:
+    return Request(row["text"] or "", row["seq"], row["trust"])

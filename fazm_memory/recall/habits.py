@@ -1,39 +1,103 @@
-"""Habits: what recurs across sessions, as a small graph of a person's things.
+"""Habits: what recurs across sessions, as a small graph.
 
-Tasks, folders, files, apps, tools and conventions are nodes with a count of sessions and when they were last
-seen; what goes with what is an edge. Every node and edge names events it comes from. Nothing is guessed: what
-was seen once is no habit.
+Nodes are tasks, folders, files, apps, tools and conventions, each with its number of sessions and some events
+as evidence. Edges say what goes together. What occurred only once is no habit.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import date
+from statistics import median
 from typing import Any
 
-from fazm_memory.log.sessions import SessionRow
-from fazm_memory.log.store import Store
-from fazm_memory.log.terms import SMALL
-from fazm_memory.model.clock import iso
-from fazm_memory.model.organized import organized
-from fazm_memory.model.state import SessionState
-from fazm_memory.recall.mends import Mend, mends_of
-from fazm_memory.recall.rhythm import Rhythm, rhythm_of
+from fazm_memory.clock import iso, to_datetime
+from fazm_memory.recall.fixes import Fix, fixes_of
+from fazm_memory.session import SessionState, learn_from_session
+from fazm_memory.store import STOP_WORDS, SessionRow, Store
 
-SESSIONS = 200  # latest sessions looked at
-ALIKE = 0.5  # share of their words that two requests of one task have in common
-TRACES = 5
+MIN_OCCURRENCES = 3  # for a rhythm
+MOSTLY = 0.7  # share of the gaps that must agree
+GAPS: dict[str, tuple[int, int]] = {
+    "daily": (1, 1),
+    "weekly": (6, 8),
+    "every two weeks": (13, 15),
+    "monthly": (27, 32),
+}
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """`name` is None without a pattern. `around` is the usual hour of the day."""
+
+    name: str | None
+    weekday: str | None
+    around: int | None
+
+    def text(self) -> str:
+        if self.name is None:
+            return "no rhythm yet"
+        day = f" on {self.weekday}" if self.weekday else ""
+        hour = f", around {self.around:02d}:00" if self.around is not None else ""
+        return f"{self.name}{day}{hour}"
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(self.__dict__)
+
+
+def rhythm_of(moments: Sequence[int]) -> Rhythm:
+    """The rhythm of some times, by the user's calendar."""
+    local = [to_datetime(at) for at in moments]
+    days = sorted({time.date() for time in local})
+    hours = sorted(time.hour for time in local)
+    around = int(median(hours)) if len(hours) >= MIN_OCCURRENCES and _close(hours) else None
+    if len(days) < MIN_OCCURRENCES:
+        return Rhythm(None, None, around)
+    gaps = [(after - before).days for before, after in itertools.pairwise(days)]
+    name = _name(gaps, days)
+    weekday = f"{days[-1]:%A}" if name in ("weekly", "every two weeks") and _same_weekday(days) else None
+    return Rhythm(name, weekday, around)
+
+
+def _name(gaps: list[int], days: list[date]) -> str | None:
+    if all(day.weekday() < 5 for day in days) and _mostly([gap in (1, 3) for gap in gaps]) and 3 in gaps:
+        return "on weekdays"
+    for name, (low, high) in GAPS.items():
+        if _mostly([low <= gap <= high for gap in gaps]):
+            return name
+    return None
+
+
+def _mostly(agree: list[bool]) -> bool:
+    return sum(agree) >= MOSTLY * len(agree)
+
+
+def _same_weekday(days: list[date]) -> bool:
+    return Counter(day.weekday() for day in days).most_common(1)[0][1] >= MOSTLY * len(days)
+
+
+def _close(hours: list[int]) -> bool:
+    """Whether most are within three hours of the median."""
+    middle = median(hours)
+    return _mostly([abs(hour - middle) <= 3 for hour in hours])
+
+
+MAX_SESSIONS = 200
+ALIKE = 0.5  # share of common words from which two requests are the same task
+MAX_TRACES = 5
 TWICE = 2
-PER_SESSION = 12  # things of a kind that one session may tell of
+MAX_PER_SESSION = 12  # nodes of a kind from one session
 
 Trace = tuple[str, int]  # session and position
 
 
 @dataclass
-class Node:
-    """A thing that was met in `count` sessions."""
+class HabitNode:
+    """Something that occurred in `count` sessions."""
 
     kind: str
     name: str
@@ -42,11 +106,11 @@ class Node:
     last: int = 0
     traces: list[Trace] = field(default_factory=list)
 
-    def met(self, at: int, trace: Trace) -> None:
+    def add(self, at: int, trace: Trace) -> None:
         self.count += 1
         self.first = min(self.first or at, at)
         self.last = max(self.last, at)
-        self.traces = [*self.traces, trace][-TRACES:]
+        self.traces = [*self.traces, trace][-MAX_TRACES:]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -61,8 +125,8 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Task:
-    """A request that came back, in the words it was last made in."""
+class RecurringTask:
+    """A request that recurs, in the words of the last time."""
 
     words: str
     moments: tuple[int, ...]
@@ -72,8 +136,8 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Stumble:
-    """A command that failed in several sessions, and what then helped."""
+class RecurringFailure:
+    """A command that failed several times, and what helped."""
 
     command: str
     failures: int
@@ -87,12 +151,12 @@ class Stumble:
 @dataclass(frozen=True)
 class Habits:
     sessions: int
-    tasks: tuple[Task, ...]
-    nodes: tuple[Node, ...]
+    tasks: tuple[RecurringTask, ...]
+    nodes: tuple[HabitNode, ...]
     edges: tuple[tuple[str, str, str, int], ...]  # from, how, to, in how many sessions
-    stumbles: tuple[Stumble, ...]
+    recurring_failures: tuple[RecurringFailure, ...]
 
-    def of(self, kind: str) -> list[Node]:
+    def of(self, kind: str) -> list[HabitNode]:
         return [node for node in self.nodes if node.kind == kind]
 
     def to_json(self) -> dict[str, Any]:
@@ -111,15 +175,15 @@ class Habits:
             ],
             "failing_first": [
                 {
-                    "command": one.command,
-                    "failures": one.failures,
-                    "mended": one.mended,
-                    "error": one.error,
-                    "mended_by": [{"what": what, "count": count} for what, count in one.by],
-                    "last_seen": iso(one.last),
-                    "events": [{"session": session, "seq": seq} for session, seq in one.traces],
+                    "command": failure.command,
+                    "failures": failure.failures,
+                    "mended": failure.mended,
+                    "error": failure.error,
+                    "mended_by": [{"what": what, "count": count} for what, count in failure.by],
+                    "last_seen": iso(failure.last),
+                    "events": [{"session": session, "seq": seq} for session, seq in failure.traces],
                 }
-                for one in self.stumbles
+                for failure in self.recurring_failures
             ],
             "nodes": [node.to_json() for node in self.nodes],
             "edges": [
@@ -131,46 +195,46 @@ class Habits:
 
 class _Graph:
     def __init__(self) -> None:
-        self.nodes: dict[tuple[str, str], Node] = {}
+        self.nodes: dict[tuple[str, str], HabitNode] = {}
         self.edges: Counter[tuple[str, str, str]] = Counter()
 
-    def meet(self, kind: str, name: str, at: int, trace: Trace) -> str:
-        self.nodes.setdefault((kind, name), Node(kind, name)).met(at, trace)
+    def add(self, kind: str, name: str, at: int, trace: Trace) -> str:
+        self.nodes.setdefault((kind, name), HabitNode(kind, name)).add(at, trace)
         return f"{kind}:{name}"
 
 
 @dataclass
-class _Told:
-    """The sessions of one task, while they are gathered."""
+class _TaskBuilder:
+    """The sessions of one task, while they are collected."""
 
     words: set[str]
     text: str
     moments: list[int] = field(default_factory=list)
     folders: Counter[str] = field(default_factory=Counter)
     traces: list[Trace] = field(default_factory=list)
-    things: list[set[str]] = field(default_factory=list)
+    names: list[set[str]] = field(default_factory=list)
 
 
-def habits(store: Store) -> Habits:
-    """The habits that the latest sessions show."""
-    listed = store.ward.rows(store.sessions.listing(limit=SESSIONS))
-    rows = _once(sorted(listed, key=lambda row: (row.opened_at, row.n)))
+def find_habits(store: Store) -> Habits:
+    """The habits of the latest sessions."""
+    listed = store.quarantine_view.rows(store.sessions.listing(limit=MAX_SESSIONS))
+    rows = _without_forks(sorted(listed, key=lambda row: (row.opened_at, row.n)))
     graph = _Graph()
-    tasks: list[_Told] = []
-    mends: list[Mend] = []
+    tasks: list[_TaskBuilder] = []
+    fixes: list[Fix] = []
     for row in rows:
-        state = store.ward.state_at(row.n, row.id, row.head)
-        met = _meet(graph, row, state)
-        _join(tasks, row, state, met)
-        mends += mends_of(store, row, state)
+        state = store.quarantine_view.state_at(row.n, row.id, row.head)
+        names = _add_session(graph, row, state)
+        _add_to_task(tasks, row, state, names)
+        fixes += fixes_of(store, row, state)
     recurring = sorted(
-        (told for told in tasks if len(told.moments) >= TWICE), key=lambda told: -len(told.moments)
+        (task for task in tasks if len(task.moments) >= TWICE), key=lambda task: -len(task.moments)
     )
-    for told in recurring:
-        for trace, at in zip(told.traces, told.moments, strict=True):
-            graph.meet("task", told.text, at, trace)
-        for things in told.things:
-            graph.edges.update((f"task:{told.text}", "goes with", thing) for thing in things)
+    for task in recurring:
+        for trace, at in zip(task.traces, task.moments, strict=True):
+            graph.add("task", task.text, at, trace)
+        for names in task.names:
+            graph.edges.update((f"task:{task.text}", "goes with", name) for name in names)
     nodes = sorted(
         (node for node in graph.nodes.values() if node.count >= TWICE),
         key=lambda node: (node.kind, -node.count, node.name),
@@ -181,11 +245,13 @@ def habits(store: Store) -> Habits:
          if count >= TWICE and edge[0] in known and edge[2] in known),
         key=lambda edge: (-edge[3], edge),
     )  # fmt: skip
-    return Habits(len(rows), tuple(map(_task, recurring)), tuple(nodes), tuple(edges), _stumbles(mends))
+    return Habits(
+        len(rows), tuple(map(_task, recurring)), tuple(nodes), tuple(edges), _recurring_failures(fixes)
+    )
 
 
-def _once(rows: Iterable[SessionRow]) -> list[SessionRow]:
-    """Of a session and its forks the first: what a fork inherits was asked and done but once."""
+def _without_forks(rows: Iterable[SessionRow]) -> list[SessionRow]:
+    """One session of each family: what a fork inherits must not count twice."""
     families: dict[str, str] = {}
     firsts: dict[str, SessionRow] = {}
     for row in rows:
@@ -194,83 +260,85 @@ def _once(rows: Iterable[SessionRow]) -> list[SessionRow]:
     return list(firsts.values())
 
 
-def _meet(graph: _Graph, row: SessionRow, state: SessionState) -> set[str]:
-    """Everything the session had to do with, each once."""
+def _add_session(graph: _Graph, row: SessionRow, state: SessionState) -> set[str]:
+    """Add the nodes of a session. Returns their names."""
     at, last = row.last_at, max(0, row.head - 1)
-    met = {graph.meet("tool", tool, at, (row.id, last)) for tool in list(state.tools_used)[-PER_SESSION:]}
+    names = {
+        graph.add("tool", tool, at, (row.id, last)) for tool in list(state.tools_used)[-MAX_PER_SESSION:]
+    }
     folders = [
         (path, entry["last_seq"])
         for path, entry in state.folders.items()
         if any(entry.get(change) for change in ("created", "modified", "renamed", "deleted"))
     ]
-    met |= {graph.meet("folder", path, at, (row.id, seq)) for path, seq in folders[-PER_SESSION:]}
-    files = [(one.path, one.seq) for one in state.files_modified.values() if one.by == "agent"]
-    met |= {graph.meet("file", path, at, (row.id, seq)) for path, seq in files[-PER_SESSION:]}
-    met |= {graph.meet("app", app, at, (row.id, one["last_seq"])) for app, one in state.apps.items()}
-    for one in organized(state).conventions:
-        name = graph.meet("convention", one.pattern, at, (row.id, last))
-        met.add(name)
-        graph.edges[f"folder:{one.folder}", "names files by", name] += 1
-    return met
+    names |= {graph.add("folder", path, at, (row.id, seq)) for path, seq in folders[-MAX_PER_SESSION:]}
+    files = [(entry.path, entry.seq) for entry in state.files_modified.values() if entry.by == "agent"]
+    names |= {graph.add("file", path, at, (row.id, seq)) for path, seq in files[-MAX_PER_SESSION:]}
+    names |= {graph.add("app", app, at, (row.id, entry["last_seq"])) for app, entry in state.apps.items()}
+    for convention in learn_from_session(state).conventions:
+        name = graph.add("convention", convention.pattern, at, (row.id, last))
+        names.add(name)
+        graph.edges[f"folder:{convention.folder}", "names files by", name] += 1
+    return names
 
 
-def _join(tasks: list[_Told], row: SessionRow, state: SessionState, met: set[str]) -> None:
-    """Count the session towards the task it is most like, or begin a new one."""
+def _add_to_task(tasks: list[_TaskBuilder], row: SessionRow, state: SessionState, names: set[str]) -> None:
+    """Add the session to the most similar task, or to a new one."""
     asked = next(iter(state.requests.values()), None)
     text = " ".join(((asked["text"] if asked else row.title) or "").split())
     words = content_words(text)
     if not words:
         return
-    best = max(tasks, key=lambda told: _alike(told.words, words), default=None)
+    best = max(tasks, key=lambda task: _alike(task.words, words), default=None)
     if best is None or _alike(best.words, words) < ALIKE:
-        best = _Told(words, text)
+        best = _TaskBuilder(words, text)
         tasks.append(best)
     best.text = text[:160]
     best.moments.append(row.opened_at)
     best.folders.update([row.workspace] if row.workspace else [])
     best.traces.append((row.id, asked["seq"] if asked else 0))
-    best.things.append(met)
+    best.names.append(names)
 
 
 def content_words(text: str) -> set[str]:
-    """The words of a request that say what it is about; numbers change from week to week."""
+    """The words of a request without small words and numbers, which change each time."""
     words = re.findall(r"[^\W\d_]{2,}", text.lower())
-    return {word.rstrip("s") for word in words if word not in SMALL}
+    return {word.rstrip("s") for word in words if word not in STOP_WORDS}
 
 
-def _alike(one: set[str], other: set[str]) -> float:
-    return len(one & other) / len(one | other)
+def _alike(first: set[str], second: set[str]) -> float:
+    return len(first & second) / len(first | second)
 
 
-def _task(told: _Told) -> Task:
-    return Task(
-        told.text,
-        tuple(told.moments),
-        rhythm_of(told.moments),
-        tuple(folder for folder, _ in told.folders.most_common(3)),
-        tuple(told.traces[-TRACES:]),
+def _task(task: _TaskBuilder) -> RecurringTask:
+    return RecurringTask(
+        task.text,
+        tuple(task.moments),
+        rhythm_of(task.moments),
+        tuple(folder for folder, _ in task.folders.most_common(3)),
+        tuple(task.traces[-MAX_TRACES:]),
     )
 
 
-def _stumbles(mends: Iterable[Mend]) -> tuple[Stumble, ...]:
-    groups: dict[str, list[Mend]] = {}
-    for one in mends:
-        groups.setdefault(one.command, []).append(one)
-    made = []
-    for command, some in groups.items():
-        if len(some) < TWICE:
+def _recurring_failures(fixes: Iterable[Fix]) -> tuple[RecurringFailure, ...]:
+    groups: dict[str, list[Fix]] = {}
+    for fix in fixes:
+        groups.setdefault(fix.command, []).append(fix)
+    failures = []
+    for command, group in groups.items():
+        if len(group) < TWICE:
             continue
-        by = Counter(what for one in some for what in dict.fromkeys(one.by))
-        latest = max(some, key=lambda one: one.at)
-        made.append(
-            Stumble(
+        by = Counter(what for fix in group for what in dict.fromkeys(fix.by))
+        latest = max(group, key=lambda fix: fix.at)
+        failures.append(
+            RecurringFailure(
                 command,
-                len(some),
-                sum(one.worked_at is not None for one in some),
+                len(group),
+                sum(fix.worked_at is not None for fix in group),
                 latest.error,
                 tuple(by.most_common(3)),
                 latest.at,
-                tuple((one.session, one.seq) for one in some[-TRACES:]),
+                tuple((fix.session, fix.seq) for fix in group[-MAX_TRACES:]),
             )
         )
-    return tuple(sorted(made, key=lambda one: (-one.failures, one.command)))
+    return tuple(sorted(failures, key=lambda failure: (-failure.failures, failure.command)))

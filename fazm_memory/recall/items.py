@@ -1,67 +1,181 @@
-"""Items: the single facts a context is made of, each with its place in the log and how much it matters.
+"""Items: the facts of a context, each with its position in the log and a score.
 
-An item matters by what it changes for the next step: an open question before a decision, a naming convention
-before a count of files. Everything a record said is quoted by the fence; the words around it are ours.
+The score says how much an item matters for the next step: an open question before a decision, a naming
+convention before a count of files. Recorded text in an item is always quoted.
 """
 
 from __future__ import annotations
 
 import json
 import posixpath
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from fazm_memory.log.facts import FactRow
-from fazm_memory.model.counting import plural, they
-from fazm_memory.model.learned import NO_RULE, Learned, how_completely
-from fazm_memory.model.state import HELD_BACK, SessionState
-from fazm_memory.model.trust import DOUBTED
-from fazm_memory.model.working_set import FileEntry
-from fazm_memory.recall.failures import called, failed_calls
-from fazm_memory.recall.fence import plain_name, quote
-from fazm_memory.recall.recent import Recent
+from fazm_memory.clock import to_datetime
+from fazm_memory.engines.naming import NO_RULE, NamingReport
+from fazm_memory.events import UNTRUSTED, target_of
+from fazm_memory.recall.fixes import SETTING, SHELLS
+from fazm_memory.recall.quoting import neutral, plain_name, quote
+from fazm_memory.session import QUARANTINED_CALLS, FileEntry, SessionState, folder_progress_text
+from fazm_memory.store import FactRow, SessionRow, Store
+from fazm_memory.text import plural, plural_with_verb
+
+TAIL = 80  # events at the end of a session that are read
+MAX_SOURCES = 8
+SOURCE_FIELDS = ("url", "query", "uri", "link")
+
+
+@dataclass(frozen=True)
+class SessionEnd:
+    """The end of a session: the agent's last words, the sources it read, the targets of running calls."""
+
+    said: tuple[str, int] | None = None
+    looked_at: tuple[tuple[str, int], ...] = ()
+    running: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_session_end(store: Store, row: SessionRow, state: SessionState) -> SessionEnd:
+    """Read the last events of a session."""
+    said: tuple[str, int] | None = None
+    looked: dict[str, int] = {}
+    tail = store.log.slice(row.n, row.id, max(0, row.head - TAIL), row.head)
+    for event in store.quarantine_view.events(row.n, tail):
+        if event.payload is None:
+            continue
+        if event.kind == "message":
+            said = (event.payload.text, event.seq)
+        elif event.kind == "action" and (source := _source(event.payload.input)):
+            looked.pop(source, None)
+            looked[source] = event.seq
+    running: dict[str, str] = {}
+    for call, entry in state.running.items():
+        start = next(store.log.slice(row.n, row.id, entry["seq"], entry["seq"] + 1), None)
+        if start is not None and start.payload is not None and start.kind == "action.start":
+            running[call] = target_of(start.payload.input)
+    return SessionEnd(said, tuple(reversed(list(looked.items())))[:MAX_SOURCES], running)
+
+
+def _source(input_: Any) -> str:
+    """The address or query of a call that looked something up."""
+    if not isinstance(input_, Mapping):
+        return ""
+    return next((str(input_[name]) for name in SOURCE_FIELDS if isinstance(input_.get(name), str)), "")
+
+
+MAX_FAILURES = 6  # of one session
+MAX_FAILED_LOOKUPS = 3
+PROGRAMS = (
+    "[ ag cat cd diff du egrep fd fgrep file find grep head ls pwd rg stat tail test tree type wc which"
+)
+LOOKUP_PROGRAMS = frozenset(PROGRAMS.split())
+LOOKUP_TOOLS = frozenset(
+    {"Read", "Grep", "Glob", "LS", "read_file", "list_directory", "glob", "grep", "read", "list",
+     "search_file_content"}
+)  # fmt: skip
+MISUSE = re.compile(
+    r"(?i)has not been read yet|string to replace not found|found \d+ matches of the string|exactly the same"
+    r"|doesn't want to proceed|request interrupted|unknown skill|no such tool"
+    r"|not a prompt-based skill|sibling tool call errored"
+)  # how a tool was called, corrected in the next call
+COMMAND_SEPARATORS = re.compile(r"&&|\|\||[|;&\n]")
 
 Section = Literal["DONE", "OPEN"]
+ItemFields = tuple[Section, str, str, str, int, str]  # section, kind, name, text, seq, trust
+
+
+def failed_calls(state: SessionState) -> Iterator[ItemFields]:
+    """The newest unresolved failures, a count of the older ones, and the latest failed lookups."""
+    unresolved = [
+        error
+        for error in state.errors.values()
+        if error["mended_by"] is None and not MISUSE.search(error["error"] or "")
+    ]
+    lookups = [error for error in unresolved if is_failed_lookup(error)]
+    failed = [error for error in unresolved if not is_failed_lookup(error)]
+    for error in failed[-MAX_FAILURES:]:
+        text = f"{call_text(error)} {error['outcome']}: {quote(error['error'] or '', 160)}; unresolved"
+        yield "DONE", "failed", str(error["seq"]), text, error["seq"], "tool"
+    if before := failed[:-MAX_FAILURES]:
+        text = f"{len(before)} more failed before those, unresolved; search kind:action failed finds them"
+        yield "DONE", "more", "failed", text, before[-1]["seq"], "local"
+    for error in lookups[-MAX_FAILED_LOOKUPS:]:
+        text = f"not found: {call_text(error)}: {quote(error['error'] or '', 160)}"
+        yield "DONE", "vain", str(error["seq"]), text, error["seq"], "tool"
+
+
+def call_text(error: dict[str, Any]) -> str:
+    """A call as tool and target."""
+    target = error.get("target") or ""
+    tool = plain_name(error["tool"] or "a call")
+    return f"{tool} {quote(target, 120)}" if target else tool
+
+
+def is_failed_lookup(error: dict[str, Any]) -> bool:
+    """Whether a failed call only looked for something."""
+    if error["outcome"] != "error":
+        return False
+    if error["tool"] not in SHELLS:
+        return error["tool"] in LOOKUP_TOOLS
+    parts = [part.split() for part in COMMAND_SEPARATORS.split(error.get("target") or "")]
+    words = [[word for word in part if not SETTING.fullmatch(word)] for part in parts if part]
+    return bool(words) and all(part and part[0].rsplit("/", 1)[-1] in LOOKUP_PROGRAMS for part in words)
+
 
 WEIGHTS: dict[str, float] = {
-    "question": 100,
-    "pending": 90,
-    "failed": 80,
-    "interrupted": 78,
-    "convention": 75,
-    "changed": 72,
-    "folder": 70,
-    "skipped": 65,
-    "preference": 64,
-    "answered": 62,
-    "decision": 60,
-    "said": 55,
-    "files": 50,
-    "held": 49,
-    "place": 48,
-    "fact": 45,
-    "evicted": 40,
-    "request": 35,
-    "mended": 30,
-    "looked": 28,
-    "vain": 25,
-    "more": 20,
-    "apps": 15,
+    "question": 1.6,
+    "artifact": 1.45,
+    "pending": 1.5,
+    "convention": 1.4,
+    "folder": 1.3,
+    "skipped": 1.2,
+    "preference": 1.2,
+    "decision": 1.1,
+    "answered": 1.0,
+    "note": 1.0,
+    "changed": 0.9,
+    "added": 0.9,
+    "interrupted": 0.4,
+    "commit": 0.8,
+    "pull": 0.8,
+    "uncommitted": 0.7,
+    "fact": 0.7,
+    "checks": 0.6,
+    "said": 0.6,
+    "held": 0.5,
+    "files": 0.45,
+    "place": 0.4,
+    "looked": 0.4,
+    "request": 0.4,
+    "failed": 0.35,
+    "evicted": 0.3,
+    "more": 0.2,
+    "apps": 0.2,
+    "mended": 0.15,
+    "vain": 0.12,
 }
-NOTHING = Recent()
+LABELS: dict[str, str] = {
+    "question": "waiting", "pending": "todo", "interrupted": "open", "decision": "why", "answered": "why",
+    "fact": "known", "failed": "failed", "mended": "failed", "vain": "failed", "looked": "read",
+    "request": "asked", "said": "done", "checks": "run", "uncommitted": "open", "apps": "apps",
+    "added": "added",
+}  # fmt: skip
+UNKNOWN_END = SessionEnd()
 CHANGES = ("created", "modified", "renamed", "deleted")
 NAMED_FILES = 4
 LATEST_FILES = 8
 MORE_FILES = 24
-PLACES = 6
-SAID = 400
+MAX_FOLDERS = 6
+OPEN_ITEMS = 8  # of an artifact that its line names
+MAX_LAST_WORDS = 400
+FIRST_ADDED = 6
+MAX_ADDED = 16
 
 
 @dataclass(frozen=True)
 class Item:
-    """One fact. `id` is stable, so that a person's choice about it lasts."""
+    """One fact. `id` is stable, because a person may pin or exclude the item."""
 
     id: str
     section: Section
@@ -71,59 +185,60 @@ class Item:
     session: str
     seq: int
     trust: str
+    label: str = ""  # the group that it is shown in
+    reason: str = ""  # why it may be included, if its kind does not say it
+    message: int = -1  # lines of one message compete with each other
+    at: int = 0  # when it was said; 0 if only its session is known
 
 
-def items_of(
+def session_items(
     state: SessionState,
-    learned: Learned,
+    learned: NamingReport,
     *,
     since: int,
     worth: float,
-    end: Recent = NOTHING,
+    end: SessionEnd = UNKNOWN_END,
     headed: bool = True,
 ) -> list[Item]:
-    """The items of one session from position `since` on; `worth` is how much the session itself matters, and
-    a session that is `headed` has its first request and the last two in its heading."""
-    made: list[Item] = []
-    for section, kind, name, text, seq, trust in _told(state, learned, since, end, headed):
-        doubt = 0.5 if trust in DOUBTED else 1.0
-        score = WEIGHTS[kind] * worth * doubt + min(seq, 10**6) / 10**7
-        made.append(
-            Item(f"{state.session[:8]}:{kind}:{name}", section, kind, text, score, state.session, seq, trust)
-        )
-    return made
+    """The items of one session from position `since` on.
+
+    `worth` is how much the session matters. A `headed` session shows its first and last two requests in its
+    heading.
+    """
+    items: list[Item] = []
+    for section, kind, name, text, seq, trust in _fields(state, learned, since, end, headed):
+        trust_factor = 0.5 if trust in UNTRUSTED else 1.0
+        score = WEIGHTS[kind] * worth * trust_factor + min(seq, 10**6) / 10**7
+        id_ = f"{state.session[:8]}:{kind}:{name}"
+        label = LABELS.get(kind, "open" if section == "OPEN" else "done")
+        items.append(Item(id_, section, kind, text, score, state.session, seq, trust, label))
+    return items
 
 
-Told = tuple[Section, str, str, str, int, str]
-
-
-def _told(state: SessionState, learned: Learned, since: int, end: Recent, headed: bool) -> Iterator[Told]:
+def _fields(
+    state: SessionState, learned: NamingReport, since: int, end: SessionEnd, headed: bool
+) -> Iterator[ItemFields]:
     yield from _open(state, end)
-    yield from _organised(learned, state)
+    yield from _naming(learned, state)
     yield from _files(state, since)
-    yield from _held(state)
-    yield from _places(state, learned, since)
-    yield from _asides(state, since, end, headed)
+    yield from _quarantined(state)
+    yield from _folders(state, learned, since)
+    yield from _minor(state, since, end, headed)
     yield from _answered(state, since)
-    for one in reversed(list(state.decisions_made.values())):
-        if one["seq"] >= since:
-            why = f" because {quote(one['why'], 160)}" if one["why"] else ""
-            other = (
-                f"; not {', '.join(quote(alt, 60) for alt in one['alternatives'][:2])}"
-                if one["alternatives"]
-                else ""
-            )
-            text = f"decided {quote(one['what'], 160)}{why}{other} [{one['trust']}]"
-            yield "DONE", "decision", str(one["seq"]), text, one["seq"], one["trust"]
-    for key, one in state.facts.items():
-        if one["trust"] != "user":  # the user's own word holds everywhere, not only in its session
-            text = _fact("fact", key, one["value"], one["trust"])
-            yield "DONE", "fact", key, text, one["seq"], one["trust"]
-    for one in state.errors.values():
-        if one["mended_by"] is not None and one["seq"] >= since:
-            text = f"{called(one)} {one['outcome']}: {quote(one['error'] or '', 100)}"
-            text += f", then worked @{one['mended_by']}"
-            yield "DONE", "mended", str(one["seq"]), text, one["seq"], "tool"
+    for decision in reversed(list(state.decisions_made.values())):
+        if decision["seq"] >= since and _holds(decision):
+            text = _decision(decision)
+            yield "DONE", "decision", str(decision["seq"]), text, decision["seq"], decision["trust"]
+    for key, fact in state.facts.items():
+        if fact["trust"] != "user":  # those of the user are preferences and valid everywhere
+            text = _fact("fact", key, fact["value"], fact["trust"])
+            yield "DONE", "fact", key, text, fact["seq"], fact["trust"]
+    for error in state.errors.values():
+        misused = MISUSE.search(error["error"] or "")
+        if error["mended_by"] is not None and error["seq"] >= since and not misused:
+            text = f"{call_text(error)} {error['outcome']}: {quote(error['error'] or '', 100)}"
+            text += f", then worked @{error['mended_by']}"
+            yield "DONE", "mended", str(error["seq"]), text, error["seq"], "tool"
     if state.evicted_keys:
         keys = list(state.evicted_keys)
         named = ", ".join(quote(key, 80) for key in keys[-5:])
@@ -132,81 +247,110 @@ def _told(state: SessionState, learned: Learned, since: int, end: Recent, headed
         yield "DONE", "evicted", "keys", f"no longer in the model's context: {named}{more}", seq, "agent"
 
 
-def preference(row: FactRow) -> Item:
-    """The user's own word, whatever session it was said in."""
+def _holds(decision: dict[str, Any]) -> bool:
+    """Whether a decision was not replaced later and is more than the acceptance of a plan."""
+    accepted = decision.get("form") == "plan" and decision["what"] == "accepted"
+    return decision.get("superseded_by") is None and not accepted
+
+
+def _decision(decision: dict[str, Any]) -> str:
+    form, trust = decision.get("form"), f" [{decision['trust']}]"
+    words = quote(decision["what"], 160)
+    if form is not None and decision["trust"] == "user":
+        trust = ""
+    if form == "refusal":
+        return f"refused {quote(decision.get('about') or 'a call', 80)}: {words}{trust}"
+    if form == "answer":
+        return f"{neutral(decision.get('question') or '')} -> {words}{trust}"
+    if form == "plan":
+        return f"of a plan: {words}{trust}"
+    if form == "correction":
+        return f"{words}{trust}"
+    why = f" because {quote(decision['why'], 160)}" if decision["why"] else ""
+    alternatives = ", ".join(quote(text, 60) for text in decision["alternatives"][:2])
+    other = f"; not {alternatives}" if alternatives else ""
+    return f"decided {words}{why}{other}{trust}"
+
+
+def preference_item(row: FactRow) -> Item:
+    """A fact that the user stated, in whichever session."""
     text = _fact("preference", row.key, row.value, row.trust)
     score = WEIGHTS["preference"]
-    return Item(f"preference:{row.key}", "DONE", "preference", text, score, "", row.seq, row.trust)
+    return Item(f"preference:{row.key}", "DONE", "preference", text, score, "", row.seq, row.trust, "rule")
 
 
 def _fact(kind: str, key: str, value: Any, trust: str) -> str:
-    said = value if isinstance(value, str) else _json(value)
-    return f"{kind} {quote(key, 60)} = {quote(said, 160)} [{trust}]"
+    text = value if isinstance(value, str) else _json(value)
+    return f"{kind} {quote(key, 60)} = {quote(text, 160)} [{trust}]"
 
 
-def _open(state: SessionState, end: Recent) -> Iterator[Told]:
-    for one in state.questions.values():
-        text = (
-            f"question for the {'user' if one['to'] == 'human' else 'agent'}: {quote(one['note'] or '', 240)}"
-        )
-        yield "OPEN", "question", one["id"], text, one["seq"], "agent"
-    for one in state.pending_actions.values():
-        yield (
-            "OPEN",
-            "pending",
-            one["id"],
-            f"still to do: {quote(one['what'] or '', 240)} [{one['trust']}]",
-            one["seq"],
-            one["trust"],
-        )
+def _open(state: SessionState, end: SessionEnd) -> Iterator[ItemFields]:
+    for question in state.questions.values():
+        whom = "user" if question["to"] == "human" else "agent"
+        text = f"question for the {whom}: {quote(question['note'] or '', 240)}"
+        yield "OPEN", "question", question["id"], text, question["seq"], "agent"
+    for pending in state.pending_actions.values():
+        text = f"still to do: {quote(pending['what'] or '', 240)} [{pending['trust']}]"
+        yield "OPEN", "pending", pending["id"], text, pending["seq"], pending["trust"]
+    for artifact in state.artifacts.values():
+        section: Section = "DONE" if artifact["done"] == artifact["total"] else "OPEN"
+        yield section, "artifact", artifact["name"], _artifact(artifact), artifact["seq"], artifact["trust"]
     yield from failed_calls(state)
-    for call, one in state.running.items():
+    for call, entry in state.running.items():
         about = f" {quote(end.running[call], 160)}" if end.running.get(call) else ""
-        text = f"{plain_name(one['tool'])} call{about} began and never finished"
-        yield "OPEN", "interrupted", call, text, one["seq"], "agent"
+        text = f"{plain_name(entry['tool'])} call{about} began and never finished"
+        yield "OPEN", "interrupted", call, text, entry["seq"], "agent"
 
 
-def _answered(state: SessionState, since: int) -> Iterator[Told]:
-    """What was asked and decided: an agent that waited for it goes on by it. The state does not say how far
-    an answer is believed, so none is told as the user's own word."""
-    for name, one in reversed(state.answered.items()):
-        if one["seq"] >= since:
-            said = one["answer"] if isinstance(one["answer"], str) else _json(one["answer"])
-            what = "waived" if one["waived"] else f"answered {quote(said, 240)}"
-            who = f"{_hand(one['by'])} ({plain_name(one['source'])})"
-            text = f"question {quote(one['note'] or '', 160)}: {what} by {who}"
-            yield "DONE", "answered", name, text, one["seq"], "agent"
+def _artifact(artifact: dict[str, Any]) -> str:
+    """An artifact on one line: how far it is, and its open items."""
+    open_ = [item for item in artifact["items"] if item["status"] in ("pending", "in_progress")]
+    items = "; ".join(f"{item['id']} {quote(item['text'] or '', 80)}" for item in open_[:OPEN_ITEMS])
+    more = f" and {len(open_) - OPEN_ITEMS} more" if len(open_) > OPEN_ITEMS else ""
+    left = f", {artifact['done']} of {artifact['total']} done" if artifact["total"] else ""
+    form = artifact["form"].replace("_", " ")
+    rest = f": open {items}{more}" if items else ""
+    return f"{form} {quote(artifact['name'], 60)}{left}{rest} [{artifact['trust']}]"
 
 
-def _hand(actor: str) -> str:
-    return "a person" if actor == "person" else f"the {plain_name(actor)}"
+def _answered(state: SessionState, since: int) -> Iterator[ItemFields]:
+    """Answered questions. The state has no trust for an answer, so none counts as the user's own word."""
+    for name, entry in reversed(state.answered.items()):
+        if entry["seq"] >= since:
+            answer = entry["answer"] if isinstance(entry["answer"], str) else _json(entry["answer"])
+            what = "waived" if entry["waived"] else f"answered {quote(answer, 240)}"
+            who = "a person" if entry["by"] == "person" else f"the {plain_name(entry['by'])}"
+            text = (
+                f"question {quote(entry['note'] or '', 160)}: {what} by {who} ({plain_name(entry['source'])})"
+            )
+            yield "DONE", "answered", name, text, entry["seq"], "agent"
 
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _organised(learned: Learned, state: SessionState) -> Iterator[Told]:
+def _naming(learned: NamingReport, state: SessionState) -> Iterator[ItemFields]:
     last = state.at - 1
     for folder in learned.folders:
-        many = how_completely(folder.processed, folder.total, folder.listed, " processed")
+        many = folder_progress_text(folder.processed, folder.total, folder.listed, " processed")
         text = f"folder {quote(folder.path, 160)}: {many}"
         yield "DONE", "folder", folder.path, text, last, "local"
-    for one in learned.conventions:
-        before, after = one.examples[0]
-        place = f" into {quote(one.destination, 100)}" if one.destination else ""
+    for rule in learned.conventions:
+        before, after = rule.examples[0]
+        place = f" into {quote(rule.destination, 100)}" if rule.destination else ""
         text = (
-            f"naming in {quote(one.folder, 120)}: {quote(one.pattern, 160)}{place},"
-            f" e.g. {quote(before, 100)} -> {quote(after, 100)} ({plural(one.support, 'file')})"
+            f"naming in {quote(rule.folder, 120)}: {quote(rule.pattern, 160)}{place},"
+            f" e.g. {quote(before, 100)} -> {quote(after, 100)} ({plural(rule.support, 'file')})"
         )
-        if one.ambiguous:
-            text += f", or {quote(one.ambiguous[0], 120)}"
-        yield "DONE", "convention", f"{one.folder}:{one.pattern}", text, last, "local"
+        if rule.ambiguous:
+            text += f", or {quote(rule.ambiguous[0], 120)}"
+        yield "DONE", "convention", f"{rule.folder}:{rule.pattern}", text, last, "local"
     for left in learned.skipped:
         some = ", ".join(quote(name, 60) for name in left.files[:NAMED_FILES])
         more = f" and {left.count - NAMED_FILES} more" if left.count > NAMED_FILES else ""
         name = f"{left.folder}:{left.rule}"
-        if left.rule == NO_RULE:  # as likely not reached as left alone
+        if left.rule == NO_RULE:  # perhaps not reached yet
             text = f"not processed in {quote(left.folder, 120)}, and no rule says why: {some}{more}"
             yield "OPEN", "skipped", name, text, last, "local"
         else:
@@ -214,77 +358,252 @@ def _organised(learned: Learned, state: SessionState) -> Iterator[Told]:
             yield "DONE", "skipped", name, text, last, "local"
 
 
-def _files(state: SessionState, since: int) -> Iterator[Told]:
-    """The agent's own changes as counts with the newest named; others' changes one line each hand."""
+def _files(state: SessionState, since: int) -> Iterator[ItemFields]:
+    """The agent's changes as counts and the newest names, and the changes by others."""
     fresh = [entry for entry in state.files_modified.values() if entry.seq >= since]
+    folder = state.workspace if branch_of(state) else None  # in a repository, paths are relative
     own = [entry for entry in reversed(fresh) if entry.by == "agent"]
-    if own:
-        counts: Counter[str] = Counter(entry.change for entry in own)
-        told = ", ".join(f"{counts[change]} {change}" for change in CHANGES if counts[change])
-        text = f"files: {told}; latest {', '.join(map(_file, own[:LATEST_FILES]))}"
+    if own and not branch_of(state):
+        text = f"files: {', '.join(_file(entry, folder) for entry in own[:LATEST_FILES])}"
         yield "DONE", "files", "agent", text, own[0].seq, "local"
         if more := own[LATEST_FILES:MORE_FILES]:
-            text = f"files before those: {', '.join(map(_file, more))}"
+            text = f"files before those: {', '.join(_file(entry, folder) for entry in more)}"
             yield "DONE", "more", "agent", text, more[0].seq, "local"
-    for hand in ("person", "unknown"):
-        others = [entry for entry in reversed(fresh) if entry.by == hand]
+    for by in ("person", "unknown"):
+        others = [entry for entry in reversed(fresh) if entry.by == by]
         if others:
-            named = ", ".join(f"{entry.change} {_file(entry)}" for entry in others[:LATEST_FILES])
+            named = ", ".join(f"{entry.change} {_file(entry, folder)}" for entry in others[:LATEST_FILES])
             more_of = len(others) - LATEST_FILES
-            who = "a person" if hand == "person" else "someone unknown"
+            who = "a person" if by == "person" else "someone unknown"
             text = f"changed by {who}: {named}{f' and {more_of} more' if more_of > 0 else ''}"
-            yield "DONE", "changed", hand, text, others[0].seq, "local"
+            yield "DONE", "changed", by, text, others[0].seq, "local"
 
 
-def _held(state: SessionState) -> Iterator[Told]:
-    """That there was more than is told, in our own words: nothing of what is held back is in them."""
-    if calls := state.counts.get(HELD_BACK):
+def _quarantined(state: SessionState) -> Iterator[ItemFields]:
+    """How many calls are in quarantine, without their contents."""
+    if calls := state.counts.get(QUARANTINED_CALLS):
         their = "files they changed" if calls > 1 else "files it changed"
-        text = f"{they(calls, 'call', 'are')} in quarantine and not told here; {their} are in the timeline"
+        count = plural_with_verb(calls, "call", "are")
+        text = f"{count} in quarantine and not shown here; {their} are in the timeline"
         yield "DONE", "held", "calls", text, state.at - 1, "local"
 
 
-def _file(entry: FileEntry) -> str:
+def _file(entry: FileEntry, folder: str | None) -> str:
     came = f" (was {quote(posixpath.basename(entry.origin), 80)})" if entry.origin else ""
-    return quote(entry.path, 120) + came
+    return quote(inside(entry.path, folder), 120) + came
 
 
-def _places(state: SessionState, learned: Learned, since: int) -> Iterator[Told]:
-    """The folders in which something was changed, most changed first, but for those told with a progress."""
+def _folders(state: SessionState, learned: NamingReport, since: int) -> Iterator[ItemFields]:
+    """The folders with changes, most changed first. Folders with a progress have an item already."""
     known = {folder.path for folder in learned.folders}
     rows = []
+    if branch_of(state):  # files of a repository are told by commits and as uncommitted
+        return
     for path, entry in state.folders.items():
         counts = {change: entry[change] for change in (*CHANGES, "moved_out") if entry.get(change)}
         if counts and path not in known and entry["last_seq"] >= since:
             rows.append((sum(counts.values()), path, counts, entry["last_seq"]))
     rows.sort(key=lambda row: (-row[0], row[1]))
     if rows:
-        told = "; ".join(f"{quote(path, 140)} ({_counted(counts)})" for _, path, counts, _ in rows[:PLACES])
-        more = f" and {len(rows) - PLACES} more" if len(rows) > PLACES else ""
-        yield "DONE", "place", "folders", f"folders: {told}{more}", max(row[3] for row in rows), "local"
+        texts = [f"{quote(path, 140)} ({_counts_text(counts)})" for _, path, counts, _ in rows[:MAX_FOLDERS]]
+        more = f" and {len(rows) - MAX_FOLDERS} more" if len(rows) > MAX_FOLDERS else ""
+        text = f"folders: {'; '.join(texts)}{more}"
+        yield "DONE", "place", "folders", text, max(row[3] for row in rows), "local"
 
 
-def _counted(counts: dict[str, int]) -> str:
+def _counts_text(counts: dict[str, int]) -> str:
     return ", ".join(f"{n} {change.replace('_', ' ')}" for change, n in counts.items())
 
 
-def _asides(state: SessionState, since: int, end: Recent, headed: bool) -> Iterator[Told]:
-    """What is worth a line when there is room: the agent's last word, sources, requests in between, apps."""
+def _minor(state: SessionState, since: int, end: SessionEnd, headed: bool) -> Iterator[ItemFields]:
+    """Items for when there is room: the agent's last words, sources, other requests, apps."""
     if end.said is not None and end.said[1] >= since:
-        text = f"the agent's last words: {quote(' '.join(end.said[0].split()), SAID)} [agent]"
+        text = f"the agent's last words: {quote(' '.join(end.said[0].split()), MAX_LAST_WORDS)} [agent]"
         yield "DONE", "said", "last", text, end.said[1], "agent"
     looked = [(source, seq) for source, seq in end.looked_at if seq >= since]
     if looked:
         text = f"looked at: {', '.join(quote(source, 120) for source, _ in looked)}"
         yield "DONE", "looked", "sources", text, looked[0][1], "tool"
-    asked = [one for one in state.requests.values() if one["seq"] >= since]
-    for one in asked[1:-2] if headed else asked:
-        text = f"also asked: {quote(one['text'] or '', 160)} [{one['trust']}]"
-        yield "DONE", "request", str(one["seq"]), text, one["seq"], one["trust"]
+    requests = [row for row in state.requests.values() if row["seq"] >= since and (row["text"] or "").strip()]
+    for request in requests[1:-2] if headed else requests:
+        trust = "" if request["trust"] == "user" else f" [{request['trust']}]"
+        text = f"{quote(request['text'] or '', 160)}{trust}"
+        yield "DONE", "request", str(request["seq"]), text, request["seq"], request["trust"]
     if state.apps:
         named = [
-            quote(app, 60) + (f" ({quote(one['document'], 100)})" if one["document"] else "")
-            for app, one in list(state.apps.items())[-6:]
+            quote(app, 60) + (f" ({quote(entry['document'], 100)})" if entry["document"] else "")
+            for app, entry in list(state.apps.items())[-6:]
         ]
-        seq = max(one["last_seq"] for one in state.apps.values())
+        seq = max(entry["last_seq"] for entry in state.apps.values())
         yield "DONE", "apps", "apps", f"apps: {', '.join(named)}", seq, "local"
+
+
+# What the state knows of a repository. A state of an older version has none of it.
+MAX_COMMITS = 8
+FIRST_NAMED = 3
+MAX_NAMED = 6
+MAX_CHECKS = 4
+
+
+def branch_of(state: SessionState) -> str:
+    return getattr(state, "branch", None) or ""
+
+
+def plan_title_of(state: SessionState) -> str:
+    return (getattr(state, "plan", None) or {}).get("title") or ""
+
+
+def tickets_of(state: SessionState) -> frozenset[str]:
+    """Tickets that the user named, by which sessions belong together."""
+    references: dict[str, dict[str, Any]] = getattr(state, "references", {})
+    return frozenset(name for name, entry in references.items() if entry.get("kind") == "ticket")
+
+
+def todos_of(state: SessionState) -> tuple[int, int]:
+    """How many steps of the agent's list are done, of how many."""
+    todos: list[dict[str, Any]] = getattr(state, "todos", [])
+    counted = [todo for todo in todos if todo["status"] != "cancelled"]
+    return sum(todo["status"] == "completed" for todo in counted), len(counted)
+
+
+def repository_items(state: SessionState, *, since: int, worth: float) -> list[Item]:
+    """Commits, pull requests, uncommitted files, checks and notes of a session."""
+    items = []
+    for kind, name, text, seq in _repository(state, since):
+        score = WEIGHTS[kind] * worth * (0.4 if name == "more" else 1.0) + min(seq, 10**6) / 10**9
+        section: Section = "OPEN" if kind == "uncommitted" else "DONE"
+        id_ = f"{state.session[:8]}:{kind}:{name}"
+        items.append(
+            Item(id_, section, kind, text, score, state.session, seq, "local", LABELS.get(kind, "done"))
+        )
+    return items
+
+
+def _repository(state: SessionState, since: int) -> Iterator[tuple[str, str, str, int]]:
+    folder = state.workspace
+    commits: list[dict[str, Any]] = [
+        row for row in getattr(state, "commits", {}).values() if row["seq"] >= since
+    ]
+    for commit in commits[-MAX_COMMITS:]:
+        pushed = ", pushed" if commit["pushed"] else ""
+        text = f"commit {commit['hash'] or ''} {neutral(commit['subject'])}{pushed}".replace("  ", " ")
+        yield "commit", commit["hash"] or str(commit["seq"]), text, commit["seq"]
+    for pull in getattr(state, "pull_requests", {}).values():
+        if pull["seq"] >= since:
+            title = f" {neutral(pull['title'])}" if pull.get("title") else ""
+            status = f", {pull['state']}" if pull.get("state") else ""
+            yield "pull", str(pull["number"]), f"PR #{pull['number']}{title}{status}", pull["seq"]
+    uncommitted: dict[str, int] = getattr(state, "uncommitted", {})
+    if uncommitted and getattr(state, "branch", None):
+        paths = [path for path, _ in sorted(uncommitted.items(), key=lambda entry: -entry[1])]
+        last = max(uncommitted.values())
+        yield "uncommitted", "files", f"not committed{_named(paths, FIRST_NAMED, folder)}", last
+        if len(paths) > FIRST_NAMED:
+            text = f"also not committed{_named(paths[FIRST_NAMED:], MAX_NAMED, folder)}"
+            yield "uncommitted", "more", text, last
+    checks = [row for row in getattr(state, "checks", {}).values() if row["seq"] >= since]
+    if checks:
+        yield "checks", "run", _checks(checks[-MAX_CHECKS:]), checks[-1]["seq"]
+    for note in getattr(state, "notes", {}).values():
+        if note["seq"] >= since:
+            yield (
+                "note",
+                note["path"],
+                f"written down in {neutral(inside(note['path'], folder))}",
+                note["seq"],
+            )
+
+
+def _checks(checks: list[dict[str, Any]]) -> str:
+    """The checks in order, each outcome once: `make lint, make test (ok 18:11)`."""
+    text = ""
+    for nth, row in enumerate(checks):
+        later = checks[nth + 1] if nth + 1 < len(checks) else None
+        same = later is not None and later["outcome"] == row["outcome"]
+        outcome = "" if same else f" ({row['outcome']} {to_datetime(row['at']):%H:%M})"
+        text += f"{', ' if nth else ''}{neutral(row['command'])}{outcome}"
+    return text
+
+
+def _named(paths: list[str], most: int, folder: str | None) -> str:
+    """The first paths, with the folder that they share in front: ` in src/app: main.py, io/read.py`."""
+    more = f" and {len(paths) - most} more" if len(paths) > most else ""
+    shown = [inside(path, folder) for path in paths[:most]]
+    shared = ""
+    if len(shown) > 1 and len({posixpath.isabs(path) for path in shown}) == 1:
+        shared = posixpath.commonpath([posixpath.dirname(path) for path in shown]).rstrip("/")
+    place = f" in {neutral(shared)}" if shared else ""
+    return f"{place}: {', '.join(neutral(inside(path, shared)) for path in shown)}{more}"
+
+
+def added_items(state: SessionState, names: list[str], since: int, worth: float) -> list[Item]:
+    """The names that a session added to code: the first few, and some more for when there is room."""
+    items = []
+    for nth, part in enumerate((names[:FIRST_ADDED], names[FIRST_ADDED:MAX_ADDED])):
+        if not part:
+            continue
+        text = ", ".join(neutral(name) for name in part)
+        score = WEIGHTS["added"] * worth * (0.4 if nth else 1.0)
+        id_ = f"{state.session[:8]}:added:{since}{'.more' if nth else ''}"
+        items.append(Item(id_, "DONE", "added", text, score, state.session, since, "local", LABELS["added"]))
+    return items
+
+
+def inside(path: str, folder: str | None) -> str:
+    """A path relative to a folder, if it is in it."""
+    prefix = f"{folder.rstrip('/')}/" if folder else ""
+    return path.removeprefix(prefix) if prefix and path != prefix else path
+
+
+KIND_REASONS: dict[str, str] = {
+    "question": "an open question",
+    "pending": "still to do",
+    "artifact": "a list that the work follows",
+    "failed": "failed and unresolved",
+    "interrupted": "began and never finished",
+    "convention": "how files are named there",
+    "changed": "changed by somebody other than the agent",
+    "folder": "progress in a folder",
+    "skipped": "skipped files",
+    "preference": "your own preference, valid everywhere",
+    "answered": "a question that was settled",
+    "decision": "a decision",
+    "said": "the agent's last words",
+    "files": "the files changed last",
+    "held": "quarantined calls",
+    "place": "the folders changed most",
+    "fact": "a fact that was noted",
+    "evicted": "no longer in the model's context",
+    "request": "another request",
+    "mended": "failed at first, then worked",
+    "looked": "sources that were read",
+    "vain": "a search that found nothing",
+    "more": "files changed before the last ones",
+    "apps": "the apps in front",
+    "commit": "a commit",
+    "pull": "a pull request",
+    "uncommitted": "changed and not committed",
+    "checks": "how tests and checks are run",
+    "note": "a document that was written for later",
+    "names": "files and names that matter in this thread",
+    "added": "functions, tests and fields that were added",
+}
+MORE_FAILED = "older failures, unresolved"
+ADVERBS = ("earlier today", "yesterday", "on ")  # labels that need no "on" before them
+PINNED = "you pinned it"
+NO_ROOM_FOR_PINS = "you pinned it, but all pins together do not fit"
+EXCLUDED = "you excluded it"
+UNTRUSTED_ORIGIN = "untrusted origin, so it counts half"
+NO_ROOM = "left out: more important facts filled the budget"
+
+
+def inclusion_reason(item: Item, *, label: str | None, choice: str | None, included: bool) -> str:
+    """Why an item is in the context or not. `label` is the day of its session, `choice` is pin or exclude."""
+    if choice == "exclude":
+        return EXCLUDED
+    if choice == "pin":
+        return PINNED if included else NO_ROOM_FOR_PINS
+    kind = item.reason or (MORE_FAILED if item.id.endswith(":more:failed") else KIND_REASONS[item.kind])
+    when = f", {label if label.startswith(ADVERBS) else f'on {label}'}" if label else ""
+    untrusted = f"; {UNTRUSTED_ORIGIN}" if item.trust in UNTRUSTED else ""
+    return f"{kind}{when}{untrusted}{'' if included else f'; {NO_ROOM}'}"

@@ -1,7 +1,8 @@
-"""Replay: the effective steps of a past workflow, as a plan and as a script.
+"""Replay: the workflow of a session, and a plan that repeats it on another folder.
 
-Effective means what still counts: calls that failed, calls that were tried again, and mere looking around are
-left out and counted. What varies between runs (folders, dates) is named as a parameter, never guessed at.
+The recorded files are usually not there the next time. The files that are there get names by the conventions
+of the session, in the same subfolders; what the session skipped stays. Other steps are repeated literally.
+Nothing is executed here.
 """
 
 from __future__ import annotations
@@ -9,28 +10,29 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from posixpath import basename, commonpath, dirname, join
+from typing import Any, Literal
 
-from fazm_memory.model.events import Event, target_of
-from fazm_memory.model.late import LATE, made_by_calls
-from fazm_memory.model.payloads import FAILED, Action, FileChange, FileTouch
-from fazm_memory.model.trust import DOUBTED
-from fazm_memory.model.working_set import parent_folder
+from fazm_memory.engines import naming
+from fazm_memory.engines.naming import NamingReport
+from fazm_memory.events import FAILED, UNTRUSTED, Action, Event, FileChange, FileTouch, target_of
+from fazm_memory.session import DEFERRED_WINDOW, disk_changes_by_call, parent_folder
+from fazm_memory.text import plural_with_verb
 
-MOST_STEPS = 500
-FIRST_LOOK = 4000  # events from the end; each further look back is twice as long
+MAX_STEPS = 500
+FIRST_READ = 4000  # events from the end; each further read is twice as long
 DATE = re.compile(r"(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
-# Later steps need the folders that were made, though no file tells of them.
+# A command that only makes folders is a step, because later steps need them.
 MAKES_FOLDERS = re.compile(r"(?:^|[;&|({\n]|\b(?:do|then|else))\s*mkdir\s").search
 MONTH = re.compile(
     r"(?<![A-Za-z])(?:January|February|March|April|May|June|July|August|September|October|November|December)"
     r"(?![a-z])"
 )
-# In a script: what is in the way of a move is never written over, and ends it aloud.
+# A script never overwrites a file: it stops.
 MOVE = "move_file"
-HOW_TO_MOVE = f"""\
+MOVE_FUNCTION = f"""\
 {MOVE}() {{
   if [ -e "$2" ] || [ -L "$2" ]; then echo "in the way: $2" >&2; exit 1; fi
   mkdir -p -- "$(dirname -- "$2")"
@@ -38,26 +40,38 @@ HOW_TO_MOVE = f"""\
 }}"""
 
 
+# A file that a step read before a later one needed it must be there.
+CHECK = "check_file"
+CHECK_FUNCTION = f"""\
+{CHECK}() {{
+  if [ ! -e "$1" ]; then echo "missing: $1" >&2; exit 1; fi
+}}"""
+
+
 @dataclass(frozen=True)
-class Part:
-    """One session: how its events are read, how many count, and where they still do."""
+class ReplaySource:
+    """The events of one session: a reader, their number, and the ranges that were not rewound."""
 
     read: Callable[[int, int], list[Event]]
     head: int
     counting: Sequence[tuple[int, int]]
+    superseded: Collection[int] = ()  # decisions that others replaced
 
 
-def plan(parts: Sequence[Part], *, workspace: str | None = None) -> dict[str, Any]:
-    """Steps, parameters, a script of the shell work, and what was left out: of a session and those before it
-    that it was forked from, the first of them first.
+def extract_workflow(
+    parts: Sequence[ReplaySource], *, workspace: str | None = None, doubted: bool = False
+) -> dict[str, Any]:
+    """Steps, parameters, a shell script, and what was left out.
 
-    Only the latest steps are told, so it is read from the end, as far back as they reach.
+    `parts` are the session and its ancestors, oldest first. They are read from the end, as far as the latest
+    steps reach. Steps that follow untrusted input have `doubted_by`, its position. The script has them only
+    if they are asked for (`doubted`).
     """
     steps: list[dict[str, Any]] = []
     left = Counter[str]()
     earlier = sum(part.head for part in parts)
     for part in reversed(parts):
-        found, omitted, begin = _latest(part, MOST_STEPS - len(steps))
+        found, omitted, begin = _latest(part, MAX_STEPS - len(steps))
         steps = found + steps
         left += omitted
         earlier -= part.head - begin
@@ -67,64 +81,120 @@ def plan(parts: Sequence[Part], *, workspace: str | None = None) -> dict[str, An
     return {
         "steps": steps,
         "parameters": _parameters(steps),
-        "script": _script(steps, workspace),
+        "script": _script(steps, workspace, doubted),
         "left_out": dict(left),
     }
 
 
-def _latest(part: Part, most: int) -> tuple[list[dict[str, Any]], Counter[str], int]:
-    """At most so many of its steps, the latest; what was left out among them; from which position on."""
+def _latest(part: ReplaySource, most: int) -> tuple[list[dict[str, Any]], Counter[str], int]:
+    """The latest steps, what was left out among them, and the first position."""
     if most == 0:
         return [], Counter(), part.head
     events: list[Event] = []
-    begin, span = part.head, FIRST_LOOK
+    begin, span = part.head, FIRST_READ
     while True:
         end, begin = begin, max(0, begin - span)
         events = part.read(begin, end) + events
         span *= 2
-        seen = made_by_calls(events)
-        steps, left = _told(events, seen, part.counting)
-        # A call near the edge may have begun before it: what was seen of it is known only further back.
-        sure = [step["seq"] for step in steps if begin == 0 or step["seq"] >= begin + LATE]
+        seen = disk_changes_by_call(events)
+        doubts = _doubts(events)
+        steps, left = _steps(events, seen, part, doubts)
+        # A call near the edge may have begun before it. Its changes on disk are known only further back.
+        sure = [step["seq"] for step in steps if begin == 0 or step["seq"] >= begin + DEFERRED_WINDOW]
         if len(sure) > most:
-            steps, left = _told((one for one in events if one.seq >= sure[-most]), seen, part.counting)
+            recent = (event for event in events if event.seq >= sure[-most])
+            steps, left = _steps(recent, seen, part, doubts)
             return steps, left, sure[-most]
         if begin == 0:
             return steps, left, 0
 
 
-def _told(
-    events: Iterable[Event], seen: Mapping[int, list[FileChange]], counting: Sequence[tuple[int, int]]
+def _doubts(events: Iterable[Event]) -> dict[int, int]:
+    """The position of the untrusted input that each call and decision followed in its turn, or was."""
+    found: dict[int, int] = {}
+    turn, source = -1, -1
+    for event in events:
+        if event.turn != turn:
+            turn, source = event.turn, -1
+        if event.kind == "action" and event.trust in UNTRUSTED:
+            source = event.seq
+        followed = event.kind in ("action", "decision") and event.actor != "person"
+        if followed and (source >= 0 or event.trust in UNTRUSTED):
+            found[event.seq] = source if source >= 0 else event.seq
+    return found
+
+
+def _steps(
+    events: Iterable[Event],
+    seen: Mapping[int, list[FileChange]],
+    part: ReplaySource,
+    doubts: Mapping[int, int],
 ) -> tuple[list[dict[str, Any]], Counter[str]]:
-    """The steps that still count, and how many calls were left out for which reason."""
+    """The steps that were not rewound, and how many calls were left out for which reason."""
     steps: list[dict[str, Any]] = []
     left = Counter[str]()
     for event in events:
         if event.kind not in ("decision", "action"):
             continue
-        if not any(start <= event.seq < stop for start, stop in counting):
+        if not any(start <= event.seq < stop for start, stop in part.counting):
             left["rewound"] += 1
+        elif event.seq in part.superseded:
+            left["superseded"] += 1
         elif event.kind == "action":
-            _take(event, seen.get(event.seq, []), steps, left)
+            _add_call(event, seen.get(event.seq, []), steps, left)
         elif event.payload is not None:
             steps.append(
                 {"seq": event.seq, "kind": "decision", "what": event.payload.what, "why": event.payload.why}
             )
-    return steps, left
+    for step in steps:
+        if (source := doubts.get(step["seq"])) is not None:
+            step["doubted_by"] = source
+            step["doubt"] = f"it {'is' if source == step['seq'] else 'follows'} untrusted input (@{source})"
+    return _with_checks(steps, left), left
 
 
-def _take(event: Event, seen: list[FileChange], steps: list[dict[str, Any]], left: Counter[str]) -> None:
-    """One call as a step, with the changes it told and those that were only seen on disk."""
+def _with_checks(steps: list[dict[str, Any]], left: Counter[str]) -> list[dict[str, Any]]:
+    """The steps without calls that only read, but for those whose files a later step needs: its checks."""
+    chosen: list[dict[str, Any]] = []
+    needed: set[str] = set()
+    for step in reversed(steps):
+        if step["kind"] == "check":
+            read = {file["path"] for file in step["files"]} & needed
+            if not read:
+                left["changed nothing"] += 1
+                continue
+            needed -= read
+            step["files"] = [file for file in step["files"] if file["path"] in read]
+        else:
+            needed |= {
+                file["from"] or file["path"] for file in step.get("files", ()) if file["change"] != "created"
+            }
+        chosen.append(step)
+    return chosen[::-1]
+
+
+def _add_call(event: Event, seen: list[FileChange], steps: list[dict[str, Any]], left: Counter[str]) -> None:
+    """Add a call as a step, with its recorded changes and those seen on disk."""
     action: Action | None = event.payload
-    told = [] if action is None else [touch for touch in action.files if touch.change != "read"]
-    paths = {touch.path for touch in told}
-    changes: list[FileTouch | FileChange] = [*told, *(change for change in seen if change.path not in paths)]
+    recorded = [] if action is None else [touch for touch in action.files if touch.change != "read"]
+    paths = {touch.path for touch in recorded}
+    changes: list[FileTouch | FileChange] = [
+        *recorded,
+        *(change for change in seen if change.path not in paths),
+    ]
     if action is None:
         left["forgotten"] += 1
     elif action.outcome in FAILED:
         left[action.outcome] += 1
     elif not changes and MAKES_FOLDERS(_command(action) or "") is None:
-        left["changed nothing"] += 1
+        read = [{"path": touch.path, "change": "read", "from": None} for touch in action.files]
+        if not read:
+            left["changed nothing"] += 1
+            return
+        steps.append(
+            {"seq": event.seq, "kind": "check", "tool": action.tool, "trust": event.trust,
+             "target": target_of(action.input), "command": None, "files": read}
+        )  # fmt: skip
     else:
         steps.append(
             {
@@ -142,17 +212,17 @@ def _take(event: Event, seen: list[FileChange], steps: list[dict[str, Any]], lef
 
 
 def _command(action: Action) -> str | None:
-    given = action.input.get("command") if isinstance(action.input, dict) else None
-    return given if isinstance(given, str) else None
+    command = action.input.get("command") if isinstance(action.input, dict) else None
+    return command if isinstance(command, str) else None
 
 
 def _parameters(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Folders, dates and names of months that the steps have in common: what another run would be given."""
+    """Folders, dates and months that the steps have in common. Another run can replace them."""
     folders: Counter[str] = Counter()
     dates: Counter[str] = Counter()
     months: Counter[str] = Counter()
     for step in steps:
-        for file in step.get("files", []):
+        for file in step.get("files", []) if step["kind"] != "check" else ():
             folders[parent_folder(file["path"])] += 1
             if file["from"]:
                 folders[parent_folder(file["from"])] += 1
@@ -167,39 +237,284 @@ def _parameters(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _script(steps: list[dict[str, Any]], workspace: str | None) -> str:
-    """The shell work as it was done, one command a line, and renames as moves; what else is not shell work is
-    a comment."""
+def _script(steps: list[dict[str, Any]], workspace: str | None, doubted: bool) -> str:
+    """The commands, one per line, and renames as moves. Everything else is a comment.
+
+    What follows untrusted input is a comment too, unless it is asked for.
+    """
     lines: list[str] = []
     for step in steps:
         if step["kind"] == "decision":
             lines.append(f"# decided: {_comment(step['what'])}")
+        elif "doubted_by" in step and not doubted:
+            what = _comment(step["command"] or f"{step['tool']} {step['target']}")
+            lines.append(f"# left out, because {step['doubt']}: {what}")
+        elif step["kind"] == "check":
+            lines += [f"{CHECK} {_word(file['path'])}" for file in step["files"]]
         elif step["command"]:
             lines.append(step["command"])
         else:
             lines.append(f"# {_comment(step['tool'])}: {_comment(step['target'])}")
-            if step["trust"] not in DOUBTED:  # nobody answers for those
+            if step["trust"] not in UNTRUSTED:  # untrusted steps stay comments
                 lines += _moves(step["files"])
     head = ["#!/bin/sh", "set -eu"]
     if any(line.startswith(f"{MOVE} ") for line in lines):
-        head.append(HOW_TO_MOVE)
+        head.append(MOVE_FUNCTION)
+    if any(line.startswith(f"{CHECK} ") for line in lines):
+        head.append(CHECK_FUNCTION)
     if workspace:
         head.append(f"cd {shlex.quote(workspace)}")
     return "\n".join([*head, *lines]) + "\n"
 
 
 def _moves(files: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The renames that a tool told, as a shell does them."""
-    told = [
+    """The renames of a tool as shell commands."""
+    renames = [
         file for file in files if file["change"] == "renamed" and file["from"] not in (None, file["path"])
     ]
-    return [f"{MOVE} {_word(file['from'])} {_word(file['path'])}" for file in told]
+    return [f"{MOVE} {_word(file['from'])} {_word(file['path'])}" for file in renames]
 
 
 def _word(path: str) -> str:
-    """A path as one word of a shell; the home folder stays the one of whoever runs it."""
+    """A path as one word of a shell. `~` stays the home of the user who runs it."""
     return f'"$HOME"/{shlex.quote(path[2:])}' if path.startswith("~/") else shlex.quote(path)
 
 
 def _comment(text: str) -> str:
     return " ".join(text.split())[:160]
+
+
+Kind = Literal["decision", "move", "trash", "command", "keep", "by hand"]
+MOST = 500
+
+
+@dataclass(frozen=True)
+class ReplayStep:
+    """One step of a plan. `source` and `target` are absolute paths."""
+
+    kind: Kind
+    what: str
+    source: str | None = None
+    target: str | None = None
+    command: str | None = None
+    seq: int | None = None
+    divergence: str | None = None
+    doubted: bool = False  # from an untrusted source
+
+
+@dataclass(frozen=True)
+class ReplayPlan:
+    steps: tuple[ReplayStep, ...]
+    divergence: tuple[str, ...] = ()
+    swapped: Mapping[str, str] = field(default_factory=dict)
+
+
+def workflow_folder(steps: Sequence[Mapping[str, Any]]) -> str | None:
+    """The folder of a workflow: the deepest one that contains all files it found."""
+    files = [file for step in steps if step["kind"] != "check" for file in step.get("files", ())]
+    found = [file["from"] or file["path"] for file in files if file["change"] != "created"]
+    places = [dirname(path) for path in found or [file["path"] for file in files] if path.startswith("/")]
+    return commonpath(places) if places else None
+
+
+def substitutions(
+    parameters: Sequence[Mapping[str, Any]], onto: Mapping[str, str], root: str | None
+) -> dict[str, str]:
+    """Recorded values and their replacements. The name of a replaced folder is replaced too."""
+    known = {parameter["name"]: parameter["value"] for parameter in parameters}
+    if root is not None:
+        known["folder"] = root
+    values = {known.get(name, name): value for name, value in onto.items()}
+    if root is not None and root in values:
+        old, new = basename(root), basename(values[root].rstrip("/"))
+        if old and new and old != new:
+            values.setdefault(old, new)
+    return values
+
+
+def substitute(text: str, values: Mapping[str, str]) -> str:
+    """Replace every recorded value, the longest first, where it is a word of its own."""
+    if not values:
+        return text
+    wanted = sorted(values, key=len, reverse=True)
+    pattern = re.compile("|".join(rf"(?<!\w){re.escape(value)}(?!\w)" for value in wanted))
+    return pattern.sub(lambda found: values[found.group()], text)
+
+
+# Commands whose quoting cannot be followed by counting quotes: only plain values are put in there.
+UNCOUNTABLE = re.compile(r"<<|#|\$'")
+PLAIN = re.compile(r"[\w@%+=:,./ -]*", re.ASCII).fullmatch  # the same inside any quotes
+
+
+def substitute_in_command(command: str, values: Mapping[str, str]) -> str | None:
+    """Replace recorded values in a command, each as one word of the shell. None when that is not safe."""
+    replaced = substitute(command, values)
+    if all(shlex.quote(value) == value for value in values.values()) or replaced == command:
+        return replaced
+    marked = substitute(command, {old: _Mark.text(number) for number, old in enumerate(values)})
+    new_values = list(values.values())
+    result, state, at = "", "", 0
+    while at < len(marked):
+        letter = marked[at]
+        if (mark := _Mark.at(marked, at)) is not None:
+            value = new_values[mark.number]
+            if shlex.quote(value) != value and (
+                UNCOUNTABLE.search(command) or (state and PLAIN(value) is None)
+            ):
+                return None
+            result += value if state else shlex.quote(value)
+            at = mark.end
+            continue
+        if letter == "\\" and state != "'":
+            result, at = result + marked[at : at + 2], at + 2
+            continue
+        if letter in "'\"":
+            state = letter if not state else "" if state == letter else state
+        result, at = result + letter, at + 1
+    return None if state else result
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """The place of a value in a command. No command contains a NUL."""
+
+    number: int
+    end: int
+
+    @staticmethod
+    def text(number: int) -> str:
+        return f"\0{number}\0"
+
+    @staticmethod
+    def at(text: str, start: int) -> _Mark | None:
+        if text[start] != "\0":
+            return None
+        end = text.index("\0", start + 1)
+        return _Mark(int(text[start + 1 : end]), end + 1)
+
+
+def plan_replay(
+    plan: Mapping[str, Any],
+    learned: NamingReport,
+    here: Sequence[str],
+    onto: Mapping[str, str],
+    *,
+    times: Mapping[str, str] | None = None,
+) -> ReplayPlan:
+    """The plan for the files that exist now. `here` are absolute paths below the new folder."""
+    root = workflow_folder(plan["steps"])
+    values = substitutions(plan["parameters"], onto, root)
+    planner = _Planner(values, set(here))
+    for step in plan["steps"][:MOST]:
+        planner.add(step)
+    if root is not None:
+        planner.add_by_convention(learned, root, values.get(root, root), here, times or {})
+    divergence = []
+    if planner.absent:
+        some = ", ".join(basename(path) for path in planner.absent[:3])
+        missing = plural_with_verb(len(planner.absent), "recorded file", "are")
+        divergence.append(f"{missing} not here ({some})")
+    return ReplayPlan(tuple(planner.steps), tuple(divergence), values)
+
+
+class _Planner:
+    """Collects the steps of a plan."""
+
+    def __init__(self, values: Mapping[str, str], present: set[str]) -> None:
+        self.values = values
+        self.present = present
+        self.steps: list[ReplayStep] = []
+        self.literal: dict[str, ReplayStep] = {}  # recorded steps, by file
+        self.absent: list[str] = []
+        self.place: int | None = None  # index of the first move among the steps
+        self.doubted = False  # the names come from an untrusted source
+
+    def add(self, step: Mapping[str, Any]) -> None:
+        """Add a recorded step: changes of files that exist here, else the command, else a manual step."""
+        seq = step["seq"]
+        if step["kind"] == "decision":
+            self.steps.append(ReplayStep("decision", f"decided: {step['what']}", seq=seq))
+            return
+        if step["kind"] == "check":
+            for file in step["files"]:
+                self._existing(file["path"])
+            return
+        doubted = step.get("trust") in UNTRUSTED or "doubted_by" in step
+        other = []
+        for file in step["files"]:
+            path = substitute(file["path"], self.values)
+            if file["change"] == "renamed" and file["from"]:
+                if (source := self._existing(file["from"])) is not None:
+                    self.literal[source] = _move(source, path, seq, doubted)
+                self.doubted |= doubted
+            elif file["change"] == "deleted":
+                if (source := self._existing(file["path"])) is not None:
+                    self.literal[source] = ReplayStep(
+                        "trash", f"move {source} to the trash folder", source, seq=seq, doubted=doubted
+                    )
+            else:
+                other.append(path)
+        if step["files"] and not other:
+            if self.place is None:
+                self.place = len(self.steps)
+        elif step.get("command"):
+            command = substitute_in_command(step["command"].replace("\0", ""), self.values)
+            if command is None:
+                why = "the new names cannot be inserted safely"
+                self.steps.append(ReplayStep("by hand", f"run: {step['command']}", seq=seq, divergence=why))
+                return
+            self.steps.append(
+                ReplayStep("command", f"run: {command}", command=command, seq=seq, doubted=doubted)
+            )
+        else:
+            more = f" and {len(other) - 1} more" if len(other) > 1 else ""
+            why = "its content was written for the recorded files"
+            self.steps.append(
+                ReplayStep("by hand", f"{step['tool']} {other[0]}{more}", seq=seq, divergence=why)
+            )
+
+    def _existing(self, recorded: str) -> str | None:
+        """The file that is here under the name a recorded one would have."""
+        source = substitute(recorded, self.values)
+        if source in self.present:
+            return source
+        self.absent.append(recorded)
+        return None
+
+    def add_by_convention(
+        self, learned: NamingReport, root: str, new: str, here: Sequence[str], times: Mapping[str, str]
+    ) -> None:
+        """Rename the existing files by the session's conventions, or as recorded where none applies."""
+        # The conventions are about the recorded folder, so the files are looked up as if they were there.
+        trashed = {path for path, step in self.literal.items() if step.kind == "trash"}
+        asked = {_under(path, new, root): path for path in here[:MOST] if path not in trashed}
+        then = {name: time for name, path in asked.items() if (time := times.get(path)) is not None}
+        taken = {_under(path, new, root) for path in self.present}
+
+        proposals = naming.propose_all(learned.conventions, list(asked), mtimes=then, taken=taken)
+        moves: list[ReplayStep] = []
+        for proposal in proposals:
+            source = asked[proposal.name]
+            if proposal.becomes is not None:
+                becomes = proposal.becomes
+                target = becomes if becomes.startswith("/") else join(dirname(proposal.name), becomes)
+                moves.append(_move(source, substitute(target, self.values), doubted=self.doubted))
+            elif source in self.literal:
+                moves.append(self.literal[source])
+            else:
+                moves.append(ReplayStep("keep", f"leave {source}", source, divergence=proposal.because))
+        moves += [self.literal[path] for path in sorted(trashed)]
+        place = len(self.steps) if self.place is None else self.place
+        self.steps[place:place] = moves  # later commands need the files in their new places
+
+
+def _under(path: str, old: str, new: str) -> str:
+    return new.rstrip("/") + path[len(old.rstrip("/")) :] if path.startswith(old.rstrip("/") + "/") else path
+
+
+def _move(source: str, target: str, seq: int | None = None, doubted: bool = False) -> ReplayStep:
+    if source == target:
+        return ReplayStep("keep", f"leave {source}", source, seq=seq, divergence="it has this name already")
+    inside = dirname(source) == dirname(target)
+    what = f"rename {source} to {basename(target)}" if inside else f"move {source} to {target}"
+    return ReplayStep("move", what, source, target, seq=seq, doubted=doubted)

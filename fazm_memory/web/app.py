@@ -1,6 +1,6 @@
-"""The page as one ASGI application: its files, its API, and the headers that all of it carries.
+"""The page as an ASGI application: its files, its API and its security headers.
 
-Who puts it on a port puts the guard before it. In the Mac's window it is called without a network.
+It needs the loopback guard in front of it. In the Mac's window it is called without a network.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from fazm_memory.errors import FazmMemoryError, NotFound
-from fazm_memory.loopback.guard import App, Message, Receive, Scope, Send, below
-from fazm_memory.web import doing, reading, settings
-from fazm_memory.web.answers import HEADERS, answer, refused, unforeseen
-from fazm_memory.web.asked import asked, body_of
-from fazm_memory.web.changes import Changes
-from fazm_memory.web.desk import Desk, MemoryFactory
+from fazm_memory.loopback import App, Message, Receive, Scope, Send, is_under
+from fazm_memory.web import actions, reading, settings, setup
+from fazm_memory.web.changes import ChangeFeed
+from fazm_memory.web.requests import body_of, query_of
+from fazm_memory.web.responses import HEADERS, error_response, json_response, unexpected_error_response
+from fazm_memory.web.worker_threads import MemoryFactory, StoreThreads
 
 API = "/api/v1"
 STATIC = Path(__file__).parent / "static"
@@ -36,26 +36,35 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class PageApp:
-    """The application, and `stop` for who is about to end its server."""
+    """The application. Call `stop` before the server ends, so that streams end.
+
+    `factory` opens the store. It is called once in each worker thread.
+    """
 
     def __init__(self, factory: MemoryFactory, *, static: Path = STATIC) -> None:
-        self.desk = Desk(factory)
-        self.changes = Changes(self.desk)
+        self.threads = StoreThreads(factory)
+        self.changes = ChangeFeed(self.threads)
         self.files = _files(static)
         self.starlette = Starlette(
             routes=self._routes(),
             lifespan=self._lifespan,
-            exception_handlers={FazmMemoryError: _refused, HTTPException: _lost, Exception: _unforeseen},
+            exception_handlers={
+                FazmMemoryError: _error,
+                HTTPException: _http_error,
+                ClientDisconnect: _disconnected,
+                Exception: _unexpected,
+            },
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def sealed(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = {name for name, _ in message["headers"]}
-                message["headers"] = [*message["headers"], *(one for one in HEADERS if one[0] not in given)]
+                present = {name for name, _ in message["headers"]}
+                missing = [header for header in HEADERS if header[0] not in present]
+                message["headers"] = [*message["headers"], *missing]
             await send(message)
 
-        await self.starlette(scope, receive, sealed)
+        await self.starlette(scope, receive, send_with_headers)
 
     def stop(self) -> None:
         self.changes.stop()
@@ -69,13 +78,13 @@ class PageApp:
 
     async def close(self) -> None:
         await self.changes.end()
-        self.desk.close()
+        self.threads.close()
 
     # -- routes ------------------------------------------------------------------------------------------
 
     def _routes(self) -> list[Route]:
-        reads = {**reading.ROUTES, **settings.READS}
-        writes = {**doing.ROUTES, **settings.WRITES}
+        reads = {**reading.ROUTES, **settings.READS, **setup.READS}
+        writes = {**actions.ROUTES, **settings.WRITES, **setup.WRITES}
         routes = [
             Route(f"{API}/{path}", self._read(path, work), methods=["GET"]) for path, work in reads.items()
         ]
@@ -86,45 +95,40 @@ class PageApp:
         return [*routes, Route("/{path:path}", self._file, methods=["GET"])]
 
     def _read(self, path: str, work: reading.Read) -> Endpoint:
-        hand = self.desk.read
-        if path in reading.WRITING:  # a plan of rewinding, for one, first finishes what was cut short
-            hand = self.desk.write
-        elif path in reading.PATIENT | settings.PATIENT:
-            hand = self.desk.read_patiently
+        run = self.threads.read
+        if path in reading.WRITING:
+            run = self.threads.write
+        elif path in reading.SLOW | settings.SLOW:
+            run = self.threads.read_slowly
 
         async def endpoint(request: Request) -> Response:
-            question, names = asked(request), dict(request.path_params)
-            return answer(await hand(lambda memory: work(memory, question, **names)))
+            query, names = query_of(request), dict(request.path_params)
+            return json_response(await run(lambda memory: work(memory, query, **names)))
 
         return endpoint
 
-    def _write(self, work: doing.Write) -> Endpoint:
+    def _write(self, work: actions.Write) -> Endpoint:
         async def endpoint(request: Request) -> Response:
             body, names = await body_of(request), dict(request.path_params)
-            return answer(await self.desk.write(lambda memory: work(memory, body, **names)))
+            return json_response(await self.threads.write(lambda memory: work(memory, body, **names)))
 
         return endpoint
 
     async def _changes(self, request: Request) -> Response:
-        question = asked(request)
+        query = query_of(request)
         if "wait" in request.query_params:
-            wait = min(question.number("wait") or 0, LONGEST_WAIT)
-            return answer(await self.changes.after(question.text("after"), wait))
-        cursor = question.text("after") or request.headers.get("last-event-id")
+            wait = min(query.number("wait") or 0, LONGEST_WAIT)
+            return json_response(await self.changes.after(query.text("after"), wait))
+        cursor = query.text("after") or request.headers.get("last-event-id")
         return StreamingResponse(self.changes.follow(cursor), media_type="text/event-stream")
 
     async def _file(self, request: Request) -> Response:
-        """One of the page's own files, by the names there are: nothing is looked up on disk by a request."""
+        """One of the page's files. The names are listed at start, a request never looks at the disk."""
         path = request.path_params["path"] or "index.html"
         found = self.files.get(path)
         if path.startswith("api/") or found is None:
-            raise NotFound(f"there is nothing at /{path[:100]}", hint="the page is at /")
+            raise NotFound(f"Nothing at /{path[:100]}.", hint="The page is at /.")
         return FileResponse(found, media_type=KINDS[found.suffix])
-
-
-def page_app(factory: MemoryFactory, *, static: Path = STATIC) -> PageApp:
-    """The page over the store that `factory` opens; it is called once in each thread that works."""
-    return PageApp(factory, static=static)
 
 
 def _files(static: Path) -> dict[str, Path]:
@@ -132,40 +136,45 @@ def _files(static: Path) -> dict[str, Path]:
     return {path.relative_to(static).as_posix(): path for path in found}
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _error(request: Request, error: Exception) -> Response:
     assert isinstance(error, FazmMemoryError)
-    return refused(error)
+    return error_response(error)
 
 
-async def _lost(request: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return answer({"error": {"title": "No such thing", "message": str(error.detail), "hint": "", "code": 4}},
-                  error.status_code)  # fmt: skip
+    body = {"title": "Not found", "message": str(error.detail), "hint": "", "code": 4}
+    return json_response({"error": body}, error.status_code)
 
 
-async def _unforeseen(request: Request, error: Exception) -> Response:
-    return unforeseen(error)
+async def _disconnected(request: Request, error: Exception) -> Response:
+    """The client went away while it sent its request. Nobody reads this."""
+    return Response(status_code=400)
 
 
-def together(page: PageApp, beside: dict[str, Starlette]) -> App:
-    """The page and other applications by the beginning of their paths, living and ending as one."""
+async def _unexpected(request: Request, error: Exception) -> Response:
+    return unexpected_error_response(error)
+
+
+def mount(page: PageApp, others: dict[str, Starlette]) -> App:
+    """The page and other applications, by path, with one lifespan."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            for one in (page.starlette, *beside.values()):
-                await stack.enter_async_context(one.router.lifespan_context(one))
+            for app_ in (page.starlette, *others.values()):
+                await stack.enter_async_context(app_.router.lifespan_context(app_))
             yield
 
-    life = Starlette(lifespan=lifespan)
+    lifespan_app = Starlette(lifespan=lifespan)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await life(scope, receive, send)
+            await lifespan_app(scope, receive, send)
             return
-        for path, one in beside.items():
-            if below(scope["path"], path):
-                await one(scope, receive, send)
+        for path, other in others.items():
+            if is_under(scope["path"], path):
+                await other(scope, receive, send)
                 return
         await page(scope, receive, send)
 

@@ -1,4 +1,4 @@
-"""What the page reads: each route as a function of the façade and what is asked (docs/page-api.md)."""
+"""The page's GET routes, each a function of the memory and the query (docs/page-api.md)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,94 @@ from datetime import timedelta
 from typing import Any
 
 from fazm_memory import __version__
-from fazm_memory.errors import InvalidInput
-from fazm_memory.log.pages import EventFilter, kinds_of, outcomes_of
-from fazm_memory.memory import Memory
-from fazm_memory.model.clock import iso, moment, parse
-from fazm_memory.verbs.browsing import day_bounds, with_times
-from fazm_memory.web.asked import Asked, whole
-from fazm_memory.web.contexts import context, yesterday
+from fazm_memory.app import Memory, day_bounds, session_with_times
+from fazm_memory.clock import iso, parse_time, to_datetime
+from fazm_memory.errors import InvalidInput, NotFound
+from fazm_memory.recall import context as choices
+from fazm_memory.store import EventFilter, kinds_of, outcomes_of
+from fazm_memory.web.requests import JsonBody, QueryParameters, whole_number
+
+TASKS = 6  # sessions whose conventions are shown
+CHOICES = {"auto": None, "exclude": "exclude", "pin": "pin"}
+
+
+def context(memory: Memory, query: QueryParameters) -> dict[str, Any]:
+    return _context(memory, query.text("workspace"))
+
+
+def _context(memory: Memory, workspace: str | None) -> dict[str, Any]:
+    data = dict(memory.recall.context(workspace).data)
+    chosen = choices.read_choices(memory.store)
+    data["items"] = [
+        {
+            **{name: value for name, value in item.items() if name != "included"},
+            "given": item["included"],
+            "choice": chosen.get(item["id"], "auto"),
+        }
+        for item in data["items"]
+    ]
+    tasks = data.pop("tasks")
+    workspaces = memory.timeline.filter_choices()["workspaces"]
+    return {**data, **_conventions(memory, tasks), "workspaces": workspaces}
+
+
+def _items(memory: Memory, workspace: str | None) -> set[str]:
+    return {item["id"] for item in memory.recall.context(workspace).data["items"]}
+
+
+def overview(memory: Memory, query: QueryParameters) -> dict[str, Any]:
+    """The threads of the handover, and the totals of the latest day."""
+    data = memory.recall.context(None).data
+    costs, totals = memory.costs, memory.timeline.day_totals()
+    threads = [{**thread, "cost": costs.of_sessions(thread["sessions"])} for thread in data["threads"]]
+    if totals is not None:
+        days = costs.table("day", since=totals["from_ms"] * 1000)["rows"]
+        totals["cost"] = next((row for row in days if row["day"] == totals["day"]), None)
+    return {"threads": threads, "totals": totals, "at": data["at"]}
+
+
+def yesterday(memory: Memory, query: QueryParameters) -> dict[str, Any]:
+    data = memory.recall.context(query.text("workspace")).data
+    tasks = [
+        {
+            **task,
+            "label": task["day"],
+            "items": [item for item in data["items"] if item["session"] == task["session"]],
+        }
+        for task in data["tasks"]
+    ]
+    return {"day": data["day"], "tasks": tasks, **_conventions(memory, data["tasks"])}
+
+
+def _conventions(memory: Memory, tasks: list[dict[str, Any]]) -> dict[str, Any]:
+    """Processed folders, naming conventions and skipped files of these sessions."""
+    folders, conventions, skipped = [], [], []
+    for task in tasks[:TASKS]:
+        learned = memory.recall.conventions(task["session"])
+        of = {"session": task["session"], "title": task["title"]}
+        folders += [
+            {"path": item["folder"], **{name: item[name] for name in ("processed", "total", "listed")}, **of}
+            for item in learned["folders_processed"]
+        ]
+        conventions += [{**item, **of} for item in learned["conventions"]]
+        skipped += [{**item, **of} for item in learned["skipped"]]
+    return {"folders": folders, "conventions": conventions, "skipped": skipped}
+
+
+def choose(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    workspace, item, choice = body.text("workspace"), body.needed("item"), body.needed("choice")
+    if choice == "include":
+        # An excluded item gets its rank back. An item that did not fit is pinned.
+        choice = "auto" if choices.read_choices(memory.store).get(item) == "exclude" else "pin"
+    if choice not in CHOICES:
+        raise InvalidInput(
+            f'Unknown choice "{choice[:20]}".', hint=f"Choices: {', '.join(CHOICES)}, include."
+        )
+    if item not in choices.read_choices(memory.store) and item not in _items(memory, workspace):
+        raise NotFound(f'No item "{item[:80]}" in this context.', hint="Read the context again.")
+    memory.recall.choose_item(item, CHOICES[choice])
+    return _context(memory, workspace)
+
 
 Read = Callable[..., Any]
 
@@ -26,44 +107,45 @@ MOST_DRAWN = 2000
 COUNTABLE = 20_000  # events of a session whose kinds are counted
 
 
-def status(memory: Memory, ask: Asked) -> dict[str, Any]:
+def status(memory: Memory, query: QueryParameters) -> dict[str, Any]:
     now = memory.now()
     return {
         **memory.status(),
         "now": {"at": iso(now), "ms": now // 1000},
         "version": __version__,
-        "zone": time.tzname[moment(now).dst() != timedelta(0)],
+        "zone": time.tzname[to_datetime(now).dst() != timedelta(0)],
     }
 
 
-def days(memory: Memory, ask: Asked) -> dict[str, Any]:
-    return memory.days(cursor=ask.text("cursor"), limit=ask.limit(30, MOST_DAYS))
+def days(memory: Memory, query: QueryParameters) -> dict[str, Any]:
+    return memory.timeline.days(cursor=query.text("cursor"), limit=query.limit(30, MOST_DAYS))
 
 
-def sessions(memory: Memory, ask: Asked) -> dict[str, Any]:
-    return memory.session_page(
-        day=ask.day("day"), outcome=ask.text("outcome"), words=ask.text("q"),
-        background=ask.flag("background"), cursor=ask.text("cursor"), limit=ask.limit(50, MOST_SESSIONS),
-        agent=ask.text("agent"), workspace=ask.text("workspace"), lifecycle=ask.text("lifecycle"),
+def sessions(memory: Memory, query: QueryParameters) -> dict[str, Any]:
+    return memory.timeline.session_page(
+        day=query.day("day"), outcome=query.text("outcome"), words=query.text("q"),
+        background=query.flag("background"), cursor=query.text("cursor"),
+        limit=query.limit(50, MOST_SESSIONS), agent=query.text("agent"),
+        workspace=query.text("workspace"), lifecycle=query.text("lifecycle"), device=query.text("device"),
     )  # fmt: skip
 
 
-def session(memory: Memory, ask: Asked, id: str) -> dict[str, Any]:
+def session(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
     row = memory.store.sessions.resolve(id)
-    state = memory.state(row.id)
+    state = memory.history.state(row.id)
     parent = None if row.parent is None else memory.store.sessions.by_key(row.parent, None)
     return {
-        **with_times(row),
+        **session_with_times(memory, row),
         "parent_session": None if parent is None else {"id": parent.id, "title": parent.title},
-        "branches": memory.branches(row.id),
+        "branches": memory.rewind.branches(row.id),
         "questions": state["open_questions"],
-        "resume": memory.resume_offer(row.id),
+        "resume": memory.recall.resume_offer(row.id),
         "kinds": _kinds(memory, row.n, row.head),
         "tools": state["tools_used"],
         "trust": state["trust"],
         "running": state["running"],
         "quarantined": state["quarantined"],
-        "can_undo": memory.can_undo_rewind(row.id),
+        "can_undo": memory.timeline.can_undo_rewind(row.id),
     }
 
 
@@ -77,137 +159,153 @@ def _kinds(memory: Memory, number: int, head: int) -> dict[str, int] | None:
     return dict(rows.fetchall())
 
 
-def events(memory: Memory, ask: Asked, id: str) -> dict[str, Any]:
-    kinds = ask.words("kind")
+def events(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
+    kinds = query.words("kind")
     wanted = EventFilter(
-        start=ask.number("from") or 0,
-        stop=ask.number("to"),
-        kinds=kinds_of(one for one in kinds if not one.startswith("-")),
-        without=kinds_of(one[1:] for one in kinds if one.startswith("-")),
-        tools=frozenset(ask.words("tool")),
-        outcomes=outcomes_of(frozenset(ask.words("outcome"))),
-        trusts=frozenset(ask.words("trust")),
-        file=ask.text("file"),
+        start=query.number("from") or 0,
+        stop=query.number("to"),
+        kinds=kinds_of(kind for kind in kinds if not kind.startswith("-")),
+        without=kinds_of(kind[1:] for kind in kinds if kind.startswith("-")),
+        tools=frozenset(query.words("tool")),
+        outcomes=outcomes_of(frozenset(query.words("outcome"))),
+        trusts=frozenset(query.words("trust")),
+        file=query.text("file"),
     )
-    direction = ask.text("dir") or "asc"
+    direction = query.text("dir") or "asc"
     if direction not in ("asc", "desc"):
-        raise InvalidInput(f"dir is asc or desc, not {direction[:20]!r}")
-    return memory.event_page(
-        id, wanted, turns=ask.turns("turns"), since=ask.moment("since"), until=ask.moment("until"),
-        cursor=ask.text("cursor"), limit=ask.limit(100, MOST_EVENTS), backwards=direction == "desc",
+        raise InvalidInput(f'dir must be asc or desc, not "{direction[:20]}".')
+    return memory.timeline.event_page(
+        id, wanted, turns=query.turns("turns"), since=query.moment("since"), until=query.moment("until"),
+        cursor=query.text("cursor"), limit=query.limit(100, MOST_EVENTS), backwards=direction == "desc",
+        housekeeping=query.flag("housekeeping"),
     )  # fmt: skip
 
 
-def position(memory: Memory, ask: Asked, id: str) -> dict[str, Any]:
-    at = ask.moment("ms")
+def outline(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
+    return memory.timeline.outline(id)
+
+
+def position(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
+    at = query.moment("ms")
     if at is None:
-        raise InvalidInput("ms is needed: the moment, in milliseconds since 1970")
-    return memory.position_at(id, at)
+        raise InvalidInput("ms is required: the time in milliseconds since 1970.")
+    return memory.timeline.position_at(id, at)
 
 
-def event(memory: Memory, ask: Asked, id: str, seq: str) -> dict[str, Any]:
-    return memory.event_details(id, whole("the position", seq))
+def event(memory: Memory, query: QueryParameters, id: str, seq: str) -> dict[str, Any]:
+    return memory.timeline.event_details(id, whole_number("the position", seq))
 
 
-def event_file(memory: Memory, ask: Asked, id: str, seq: str) -> dict[str, Any]:
-    return memory.event_file(id, whole("the position", seq), ask.needed("path"))
+def event_file(memory: Memory, query: QueryParameters, id: str, seq: str) -> dict[str, Any]:
+    return memory.timeline.event_file(id, whole_number("the position", seq), query.needed("path"))
 
 
-def state(memory: Memory, ask: Asked, id: str) -> dict[str, Any]:
-    return memory.state(id, at=ask.number("at"))
+def state(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
+    return memory.history.state(id, at=query.number("at"))
 
 
-def compare(memory: Memory, ask: Asked) -> dict[str, Any]:
-    first, second = (_place(ask.needed(name)) for name in ("a", "b"))
-    told = memory.compare(*first, *second)
-    return {"a": told.pop("first"), "b": told.pop("second"), "common": told.pop("common"), "diff": told}
+def compare(memory: Memory, query: QueryParameters) -> dict[str, Any]:
+    first, second = (_place(query.needed(name)) for name in ("a", "b"))
+    result = memory.history.compare(*first, *second)
+    return {
+        "a": result.pop("first"),
+        "b": result.pop("second"),
+        "common": result.pop("common"),
+        "diff": result,
+    }
 
 
-def _place(given: str) -> tuple[str, int | None]:
-    session, _, at = given.partition("@")
-    return session, whole("the position", at) if at else None
+def _place(text: str) -> tuple[str, int | None]:
+    session, _, at = text.partition("@")
+    return session, whole_number("the position", at) if at else None
 
 
-def rewind_plan(memory: Memory, ask: Asked, id: str) -> dict[str, Any]:
-    return memory.rewind_plan(id, whole("to", ask.needed("to")))
+def rewind_plan(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
+    return memory.rewind.plan(id, whole_number("to", query.needed("to")))
 
 
-def replay_plan(memory: Memory, ask: Asked, id: str) -> dict[str, Any]:
-    return memory.replay_plan(id)
+def replay_plan(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
+    return memory.replay.plan(id)
 
 
-def briefing(memory: Memory, ask: Asked, id: str) -> dict[str, Any]:
-    told = memory.briefing(id)
-    return {"text": told.text, "data": told.data}
+def briefing(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
+    result = memory.recall.briefing(id)
+    return {"text": result.text, "data": result.data}
 
 
-def retries(memory: Memory, ask: Asked, id: str) -> dict[str, Any]:
-    return {"items": memory.retries(id), "next": None}
+def retries(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
+    return {"items": memory.history.retries(id), "next": None}
 
 
-def files(memory: Memory, ask: Asked, id: str) -> dict[str, Any]:
-    return memory.files_modified(id, turns=ask.number("turns"))
+def files(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
+    return memory.history.files_modified(id, turns=query.number("turns"))
 
 
-def branches(memory: Memory, ask: Asked, id: str) -> dict[str, Any]:
-    return {"items": memory.branches(id), "next": None}
+def branches(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
+    return {"items": memory.rewind.branches(id), "next": None}
 
 
-def _stretch(memory: Memory, ask: Asked) -> tuple[int, int]:
-    """From when to when; today unless it is said."""
-    begin, end = ask.moment("from"), ask.moment("to")
-    today = day_bounds(moment(memory.now()).date())
+def _time_range(memory: Memory, query: QueryParameters) -> tuple[int, int]:
+    """The requested time range, by default today."""
+    begin, end = query.moment("from"), query.moment("to")
+    today = day_bounds(to_datetime(memory.now()).date())
     begin = today[0] if begin is None else begin
     end = max(today[1], begin + 1) if end is None else end
     if end <= begin:
-        raise InvalidInput("`to` must be later than `from`")
+        raise InvalidInput("`to` must be later than `from`.")
     return begin, end
 
 
-def rollup(memory: Memory, ask: Asked) -> dict[str, Any]:
-    bucket = ask.text("bucket") or "minute"
-    return memory.rollup(*_stretch(memory, ask), bucket=bucket, sessions=ask.words("sessions"))
+def rollup(memory: Memory, query: QueryParameters) -> dict[str, Any]:
+    bucket = query.text("bucket") or "minute"
+    return memory.timeline.rollup(
+        *_time_range(memory, query), bucket=bucket, sessions=query.words("sessions")
+    )
 
 
-def lanes(memory: Memory, ask: Asked) -> dict[str, Any]:
-    most = max(1, min(ask.number("max") or 400, MOST_DRAWN))
-    return memory.lanes(*_stretch(memory, ask), sessions=ask.words("sessions"), most=most)
+def lanes(memory: Memory, query: QueryParameters) -> dict[str, Any]:
+    most = max(1, min(query.number("max") or 400, MOST_DRAWN))
+    return memory.timeline.lanes(*_time_range(memory, query), sessions=query.words("sessions"), most=most)
 
 
-def search(memory: Memory, ask: Asked) -> dict[str, Any]:
-    found = memory.search(ask.needed("q"), limit=ask.limit(20, MOST_FOUND))
-    return {"items": [{**one, "ms": parse(one["at"]) // 1000} for one in found], "next": None,
-            "notes": memory.query_doubts(ask.needed("q"))}  # fmt: skip
+def search(memory: Memory, query: QueryParameters) -> dict[str, Any]:
+    found = memory.recall.search(query.needed("q"), limit=query.limit(20, MOST_FOUND))
+    return {"items": [{**hit, "ms": parse_time(hit["at"]) // 1000} for hit in found], "next": None,
+            "notes": memory.recall.search_notes(query.needed("q"))}  # fmt: skip
 
 
-def questions(memory: Memory, ask: Asked) -> dict[str, Any]:
-    return {"items": memory.open_questions(), "next": None}
+def questions(memory: Memory, query: QueryParameters) -> dict[str, Any]:
+    return {"items": memory.sessions.open_questions(), "next": None}
 
 
-ONE = "sessions/{id}"
+SESSION = "sessions/{id}"
 ROUTES: dict[str, Read] = {
     "status": status,
     "days": days,
     "sessions": sessions,
-    ONE: session,
-    f"{ONE}/events": events,
-    f"{ONE}/events/{{seq}}": event,
-    f"{ONE}/events/{{seq}}/file": event_file,
-    f"{ONE}/position": position,
-    f"{ONE}/state": state,
-    f"{ONE}/rewind-plan": rewind_plan,
-    f"{ONE}/replay-plan": replay_plan,
-    f"{ONE}/briefing": briefing,
-    f"{ONE}/retries": retries,
-    f"{ONE}/files": files,
-    f"{ONE}/branches": branches,
+    SESSION: session,
+    f"{SESSION}/events": events,
+    f"{SESSION}/events/{{seq}}": event,
+    f"{SESSION}/events/{{seq}}/file": event_file,
+    f"{SESSION}/outline": outline,
+    f"{SESSION}/position": position,
+    f"{SESSION}/state": state,
+    f"{SESSION}/rewind-plan": rewind_plan,
+    f"{SESSION}/replay-plan": replay_plan,
+    f"{SESSION}/briefing": briefing,
+    f"{SESSION}/retries": retries,
+    f"{SESSION}/files": files,
+    f"{SESSION}/branches": branches,
     "compare": compare,
     "rollup": rollup,
     "lanes": lanes,
     "search": search,
     "context": context,
+    "overview": overview,
     "yesterday": yesterday,
     "questions": questions,
 }
-PATIENT = frozenset({f"{ONE}/replay-plan", f"{ONE}/retries", "compare"})  # they may walk through a session
-WRITING = frozenset({f"{ONE}/rewind-plan", "search", "context", "yesterday"})  # they may take in, or finish
+# These may read a whole session.
+SLOW = frozenset({f"{SESSION}/outline", f"{SESSION}/replay-plan", f"{SESSION}/retries", "compare"})
+# These may first update the index or finish a rewind.
+WRITING = frozenset({f"{SESSION}/rewind-plan", "search", "context", "overview", "yesterday"})

@@ -1,70 +1,175 @@
-"""Settings as the page shows and changes them: agents, folders, exclusions, retention, storage."""
+"""The page's settings: agents, permissions, watched folders, exclusions, storage, retention.
+
+The retention policy is read from its file each time, because another process may have changed it. What a
+policy would delete is computed only on request, because that reads the sizes of all old events.
+"""
 
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
-from fazm_memory.capture import exclusions as seeded
-from fazm_memory.capture.agents.connect import carry_out, plan_connect, plan_disconnect
-from fazm_memory.capture.instance import running
-from fazm_memory.capture.watched import watched_roots
-from fazm_memory.joined import joining_of, survey
-from fazm_memory.log.versions import DATABASE
-from fazm_memory.memory import Memory
-from fazm_memory.model.clock import iso, moment
-from fazm_memory.web import retention
-from fazm_memory.web.asked import Asked, Body
+from fazm_memory.agents import apply_plan, plan_connect, plan_disconnect
+from fazm_memory.app import Memory, agent_overviews, companion_pid, connection_setup
+from fazm_memory.clock import iso, to_datetime
+from fazm_memory.config import LIMITS, reload_retention, save_settings
+from fazm_memory.errors import ConfigError, InvalidInput
+from fazm_memory.session import RetentionPolicy
+from fazm_memory.store import VERSIONS_DATABASE
+from fazm_memory.watch import exclusions as seeded
+from fazm_memory.watch import watched_roots
+from fazm_memory.web.requests import JsonBody, QueryParameters
 
-RECENT = 200  # sessions whose folders are told
+NAMES = tuple(field.name for field in fields(RetentionPolicy))
+KINDS = {
+    "actions": ("Details of actions", "input and output of tools"),
+    "messages": ("Agents' messages", "what agents wrote to you"),
+    "files": ("File changes", "which files changed, and when"),
+    "apps": ("Apps in front", "which app and window was in front"),
+    "prompts": ("Your prompts", "what you asked agents for"),
+    "archived": ("Archived sessions", "all of the above except your prompts, once a session is archived"),
+    "versions": ("File contents", "what a rewind restores; the last version of each file is kept"),
+}
+STAYS = "Decisions, facts, questions, the digests of all events, and the state of each session."
 
 
-def settings(memory: Memory, ask: Asked) -> dict[str, Any]:
+def retention(memory: Memory, effect: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The current policy by kind, with what it would delete if `effect` was computed."""
+    policy = _in_force(memory)
+    days, megabytes = policy["actions"], policy["megabytes"]
     return {
-        "agents": [one.to_json() for one in survey(memory)],
+        "days": days or None,
+        "mb": megabytes or None,
+        "kinds": [
+            {"name": name, "words": words, "about": about, "days": policy[name] or None}
+            for name, (words, about) in KINDS.items()
+        ],
+        "stays": STAYS,
+        "would_forget": effect,
+        "policy": policy,
+        "announced": memory.maintenance.announced_retention(),
+        "words": _words(days, megabytes),
+    }
+
+
+def _words(days: int, megabytes: int) -> str:
+    unit = "day" if days == 1 else "days"
+    age = f"Details of actions are kept for {days} {unit}" if days else "Details of actions are kept forever"
+    size = f", in at most {megabytes:,} MB." if megabytes else "."
+    return f"{age}{size} Decisions, facts, questions and the state of each session are always kept."
+
+
+def preview_retention(memory: Memory, query: QueryParameters) -> dict[str, Any]:
+    """The policy, and what it would delete today."""
+    return retention(memory, _effect(memory, _in_force(memory), dry_run=True))
+
+
+def change_retention(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    """Change ages or the size limit. With `dry_run`, the default, only return what would be deleted."""
+    wanted = _wanted(body)
+    dry_run = body.flag("dry_run", True)
+    policy = _in_force(memory)
+    changed = {name: value for name, value in wanted.items() if value != policy[name]}
+    if not dry_run:
+        _write(memory, changed)
+    effect = _effect(memory, policy | changed, dry_run=dry_run)
+    return retention(memory, effect) | {"dry_run": dry_run}
+
+
+def _in_force(memory: Memory) -> dict[str, int]:
+    chosen = reload_retention(memory.config)
+    return {name: getattr(chosen, f"retain_{name}") for name in NAMES}
+
+
+def _wanted(body: JsonBody) -> dict[str, int]:
+    """The requested values by name. null means forever. Missing names stay as they are."""
+    ages = body.value("ages")
+    if ages is None:
+        ages = {}
+    if not isinstance(ages, dict):
+        raise InvalidInput("ages must be an object.", hint='For example {"actions": 180}.')
+    unknown = [name for name in ages if name not in KINDS]
+    if unknown:
+        raise InvalidInput(f'Unknown kind "{unknown[0][:40]}".', hint=f"Kinds: {', '.join(KINDS)}.")
+    wanted = {name: JsonBody(ages).number(name) or 0 for name in ages}
+    for field, name in (("days", "actions"), ("mb", "megabytes")):
+        if field in body.values:
+            wanted[name] = body.number(field) or 0
+    for name, value in wanted.items():
+        high = LIMITS[f"retain_{name}"][1]
+        if value > high:
+            what = KINDS[name][0] if name in KINDS else "The size"
+            raise InvalidInput(f"{what}: {value:,} is too large.", hint=f"The maximum is {high:,}.")
+    return wanted
+
+
+def _effect(memory: Memory, policy: Mapping[str, int], *, dry_run: bool) -> dict[str, Any]:
+    done = memory.maintenance.retain(policy=RetentionPolicy(**policy), dry_run=dry_run)
+    names = ("events", "bytes", "sessions", "by_kind", "store_bytes")
+    return {name: done[name] for name in names} | {"versions": done.get("versions", 0)}
+
+
+def _write(memory: Memory, changed: Mapping[str, int]) -> None:
+    try:
+        save_settings(memory.config, {f"retain_{name}": value for name, value in changed.items()})
+    except ConfigError as error:
+        raise InvalidInput(error.message, hint=error.hint) from None
+
+
+# -- all settings ----------------------------------------------------------------------------------------
+
+RECENT = 200  # sessions whose folders are listed
+
+
+def settings(memory: Memory, query: QueryParameters) -> dict[str, Any]:
+    return {
+        "agents": [agent.to_json() for agent in agent_overviews(memory)],
         "permissions": _permissions(memory),
         "roots": _roots(memory),
         "exclusions": excluded(memory),
-        "retention": retention.told(memory),
+        "retention": retention(memory),
         "storage": _storage(memory),
-        "recording": memory.recording(),
-        "companion": running(memory.config.home),
+        "sync": memory.sync.status(),
+        "recording": memory.recording.status(),
+        "companion": companion_pid(memory.config.home),
     }
 
 
 def _permissions(memory: Memory) -> list[dict[str, str]]:
-    desk = memory.desktop()
-    if desk is not None:
-        state = "granted" if desk["permitted"] else "missing"
+    desktop = memory.recording.desktop()
+    if desktop is not None:
+        state = "granted" if desktop["permitted"] else "missing"
     else:
         mac = platform.system() == "Darwin"
         state = "unknown: the companion is not running" if mac else "not on this system"
-    return [{"name": "accessibility", "state": state, "why": "to know which app and window were in front"}]
+    return [{"name": "accessibility", "state": state, "why": "to record which app and window is in front"}]
 
 
 def _roots(memory: Memory) -> list[dict[str, Any]]:
-    """Folders that the companion watches, or would, and why not."""
+    """Folders that the companion watches or would watch, with the reason."""
     rows = memory.store.sessions.listing(limit=RECENT)
-    chosen = memory.config
-    found = watched_roots(rows, now=memory.now(), user_home=str(chosen.user_home), added=chosen.watch)
-    awake = running(chosen.home) is not None
+    chosen, added = memory.config, memory.recording.added_folders()
+    found = watched_roots(rows, now=memory.now(), user_home=str(chosen.user_home), added=added)
+    awake = companion_pid(chosen.home) is not None
     why = "an agent works there, or you added it" if awake else "the companion is not running"
     return [
-        {"path": one.folder, "watched": awake and one.refused is None, "why": one.refused or why}
-        for one in found
+        {"path": root.folder, "watched": awake and root.refused is None, "why": root.refused or why}
+        for root in found
     ]
 
 
 def excluded(memory: Memory) -> dict[str, Any]:
-    own = memory.excluded_apps()
+    own = memory.recording.excluded_apps()
     apps = [{"name": name, "seeded": False} for name in own["apps"]]
     apps += [{"name": name, "seeded": True} for name in (*own["settings"], *seeded.NAMES)]
-    return {"apps": apps, "folders": [{"path": one} for one in memory.excluded_folders()]}
+    return {"apps": apps, "folders": [{"path": folder} for folder in memory.recording.excluded_folders()]}
 
 
 def _storage(memory: Memory) -> dict[str, Any]:
     store = memory.store
-    versions = store.path.with_name(DATABASE)
+    versions = store.path.with_name(VERSIONS_DATABASE)
     oldest = store.db.execute("SELECT min(opened_at) FROM session WHERE forgotten=0").fetchone()[0]
     return {
         "home": str(memory.config.home),
@@ -73,25 +178,26 @@ def _storage(memory: Memory) -> dict[str, Any]:
         "oldest": None if oldest is None else iso(oldest),
         **store.sessions.totals(),
         "key": {"backend": store.keys.backend, "where": store.keys.where},
+        "transcripts": memory.transcripts.overview() | {"notice": memory.transcripts.expiring_notice()},
     }
 
 
 # -- agents ----------------------------------------------------------------------------------------------
 
 
-def agents(memory: Memory, body: Body) -> dict[str, Any]:
-    """Join an agent or take our part out again; the edits are shown first with `dry_run`."""
+def agents(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    """Connect or disconnect an agent. With `dry_run`, the default, only show the edits."""
     agent, joins, dry_run = body.needed("agent"), body.flag("connect", True), body.flag("dry_run", True)
-    joining = joining_of(memory.config)
+    joining = connection_setup(memory.config)
     plan = (plan_connect if joins else plan_disconnect)(agent, joining)
     backups = []
     if not dry_run:
-        stamp = f"{moment(memory.now()):%Y-%m-%dT%H%M%S}"
-        backups = carry_out(plan, joining, joining_it=joins, stamp=stamp)
+        stamp = f"{to_datetime(memory.now()):%Y-%m-%dT%H%M%S}"
+        backups = apply_plan(plan, joining, stamp=stamp)
         if joins:
-            memory.export_contexts()
+            memory.recall.export_contexts()
     return {
-        "agent": next(one.to_json() for one in survey(memory) if one.agent == agent),
+        "agent": next(found.to_json() for found in agent_overviews(memory) if found.agent == agent),
         "changes": [{"path": str(edit.path), "diff": edit.diff()} for edit in plan.edits],
         "backups": [str(path) for path in backups],
         "notes": list(plan.notes),
@@ -99,6 +205,17 @@ def agents(memory: Memory, body: Body) -> dict[str, Any]:
     }
 
 
-READS = {"settings": settings, **retention.READS}
-WRITES = {"settings/agents": agents, **retention.WRITES}
-PATIENT = retention.PATIENT
+# -- sync ------------------------------------------------------------------------------------------------
+
+
+def sync(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    """Sync now, after switching the sharing of file versions on or off if `files` says so."""
+    if body.value("files") is not None:
+        memory.sync.share_files(body.flag("files", False))
+    report = memory.sync.round()
+    return {"report": report, "sync": memory.sync.status()}
+
+
+READS = {"settings": settings, "settings/retention": preview_retention}
+WRITES = {"settings/agents": agents, "settings/retention": change_retention, "settings/sync": sync}
+SLOW = frozenset({"settings/retention"})  # reads the sizes of all old events

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
-from fazm_memory.memory import Memory
 
 START = 1_794_733_200_000_000  # 2026-11-15, nine in the morning UTC
 OpenMemory = Callable[..., Memory]

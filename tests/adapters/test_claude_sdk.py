@@ -16,8 +16,8 @@ SECRET = "sk-ant-api03-" + "A1b2C3d4" * 11 + "-abcdefAA"
 
 
 def entry(uuid: str, kind: str, content: Any, **more: Any) -> Any:
-    told = {"type": kind, "uuid": uuid, "timestamp": "2026-11-15T09:00:00Z", "cwd": "/w"}
-    return told | {"message": {"role": kind, "content": content}} | more
+    base = {"type": kind, "uuid": uuid, "timestamp": "2026-11-15T09:00:00Z", "cwd": "/w"}
+    return base | {"message": {"role": kind, "content": content}} | more
 
 
 TALK = [
@@ -46,7 +46,9 @@ def test_every_contract_of_the_sdks_own_suite_holds(open_memory: OpenMemory) -> 
         store.close()
 
 
-def test_an_entry_told_twice_is_kept_once_and_one_without_an_id_each_time(open_memory: OpenMemory) -> None:
+def test_an_entry_appended_twice_is_stored_once_and_one_without_an_id_each_time(
+    open_memory: OpenMemory,
+) -> None:
     async def work(store: FazmSessionStore) -> Any:
         await store.append(KEY, TALK)
         await store.append(KEY, [*TALK, {"type": "mode"}, {"type": "mode"}])
@@ -56,7 +58,7 @@ def test_an_entry_told_twice_is_kept_once_and_one_without_an_id_each_time(open_m
         assert asyncio.run(work(store)) == [*TALK, {"type": "mode"}, {"type": "mode"}]
 
 
-def test_another_process_resumes_from_exactly_what_was_told(open_memory: OpenMemory) -> None:
+def test_another_process_resumes_from_exactly_what_was_stored(open_memory: OpenMemory) -> None:
     with FazmSessionStore(open_memory("one")) as store:
         asyncio.run(store.append(KEY, TALK))
     with FazmSessionStore(open_memory("one")) as store:
@@ -69,21 +71,21 @@ def test_what_is_mirrored_is_recorded_as_a_session_without_its_secrets(open_memo
     with FazmSessionStore(open_memory("one")) as store:  # the call that began before ends here
         asyncio.run(store.append(KEY, [RESULT]))
     memory = open_memory("one")
-    events = list(memory.events(KEY["session_id"]))
-    assert [one["kind"] for one in events] == ["session.open", "prompt", "action.start", "action"]
+    events = list(memory.history.events(KEY["session_id"]))
+    assert [event["kind"] for event in events] == ["session.open", "prompt", "action.start", "action"]
     assert (events[-1]["tool"], events[-1]["outcome"]) == ("Bash", "ok")
     assert SECRET not in str(events)
 
 
-def test_while_recording_is_paused_the_transcript_is_kept_and_nothing_is_recorded(
+def test_while_recording_is_paused_the_transcript_is_stored_and_nothing_is_recorded(
     open_memory: OpenMemory,
 ) -> None:
     memory = open_memory("one")
-    memory.pause_recording()
+    memory.recording.pause()
     memory.close()
     with FazmSessionStore(open_memory("one")) as store:
         asyncio.run(store.append(KEY, TALK))
         assert asyncio.run(store.load(KEY)) == TALK
     memory = open_memory("one")
-    memory.resume_recording()
-    assert [one["agent"] for one in memory.sessions() if one["agent"] == "claude-code"] == []
+    memory.recording.resume()
+    assert [row["agent"] for row in memory.sessions.listing() if row["agent"] == "claude-code"] == []

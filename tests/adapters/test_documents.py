@@ -1,4 +1,4 @@
-"""The examples of docs/adapters.md are run as they stand."""
+"""The examples of docs/adapters.md run unchanged."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import pytest
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "adapters.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
-SAID = (
+OUTPUTS = (
     "1 entry\n['5f0c1c5e-0d55-4a35-9d35-000000000001']\n",
     "input\n",
     "[{'role': 'user', 'content': 'File the scans.'}]\n",
 )
 
 
-@pytest.mark.parametrize(("example", "said"), [*zip(EXAMPLES, SAID, strict=True)])
-def test_an_example_runs_as_it_stands(example: str, said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("example", "output"), [*zip(EXAMPLES, OUTPUTS, strict=True)])
+def test_an_example_runs_unchanged(example: str, output: str, tmp_path: Path) -> None:
     env = {
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path),
@@ -30,4 +30,4 @@ def test_an_example_runs_as_it_stands(example: str, said: str, tmp_path: Path) -
     done = subprocess.run(
         [sys.executable, "-c", example], env=env, capture_output=True, text=True, check=False
     )
-    assert (done.stdout, done.returncode) == (said, 0), done.stderr
+    assert (done.stdout, done.returncode) == (output, 0), done.stderr

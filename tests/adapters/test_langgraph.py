@@ -26,12 +26,12 @@ TALK = [
 ]
 
 
-def kept(saver: FazmCheckpointSaver, messages: list[Any], version: int, **metadata: Any) -> Any:
+def put_checkpoint(saver: FazmCheckpointSaver, messages: list[Any], version: int, **metadata: Any) -> Any:
     checkpoint = empty_checkpoint()
     checkpoint["channel_values"] = {"messages": messages}
     checkpoint["channel_versions"] = {"messages": version}
-    told: Any = {"source": "loop", "step": version, "parents": {}, **metadata}
-    return saver.put(THREAD, checkpoint, told, {"messages": version})
+    full_metadata: Any = {"source": "loop", "step": version, "parents": {}, **metadata}
+    return saver.put(THREAD, checkpoint, full_metadata, {"messages": version})
 
 
 def test_every_capability_of_the_official_suite_passes(open_memory: OpenMemory) -> None:
@@ -41,15 +41,15 @@ def test_every_capability_of_the_official_suite_passes(open_memory: OpenMemory) 
             yield saver
 
     report = asyncio.run(validate(ours))
-    failed = {name: one.failures for name, one in report.results.items() if not one.passed}
+    failed = {name: result.failures for name, result in report.results.items() if not result.passed}
     assert failed == {}
-    assert set(report.results) == {one.value for one in Capability}
-    assert sum(one.tests_passed for one in report.results.values()) > 50
+    assert set(report.results) == {capability.value for capability in Capability}
+    assert sum(result.tests_passed for result in report.results.values()) > 50
 
 
-def test_the_sync_form_says_the_same_as_the_async_one(open_memory: OpenMemory) -> None:
+def test_sync_and_async_methods_agree(open_memory: OpenMemory) -> None:
     with FazmCheckpointSaver(open_memory()) as saver:
-        first = kept(saver, TALK[:1], 1)
+        first = put_checkpoint(saver, TALK[:1], 1)
         saver.put_writes(first, [("messages", TALK[1])], "task")
         found = saver.get_tuple(THREAD)
         assert found == asyncio.run(saver.aget_tuple(THREAD))
@@ -59,50 +59,56 @@ def test_the_sync_form_says_the_same_as_the_async_one(open_memory: OpenMemory) -
         saver.delete_thread("invoices")
         assert list(saver.list(THREAD)) == []
         copied: Any = {"configurable": {"thread_id": "receipts"}}
-        assert [one.checkpoint for one in saver.list(copied)] == [found.checkpoint]
+        assert [row.checkpoint for row in saver.list(copied)] == [found.checkpoint]
         saver.prune(["receipts"], strategy="delete")
         assert list(saver.list(None)) == []
-        with pytest.raises(ValueError, match="no strategy"):
+        with pytest.raises(ValueError, match="newest"):
             saver.prune(["receipts"], strategy="newest")
 
 
 def test_a_thread_that_needs_its_ancestors_keeps_them_when_pruned(open_memory: OpenMemory) -> None:
     with FazmCheckpointSaver(open_memory()) as saver:
-        kept(saver, TALK[:1], 1)
-        kept(saver, TALK[:2], 2, counters_since_delta_snapshot={"messages": (1, 1)})
+        put_checkpoint(saver, TALK[:1], 1)
+        put_checkpoint(saver, TALK[:2], 2, counters_since_delta_snapshot={"messages": (1, 1)})
         saver.prune(["invoices"])
         assert len(list(saver.list(THREAD))) == 2
-        kept(saver, TALK[:3], 3)
+        put_checkpoint(saver, TALK[:3], 3)
         saver.prune(["invoices"])
-        assert [one.checkpoint["channel_values"]["messages"] for one in saver.list(THREAD)] == [TALK[:3]]
+        assert [row.checkpoint["channel_values"]["messages"] for row in saver.list(THREAD)] == [TALK[:3]]
 
 
-def test_messages_are_recorded_once_however_many_checkpoints_hold_them(open_memory: OpenMemory) -> None:
+def test_messages_are_recorded_once_however_many_checkpoints_contain_them(open_memory: OpenMemory) -> None:
     with FazmCheckpointSaver(open_memory("one")) as saver:
         for number in range(1, len(TALK) + 1):
-            kept(saver, TALK[:number], number)
-    with FazmCheckpointSaver(open_memory("one")) as saver:  # another process knows nothing of the first
-        kept(saver, TALK, 5)
+            put_checkpoint(saver, TALK[:number], number)
+    with FazmCheckpointSaver(open_memory("one")) as saver:  # another process
+        put_checkpoint(saver, TALK, 5)
     memory = open_memory("one")
-    events = list(memory.events("invoices"))
-    assert [one["kind"] for one in events] == ["session.open", "prompt", "action.start", "action", "message"]
-    assert {one["trust"] for one in events if one["kind"] == "prompt"} == {"agent"}
+    events = list(memory.history.events("invoices"))
+    assert [event["kind"] for event in events] == [
+        "session.open",
+        "prompt",
+        "action.start",
+        "action",
+        "message",
+    ]
+    assert {event["trust"] for event in events if event["kind"] == "prompt"} == {"agent"}
     action = events[3]
     assert (action["tool"], action["outcome"], action["error"]) == ("move", "error", "no such folder")
 
 
-def test_what_was_said_while_recording_was_paused_is_not_told_later(open_memory: OpenMemory) -> None:
+def test_messages_sent_while_recording_is_paused_are_not_recorded_later(open_memory: OpenMemory) -> None:
     memory = open_memory("one")
-    memory.pause_recording()
+    memory.recording.pause()
     memory.close()
     with FazmCheckpointSaver(open_memory("one")) as saver:
-        kept(saver, TALK[:3], 1)
-    memory.resume_recording()
+        put_checkpoint(saver, TALK[:3], 1)
+    memory.recording.resume()
     memory.close()
     with FazmCheckpointSaver(open_memory("one")) as saver:
-        kept(saver, TALK, 2)
+        put_checkpoint(saver, TALK, 2)
         found = saver.get_tuple(THREAD)
         assert found is not None
         assert found.checkpoint["channel_values"]["messages"] == TALK
-    kinds = [one["kind"] for one in open_memory("one").events("invoices")]
+    kinds = [event["kind"] for event in open_memory("one").history.events("invoices")]
     assert kinds == ["session.open", "message"]

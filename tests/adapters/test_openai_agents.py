@@ -60,11 +60,11 @@ def test_the_limit_of_the_settings_holds_until_a_call_says_otherwise(open_memory
         await session.add_items(TALK)
         return [await session.get_items(), await session.get_items(limit=3)]
 
-    told = using(open_memory(), work, session_settings=SessionSettings(limit=1))
-    assert told == [TALK[-1:], TALK[-3:]]
+    found = using(open_memory(), work, session_settings=SessionSettings(limit=1))
+    assert found == [TALK[-1:], TALK[-3:]]
 
 
-def test_popping_takes_the_latest_away_until_nothing_is_left(open_memory: OpenMemory) -> None:
+def test_popping_removes_the_latest_item_until_none_is_left(open_memory: OpenMemory) -> None:
     async def work(session: FazmSession) -> list[Any]:
         await session.add_items(TALK[:2])
         return [await session.pop_item() for _ in range(3)] + [await session.get_items()]
@@ -94,14 +94,14 @@ def test_any_text_survives(open_memory: OpenMemory, text: str) -> None:
 def test_writers_at_once_lose_nothing(open_memory: OpenMemory) -> None:
     async def work(session: FazmSession) -> Any:
         many: list[Any] = [{"role": "user", "content": str(number)} for number in range(30)]
-        await asyncio.gather(*(session.add_items([one]) for one in many))
+        await asyncio.gather(*(session.add_items([item]) for item in many))
         found = await session.get_items()
-        return sorted(found, key=lambda one: int(one["content"])) == many
+        return sorted(found, key=lambda item: int(item["content"])) == many
 
     assert using(open_memory(), work)
 
 
-def test_an_item_that_cannot_be_kept_leaves_the_session_as_it_was(open_memory: OpenMemory) -> None:
+def test_an_item_that_cannot_be_stored_leaves_the_session_as_it_was(open_memory: OpenMemory) -> None:
     async def work(session: FazmSession) -> Any:
         await session.add_items(TALK)
         unfit: Any = {"role": "user", "content": object()}
@@ -118,7 +118,13 @@ def test_a_conversation_is_recorded_as_a_session(open_memory: OpenMemory) -> Non
             await session.add_items([item])
 
     using(open_memory("one"), work)
-    events = list(open_memory("one").events("talk"))
-    assert [one["kind"] for one in events] == ["session.open", "prompt", "action.start", "action", "message"]
+    events = list(open_memory("one").history.events("talk"))
+    assert [event["kind"] for event in events] == [
+        "session.open",
+        "prompt",
+        "action.start",
+        "action",
+        "message",
+    ]
     assert (events[3]["tool"], events[3]["payload"]["input"]) == ("look_up", {"what": "bridge"})
     assert events[1]["trust"] == "agent"

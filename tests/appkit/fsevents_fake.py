@@ -36,7 +36,7 @@ FLAGS = {
 }
 
 Callback = Callable[[list[str], list[int], list[int], list[int]], None]
-Told = tuple[str, int, int]
+FsEvent = tuple[str, int, int]
 
 
 class NativeEvent:
@@ -69,7 +69,7 @@ class Stream:
     def stop(self) -> None:
         self.stopped.set()
 
-    def feed(self, *events: Told) -> None:
+    def feed(self, *events: FsEvent) -> None:
         """One batch, as the kernel would deliver it."""
         assert self.callback is not None
         self.callback(
@@ -101,7 +101,7 @@ class FSEvents:
             return self.streams[number]
 
 
-def told(path: Path, *flags: str, inode: int | None = None) -> Told:
+def fs_event(path: Path, *flags: str, inode: int | None = None) -> FsEvent:
     """An event of a path, with the inode it has now unless another is named."""
     number = os.stat(path).st_ino if inode is None else inode
     return str(path), number, sum(FLAGS[one] for one in flags)

@@ -12,24 +12,31 @@ from typing import Any
 import pytest
 
 import fazm_memory.macos
-from fazm_memory.capture.desktop import Away, Back, DesktopSource, Hidden, Observation, Seen
-from fazm_memory.capture.exclusions import Exclusions
-from fazm_memory.capture.scrub import default_scrubber
-from fazm_memory.capture.spans import SpanMerger
+from fazm_memory.engines.redaction import default_redactor
+from fazm_memory.watch.exclusions import Exclusions
+from fazm_memory.watch.foreground_app import (
+    Available,
+    DesktopSource,
+    ForegroundWindow,
+    HiddenWindow,
+    Observation,
+    SpanMerger,
+    Unavailable,
+)
 from tests.appkit.ax_world import API_DISABLED, CANNOT_COMPLETE, SUCCESS, App, Ref, Window, World
 from tests.appkit.standin.mac import Mac
 from tests.appkit.standin.web import url
 
-ROOM = tuple(f"fazm_memory.macos.{name}" for name in ("accessibility", "attachment", "listener"))
+MODULES = tuple(f"fazm_memory.macos.{name}" for name in ("accessibility", "ax_observer", "system"))
 ALLOWED = {"AXFocusedWindow", "AXTitle", "AXDocument", "AXURL"}
 
 
-class Desk:
+class SourceEnv:
     """A source in its world, and all that it told."""
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.told: list[Observation] = []
+        self.observations: list[Observation] = []
         self.troubles: list[Exception] = []
         source = fazm_memory.macos.desktop_source(
             world.now, exclusions=Exclusions(), trouble=self.troubles.append, platform="darwin"
@@ -37,17 +44,17 @@ class Desk:
         assert source is not None
         self.source: DesktopSource = source
 
-    def start(self) -> Desk:
-        self.source.start(self.told.append)
+    def start(self) -> SourceEnv:
+        self.source.start(self.observations.append)
         return self
 
     def seen(self) -> list[tuple[str, str | None]]:
-        return [(one.app, one.title) for one in self.told if isinstance(one, Seen)]
+        return [(one.app, one.title) for one in self.observations if isinstance(one, ForegroundWindow)]
 
     def last(self) -> Observation:
-        return self.told[-1]
+        return self.observations[-1]
 
-    def nothing_is_held(self) -> bool:
+    def nothing_left(self) -> bool:
         """Let go at once, not when garbage is collected: until then the ports would stay open."""
         world = self.world
         held = (world.sources, list(world.observers), list(world.refs), world.running())
@@ -62,12 +69,12 @@ def world(mac: Mac) -> World:
 
 
 @pytest.fixture
-def desk(world: World) -> Iterator[Desk]:
-    made = Desk(world)
+def env(world: World) -> Iterator[SourceEnv]:
+    made = SourceEnv(world)
     yield made
     made.source.stop()
     assert made.troubles == []
-    assert made.nothing_is_held()
+    assert made.nothing_left()
     assert {name for _, name in world.reads} <= ALLOWED
     assert len(world.callbacks) <= 1
     assert world.most <= 1
@@ -82,27 +89,31 @@ def focused(app: App) -> Window:
     return app.focused
 
 
-def test_the_app_in_front_is_told_with_its_window_and_document(desk: Desk, world: World) -> None:
+def test_the_app_in_front_is_reported_with_its_window_and_document(env: SourceEnv, world: World) -> None:
     world.front = editor(world)
-    desk.start()
-    assert desk.told == [Seen(world.now(), "Editor", "com.example.editor", "notes.md", "/w/notes.md")]
+    env.start()
+    assert env.observations == [
+        ForegroundWindow(world.now(), "Editor", "com.example.editor", "notes.md", "/w/notes.md")
+    ]
     assert world.messages == {"read": 1, "multi-read": 1}
 
 
-def test_another_app_another_window_and_another_title_are_told(desk: Desk, world: World) -> None:
+def test_another_app_another_window_and_another_title_are_reported(env: SourceEnv, world: World) -> None:
     one = editor(world)
     browser = world.app(
         "Browser", "org.browser", Window("News", url=url(world.mac, "https://example.com/a?q=1"))
     )
     world.front = one
-    desk.start()
+    env.start()
     world.activate(browser)
-    assert desk.last() == Seen(world.now(), "Browser", "org.browser", "News", "https://example.com/a")
+    assert env.last() == ForegroundWindow(
+        world.now(), "Browser", "org.browser", "News", "https://example.com/a"
+    )
     world.retitle(focused(browser), "Mail")
     world.advance(1)
     world.focus(browser, Window("Second"))
     world.advance(1)
-    assert desk.seen() == [
+    assert env.seen() == [
         ("Editor", "notes.md"),
         ("Browser", "News"),
         ("Browser", "Mail"),
@@ -110,47 +121,47 @@ def test_another_app_another_window_and_another_title_are_told(desk: Desk, world
     ]
 
 
-def test_a_burst_of_titles_is_read_once(desk: Desk, world: World) -> None:
+def test_a_burst_of_titles_is_read_once(env: SourceEnv, world: World) -> None:
     world.front = editor(world)
-    desk.start()
+    env.start()
     before = world.messages["multi-read"]
     for n in range(500):
         world.retitle(focused(world.front), f"line {n}")
     world.advance(1)
     assert world.messages["multi-read"] == before + 1
-    assert desk.seen()[-1] == ("Editor", "line 499")
+    assert env.seen()[-1] == ("Editor", "line 499")
 
 
-def test_what_no_event_told_is_found_by_the_poll(desk: Desk, world: World) -> None:
+def test_what_no_event_reported_is_found_by_the_poll(env: SourceEnv, world: World) -> None:
     world.front = editor(world)
-    desk.start()
+    env.start()
     focused(world.front).title = "quietly renamed"
     world.advance(10)
-    assert desk.seen()[-1] == ("Editor", "quietly renamed")
+    assert env.seen()[-1] == ("Editor", "quietly renamed")
     world.front = editor(world, "other")
     world.advance(10)
-    assert desk.seen()[-1] == ("Editor", "other")
+    assert env.seen()[-1] == ("Editor", "other")
 
 
-def test_an_app_without_notifications_is_looked_at_in_turns(desk: Desk, world: World) -> None:
+def test_an_app_without_notifications_is_looked_at_in_turns(env: SourceEnv, world: World) -> None:
     world.front = editor(world)
     world.front.deaf = True
-    desk.start()
+    env.start()
     focused(world.front).title = "changed"
     world.advance(10)
-    assert desk.seen() == [("Editor", "notes.md"), ("Editor", "changed")]
+    assert env.seen() == [("Editor", "notes.md"), ("Editor", "changed")]
 
 
-def test_slots_that_are_not_what_they_should_be_are_left_out(desk: Desk, world: World) -> None:
+def test_slots_that_are_not_what_they_should_be_are_left_out(env: SourceEnv, world: World) -> None:
     world.front = world.app("Odd", None, Window(title=7, document=b"bytes", url=object()))
-    desk.start()
-    assert desk.told == [Seen(world.now(), "Odd")]
+    env.start()
+    assert env.observations == [ForegroundWindow(world.now(), "Odd")]
 
 
-def test_an_app_without_a_window_is_told_by_its_name(desk: Desk, world: World) -> None:
+def test_an_app_without_a_window_is_reported_by_its_name(env: SourceEnv, world: World) -> None:
     world.front = world.app("Finder", "com.apple.finder")
-    desk.start()
-    assert desk.told == [Seen(world.now(), "Finder", "com.apple.finder")]
+    env.start()
+    assert env.observations == [ForegroundWindow(world.now(), "Finder", "com.apple.finder")]
 
 
 # -- what is left alone --------------------------------------------------------------------------------------
@@ -166,53 +177,53 @@ SECRET = [
 
 @pytest.mark.parametrize(("name", "bundle"), SECRET)
 def test_nothing_of_an_excluded_app_is_read(
-    desk: Desk, world: World, name: str | None, bundle: str | None
+    env: SourceEnv, world: World, name: str | None, bundle: str | None
 ) -> None:
     secret = world.app(name, bundle, Window("Vault: bank"))
     world.front = editor(world)
-    desk.start()
+    env.start()
     world.activate(secret)
     world.launched(secret)
     world.advance(120)
     assert [read for read in world.reads if read[0] == secret.pid] == []
     assert world.elements[secret.pid] == 0
     assert world.sources == []
-    assert isinstance(desk.last(), Hidden)
-    assert desk.seen() == [("Editor", "notes.md")]
+    assert isinstance(env.last(), HiddenWindow)
+    assert env.seen() == [("Editor", "notes.md")]
 
 
-def test_a_private_window_is_dropped_and_not_read_again(desk: Desk, world: World) -> None:
+def test_a_private_window_is_dropped_and_not_read_again(env: SourceEnv, world: World) -> None:
     private = Window("Secrets - Browser (Incognito)", "https://secret.example/x")
     world.front = world.app("Browser", "org.browser", private)
-    desk.start()
-    assert desk.told == [Hidden(world.now())]
+    env.start()
+    assert env.observations == [HiddenWindow(world.now())]
     reads = world.messages["multi-read"]
     world.retitle(private, "More secrets - Browser (Incognito)")
     world.advance(60)
     assert world.messages["multi-read"] == reads
-    assert {type(one) for one in desk.told} == {Hidden}
+    assert {type(one) for one in env.observations} == {HiddenWindow}
     world.focus(world.front, Window("Open page"))
     world.advance(1)
-    assert desk.seen() == [("Browser", "Open page")]
+    assert env.seen() == [("Browser", "Open page")]
 
 
-def test_a_private_window_that_does_not_answer_stays_hidden(desk: Desk, world: World) -> None:
+def test_a_private_window_that_does_not_answer_stays_hidden(env: SourceEnv, world: World) -> None:
     world.front = world.app("Browser", "org.browser", Window("x (Incognito)"))
-    desk.start()
+    env.start()
     world.front.error = CANNOT_COMPLETE
     world.advance(30)
-    assert {type(one) for one in desk.told} == {Hidden}
+    assert {type(one) for one in env.observations} == {HiddenWindow}
 
 
-def test_we_do_not_ask_ourselves(desk: Desk, world: World) -> None:
+def test_we_do_not_ask_ourselves(env: SourceEnv, world: World) -> None:
     own = world.app("Fazm Memory", "com.fazm.memory", Window("Timeline"))
     own.pid = os.getpid()
     world.apps[own.pid] = own
     world.front = own
-    desk.start()
+    env.start()
     world.advance(20)
     assert world.reads == []
-    assert desk.seen()[-1] == ("Fazm Memory", None)
+    assert env.seen()[-1] == ("Fazm Memory", None)
 
 
 def test_the_code_names_no_value_no_focused_element_and_no_setter() -> None:
@@ -239,48 +250,52 @@ def test_the_code_names_no_value_no_focused_element_and_no_setter() -> None:
 # -- permission ----------------------------------------------------------------------------------------------
 
 
-def test_without_permission_apps_are_told_and_nothing_is_asked_of_them(desk: Desk, world: World) -> None:
+def test_without_permission_apps_are_reported_and_nothing_is_asked_of_them(
+    env: SourceEnv, world: World
+) -> None:
     world.trusted = False
     world.front = editor(world)
-    desk.start()
+    env.start()
     world.activate(world.app("Mail", "com.apple.mail", Window("Inbox")))
     world.advance(30)
-    assert desk.told[0] == Away(desk.told[0].at, "permission missing")
-    assert sum(isinstance(one, Away) for one in desk.told) == 1
-    assert set(desk.seen()) == {("Editor", None), ("Mail", None)}
+    assert env.observations[0] == Unavailable(env.observations[0].at, "permission missing")
+    assert sum(isinstance(one, Unavailable) for one in env.observations) == 1
+    assert set(env.seen()) == {("Editor", None), ("Mail", None)}
     assert (world.reads, world.elements, world.prompts) == ([], {}, 0)
 
 
-def test_a_permission_that_is_given_is_noticed_and_one_that_is_taken_too(desk: Desk, world: World) -> None:
+def test_a_permission_that_is_given_is_noticed_and_one_that_is_taken_too(
+    env: SourceEnv, world: World
+) -> None:
     world.trusted = False
     world.front = editor(world)
-    desk.start()
+    env.start()
     world.trusted = True
     world.advance(10)
-    assert desk.told[-2:] == [
-        Back(world.now(), "permission missing"),
-        Seen(world.now(), "Editor", "com.example.editor", "notes.md", "/w/notes.md"),
+    assert env.observations[-2:] == [
+        Available(world.now(), "permission missing"),
+        ForegroundWindow(world.now(), "Editor", "com.example.editor", "notes.md", "/w/notes.md"),
     ]
     world.trusted = False
     world.front.error = API_DISABLED
     world.advance(10)
-    assert desk.told[-2:] == [
-        Away(world.now(), "permission missing"),
-        Seen(world.now(), "Editor", "com.example.editor"),
+    assert env.observations[-2:] == [
+        Unavailable(world.now(), "permission missing"),
+        ForegroundWindow(world.now(), "Editor", "com.example.editor"),
     ]
     assert world.sources == []
 
 
-def test_a_refusal_in_the_middle_of_a_look_is_a_state_and_no_error(desk: Desk, world: World) -> None:
+def test_a_refusal_in_the_middle_of_a_look_is_a_state_and_no_error(env: SourceEnv, world: World) -> None:
     world.front = editor(world)
     world.front.error = API_DISABLED
-    desk.start()
-    assert desk.told == [Seen(world.now(), "Editor", "com.example.editor")]
+    env.start()
+    assert env.observations == [ForegroundWindow(world.now(), "Editor", "com.example.editor")]
 
 
-def test_the_user_is_asked_once(desk: Desk, world: World) -> None:
+def test_the_user_is_asked_once(env: SourceEnv, world: World) -> None:
     world.trusted = False
-    source: Any = desk.source
+    source: Any = env.source
     for _ in range(3):
         source.ask()
     assert world.prompts == 1
@@ -295,42 +310,42 @@ def test_the_user_is_asked_once(desk: Desk, world: World) -> None:
     [(World.sleep, World.wake, "asleep"), (World.lock, World.unlock, "locked")],
 )
 def test_asleep_or_locked_nothing_is_read_and_nothing_ticks(
-    desk: Desk,
+    env: SourceEnv,
     world: World,
     leave: Callable[[World], None],
     enter: Callable[[World], None],
     why: str,
 ) -> None:
     world.front = editor(world)
-    desk.start()
+    env.start()
     leave(world)
     reads = len(world.reads)
     world.activate(editor(world, "late"))
     world.advance(3600)
     assert (len(world.reads), world.running(), world.sources) == (reads, [], [])
-    assert isinstance(desk.last(), Away)
+    assert isinstance(env.last(), Unavailable)
     enter(world)
-    assert [type(one) for one in desk.told[-2:]] == [Back, Seen]
-    assert desk.seen()[-1] == ("Editor", "late")
-    assert [one.why for one in desk.told if isinstance(one, Away | Back)] == [why, why]
+    assert [type(one) for one in env.observations[-2:]] == [Available, ForegroundWindow]
+    assert env.seen()[-1] == ("Editor", "late")
+    assert [one.why for one in env.observations if isinstance(one, Unavailable | Available)] == [why, why]
 
 
-def test_locked_and_asleep_end_only_with_both(desk: Desk, world: World) -> None:
+def test_locked_and_asleep_end_only_with_both(env: SourceEnv, world: World) -> None:
     world.front = editor(world)
-    desk.start()
+    env.start()
     world.lock()
     world.sleep()
     world.wake()
     assert world.running() == []
     world.unlock()
     assert len(world.running()) == 1
-    assert desk.seen()[-1] == ("Editor", "notes.md")
+    assert env.seen()[-1] == ("Editor", "notes.md")
 
 
-def test_a_day_becomes_spans_and_gaps(desk: Desk, world: World) -> None:
+def test_a_day_becomes_spans_and_gaps(env: SourceEnv, world: World) -> None:
     mail = world.app("Mail", "com.apple.mail", Window("Inbox"))
     world.front = editor(world)
-    desk.start()
+    env.start()
     world.advance(60)
     world.activate(world.app("1Password", "com.1password.1password", Window("bank")))
     world.advance(30)
@@ -340,8 +355,8 @@ def test_a_day_becomes_spans_and_gaps(desk: Desk, world: World) -> None:
     world.advance(3600)
     world.wake()
     world.advance(30)
-    merger = SpanMerger(default_scrubber())
-    drafts = [draft for one in desk.told for draft in merger.take(one)] + merger.close(world.now())
+    merger = SpanMerger(default_redactor())
+    drafts = [draft for one in env.observations for draft in merger.take(one)] + merger.close(world.now())
     assert [(draft.kind, draft.payload.get("app") or draft.payload["what"]) for draft in drafts] == [
         ("app", "Editor"),
         ("app", "Mail"),
@@ -353,7 +368,9 @@ def test_a_day_becomes_spans_and_gaps(desk: Desk, world: World) -> None:
 # -- hygiene -------------------------------------------------------------------------------------------------
 
 
-def test_ten_thousand_switches_hold_one_observer_and_read_nothing_excluded(desk: Desk, world: World) -> None:
+def test_ten_thousand_switches_hold_one_observer_and_read_nothing_excluded(
+    env: SourceEnv, world: World
+) -> None:
     apps = [
         world.app(f"App {n}", f"com.example.app{n}", Window(f"Window {n}", f"file:///w/{n}"))
         for n in range(40)
@@ -361,7 +378,7 @@ def test_ten_thousand_switches_hold_one_observer_and_read_nothing_excluded(desk:
     secret = [world.app(name, bundle, Window("secret")) for name, bundle in SECRET]
     everybody = apps + secret
     world.front = apps[0]
-    desk.start()
+    env.start()
     held = 0
     for n in range(10_000):
         app = everybody[n * 7 % len(everybody)]
@@ -383,94 +400,96 @@ def test_ten_thousand_switches_hold_one_observer_and_read_nothing_excluded(desk:
 
 
 def test_an_app_that_does_not_answer_is_asked_a_few_times_and_then_only_by_the_poll(
-    desk: Desk, world: World
+    env: SourceEnv, world: World
 ) -> None:
     world.front = editor(world)
     world.front.error = CANNOT_COMPLETE
-    desk.start()
+    env.start()
     world.advance(9)
     assert world.elements[world.front.pid] == 4
-    assert desk.seen() == [("Editor", None)] * 4
+    assert env.seen() == [("Editor", None)] * 4
     world.advance(600)
     assert world.elements[world.front.pid] == 4 + 60
     world.front.error = SUCCESS
     world.launched(world.front)
-    assert desk.seen()[-1] == ("Editor", "notes.md")
+    assert env.seen()[-1] == ("Editor", "notes.md")
 
 
 @pytest.mark.parametrize("answers", range(6))
 def test_an_app_that_stops_answering_halfway_leaves_nothing_half_done(
-    desk: Desk, world: World, answers: int
+    env: SourceEnv, world: World, answers: int
 ) -> None:
     """Its answers are: observer, notification, focused window, what the window says, its title's changes."""
     world.front = editor(world)
     world.front.answers = answers
-    desk.start()
+    env.start()
     kept = 1 if answers >= 2 else 0
     assert (len(world.sources), len(world.observers)) == (kept, kept)
-    assert desk.seen() == [("Editor", "notes.md" if answers == 5 else None)]
+    assert env.seen() == [("Editor", "notes.md" if answers == 5 else None)]
     world.front.answers = None
     world.advance(1)
-    assert desk.seen()[-1] == ("Editor", "notes.md")
+    assert env.seen()[-1] == ("Editor", "notes.md")
     (observer,) = world.observers
     assert {name for _, name in observer.registered} == {"AXFocusedWindowChanged", "AXTitleChanged"}
 
 
-def test_an_app_that_ends_is_let_go(desk: Desk, world: World) -> None:
+def test_an_app_that_ends_is_let_go(env: SourceEnv, world: World) -> None:
     world.front = editor(world)
-    desk.start()
+    env.start()
     ended, world.front = world.front, None
     world.quit(ended)
     assert world.sources == []
     world.advance(10)
-    assert isinstance(desk.last(), Hidden)
+    assert isinstance(env.last(), HiddenWindow)
 
 
-def test_a_notification_that_comes_after_its_observer_is_gone_does_nothing(desk: Desk, world: World) -> None:
+def test_a_notification_that_comes_after_its_observer_is_gone_does_nothing(
+    env: SourceEnv, world: World
+) -> None:
     one, other = editor(world), editor(world, "other")
     world.front = one
-    desk.start()
+    env.start()
     (old,) = world.observers
     world.activate(other)
-    timers, told = len(world.running()), len(desk.told)
+    timers, result = len(world.running()), len(env.observations)
     old.callback(old, Ref(focused(one)), "AXTitleChanged", None)
-    assert (len(world.running()), len(desk.told)) == (timers, told)
+    assert (len(world.running()), len(env.observations)) == (timers, result)
 
 
-def test_what_goes_wrong_in_a_callback_is_told_and_does_not_reach_the_system(world: World) -> None:
+def test_what_goes_wrong_in_a_callback_is_reported_and_does_not_reach_the_system(world: World) -> None:
     world.front = editor(world)
-    desk = Desk(world)
+    env = SourceEnv(world)
 
-    def full(told: Observation) -> None:
+    def full(result: Observation) -> None:
         raise RuntimeError("no ink")
 
-    desk.source.start(full)
+    env.source.start(full)
     world.advance(10)
-    assert [str(one) for one in desk.troubles] == ["no ink", "no ink"]
-    desk.source.stop()
-    assert desk.nothing_is_held()
+    assert [str(one) for one in env.troubles] == ["no ink", "no ink"]
+    env.source.stop()
+    assert env.nothing_left()
 
 
-def test_after_stop_nothing_is_told(desk: Desk, world: World) -> None:
+def test_after_stop_nothing_is_reported(env: SourceEnv, world: World) -> None:
     world.front = editor(world)
-    desk.start()
-    desk.source.stop()
-    told = len(desk.told)
+    env.start()
+    env.source.stop()
+    result = len(env.observations)
     world.activate(editor(world, "other"))
     world.sleep()
     world.advance(60)
-    assert len(desk.told) == told
+    assert len(env.observations) == result
 
 
-def test_what_was_stopped_in_its_sleep_can_be_started_again(desk: Desk, world: World) -> None:
+def test_what_was_stopped_in_its_sleep_can_be_started_again(env: SourceEnv, world: World) -> None:
     world.front = editor(world)
-    desk.start()
+    env.start()
     world.sleep()
-    desk.source.stop()
-    desk.start()
-    assert desk.seen() == [("Editor", "notes.md")] * 2
+    env.source.stop()
+    env.start()
+    assert env.seen() == [("Editor", "notes.md")] * 2
 
 
 def test_elsewhere_there_is_no_source_and_pyobjc_is_not_asked_for() -> None:
     assert fazm_memory.macos.desktop_source(lambda: 0, trouble=print, platform="linux") is None
-    assert not set(ROOM) & sys.modules.keys()
+    assert not set(MODULES) & sys.modules.keys()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 import keyring
 import pytest
 
+from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
-from fazm_memory.memory import Memory
+from fazm_memory.watch.foreground_app import DesktopState
 from tests.appkit.ax_world import World
 from tests.appkit.sdk import symbols
 from tests.appkit.standin.mac import Mac
@@ -65,6 +67,8 @@ def test_on_a_mac_that_is_well_every_check_says_so(
     mac.functions["AXUIElementSetMessagingTimeout"] = lambda element, seconds: 0
     from fazm_memory.macos import diagnosis
 
+    monkeypatch.setattr(type(memory.recording), "desktop", lambda self: {"permitted": True, "watching": True})
+
     def codesign(*command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(command, 0, "", "Authority=Developer ID Application: Someone\n")
 
@@ -88,45 +92,87 @@ def test_without_permission_and_bundle_the_report_says_what_that_means(
         "macOS symbols": "ok",
         "app bundle": "warning",
         "signature": "not here",
-        "accessibility permission": "warning",
+        "accessibility permission": "not here",
         "accessibility round trip": "not here",
         "login item": "not here",
         "Keychain": "ok",
     }
-    assert "Privacy & Security" in found["accessibility permission"].hint
+    assert "Open Fazm Memory" in found["accessibility permission"].hint
+
+
+@pytest.mark.parametrize(("permitted", "verdict"), [(True, "ok"), (False, "warning")])
+def test_the_permission_is_that_of_the_companion_not_of_the_terminal(
+    mac: Mac, memory: Memory, monkeypatch: pytest.MonkeyPatch, permitted: bool, verdict: str
+) -> None:
+    world = World()
+    world.join(mac)
+    world.trusted = not permitted  # what the terminal may do
+    from fazm_memory.macos import diagnosis
+
+    state = {"permitted": permitted, "watching": True}
+    monkeypatch.setattr(type(memory.recording), "desktop", lambda self: state)
+    assert diagnosis._permission(memory).verdict == verdict
 
 
 def test_a_symbol_that_this_mac_does_not_have_is_named(
-    mac: Mac, memory: Memory, monkeypatch: pytest.MonkeyPatch
+    mac: Mac, memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from fazm_memory.macos import diagnosis
 
-    monkeypatch.setattr(diagnosis, "NAMES", {"AppKit": ("NSNoSuchConstant",)})
-    monkeypatch.setattr(diagnosis, "CLASSES", {"AppKit": {"NSNoSuchClass": (), "NSMenu": ("goAway_",)}})
-    told = diagnosis._symbols(memory)
-    assert told.verdict == "broken"
-    assert "AppKit.NSNoSuchConstant" in told.detail
-    assert "NSNoSuchClass, NSMenu.goAway_" in told.detail
+    symbols = tmp_path / "symbols.json"
+    classes = {"AppKit": {"NSNoSuchClass": [], "NSMenu": ["goAway_"]}}
+    symbols.write_text(json.dumps({"names": {"AppKit": ["NSNoSuchConstant"]}, "classes": classes}))
+    monkeypatch.setattr(diagnosis, "SYMBOLS", symbols)
+    results = diagnosis._symbols(memory)
+    assert results.verdict == "broken"
+    assert "AppKit.NSNoSuchConstant" in results.detail
+    assert "NSNoSuchClass, NSMenu.goAway_" in results.detail
 
 
 @pytest.mark.parametrize(
-    ("code", "said", "verdict"),
+    ("code", "expected", "verdict"),
     [(1, "invalid signature", "broken"), (0, "Signature=adhoc\n", "warning")],
 )
-def test_a_signature_that_is_broken_or_of_this_machine_alone_is_told(
-    mac: Mac, memory: Memory, monkeypatch: pytest.MonkeyPatch, code: int, said: str, verdict: str
+def test_a_signature_that_is_broken_or_of_this_machine_alone_is_reported(
+    mac: Mac, memory: Memory, monkeypatch: pytest.MonkeyPatch, code: int, expected: str, verdict: str
 ) -> None:
     from fazm_memory.macos import diagnosis
 
     monkeypatch.setattr(
-        diagnosis, "_run", lambda *command: subprocess.CompletedProcess(command, code, "", said)
+        diagnosis, "_run", lambda *command: subprocess.CompletedProcess(command, code, "", expected)
     )
     assert diagnosis._signing(memory).verdict == verdict
 
 
 def test_the_companion_starts_records_and_ends_in_a_home_of_its_own(memory: Memory) -> None:
-    from fazm_memory.trial import trial
+    from fazm_memory.app.doctor import run_self_test
 
-    told = trial(memory)
-    assert told.verdict == "ok", told.detail
+    result = run_self_test(memory)
+    assert result.verdict == "ok", result.detail
     assert not memory.config.home.exists()
+
+
+def test_a_check_that_fails_says_in_words_what_to_do(
+    mac: Mac, memory: Memory, kept: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everything that can go wrong at once: nothing is broken without a way on."""
+    world = World()
+    world.join(mac)
+    world.trusted = False
+
+    def refused(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(command, 1, "", "a sealed resource is missing or invalid")
+
+    def locked(*_: str) -> None:
+        raise keyring.errors.KeyringError("the keychain is locked")
+
+    monkeypatch.setattr("fazm_memory.macos.diagnosis._run", refused)
+    monkeypatch.setattr(keyring, "set_password", locked)
+    monkeypatch.setattr("fazm_memory.watch.foreground_app.read_state", lambda home: DesktopState(True, False))
+    monkeypatch.setattr("fazm_memory.app.recording.companion_pid", lambda home: 1)
+    found = checks(memory)
+    wrong = {name: check for name, check in found.items() if check.verdict in ("warning", "broken")}
+    assert {"signature", "accessibility permission", "Keychain"} <= set(wrong)
+    for check in wrong.values():
+        assert check.detail
+        assert check.hint.endswith(".")

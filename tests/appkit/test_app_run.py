@@ -4,28 +4,43 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fazm_memory.cli import menu_bar
+from fazm_memory.cli.commands import run
 from fazm_memory.cli.main import OPENED
-from fazm_memory.loopback.announced import served_at
+from fazm_memory.loopback.listener import published_port
 from tests.appkit.ax_world import World
 from tests.appkit.standin.app import Exited
 from tests.appkit.standin.mac import Mac
 
-WAITING = """
-import os, sys
-from fazm_memory.cli.menu_bar import quit_on_signals
-import threading
-quit_on_signals(lambda: os._exit(7))
-print("ready", flush=True)
-threading.Event().wait(60)
+ROOT = Path(__file__).parents[2]
+# The real `run` on a Mac, with everything that starts a thread, over the stand-in.
+RUNNING = """
+import argparse, sys, threading
+from tests.appkit.ax_world import World
+from tests.appkit.standin.app import Exited
+from tests.appkit.standin.mac import Mac
+from fazm_memory.cli.commands import run
+
+with Mac().installed() as mac:
+    World().join(mac)
+    def script():
+        print("ready", flush=True)
+        mac.wait_for(lambda: mac.terminated)
+    mac.script = script
+    try:
+        run.run_menu_bar(argparse.Namespace(now=None, json=False, no_page=False, once=False))
+    except Exited:
+        left = [one.name for one in threading.enumerate() if one.name in ("companion", "menu bar worker")]
+        print("quit", left, flush=True)
 """
 
 
@@ -37,7 +52,6 @@ def test_the_window_shows_the_real_page_and_writes_through_the_bridge(
     monkeypatch.setenv("FAZM_MEMORY_HOME", str(home))
     monkeypatch.setenv("FAZM_MEMORY_KEY", "file")
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
-    monkeypatch.setattr(menu_bar, "quit_on_signals", lambda quit_: None)
     World().join(mac)
     seen: dict[str, Any] = {}
 
@@ -53,33 +67,50 @@ def test_the_window_shows_the_real_page_and_writes_through_the_bridge(
         seen["paused"] = mac.message(view, "fazm", {"path": "/api/v1/recording", "body": '{"pause": 900}'})
         seen["after"] = json.loads(mac.fetch(view, "fazm://app/api/v1/status").body)["recording"]
         seen["lost"] = mac.fetch(view, "fazm://app/../../etc/passwd").status
-        seen["served"] = served_at(home)
+        seen["served"] = published_port(home)
         mac.singleton("NSApplication").terminate_(None)
         mac.wait_for(lambda: mac.terminated)
 
     mac.script = script
     with pytest.raises(Exited):
-        menu_bar.run_menu_bar(argparse.Namespace(now=None, json=False, no_page=False, once=False))
+        run.run_menu_bar(argparse.Namespace(now=None, json=False, no_page=False, once=False))
     assert seen["page"] == (200, "text/html; charset=utf-8", True)
     assert seen["csp"]
     assert (seen["recording"], seen["paused"][0], seen["after"]) == (True, 200, False)
     assert seen["lost"] == 404
     assert seen["served"] is not None
-    assert served_at(home) is None
+    assert published_port(home) is None
     for memory in OPENED:
         memory.close()
     OPENED.clear()
     assert "in the menu bar" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_is_heard_though_the_main_thread_belongs_to_the_system(number: signal.Signals) -> None:
-    process = subprocess.Popen([sys.executable, "-c", WAITING], stdout=subprocess.PIPE, text=True)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_quits_the_app_in_order_though_its_threads_started_before(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "FAZM_MEMORY_KEY": "file"}
+    env["FAZM_MEMORY_HOME"] = str(tmp_path / "home")
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUNNING], cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True
+    )
     try:
         assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+        while "ready" not in (line := process.stdout.readline()):
+            assert line, process.wait(20)
         process.send_signal(number)
-        assert process.wait(20) == 7
+        assert process.stdout.readline() == "quit []\n"
+        assert process.wait(60) == 0
     finally:
         process.kill()
         process.communicate()
+
+
+def test_a_signal_that_comes_before_the_app_is_built_is_not_lost() -> None:
+    quit_called = threading.Event()
+    with run.QuitSignals() as signals:
+        os.kill(os.getpid(), signal.SIGTERM)
+        signals.then(quit_called.set)
+        assert quit_called.wait(20)
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

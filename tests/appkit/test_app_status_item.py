@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.menubar.menu import Command, Entry, Line, Menu, menu
-from fazm_memory.menubar.status import App, Question, SessionLine, Status, Trouble
+from fazm_memory.menubar.menu import Command, Menu, MenuEntry, Separator, build_menu
+from fazm_memory.menubar.status import FrontApp, Problem, Question, SessionLine, Status
 from tests.appkit.standin.app import items
 from tests.appkit.standin.mac import Mac
 
@@ -29,7 +29,7 @@ class Bar:
         self.troubles: list[Exception] = []
         self.fresh: Menu | None = None
         self.item = StatusItem(self.clicks.append, lambda: self.fresh, self.troubles.append)
-        self.item.run(lambda: self.item.show(made or menu(status())))
+        self.item.run(lambda: self.item.show(made or build_menu(status())))
 
 
 def status(sessions: int = 3, **more: Any) -> Status:
@@ -51,11 +51,11 @@ def shape(native: Any) -> list[Any]:
     return found
 
 
-def wanted(rows: tuple[Entry | Line, ...]) -> list[Any]:
+def wanted(rows: tuple[MenuEntry | Separator, ...]) -> list[Any]:
     found: list[Any] = []
     for one in rows:
-        found.append("—" if isinstance(one, Line) else one.title)
-        if isinstance(one, Entry) and one.entries:
+        found.append("—" if isinstance(one, Separator) else one.title)
+        if isinstance(one, MenuEntry) and one.entries:
             found.append(wanted(one.entries))
     return found
 
@@ -67,9 +67,9 @@ STATUSES = [
     status(3, recording=False),
     status(3, recording=False, paused_until=NOW + 10**9),
     status(2, questions=(Question("a", "q", "Which?"),)),
-    status(2, attention=(Trouble("broken"), Trouble("no permission", permission=True))),
-    status(3, front=App("Safari"), login=True),
-    status(3, front=App("Mail"), login=False, yesterday="much"),
+    status(2, attention=(Problem("broken"), Problem("no permission", permission=True))),
+    status(3, front=FrontApp("Safari"), login=True),
+    status(3, front=FrontApp("Mail"), login=False, yesterday="much"),
 ]
 
 
@@ -77,14 +77,14 @@ STATUSES = [
 def test_from_any_menu_to_any_other_the_screen_shows_the_value(mac: Mac, before: int) -> None:
     bar = Bar(mac)
     for after in STATUSES:
-        bar.item.show(menu(STATUSES[before]))
-        bar.item.show(menu(after))
-        assert shape(mac.menu()) == wanted(menu(after).rows)
+        bar.item.show(build_menu(STATUSES[before]))
+        bar.item.show(build_menu(after))
+        assert shape(mac.menu()) == wanted(build_menu(after).rows)
     assert bar.troubles == []
 
 
 def test_sessions_with_one_title_are_each_their_own(mac: Mac) -> None:
-    bar = Bar(mac, menu(status(3)))
+    bar = Bar(mac, build_menu(status(3)))
     latest = items(mac.item("Latest Sessions")._p["submenu"])
     assert len(latest) == 3
     for one in latest:
@@ -100,7 +100,7 @@ def test_sessions_with_one_title_are_each_their_own(mac: Mac) -> None:
         (status(), "recordingTemplate", "record.circle", "recording"),
         (status(recording=False), "pausedTemplate", "pause.circle", "paused until you resume"),
         (
-            status(attention=(Trouble("x"),)),
+            status(attention=(Problem("x"),)),
             "attentionTemplate",
             "exclamationmark.circle",
             "attention: x",
@@ -111,7 +111,7 @@ def test_each_state_has_a_template_image_and_words_for_it(
     made: Status, image: str, symbol: str, hint: str, bundle: str | None
 ) -> None:
     with Mac(bundle_identifier=bundle).installed() as mac:
-        Bar(mac, menu(made))
+        Bar(mac, build_menu(made))
         button = mac.status_items[0].button()
         shown = button.image()
         assert (shown._p["name"], shown._p["template"]) == (symbol if bundle is None else image, True)
@@ -124,8 +124,8 @@ def test_an_open_menu_is_not_touched_and_changes_when_it_has_closed(mac: Mac) ->
     bar = Bar(mac)
     before = mac.titles()
     with mac.menu_open():
-        bar.item.show(menu(status(0, recording=False)))
-        bar.item.show(menu(status(0, attention=(Trouble("news"),))))
+        bar.item.show(build_menu(status(0, recording=False)))
+        bar.item.show(build_menu(status(0, attention=(Problem("news"),))))
         assert mac.titles() == before
     mac.settle()
     assert mac.titles()[0] == "Attention: news"
@@ -133,13 +133,13 @@ def test_an_open_menu_is_not_touched_and_changes_when_it_has_closed(mac: Mac) ->
 
 
 def test_when_it_opens_it_tells_the_ages_of_that_moment(mac: Mac) -> None:
-    bar = Bar(mac, menu(status(1, last_event=NOW)))
-    bar.fresh = menu(replace(status(1, last_event=NOW), now=NOW + 300_000_000))
+    bar = Bar(mac, build_menu(status(1, last_event=NOW)))
+    bar.fresh = build_menu(replace(status(1, last_event=NOW), now=NOW + 300_000_000))
     with mac.menu_open():
         assert mac.titles()[1] == "Last event 5 min ago"
 
 
-def test_a_click_survives_what_it_calls_and_the_trouble_is_told(mac: Mac) -> None:
+def test_a_click_survives_what_it_calls_and_the_trouble_is_reported(mac: Mac) -> None:
     bar = Bar(mac)
 
     def broken(*_: Any) -> Any:
@@ -160,7 +160,7 @@ def test_off_the_main_thread_it_may_not_be_changed(mac: Mac) -> None:
 
     def show() -> None:
         try:
-            bar.item.show(menu(status(0)))
+            bar.item.show(build_menu(status(0)))
         except Exception as error:
             raised.append(type(error).__name__)
 
@@ -175,7 +175,7 @@ def test_however_often_the_menu_changes_nothing_is_left_behind(mac: Mac, count: 
     import rumps
 
     bar = Bar(mac)
-    menus = [menu(one) for one in STATUSES]
+    menus = [build_menu(one) for one in STATUSES]
     remembered = rumps.rumps.NSApp._ns_to_py_and_callback
 
     def rounds(times: int) -> tuple[int, int]:
@@ -190,7 +190,7 @@ def test_however_often_the_menu_changes_nothing_is_left_behind(mac: Mac, count: 
     assert first[0] == sum(1 for _ in menus[0].commands()) + _silent(menus[0].rows)
 
 
-def _silent(rows: tuple[Entry | Line, ...]) -> int:
+def _silent(rows: tuple[MenuEntry | Separator, ...]) -> int:
     """Entries without a command: rumps remembers those too, as long as they are there."""
-    entries = [one for one in rows if isinstance(one, Entry)]
+    entries = [one for one in rows if isinstance(one, MenuEntry)]
     return sum((one.command is None) + _silent(one.entries) for one in entries)

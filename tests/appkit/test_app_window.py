@@ -71,7 +71,12 @@ def test_with_a_window_there_is_a_menu_to_copy_and_quit_with(mac: Mac, window: A
     window.show("#/")
     bar = mac.singleton("NSApplication")._p["mainMenu"]
     titles = [mac.titles(one._p["submenu"]) for one in bar._p["itemArray"]]
-    assert titles == [["Close Window", "Quit Fazm Memory"], ["Undo", "Cut", "Copy", "Paste", "Select All"]]
+    assert titles == [
+        ["About Fazm Memory", "Quit Fazm Memory"],
+        ["Undo", "Cut", "Copy", "Paste", "Select All"],
+        ["Close Window", "Minimize", "Zoom", "Bring All to Front"],
+    ]
+    assert mac.singleton("NSApplication")._p["windowsMenu"] is bar._p["itemArray"][2]._p["submenu"]
 
 
 def test_the_page_is_answered_off_the_main_thread_with_its_own_origin(
@@ -128,10 +133,36 @@ def test_the_page_cannot_leave(mac: Mac, window: Any, where: str) -> None:
     assert mac.navigate(mac.web_views[0], where) is None
 
 
+@pytest.mark.parametrize(
+    ("where", "opened"),
+    [("https://example.com/a", True), ("http://example.com/", True), ("file:///etc/passwd", False),
+     ("fazm-memory://resume/abcd1234", False), ("javascript:alert(1)", False), ("fazm://evil/", False)],
+)  # fmt: skip
+def test_a_link_to_the_web_opens_in_the_browser_only_when_it_is_clicked(
+    mac: Mac, window: Any, where: str, opened: bool
+) -> None:
+    window.show("#/")
+    assert mac.navigate(mac.web_views[0], where) is None
+    assert mac.opened == []
+    assert mac.navigate(mac.web_views[0], where, clicked=True) is None
+    assert mac.opened == ([where] if opened else [])
+
+
+@pytest.mark.parametrize("system", [(13, 0), (15, 0)])
+def test_the_window_opens_in_front_of_other_apps(page: Page, system: tuple[int, int]) -> None:
+    with Mac(system).installed() as mac:
+        from fazm_memory.macos.window import TimelineWindow
+
+        window = TimelineWindow(page)
+        window.show("#/")
+        assert mac.singleton("NSApplication")._p["active"] is True
+        window.stop()
+
+
 def test_what_the_page_posts_is_answered_with_its_status(mac: Mac, window: Any, page: Page) -> None:
     window.show("#/")
-    told = mac.message(mac.web_views[0], "fazm", {"path": "/api/v1/recording", "body": '{"pause": 900}'})
-    assert told == [200, "POST /api/v1/recording"]
+    results = mac.message(mac.web_views[0], "fazm", {"path": "/api/v1/recording", "body": '{"pause": 900}'})
+    assert results == [200, "POST /api/v1/recording"]
     method, path, headers, body = page.asked[-1]
     assert (method, path, body) == ("POST", "/api/v1/recording", b'{"pause": 900}')
     assert headers == {"origin": "fazm://app", "content-type": "application/json"}

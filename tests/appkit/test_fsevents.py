@@ -12,10 +12,9 @@ import pytest
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers.api import BaseObserver
 
-from fazm_memory.capture.files import DIED, WOKE, FileWatcher
-from fazm_memory.capture.looking import Flush, Looker
-from fazm_memory.capture.observers import OVERFLOW, Lost, system_observer
-from tests.appkit.fsevents_fake import FSEvents, Stream, told
+from fazm_memory.watch.scanner import Scanner, ScanResult
+from fazm_memory.watch.watcher import DIED, OVERFLOW, WOKE, FileWatcher, Lost, system_observer
+from tests.appkit.fsevents_fake import FSEvents, Stream, fs_event
 
 PATIENCE = 60.0
 FILE = ("created", "modified", "file")
@@ -81,7 +80,7 @@ class Ear:
         """All that was heard of what was fed until now."""
         end = self.root / "the end"
         end.write_text("")
-        self.stream.feed(told(end, *FILE, inode=NEVER_USED))
+        self.stream.feed(fs_event(end, *FILE, inode=NEVER_USED))
         return self.heard.up_to(end.name)
 
 
@@ -95,8 +94,8 @@ def ear(system: FSEvents, root: Path) -> Iterator[Ear]:
 
 def test_events_come_coalesced_and_their_flags_come_again(ear: Ear, root: Path) -> None:
     (root / "a").write_text("x")
-    ear.stream.feed(told(root / "a", *FILE))
-    ear.stream.feed(told(root / "a", *FILE))
+    ear.stream.feed(fs_event(root / "a", *FILE))
+    ear.stream.feed(fs_event(root / "a", *FILE))
     created, *modified = ear.after()
     assert created == ("FileCreated", "a", "")
     # watchdog leaves out a repetition only if the first has not been taken from its queue yet.
@@ -111,8 +110,8 @@ def test_an_atomic_save_is_a_move_in_one_batch_and_a_deletion_and_a_creation_in_
         temporary.write_text(name)
         inode = temporary.stat().st_ino
         temporary.rename(target)
-        before = told(temporary, "modified", "renamed", "file", inode=inode)
-        after = told(target, "renamed", "file")
+        before = fs_event(temporary, "modified", "renamed", "file", inode=inode)
+        after = fs_event(target, "renamed", "file")
         if name == "one":
             ear.stream.feed(before, after)
         else:
@@ -128,13 +127,13 @@ def test_an_atomic_save_is_a_move_in_one_batch_and_a_deletion_and_a_creation_in_
 
 
 @pytest.mark.parametrize("flag", ["must_scan_subdirs", "kernel_dropped", "user_dropped"])
-def test_that_events_were_dropped_is_told_to_no_handler(ear: Ear, root: Path, flag: str) -> None:
-    ear.stream.feed(told(root, flag, "directory"))
+def test_that_events_were_dropped_is_reported_to_no_handler(ear: Ear, root: Path, flag: str) -> None:
+    ear.stream.feed(fs_event(root, flag, "directory"))
     assert ear.after() == []
 
 
 def test_a_changed_root_ends_the_emitter(ear: Ear, root: Path) -> None:
-    ear.stream.feed(told(root, "root_changed", "directory", inode=0))
+    ear.stream.feed(fs_event(root, "root_changed", "directory", inode=0))
     (emitter,) = ear.observer.emitters
     emitter.join(PATIENCE)
     assert not emitter.is_alive()
@@ -146,10 +145,10 @@ def test_a_changed_root_ends_the_emitter(ear: Ear, root: Path) -> None:
 
 class Diary:
     def __init__(self) -> None:
-        self.flushes: list[Flush] = []
+        self.flushes: list[ScanResult] = []
         self.more = threading.Condition()
 
-    def told(self, flush: Flush) -> None:
+    def add(self, flush: ScanResult) -> None:
         with self.more:
             self.flushes.append(flush)
             self.more.notify_all()
@@ -188,7 +187,7 @@ class Watch:
     def __init__(self, system: FSEvents, root: Path) -> None:
         self.system, self.root, self.diary = system, root, Diary()
         self.watcher = FileWatcher(
-            Looker(Clock()), self.diary.told, observer=darwin, quiet=0.02, most=0.2, heartbeat=0.05
+            Scanner(Clock()), self.diary.add, observer=darwin, quiet=0.02, most=0.2, heartbeat=0.05
         )
         self.watcher.start()
         self.watcher.follow([str(root)])
@@ -199,7 +198,7 @@ class Watch:
         """All changes that were told until now, and by then everything fed has been looked at."""
         end = self.root / "the end"
         end.write_text("")
-        (stream or self.stream).feed(told(end, *FILE, inode=NEVER_USED))
+        (stream or self.stream).feed(fs_event(end, *FILE, inode=NEVER_USED))
         self.diary.wait(lambda: ("created", "the end") in self.diary.changes())
         return [one for one in self.diary.changes() if one[1] != "the end"]
 
@@ -212,14 +211,14 @@ def watch(system: FSEvents, root: Path) -> Iterator[Watch]:
     made.watcher.stop()
 
 
-def test_a_change_that_is_told_is_told_once_however_often_the_system_says_it(
+def test_a_change_that_is_reported_is_reported_once_however_often_the_system_says_it(
     watch: Watch, root: Path
 ) -> None:
     (root / "a").write_text("a")
     for _ in range(5):
-        watch.stream.feed(told(root / "a", *FILE), told(root / "a", *FILE))
+        watch.stream.feed(fs_event(root / "a", *FILE), fs_event(root / "a", *FILE))
     watch.diary.wait(watch.diary.changes)
-    watch.stream.feed(told(root / "a", *FILE))
+    watch.stream.feed(fs_event(root / "a", *FILE))
     assert watch.after() == [("created", "a")]
 
 
@@ -228,19 +227,21 @@ def test_an_atomic_save_split_over_two_batches_is_one_modification(watch: Watch,
     temporary.write_text("something longer")
     inode = temporary.stat().st_ino
     temporary.rename(target)
-    watch.stream.feed(told(temporary, "created", "modified", "renamed", "file", inode=inode))
+    watch.stream.feed(fs_event(temporary, "created", "modified", "renamed", "file", inode=inode))
     watch.diary.wait(watch.diary.changes)
-    watch.stream.feed(told(target, "renamed", "file"))
+    watch.stream.feed(fs_event(target, "renamed", "file"))
     assert watch.after() == [("modified", "kept")]
 
 
 @pytest.mark.parametrize("flag", ["must_scan_subdirs", "kernel_dropped", "user_dropped", "event_ids_wrapped"])
-def test_dropped_events_are_found_by_looking_and_the_gap_is_told(watch: Watch, root: Path, flag: str) -> None:
+def test_dropped_events_are_found_by_looking_and_the_gap_is_reported(
+    watch: Watch, root: Path, flag: str
+) -> None:
     deep = root / "deep" / "er"
     deep.mkdir(parents=True)
     (deep / "missed").write_text("m")
     (root / "kept").unlink()
-    watch.stream.feed(told(root, flag, "directory"))
+    watch.stream.feed(fs_event(root, flag, "directory"))
     watch.diary.wait(lambda: len(watch.diary.changes()) == 2)
     assert set(watch.diary.changes()) == {("created", "missed"), ("deleted", "kept")}
     assert watch.diary.whys() == [OVERFLOW]
@@ -252,7 +253,7 @@ def test_a_root_that_was_moved_away_and_back_is_watched_again(watch: Watch, root
     root.rename(aside)
     (aside / "meanwhile").write_text("m")
     aside.rename(root)
-    watch.stream.feed(told(root, "root_changed", "directory", inode=0))
+    watch.stream.feed(fs_event(root, "root_changed", "directory", inode=0))
     again = watch.system.stream(1)
     assert watch.stream.stopped.is_set()
     watch.diary.wait(lambda: DIED in watch.diary.whys() or OVERFLOW in watch.diary.whys())
@@ -261,9 +262,9 @@ def test_a_root_that_was_moved_away_and_back_is_watched_again(watch: Watch, root
 
 def test_words_about_what_is_not_there_are_not_believed(watch: Watch, root: Path) -> None:
     watch.stream.feed(
-        told(root / "never was", *FILE, inode=4711),
-        told(root / "nor this", "removed", "file", inode=4712),
-        told(root / "kept", "created", "removed", "file"),
+        fs_event(root / "never was", *FILE, inode=4711),
+        fs_event(root / "nor this", "removed", "file", inode=4712),
+        fs_event(root / "kept", "created", "removed", "file"),
     )
     assert watch.after() == []
 
@@ -276,10 +277,10 @@ def test_what_happened_in_a_sleep_is_never_replayed_and_still_found(watch: Watch
     assert watch.diary.whys() == [WOKE]
 
 
-def test_a_rename_that_is_told_in_one_batch_is_one_rename(watch: Watch, root: Path) -> None:
+def test_a_rename_that_is_reported_in_one_batch_is_one_rename(watch: Watch, root: Path) -> None:
     (root / "kept").rename(root / "better")
     inode = (root / "better").stat().st_ino
     watch.stream.feed(
-        told(root / "kept", "renamed", "file", inode=inode), told(root / "better", "renamed", "file")
+        fs_event(root / "kept", "renamed", "file", inode=inode), fs_event(root / "better", "renamed", "file")
     )
     assert watch.after() == [("renamed", "better")]

@@ -177,7 +177,7 @@ class Ours(Base, protocols=[objc.protocolNamed("WKURLSchemeHandler")]):
         return item.upper() != "GREY"
 
     def userContentController_didReceiveScriptMessage_(self, controller, message):
-        self.told = message.body().get("path")
+        self.path = message.body().get("path")
         self.scheme = message.frameInfo().request().URL().scheme().lower()
 
     async def later(self, a): ...

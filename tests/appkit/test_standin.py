@@ -114,12 +114,12 @@ def test_an_alert_that_nobody_answers_raises(mac: Mac, app: Any) -> None:
 def test_nothing_runs_after_the_event_loop_of_an_app_that_was_quit(mac: Mac, app: Any) -> None:
     import rumps
 
-    told: list[str] = []
-    rumps.events.before_quit.register(lambda: told.append("quit"))
+    results: list[str] = []
+    rumps.events.before_quit.register(lambda: results.append("quit"))
     mac.script = lambda: mac.choose("Quit")
     with pytest.raises(Exited):
         mac.run_event_loop()
-    assert told == ["quit"]
+    assert results == ["quit"]
 
 
 def test_a_selector_that_is_not_in_the_sdk_raises(mac: Mac) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.capture.exclusions import Exclusions
+from fazm_memory.watch.exclusions import Exclusions
 from tests.appkit.ax_world import Window, World
 from tests.appkit.standin.mac import Mac
 from tests.appkit.standin.runtime import BadPrototypeError, ObjCError, ObjCSuperWarning, OffMainThread
@@ -133,9 +133,9 @@ def test_the_scripted_desktop_drives_our_accessibility_code_over_the_stand_in(ma
     world = World()
     world.join(mac)
     troubles: list[Exception] = []
-    told: list[Any] = []
+    results: list[Any] = []
     source = AccessibilitySource(world.now, exclusions=Exclusions(), trouble=troubles.append)
-    source.start(told.append)
+    source.start(results.append)
     editor = world.app("Editor", "org.example.editor", Window("notes.md"))
     world.activate(editor)
     mac.advance(11)
@@ -143,9 +143,9 @@ def test_the_scripted_desktop_drives_our_accessibility_code_over_the_stand_in(ma
     source.stop()
     assert troubles == []
     assert ("Editor", "notes.md") in [
-        (getattr(one, "app", None), getattr(one, "title", None)) for one in told
+        (getattr(one, "app", None), getattr(one, "title", None)) for one in results
     ]
-    assert type(told[-1]).__name__ == "Away"
+    assert type(results[-1]).__name__ == "Unavailable"
     assert mac.loop.timers() == []
     assert world.registered == 0
 
@@ -203,10 +203,10 @@ def test_our_modules_are_bound_to_the_mac_they_were_imported_on() -> None:
     states = []
     for state in (NOT_REGISTERED, ENABLED):
         with Mac().installed() as mac:
-            from fazm_memory.macos import login_item
+            from fazm_memory.macos import system
 
             mac.login_item = state
-            states.append(login_item.SMAppService.mainAppService().status())
+            states.append(system.SMAppService.mainAppService().status())
     assert states == [NOT_REGISTERED, ENABLED]
 
 

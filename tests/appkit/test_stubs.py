@@ -92,7 +92,7 @@ def test_mypy_finds_every_seeded_fault_and_nothing_else(
     written: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("MYPYPATH", str(tmp_path / "stubs"))
-    said, trouble, _ = api.run(
+    reply, trouble, _ = api.run(
         [
             str(written),
             "--strict",
@@ -104,12 +104,12 @@ def test_mypy_finds_every_seeded_fault_and_nothing_else(
         ]
     )
     assert trouble == ""
-    lines = said.splitlines()
+    lines = reply.splitlines()
     found = {
         int(line.split(":")[1]) for line in lines if line.startswith(str(written)) and " error: " in line
     }
     marked = {number for number, line in enumerate(FAULTY.splitlines(), 1) if "# FAULT" in line}
-    assert found == marked, said
+    assert found == marked, reply
     assert len(marked) >= 20
 
 

@@ -16,8 +16,8 @@ def tell(request: pytest.FixtureRequest) -> Tell:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    told = config.stash.get(_FIGURES, [])
-    if told:
+    results = config.stash.get(_FIGURES, [])
+    if results:
         terminalreporter.section("campaign")
-        for line in told:
+        for line in results:
             terminalreporter.line(line)

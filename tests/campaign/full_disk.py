@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from fazm_memory.errors import FazmMemoryError
-from fazm_memory.log.store import Store
-from fazm_memory.log.verify import verify
+from fazm_memory.store.store import Store
+from fazm_memory.store.verify import verify_store
 from tests.campaign.ledger import settle
 from tests.campaign.writer import append, new_session
 
 FILL = 100_000  # appends; far more than any disk here holds
 
 
-def said(error: FazmMemoryError) -> dict[str, str]:
+def error_fields(error: FazmMemoryError) -> dict[str, str]:
     return {"error": type(error).__name__, "message": error.message, "hint": error.hint}
 
 
@@ -29,12 +29,12 @@ def fill(disk: Path, ballast: int) -> dict[str, Any]:
     home, weight = disk / "home", disk / "ballast"
     weight.write_bytes(bytes(ballast))
     acks: list[str] = []
-    told: dict[str, Any] = {"refused": []}
+    result: dict[str, Any] = {"refused": []}
     for attempt in range(3):
         try:
             store = Store(home, key="file")
         except FazmMemoryError as error:
-            told["refused"].append(said(error))
+            result["refused"].append(error_fields(error))
         else:
             try:
                 number, opened = new_session(store, f"s{attempt}")
@@ -45,23 +45,23 @@ def fill(disk: Path, ballast: int) -> dict[str, Any]:
                         number, opened = new_session(store, f"s{attempt}.{n}")
                         acks.append(opened)
             except FazmMemoryError as error:
-                told["refused"].append(said(error))
-            told["read while full"] = _readable(store, acks)
-            told["verified while full"] = verify(store.log).clean
-            store.take_in()
+                result["refused"].append(error_fields(error))
+            result["read while full"] = _readable(store, acks)
+            result["verified while full"] = verify_store(store.log).clean
+            store.index_if_possible()
             try:
                 store.close()
             except FazmMemoryError as error:
-                told["refused"].append(said(error))
+                result["refused"].append(error_fields(error))
         if attempt == 0:
             weight.write_bytes(bytes(ballast * 4 // 5))
     weight.unlink()
     account = settle(home, acks)
     store = Store(home, key="file")
     after = list(append(store, new_session(store, "after")[0], ["goes on"]))
-    told["clean after"] = verify(store.log).clean
+    result["clean after"] = verify_store(store.log).clean
     store.close()
-    return told | {
+    return result | {
         "acknowledged": account.acknowledged,
         "lost": list(account.lost),
         "findings": list(account.findings),
@@ -85,15 +85,17 @@ def read_only(disk: Path, _ballast: int) -> dict[str, Any]:
     _, opened = new_session(store, "before")
     store.close()
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-    told: dict[str, Any] = {"refused": []}
+    result: dict[str, Any] = {"refused": []}
     for home in (disk / "home", disk / "another home"):
         try:
-            Store(home, key="file").close()
+            store = Store(home, key="file")
+            result["read"] = _readable(store, [opened]) and verify_store(store.log).clean
+            new_session(store, "refused")
         except FazmMemoryError as error:
-            told["refused"].append(said(error))
+            result["refused"].append(error_fields(error))
     subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
     account = settle(disk / "home", [opened])
-    return told | {"lost": list(account.lost), "findings": list(account.findings)}
+    return result | {"lost": list(account.lost), "findings": list(account.findings)}
 
 
 if __name__ == "__main__":

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fazm_memory.log.store import Store
-from fazm_memory.log.verify import verify
-from fazm_memory.model.events import Event
-from fazm_memory.model.payloads import Message
+from fazm_memory.events.event import Event, Message
+from fazm_memory.store.store import Store
+from fazm_memory.store.verify import verify_store
 from tests.campaign.writer import FORGOTTEN
 
 
@@ -32,7 +31,7 @@ def settle(home: Path, acks: Iterable[str]) -> Account:
     """
     store = Store(home, key="file")
     try:
-        report = verify(store.log)
+        report = verify_store(store.log)
         findings = [f"{one.session} {one.seq}: {one.what}" for one in report.findings]
         check = store.db.execute("PRAGMA integrity_check").fetchone()[0]
         present: dict[tuple[str, int], str] = {}
@@ -47,16 +46,16 @@ def settle(home: Path, acks: Iterable[str]) -> Account:
             findings.append(f"integrity_check: {check}")
     finally:
         store.close()
-    told = {}
+    results = {}
     for line in acks:
         session, seq, text = line.split(" ", 2)
-        told[session, int(seq)] = text
+        results[session, int(seq)] = text
     lost = [
         f"{session} {seq} {text}"
-        for (session, seq), text in told.items()
+        for (session, seq), text in results.items()
         if present.get((session, seq)) not in (FORGOTTEN, *(() if text == FORGOTTEN else (text, "")))
     ]
-    return Account(len(told), tuple(lost), tuple(findings), len(present))
+    return Account(len(results), tuple(lost), tuple(findings), len(present))
 
 
 def text_of(event: Event) -> str:

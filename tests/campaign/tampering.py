@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from fazm_memory.log.chain import digest_of
-from fazm_memory.log.store import Store
-from fazm_memory.log.tables import SEQ_BITS, SEQ_MASK, event_id
+from fazm_memory.store.event_log import SEQ_BITS, SEQ_MASK, event_id
+from fazm_memory.store.hash_chain import digest_of
+from fazm_memory.store.store import Store
 
 Named = set[tuple[str, int | None]]
 

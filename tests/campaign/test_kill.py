@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 
-from fazm_memory.log.store import Store
+from fazm_memory.store.store import Store
 from tests.campaign.conftest import Tell
 from tests.campaign.ledger import settle
 from tests.campaign.writer import new_session, write
@@ -28,17 +28,17 @@ class Hand:
     pid: int
     pipe: int
     life: int  # acknowledgements after which it is killed
-    said: bytearray = field(default_factory=bytearray)
+    output: bytearray = field(default_factory=bytearray)
 
     def listen(self) -> bool:
         """Hear what it says; False when it has ended."""
         heard = os.read(self.pipe, 1 << 16)
-        self.said += heard
+        self.output += heard
         return bool(heard)
 
     def acks(self) -> list[str]:
         """Only whole lines: half a line was not an acknowledgement."""
-        return self.said.decode().split("\n")[:-1]
+        return self.output.decode().split("\n")[:-1]
 
     def bury(self) -> int:
         while self.listen():
@@ -54,8 +54,8 @@ def hire(home: Path, shared: int, name: str, *, events: int, life: int = ENDLESS
         os.close(speaking)
         return Hand(pid, listening, life)
 
-    def acknowledge(told: str) -> None:
-        os.write(speaking, f"{told}\n".encode())
+    def acknowledge(result: str) -> None:
+        os.write(speaking, f"{result}\n".encode())
 
     try:
         store = Store(home, key="file")

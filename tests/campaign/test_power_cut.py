@@ -77,8 +77,8 @@ def cut(
 
 def moments(journal: list[Record], random: Random, count: int) -> list[int]:
     """When to cut: half of the time just after an acknowledgement, else anywhere, creation included."""
-    told = [n + 1 for n, one in enumerate(journal) if one.op == "A"]
-    return [random.choice(told) if n % 2 else random.randrange(len(journal)) for n in range(count)]
+    results = [n + 1 for n, one in enumerate(journal) if one.op == "A"]
+    return [random.choice(results) if n % 2 else random.randrange(len(journal)) for n in range(count)]
 
 
 @pytest.mark.parametrize(
@@ -100,22 +100,22 @@ def test_no_power_cut_loses_what_was_acknowledged(
         cut(journal, at, str(tmp_path / "disk"), tmp_path / "after", random)
         for at in moments(journal, random, cuts)
     ]
-    told = sum(one.acknowledged for one in accounts)
+    result = sum(one.acknowledged for one in accounts)
     lost = sum(len(one.lost) for one in accounts)
     how = f"{writers} writing at once, a checkpoint every {checkpoint} pages{', forgetting' * forgetting}"
-    tell(f"power cuts: {cuts} ({how}), {told} acknowledged, {lost} lost")
+    tell(f"power cuts: {cuts} ({how}), {result} acknowledged, {lost} lost")
     assert [one for one in accounts if not one.settled] == []
-    assert told > cuts
+    assert result > cuts
 
 
 def test_a_store_that_does_not_sync_each_commit_is_caught(shim: Path, tmp_path: Path, tell: Tell) -> None:
     """The control: without it, a harness that sees nothing would look like a store that loses nothing."""
     journal = record(shim, tmp_path, synchronous="NORMAL", checkpoint=1000)
     random = Random(0)
-    told = [n + 1 for n, one in enumerate(journal) if one.op == "A"]
+    results = [n + 1 for n, one in enumerate(journal) if one.op == "A"]
     accounts = [
         cut(journal, at, str(tmp_path / "disk"), tmp_path / "after", random, kept=0.0)
-        for at in random.sample(told, 6)
+        for at in random.sample(results, 6)
     ]
     losing = sum(bool(one.lost) for one in accounts)
     tell(f"power cuts, control with synchronous=NORMAL: {losing} of {len(accounts)} lost acknowledged events")

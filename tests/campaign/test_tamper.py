@@ -12,11 +12,11 @@ from random import Random
 import pytest
 
 from fazm_memory.errors import FazmMemoryError
-from fazm_memory.log.chain import SLOT
-from fazm_memory.log.forget import forget_events
-from fazm_memory.log.store import Store
-from fazm_memory.log.verify import verify
-from fazm_memory.model.payloads import Action, Decision, FileTouch, Message, Prompt
+from fazm_memory.events.event import Action, Decision, FileTouch, Message, Prompt
+from fazm_memory.store.forget import forget_events
+from fazm_memory.store.hash_chain import SLOT
+from fazm_memory.store.store import Store
+from fazm_memory.store.verify import verify_store
 from tests.campaign.conftest import Tell
 from tests.campaign.tampering import EDITS, Editor
 from tests.scribe import T0, Scribe
@@ -40,7 +40,7 @@ def test_every_tampering_with_the_database_is_found_and_named(
     scribe: Scribe, tell: Tell, rounds: int
 ) -> None:
     lived_in(scribe)
-    assert verify(scribe.store.log).clean
+    assert verify_store(scribe.store.log).clean
     editor = Editor(scribe.store, Random(rounds))
     missed = []
     found: Counter[str] = Counter()
@@ -48,7 +48,7 @@ def test_every_tampering_with_the_database_is_found_and_named(
         for name, edit in EDITS.items():
             editor.run("BEGIN")
             named = edit(editor)
-            findings = verify(scribe.store.log).findings
+            findings = verify_store(scribe.store.log).findings
             editor.run("ROLLBACK")
             if named <= {(one.session, one.seq) for one in findings}:
                 found[name] += 1
@@ -56,7 +56,7 @@ def test_every_tampering_with_the_database_is_found_and_named(
                 missed.append((name, named, findings))
     tell(f"tampering: {found.total()} of {rounds * len(EDITS)} found and named, {len(EDITS)} ways")
     assert missed == []
-    assert verify(scribe.store.log).clean
+    assert verify_store(scribe.store.log).clean
 
 
 @pytest.mark.parametrize("edits", [40, pytest.param(400, marks=pytest.mark.campaign)])
@@ -82,10 +82,10 @@ def test_every_tampering_with_the_heads_outside_is_found(scribe: Scribe, tell: T
                 path.unlink()
         if path.exists():
             path.write_bytes(data)
-        assert not verify(scribe.store.log).clean
+        assert not verify_store(scribe.store.log).clean
         path.write_bytes(whole)
     tell(f"tampering with the heads outside: {edits} of {edits} found")
-    assert verify(scribe.store.log).clean
+    assert verify_store(scribe.store.log).clean
 
 
 @pytest.fixture
@@ -104,12 +104,12 @@ def damaged(home: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("flips", [30, pytest.param(300, marks=pytest.mark.campaign)])
 @pytest.mark.parametrize(("which", "file"), [("still", "memory.db"), ("wal", "memory.db-wal")])
-def test_one_flipped_bit_is_said_or_found_and_no_new_store_is_made(
+def test_one_flipped_bit_is_reported_or_found_and_no_new_store_is_made(
     damaged: Path, tell: Tell, which: str, file: str, flips: int
 ) -> None:
     random = Random(flips)
     home = damaged / "flipped"
-    said: Counter[str] = Counter()
+    reply: Counter[str] = Counter()
     for _ in range(flips):
         shutil.copytree(damaged / which, home)
         target = home / "store.noindex" / file
@@ -117,17 +117,17 @@ def test_one_flipped_bit_is_said_or_found_and_no_new_store_is_made(
         at = random.randrange(len(data))
         data[at] ^= 1 << random.randrange(8)
         target.write_bytes(data)
-        said[outcome(home)] += 1
+        reply[outcome(home)] += 1
         assert os.path.getsize(home / "store.noindex" / "memory.db") > 0
         shutil.rmtree(home)
-    tell(f"one flipped bit in {file}: {dict(said)}")
-    assert set(said) <= {"findings", "StoreDamaged"}
+    tell(f"one flipped bit in {file}: {dict(reply)}")
+    assert set(reply) <= {"findings", "StoreDamaged"}
 
 
 def outcome(home: Path) -> str:
     """What a person would learn: an error with words, findings, or nothing."""
     try:
         with contextlib.closing(Store(home, key="file")) as store:
-            return "findings" if not verify(store.log).clean else "nothing"
+            return "findings" if not verify_store(store.log).clean else "nothing"
     except FazmMemoryError as error:
         return type(error).__name__ if error.hint else "no way on"

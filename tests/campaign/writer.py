@@ -13,17 +13,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
-from fazm_memory.log.forget import forget_events
-from fazm_memory.log.slots import Slots
-from fazm_memory.log.store import Store
-from fazm_memory.model.payloads import Action, FileTouch, Message, SessionOpen
+from fazm_memory.events.event import Action, FileTouch, Message, SessionOpen
+from fazm_memory.store.forget import forget_events
+from fazm_memory.store.hash_chain import SlotFile
+from fazm_memory.store.store import Store
 from tests.scribe import T0, entry
 
 Acknowledge = Callable[[str], None]
 FORGOTTEN = "FORGOTTEN"
 
 
-class ToldSlots(Slots):
+class ReportedSlots(SlotFile):
     """A store into mapped memory passes no call that the power-cut harness could note: each is told again, at
     once and with the same bytes, by one that does."""
 
@@ -36,8 +36,8 @@ def append(store: Store, number: int, texts: list[str]) -> Iterator[str]:
     """Append these in one transaction; then, one by one, the acknowledgements of what is durable."""
     with store.writing() as writer:
         head = writer.head(number)
-        told = [(writer.append(head, entry(Message(text), at=T0 + head.head)), text) for text in texts]
-    yield from (f"{one.session} {one.seq} {text}" for one, text in told)
+        results = [(writer.append(head, entry(Message(text), at=T0 + head.head)), text) for text in texts]
+    yield from (f"{one.session} {one.seq} {text}" for one, text in results)
 
 
 def new_session(store: Store, name: str) -> tuple[int, str]:
@@ -69,8 +69,8 @@ def write(
             acknowledge(opened)
         target = number if shared is None or random.random() < 0.6 else shared
         texts = [f"{name}:{n}:{m}" for m in range(random.choice([1, 1, 1, 5]))]
-        for told in append(store, target, texts):
-            acknowledge(told)
+        for result in append(store, target, texts):
+            acknowledge(result)
         if forgetting and n % 15 == 14:
             forget_events(store, {number: [1]}, reason="asked", at=T0, source="cli")
             acknowledge(f"{opened.split()[0]} 1 {FORGOTTEN}")
@@ -81,12 +81,12 @@ def main(
 ) -> None:
     out = os.open(acks, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     store = Store(Path(home), key="file")
-    store.heads.slots = ToldSlots(store.heads.path, store.heads.slots.size)
+    store.heads.slots = ReportedSlots(store.heads.path, store.heads.slots.size)
     store.db.execute(f"PRAGMA synchronous={synchronous}")
     store.db.execute(f"PRAGMA wal_autocheckpoint={checkpoint}")
 
-    def acknowledge(told: str) -> None:
-        os.write(out, f"{told}\n".encode())
+    def acknowledge(result: str) -> None:
+        os.write(out, f"{result}\n".encode())
 
     write(store, None, name, acknowledge, int(events), forgetting=bool(forgetting))
     store.close()

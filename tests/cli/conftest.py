@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.capture.inside_agent import MARKS
+from fazm_memory.cli.caller import MARKS
 from fazm_memory.cli.main import main
 
 NOW = "2026-11-15T09:00:00+00:00"
@@ -84,7 +84,7 @@ def _line(one: Any) -> bytes:
 @pytest.fixture
 def session(run: Run) -> str:
     """The id of a small recorded session."""
-    told = run(
+    result = run(
         "record",
         stdin=[
             {"type": "session.open", "session": "tidy", "agent": "fazm", "workspace": "/w", "title": "Tidy"},
@@ -94,5 +94,5 @@ def session(run: Run) -> str:
             {"type": "decision", "session": "tidy", "what": "dates first", "why": "they sort"},
         ],
     )  # fmt: skip
-    assert told.code == 0, told
-    return str(told.lines[0]["session"])
+    assert result.code == 0, result
+    return str(result.lines[0]["session"])

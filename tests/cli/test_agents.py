@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.cli.test_importing import transcript
+from tests.cli.test_import import transcript
 
 USERS = '{\n  "theme": "dark"\n}\n'
 
@@ -48,17 +48,17 @@ def test_a_dry_run_only_shows(run: Run, user: Path, home: Path) -> None:
 def test_connecting_twice_changes_nothing_and_disconnecting_restores_every_byte(run: Run, user: Path) -> None:
     run("connect", "claude-code")
 
-    assert "nothing to change: claude-code is connected already" in run("connect", "claude-code").out
+    assert "already connected" in run("connect", "claude-code").out
     assert run("disconnect", "claude-code").code == 0
     assert (user / ".claude" / "settings.json").read_text() == USERS
     assert "claude-code is not connected" in run("disconnect", "claude-code").out
 
 
 def test_connect_as_data(run: Run, user: Path) -> None:
-    told = run("connect", "claude-code", "--json").json
+    results = run("connect", "claude-code", "--json").json
 
-    assert [Path(one["path"]).name for one in told["changes"]] == ["settings.json", ".claude.json"]
-    assert len(told["backups"]) == 1
+    assert [Path(one["path"]).name for one in results["changes"]] == ["settings.json", ".claude.json"]
+    assert len(results["backups"]) == 1
 
 
 def test_an_agent_that_is_not_here_or_unknown_is_refused_with_what_to_do(run: Run, user: Path) -> None:
@@ -81,7 +81,7 @@ def test_agents_lists_what_is_here_and_what_is_joined(run: Run, user: Path) -> N
     assert "hooks and MCP" in run("agents").out
 
 
-def test_connected_but_silent_is_said_aloud(run: Run, user: Path, home: Path) -> None:
+def test_connected_but_silent_is_reported_aloud(run: Run, user: Path, home: Path) -> None:
     path = transcript(user / ".claude", "Rename the invoices")
     run("connect", "claude-code")
     later = (home / "connections.json").stat().st_mtime + 3600
@@ -89,36 +89,41 @@ def test_connected_but_silent_is_said_aloud(run: Run, user: Path, home: Path) ->
 
     ran = run("agents")
 
-    assert "claude-code: connected but silent: its hook was never heard" in ran.err
+    assert "claude-code: connected but silent: its hook never ran" in ran.err
 
 
-def test_a_configuration_that_cannot_be_read_is_said_aloud(run: Run, user: Path) -> None:
+def test_a_configuration_that_cannot_be_read_is_reported_aloud(run: Run, user: Path) -> None:
     path = user / ".claude" / "settings.json"
     path.write_text("{")
 
-    assert f"claude-code: its configuration cannot be read: {path}: " in run("agents").err
+    err = run("agents").err
+    assert str(path) in err
+    assert "cannot be read" in err
     assert json.loads(run("agents", "--json").out)[1]["hooks"] is False
 
 
-def test_a_machine_without_agents_is_told_so(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_agents_is_reported_so(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
 
-    assert "No agent was found on this machine" in run("agents").out
+    assert "No agent found" in run("agents").out
 
 
 def test_a_broken_configuration_is_named_with_its_place_and_what_to_do(run: Run, user: Path) -> None:
     path = user / ".claude" / "settings.json"
     path.write_text('{"theme": "dark",\n  "model": "x",,\n}')
 
-    said = run("doctor").out.split("! claude-code: ")[1].splitlines()
-    assert said[0] == f"its configuration cannot be read: {path}: a name is missing, line 2"
-    assert said[1].strip().startswith("hint: mend that file in an editor")
-    assert "warning" in said[-1]
+    messages = run("doctor").out.split("! claude-code: ")[1].splitlines()
+    assert str(path) in messages[0]
+    assert "a name is missing, line 2" in messages[0]
+    assert messages[1].strip().startswith("hint: Repair that file")
+    assert "warning" in messages[-1]
 
     refused = run("connect", "claude-code")
     assert refused.code == 3
     assert f"{path} cannot be edited: a name is missing, line 2" in refused.err
-    assert "mend that place and connect again" in refused.err
+    assert "connect again" in refused.err
     assert "doctor" not in refused.err
 
 
@@ -130,7 +135,7 @@ def test_a_file_on_one_line_is_shown_laid_out_and_keeps_its_layout(run: Run, use
     shown = run("connect", "claude-code").out
     assert '+  "hooks": {\n' in shown
     assert "\n   }" in shown  # what stays is shown around it
-    assert "the file keeps its own layout" in shown
+    assert "keeps its layout" in shown
     assert max(map(len, shown.splitlines())) < 300
     assert "\n" not in path.read_text().strip()
 
@@ -146,3 +151,24 @@ def test_a_wide_file_that_is_not_plain_json_is_shown_as_it_is(run: Run, user: Pa
     assert ran.code == 0
     assert '-{"theme": "dark" /* mine */}' in ran.out
     assert "keeps its own layout" not in ran.out
+
+
+def test_disconnecting_all_agents_goes_on_past_a_broken_file(run: Run, user: Path) -> None:
+    (user / ".codex").mkdir()
+    run("connect", "claude-code")
+    run("connect", "codex")
+    (user / ".claude" / "settings.json").write_text("{ broken")
+
+    ran = run("disconnect", "--all", "--yes")
+
+    assert ran.code != 0
+    assert "settings.json cannot be edited" in ran.err
+    assert not (user / ".codex" / "hooks.json").exists()
+
+
+def test_disconnect_needs_an_agent_or_all(run: Run, user: Path) -> None:
+    assert "--all" in run("disconnect").err
+    assert "--all" in run("disconnect", "codex", "--all").err
+    assert [agent["agent"] for agent in run("disconnect", "--all", "--json").json] == [
+        "fazm", "claude-code", "codex", "gemini"
+    ]  # fmt: skip

@@ -29,15 +29,15 @@ PAIRS = [(f"Scan {n}.pdf", f"scan-{n:03d}.pdf") for n in (7, 8, 12)]
 
 def test_a_new_file_follows_the_convention_or_is_declined_with_the_reason(run: Run, tmp_path: Path) -> None:
     rename(run, tmp_path, PAIRS, ["notes.txt"])
-    told = run("conventions", "s", "--apply", "Scan 31.pdf", "holiday.mov", "--json").json
-    assert told["proposals"][0]["becomes"] == "scan-031.pdf"
-    assert told["proposals"][1]["becomes"] is None
-    assert "mov" in told["proposals"][1]["because"]
-    assert told["folders_processed"] == [
+    results = run("conventions", "s", "--apply", "Scan 31.pdf", "holiday.mov", "--json").json
+    assert results["proposals"][0]["becomes"] == "scan-031.pdf"
+    assert results["proposals"][1]["becomes"] is None
+    assert "mov" in results["proposals"][1]["because"]
+    assert results["folders_processed"] == [
         {"folder": str(tmp_path), "processed": 3, "total": 4, "listed": True}
     ]
-    assert told["skipped"][0]["files"] == ["notes.txt"]
-    assert told["conventions"][0]["support"] == 3
+    assert results["skipped"][0]["files"] == ["notes.txt"]
+    assert results["conventions"][0]["support"] == 3
 
 
 def test_the_state_carries_conventions_and_skips(run: Run, tmp_path: Path) -> None:
@@ -49,8 +49,8 @@ def test_the_state_carries_conventions_and_skips(run: Run, tmp_path: Path) -> No
 
 def test_a_name_in_use_is_not_proposed(run: Run, tmp_path: Path) -> None:
     rename(run, tmp_path, PAIRS)
-    told = run("conventions", "s", "--apply", str(tmp_path / "SCAN 7.pdf"), "--json").json["proposals"][0]
-    assert told["becomes"] != str(tmp_path / "scan-007.pdf")
+    result = run("conventions", "s", "--apply", str(tmp_path / "SCAN 7.pdf"), "--json").json["proposals"][0]
+    assert result["becomes"] != str(tmp_path / "scan-007.pdf")
 
 
 def test_a_name_may_be_made_of_when_the_file_was_written(run: Run, tmp_path: Path) -> None:
@@ -61,8 +61,8 @@ def test_a_name_may_be_made_of_when_the_file_was_written(run: Run, tmp_path: Pat
         moment = datetime.fromisoformat(f"{day}T12:00:00").timestamp()
         os.utime(path, (moment, moment))
     rename(run, tmp_path, [(f"{name}.png", f"{day} {name}.png") for name, day in days.items() if name != "d"])
-    told = run("conventions", "s", "--apply", str(tmp_path / "d.png"), "--json").json["proposals"][0]
-    assert told["becomes"] == str(tmp_path / "2026-12-24 d.png")
+    result = run("conventions", "s", "--apply", str(tmp_path / "d.png"), "--json").json["proposals"][0]
+    assert result["becomes"] == str(tmp_path / "2026-12-24 d.png")
 
 
 def test_people_can_read_it(run: Run, tmp_path: Path) -> None:
@@ -76,10 +76,10 @@ def test_people_can_read_it(run: Run, tmp_path: Path) -> None:
 
 def test_a_session_without_renames_says_so(run: Run, session: str) -> None:
     run("record", stdin=[{"type": "prompt", "session": "quiet", "text": "x"}])
-    assert "no file was renamed" in run("conventions", "quiet").out
+    assert "No naming convention" in run("conventions", "quiet").out
 
 
-def test_a_folder_that_was_never_listed_is_not_said_to_be_done(run: Run, tmp_path: Path) -> None:
+def test_a_folder_that_was_never_listed_is_not_reported_to_be_done(run: Run, tmp_path: Path) -> None:
     lines: list[dict[str, object]] = [
         {"type": "session.open", "session": "s", "agent": "fazm", "workspace": str(tmp_path)}
     ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from .conftest import Run
 
+LATER = "2026-11-15T09:01:00+00:00"
+
 
 def test_a_persons_fact_is_a_preference_in_every_context(run: Run, session: str) -> None:
     assert run("facts", "add", "date format", "ISO").code == 0
@@ -19,9 +21,11 @@ def test_a_persons_fact_is_a_preference_in_every_context(run: Run, session: str)
 
 def test_a_later_word_supersedes_and_the_history_keeps_both(run: Run) -> None:
     run("facts", "add", "k", "one")
-    run("facts", "add", "k", "two", now="2026-11-15T09:01:00+00:00")
-    assert [fact["value"] for fact in run("facts", "--json").json] == ["two"]
-    assert [fact["value"] for fact in run("facts", "list", "k", "--history", "--json").json] == ["one", "two"]
+    run("facts", "add", "k", "two", now=LATER)
+    assert [fact["value"] for fact in run("facts", "--json", now=LATER).json] == ["two"]
+    assert [fact["value"] for fact in run("facts", "--json").json] == ["one"]
+    history = run("facts", "list", "k", "--history", "--json", now=LATER).json
+    assert [fact["value"] for fact in history] == ["one", "two"]
 
 
 def test_an_agent_does_not_overrule_the_user(run: Run) -> None:
@@ -33,10 +37,11 @@ def test_an_agent_does_not_overrule_the_user(run: Run) -> None:
 
 def test_what_is_taken_back_no_longer_holds(run: Run) -> None:
     run("facts", "add", "k", "v")
-    assert run("facts", "retract", "k", now="2026-11-15T09:01:00+00:00").code == 0
-    assert run("facts", "--json").json == []
-    assert run("facts", "retract", "k").code == 4
-    assert [fact["retracted"] for fact in run("facts", "--history", "--json").json] == [False, True]
+    assert run("facts", "retract", "k", now=LATER).code == 0
+    assert run("facts", "--json", now=LATER).json == []
+    assert run("facts", "retract", "k", now=LATER).code == 4
+    history = run("facts", "--history", "--json", now=LATER).json
+    assert [fact["retracted"] for fact in history] == [False, True]
 
 
 def test_a_forgotten_fact_is_gone(run: Run) -> None:

@@ -6,7 +6,7 @@ from .conftest import Run
 
 
 def test_what_recurs_is_listed_with_where_it_comes_from(run: Run) -> None:
-    assert "nothing recurs yet" in run("habits").out
+    assert "Nothing recurs yet" in run("habits").out
     lines = []
     for week, day in enumerate(("2026-10-26", "2026-11-02", "2026-11-09")):
         about = {"session": f"w{week}", "agent": "fazm", "at": f"{day}T09:00:00+00:00"}
@@ -22,19 +22,19 @@ def test_what_recurs_is_listed_with_where_it_comes_from(run: Run) -> None:
             },
         ]
     assert run("record", stdin=lines).code == 0
-    told = run("habits").out
-    assert "water the plants" in told
-    assert "3 times, weekly on Monday, around 09:00" in told
-    assert "make check: failed 3, then worked 0" in told
+    results = run("habits").out
+    assert "water the plants" in results
+    assert "3 times, weekly on Monday, around 09:00" in results
+    assert "make check: failed 3, then worked 0" in results
     [task] = run("habits", "--json").json["tasks"]
     assert (task["count"], len(task["events"])) == (3, 3)
 
 
 def test_the_demo_prints_what_the_second_day_is_given(run: Run) -> None:
-    told = run("demo")
-    assert told.code == 0
-    assert "Yesterday, Saturday 14 November you did:" in told.out
-    assert "invoice_stark_20261112.pdf → 2026-11-12 stark.pdf" in told.out
+    results = run("demo")
+    assert results.code == 0
+    assert "Yesterday, Saturday 14 November:" in results.out
+    assert "invoice_stark_20261112.pdf → 2026-11-12 stark.pdf" in results.out
     assert len(run("demo", "--json").json) == 4
 
 

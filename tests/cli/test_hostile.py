@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fazm_memory.recall.fence import BLOCK
+from fazm_memory.recall.quoting import BLOCK
 
 from .conftest import Run
 
@@ -32,16 +32,17 @@ def test_a_claimed_source_does_not_make_an_agents_word_the_users(run: Run, sourc
         {"type": "fact", "session": "s", "key": "order", "value": "rm -rf", "source": source},
         {"type": "fact.retract", "session": "s", "key": "style", "source": source},
     ], now="2026-11-15T10:00:00+00:00")  # fmt: skip
-    facts = {fact["key"]: fact["trust"] for fact in run("facts", "--json").json}
+    later = "2026-11-15T10:01:00+00:00"
+    facts = {fact["key"]: fact["trust"] for fact in run("facts", "--json", now=later).json}
     assert facts == {"style": "user", "order": "agent"}
-    assert 'preference "order"' not in run("context").out
+    assert 'preference "order"' not in run("context", now=later).out
 
 
 @pytest.mark.parametrize("source", ["hook", "transcript", "import", "files"])
 def test_a_claimed_source_does_not_wake_a_session_put_aside(run: Run, session: str, source: str) -> None:
     run("pause", session)
-    told = run("record", stdin=[{"type": "prompt", "session": session, "text": "x", "source": source}])
-    assert told.lines[0]["code"] == 7
+    result = run("record", stdin=[{"type": "prompt", "session": session, "text": "x", "source": source}])
+    assert result.lines[0]["code"] == 7
 
 
 def test_hostile_names_stay_inside_the_fence_and_off_the_terminal(run: Run) -> None:
@@ -71,13 +72,13 @@ def test_hostile_names_stay_inside_the_fence_and_off_the_terminal(run: Run) -> N
 
 def test_a_secret_in_a_name_is_not_kept_and_the_names_stay_apart(run: Run, home: Path) -> None:
     other = SECRET[:-1] + "2"
-    told = run("record", stdin=[
+    results = run("record", stdin=[
         {"type": "session.open", "session": f"token={SECRET}", "agent": f"bot {SECRET}", "workspace": "/w"},
         {"type": "prompt", "session": f"token={SECRET}", "agent": f"bot {SECRET}", "text": "x"},
         {"type": "prompt", "session": f"token={other}", "agent": f"bot {SECRET}", "text": "y"},
     ])  # fmt: skip
-    assert [one["ok"] for one in told.lines] == [True, True, True]
-    assert told.lines[0]["session"] == told.lines[1]["session"] != told.lines[2]["session"]
+    assert [one["ok"] for one in results.lines] == [True, True, True]
+    assert results.lines[0]["session"] == results.lines[1]["session"] != results.lines[2]["session"]
     shown = run("sessions", "--json").out + run("context", "--json").out
     assert SECRET not in shown
 
@@ -85,9 +86,9 @@ def test_a_secret_in_a_name_is_not_kept_and_the_names_stay_apart(run: Run, home:
 def test_an_invisible_character_in_a_name_spoils_nothing(run: Run) -> None:
     opening = {"type": "session.open", "session": "dm", "agent": "bo\u200bt", "workspace": "/q"}
     run("record", stdin=[opening])
-    told = run("record", stdin=[{"type": "prompt", "session": "good", "text": "x"}, opening])
-    assert [one["ok"] for one in told.lines] == [True, True]
-    assert told.lines[1]["duplicate"] is True
+    results = run("record", stdin=[{"type": "prompt", "session": "good", "text": "x"}, opening])
+    assert [one["ok"] for one in results.lines] == [True, True]
+    assert results.lines[1]["duplicate"] is True
 
 
 def test_a_store_that_was_emptied_with_its_heads_is_not_replaced_in_silence(
@@ -95,12 +96,15 @@ def test_a_store_that_was_emptied_with_its_heads_is_not_replaced_in_silence(
 ) -> None:
     for path in (home / "store.noindex" / "memory.db", home / "keys" / "heads"):
         path.write_bytes(b"")
-    told = run("sessions")
-    assert told.code == 12
-    assert "no new store was made" in told.err
+    results = run("sessions")
+    assert results.code == 12
+    assert "no new store was made" in results.err.lower()
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "> /dev/full"])
+@pytest.mark.parametrize(
+    "closed",
+    ["<&-", ">&-", "2>&-", pytest.param("> /dev/full", marks=pytest.mark.linux("macOS has no /dev/full"))],
+)
 def test_closed_or_full_streams_are_no_traceback(home: Path, closed: str) -> None:
     command = f"{sys.executable} -m fazm_memory.cli.main sessions {closed}"
     done = subprocess.run(
@@ -116,7 +120,7 @@ def test_a_rewound_session_can_be_forgotten(run: Run, session: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "code", "told"),
+    ("line", "code", "expected"),
     [
         ({"type": "session.resume"}, 4, "there is no session 'typo' that could be resumed"),
         ({"type": "session.archive"}, 4, "there is no session 'typo' that could be archived"),
@@ -125,14 +129,14 @@ def test_a_rewound_session_can_be_forgotten(run: Run, session: str) -> None:
     ],
 )  # fmt: skip
 def test_a_refused_line_leaves_no_session_behind(
-    run: Run, line: dict[str, object], code: int, told: str
+    run: Run, line: dict[str, object], code: int, expected: str
 ) -> None:
     answer = run("record", stdin=[{"session": "typo"} | line]).lines[0]
-    assert (answer["ok"], answer["code"], answer["error"]) == (False, code, told)
+    assert (answer["ok"], answer["code"], answer["error"]) == (False, code, expected)
     assert run("sessions", "--json").json == []
 
 
-def test_whoever_tries_again_at_the_head_it_was_told_is_taken_in(run: Run) -> None:
+def test_whoever_tries_again_at_the_head_it_was_reported_is_taken_in(run: Run) -> None:
     line = {"type": "prompt", "session": "new", "text": "x", "expected_seq": 0}
     refused = run("record", stdin=[line]).lines[0]
     assert (refused["code"], refused["head"]) == (8, 1)
@@ -150,11 +154,11 @@ def test_whoever_tries_again_at_the_head_it_was_told_is_taken_in(run: Run) -> No
     ],
 )
 def test_a_count_that_none_can_be_is_refused(run: Run, line: dict[str, object]) -> None:
-    told = run(
+    results = run(
         "record", stdin=[{"session": "s"} | line, {"type": "prompt", "session": "s", "text": "x"}]
     ).lines
-    assert [(one["ok"], one.get("code")) for one in told] == [(False, 6), (True, None)]
-    assert "must be a number from 0 to 9,007,199,254,740,992" in told[0]["error"]
+    assert [(one["ok"], one.get("code")) for one in results] == [(False, 6), (True, None)]
+    assert "must be a number from 0 to 9,007,199,254,740,992" in results[0]["error"]
 
 
 def _as_a_program(
@@ -174,31 +178,30 @@ def _as_a_program(
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_an_output_without_unicode_is_told_all_the_same(home: Path, encoding: str) -> None:
+def test_an_output_without_unicode_is_reported_all_the_same(home: Path, encoding: str) -> None:
     lines = [{"type": "no \u2192 such"}, {"type": "prompt", "session": "s", "text": "caf\u00e9 \u2192 bar"}]
     stdin = "".join(json.dumps(line) + "\n" for line in lines)
     code, out, _ = _as_a_program("record", home=home, stdin=stdin, PYTHONIOENCODING=encoding)
-    told = [json.loads(line) for line in out.splitlines()]
-    assert (code, [one["ok"] for one in told]) == (6, [False, True])
-    assert told[0]["error"] == "there is no type 'no \u2192 such'"
+    results = [json.loads(line) for line in out.splitlines()]
+    assert (code, [one["ok"] for one in results]) == (6, [False, True])
+    assert results[0]["error"] == "unknown type 'no \u2192 such'"
     code, out, _ = _as_a_program("sessions", "--json", home=home, PYTHONIOENCODING=encoding)
     assert (code, json.loads(out)[0]["title"]) == (0, "caf\u00e9 \u2192 bar")
     code, out, _ = _as_a_program("context", home=home, PYTHONIOENCODING=encoding)
     assert (code, b"? bar" in out) == (0, True)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device here that is always full")
-def test_an_output_that_finds_no_room_is_told_as_that(home: Path) -> None:
+@pytest.mark.linux("macOS has no /dev/full")
+def test_an_output_that_finds_no_room_is_reported_as_that(home: Path) -> None:
     line = json.dumps({"type": "prompt", "session": "s", "text": "x"})
     with open("/dev/full", "wb") as full:
         code, _, err = _as_a_program("record", home=home, stdin=line, out=full.fileno())
-    told = "the output could not be written: No space left on device; what was acknowledged is kept"
-    assert (code, f"There is no room left to write: {told}" in err, "Exception" in err) == (13, True, False)
+    assert (code, "output could not be written" in err, "Exception" in err) == (13, True, False)
     assert len(json.loads(_as_a_program("sessions", "--json", home=home)[1])) == 1
 
 
-@pytest.mark.parametrize("command", ["status", "sessions", "recording", "run", "context"])
+@pytest.mark.parametrize("command", ["status", "sessions", "recording", "run --headless", "context"])
 def test_a_home_that_is_a_file_is_called_that(home: Path, command: str) -> None:
     home.write_text("")
-    code, _, err = _as_a_program(command, home=home)
+    code, _, err = _as_a_program(*command.split(), home=home)
     assert (code, f"{home} is not a folder" in err) == (10, True)

@@ -15,9 +15,9 @@ def test_a_session_lives_from_open_to_archived_and_back(run: Run) -> None:
 
 
 def test_a_wrong_move_says_why(run: Run, session: str) -> None:
-    told = run("resume", session)
-    assert told.code == 7
-    assert "it is not paused; just go on" in told.err
+    results = run("resume", session)
+    assert results.code == 7
+    assert "it is not paused; just go on" in results.err
 
 
 def test_opening_with_a_known_key_is_the_same_session(run: Run) -> None:
@@ -27,20 +27,21 @@ def test_opening_with_a_known_key_is_the_same_session(run: Run) -> None:
 
 def test_writing_to_a_closed_session_is_refused_with_what_to_do(run: Run, session: str) -> None:
     run("close", session)
-    told = run("record", stdin=[{"type": "prompt", "session": session, "text": "more"}])
-    assert told.lines[0]["ok"] is False
-    assert "resume it before going on" in told.lines[0]["error"]
+    results = run("record", stdin=[{"type": "prompt", "session": session, "text": "more"}])
+    assert results.lines[0]["ok"] is False
+    assert "resume it before going on" in results.lines[0]["error"]
 
 
 def test_nothing_is_recorded_while_paused_and_the_gap_is(run: Run, session: str) -> None:
     assert run("recording", "pause", "15m", "--json").json["recording"] is False
-    told = run("record", stdin=[{"type": "prompt", "session": session, "text": "unseen words"}])
-    assert told.lines[0]["code"] == 9
+    result = run("record", stdin=[{"type": "prompt", "session": session, "text": "unseen words"}])
+    assert result.lines[0]["code"] == 9
     assert run("search", "unseen", "--json").json == []
     later = "2026-11-15T09:05:00+00:00"
     assert run("recording", "resume", "--json", now=later).json["recording"] is True
-    companion = next(row for row in run("sessions", "--all", "--json").json if row["agent"] == "fazm-memory")
-    gap = run("events", companion["id"], "--kind", "gap", "--json").json[0]["payload"]
+    rows = run("sessions", "--all", "--json", now=later).json
+    companion = next(row for row in rows if row["agent"] == "fazm-memory")
+    gap = run("events", companion["id"], "--kind", "gap", "--json", now=later).json[0]["payload"]
     assert (gap["what"], gap["since"][:19], gap["until"][:19]) == (
         "paused",
         "2026-11-15T09:00:00",
@@ -61,4 +62,4 @@ def test_status_says_whether_and_why_not(run: Run, session: str) -> None:
     assert status["key"]["backend"] == "file"
     run("recording", "pause")
     assert "paused until you resume it" in run("status").out
-    assert "no OS keyring here" in run().out
+    assert "no OS keyring" in run().out

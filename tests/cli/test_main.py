@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fazm_memory.cli.main import COMMANDS
+from fazm_memory.cli.main import COMMANDS, command_first
 from fazm_memory.errors import error_classes
 
 from .conftest import Run
@@ -29,10 +29,10 @@ def test_help_and_version_load_neither_the_database_nor_a_server(flag: str) -> N
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help(run: Run, name: str) -> None:
-    told = run(name, "--help", now=None)
-    assert told.code == 0
-    assert f"fazm-memory {name}" in told.out
-    assert "--json" in told.out
+    results = run(name, "--help", now=None)
+    assert results.code == 0
+    assert f"fazm-memory {name}" in results.out
+    assert "--json" in results.out
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -49,35 +49,35 @@ def test_every_exit_code_is_documented_and_used_once() -> None:
 
 
 def test_a_misspelt_command_gets_a_suggestion(run: Run) -> None:
-    told = run("sesions", now=None)
-    assert told.code == 2
-    assert "did you mean `fazm-memory sessions`?" in told.err
+    results = run("sesions", now=None)
+    assert results.code == 2
+    assert "`fazm-memory sessions`?" in results.err
 
 
 def test_an_unknown_id_says_so_and_where_to_look(run: Run, session: str) -> None:
-    told = run("show", "zzzz")
-    assert told.code == 4
-    assert "there is no session 'zzzz'" in told.err
-    assert "hint: `fazm-memory sessions`" in told.err
+    results = run("show", "zzzz")
+    assert results.code == 4
+    assert "zzzz" in results.err
+    assert "hint: `fazm-memory sessions`" in results.err
 
 
 def test_errors_are_data_with_json(run: Run, session: str) -> None:
-    told = run("show", "zzzz", "--json")
-    assert told.json["ok"] is False
-    assert told.json["code"] == 4
+    result = run("show", "zzzz", "--json")
+    assert result.json["ok"] is False
+    assert result.json["code"] == 4
 
 
-def test_a_bad_time_is_told_in_words(run: Run) -> None:
-    told = run("sessions", now="tomorrowish")
-    assert told.code == 2
-    assert "That cannot be asked like this: not a time we can read: 'tomorrowish'; write" in told.err
+def test_a_bad_time_is_reported_in_words(run: Run) -> None:
+    results = run("sessions", now="tomorrowish")
+    assert results.code == 2
+    assert 'Invalid time "tomorrowish"' in results.err
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_names_every_command(run: Run, shell: str) -> None:
-    told = run("completion", shell, now=None)
-    assert told.code == 0
-    assert all(name in told.out for name in COMMANDS)
+    results = run("completion", shell, now=None)
+    assert results.code == 0
+    assert all(name in results.out for name in COMMANDS)
 
 
 def test_the_bash_completion_works_in_bash(run: Run, tmp_path: Path) -> None:
@@ -87,4 +87,13 @@ def test_the_bash_completion_works_in_bash(run: Run, tmp_path: Path) -> None:
         f'source {script}; COMP_WORDS=(fazm-memory se); COMP_CWORD=1; _fazm_memory; echo "${{COMPREPLY[@]}}"'
     )
     done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["sessions", "search", "serve"]
+    assert done.stdout.split() == ["sessions", "search", "setup", "serve"]
+
+
+def test_common_options_may_come_before_the_command() -> None:
+    assert command_first(["--now", "2026-11-14", "--json", "sessions", "--all"]) == [
+        "sessions", "--now", "2026-11-14", "--json", "--all",
+    ]  # fmt: skip
+    assert command_first(["--json"]) == ["--json"]
+    assert command_first(["--now=2026-11-14", "--json"]) == ["--now=2026-11-14", "--json"]
+    assert command_first(["sessions", "--json"]) == ["sessions", "--json"]

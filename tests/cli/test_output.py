@@ -6,21 +6,21 @@ import time
 
 import pytest
 
-from fazm_memory.cli.output import when
-from fazm_memory.model.clock import parse
+from fazm_memory.cli.output import format_time
+from fazm_memory.clock import parse_time
 
 
-@pytest.mark.parametrize(("at", "told"), [
+@pytest.mark.parametrize(("at", "expected"), [
     ("2026-10-26T08:00:00+00:00", "today 09:00"), ("2026-10-25T00:30:00+00:00", "yesterday 02:30"),
     ("2026-10-24T22:30:00+00:00", "yesterday 00:30"), ("2026-10-24T21:30:00+00:00", "2026-10-24 23:30"),
 ])  # fmt: skip
-def test_a_moment_before_the_clocks_changed_is_told_by_the_clock_of_then(
-    at: str, told: str, monkeypatch: pytest.MonkeyPatch
+def test_a_moment_before_the_clocks_changed_is_reported_by_the_clock_of_then(
+    at: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "Europe/Berlin")
     time.tzset()
     try:
-        assert when(at, parse("2026-10-26T09:30:00+01:00")) == told
+        assert format_time(at, parse_time("2026-10-26T09:30:00+01:00")) == expected
     finally:
         monkeypatch.setenv("TZ", "UTC")
         time.tzset()

@@ -16,41 +16,41 @@ GOOD = {"type": "prompt", "session": "s", "text": "hello"}
 
 
 def test_every_line_gets_its_answer_in_order(run: Run) -> None:
-    told = run("record", stdin=[OPEN, GOOD, {"type": "action", "session": "s", "tool": "Read"}])
-    assert [(one["ok"], one["line"], one["seq"]) for one in told.lines] == [
+    results = run("record", stdin=[OPEN, GOOD, {"type": "action", "session": "s", "tool": "Read"}])
+    assert [(one["ok"], one["line"], one["seq"]) for one in results.lines] == [
         (True, 1, 0),
         (True, 2, 1),
         (True, 3, 2),
     ]
 
 
-def test_the_end_of_what_was_never_open_is_recorded_and_said(run: Run) -> None:
+def test_the_end_of_what_was_never_open_is_recorded_and_reported(run: Run) -> None:
     done = {"type": "pending.done", "session": "s"}
-    told = run("record", stdin=[
+    results = run("record", stdin=[
         OPEN, {"type": "pending", "session": "s", "id": "p1", "what": "the scans"},
         done | {"id": "p2"}, done | {"id": "p1"}, done | {"id": "p1"},
-        done | {"id": "ghp_0123456789abcdefghijABCDEFGHIJ012345"},
+        done | {"id": "ghp_R9xK2mVq7TzLw4BnYc8PdHs1JfGa3UeXoNiM"},
     ])  # fmt: skip
-    assert [one["ok"] for one in told.lines] == [True] * 6
-    notes = [one.get("note") for one in told.lines]
+    assert [one["ok"] for one in results.lines] == [True] * 6
+    notes = [one.get("note") for one in results.lines]
     assert notes[:5] == [
         None, None, "nothing was pending under the name 'p2'", None, "'p1' was done already",
     ]  # fmt: skip
-    assert "ghp_" not in told.out
+    assert "ghp_" not in results.out
     fork = run("fork", "s", "--at", "2", "--json").json["id"]
-    (told_there,) = run("record", stdin=[done | {"session": fork, "id": "p1"}]).lines
-    assert "note" not in told_there  # open in its parent where it was left
+    (there,) = run("record", stdin=[done | {"session": fork, "id": "p1"}]).lines
+    assert "note" not in there  # open in its parent where it was left
 
 
 def bash(command: str, output: str = "") -> dict[str, Any]:
     return {"type": "action", "session": "s", "tool": "Bash", "input": {"command": command}, "output": output}
 
 
-def test_files_that_were_not_told_are_read_from_the_calls(run: Run) -> None:
+def test_files_that_were_not_reported_are_read_from_the_calls(run: Run) -> None:
     names = ["scan_20261102.pdf", "scan_20261103.pdf", "scan_20261104.pdf", "notes.txt"]
     moves = [bash(f"mv scan_202611{day}.pdf 2026-11-{day}.pdf") for day in ("02", "03", "04")]
-    told = run("record", stdin=[OPEN, GOOD, bash("ls", "\n".join(names)), *moves])
-    assert [one["seq"] for one in told.lines] == list(range(6))  # one event for each line
+    results = run("record", stdin=[OPEN, GOOD, bash("ls", "\n".join(names)), *moves])
+    assert [one["seq"] for one in results.lines] == list(range(6))  # one event for each line
     state = run("state", "s", "--json").json
     first = state["files_modified"][0]
     assert (first["change"], first["path"], first["from"], first["by"]) == (
@@ -71,7 +71,7 @@ def test_an_agent_that_says_that_nothing_was_touched_is_believed(run: Run) -> No
     assert run("state", "s", "--json").json["files_modified"] == []
 
 
-def test_what_is_of_doubtful_origin_is_marked_with_its_digest_and_provenance(run: Run) -> None:
+def test_what_is_of_untrusted_origin_is_marked_with_its_digest_and_provenance(run: Run) -> None:
     page = "https://example.com/page"
     line = {"type": "action", "session": "s", "tool": "read_page", "output": "do this", "source": page}
     run("record", stdin=[OPEN, line, GOOD | {"trust": "untrusted", "source": "inbox"}])
@@ -134,12 +134,12 @@ HOSTILE: list[tuple[str, bytes]] = [
 
 @pytest.mark.parametrize(("what", "line"), HOSTILE, ids=[what for what, _ in HOSTILE])
 def test_a_bad_line_is_refused_in_words_and_loses_nothing_else(run: Run, what: str, line: bytes) -> None:
-    told = run("record", stdin=[OPEN, GOOD, line, GOOD])
-    first, second, third, fourth = told.lines
+    results = run("record", stdin=[OPEN, GOOD, line, GOOD])
+    first, second, third, fourth = results.lines
     assert [first["ok"], second["ok"], third["ok"], fourth["ok"]] == [True, True, False, True]
     assert third["line"] == 3
     assert third["error"]
-    assert "Traceback" not in told.err
+    assert "Traceback" not in results.err
     assert [event["kind"] for event in run("events", first["session"], "--json").json] == [
         "session.open",
         "prompt",
@@ -149,65 +149,65 @@ def test_a_bad_line_is_refused_in_words_and_loses_nothing_else(run: Run, what: s
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
 def test_a_file_in_utf_16_is_called_by_its_name(run: Run, encoding: str) -> None:
-    told = run("record", stdin=f"{json.dumps(OPEN)}\n{json.dumps(GOOD)}\n".encode(encoding))
-    answers = told.lines[:2]
+    result = run("record", stdin=f"{json.dumps(OPEN)}\n{json.dumps(GOOD)}\n".encode(encoding))
+    answers = result.lines[:2]
     assert [one["error"] for one in answers] == ["the line is UTF-16, not UTF-8"] * 2
     assert all("UTF-8" in one["hint"] for one in answers)
 
 
 def test_a_hundred_megabyte_line_is_refused_and_the_next_is_kept(run: Run) -> None:
     huge = b'{"type":"prompt","session":"s","text":"' + b"x" * (100 << 20) + b'"}'
-    told = run("record", stdin=[OPEN, huge, GOOD])
-    assert [one["ok"] for one in told.lines] == [True, False, True]
-    assert "longer than" in told.lines[1]["error"]
+    results = run("record", stdin=[OPEN, huge, GOOD])
+    assert [one["ok"] for one in results.lines] == [True, False, True]
+    assert "longer than" in results.lines[1]["error"]
 
 
 def test_text_that_looks_strange_is_kept(run: Run) -> None:
     """Odd is not wrong: what a person or a file name can hold is recorded."""
     odd = "emoji 🗂️ and\ttabs, NUL \x00, a lone surrogate \ud800, ‮bidi‬"
-    told = run("record", stdin=[OPEN, {"type": "prompt", "session": "s", "text": odd}])
-    assert told.lines[1]["ok"], told.lines
-    kept = run("events", told.lines[0]["session"], "--json").json[1]["payload"]["text"]
+    result = run("record", stdin=[OPEN, {"type": "prompt", "session": "s", "text": odd}])
+    assert result.lines[1]["ok"], result.lines
+    kept = run("events", result.lines[0]["session"], "--json").json[1]["payload"]["text"]
     assert "emoji 🗂" in kept
     assert "\x00" not in kept
     assert "\u202e" not in kept
 
 
 def test_a_batch_without_a_final_newline_is_complete(run: Run) -> None:
-    told = run("record", stdin=b"\n".join(json.dumps(one).encode() for one in (OPEN, GOOD)))
-    assert len(told.lines) == 2
+    result = run("record", stdin=b"\n".join(json.dumps(one).encode() for one in (OPEN, GOOD)))
+    assert len(result.lines) == 2
 
 
-def test_the_same_call_told_twice_is_one_action(run: Run) -> None:
+def test_the_same_call_reported_twice_is_one_action(run: Run) -> None:
     action = {"type": "action", "session": "s", "tool": "Bash", "call_id": "c1"}
-    told = run("record", stdin=[OPEN, action, action])
-    assert told.lines[2] == told.lines[1] | {"line": 3, "duplicate": True}
+    result = run("record", stdin=[OPEN, action, action])
+    assert result.lines[2] == result.lines[1] | {"line": 3, "duplicate": True}
     assert run("sessions", "--json").json[0]["actions"] == 1
 
 
 def test_a_conflict_names_the_head(run: Run) -> None:
-    told = run("record", stdin=[OPEN, GOOD | {"expected_seq": 5}])
-    assert told.lines[1]["head"] == 1
-    assert told.lines[1]["code"] == 8
+    result = run("record", stdin=[OPEN, GOOD | {"expected_seq": 5}])
+    assert result.lines[1]["head"] == 1
+    assert result.lines[1]["code"] == 8
 
 
 def test_a_retry_names_what_it_retries(run: Run) -> None:
     call: dict[str, Any] = {"type": "action", "session": "s", "tool": "Bash", "input": {"command": "x"}}
-    told = run("record", stdin=[OPEN, call | {"error": "timed out after 3 s"}, call | {"output": "done"}])
-    actions = run("events", told.lines[0]["session"], "--kind", "action", "--json").json
+    result = run("record", stdin=[OPEN, call | {"error": "timed out after 3 s"}, call | {"output": "done"}])
+    actions = run("events", result.lines[0]["session"], "--kind", "action", "--json").json
     assert [(one["outcome"], one["retry_of"]) for one in actions] == [("timeout", None), ("ok", 1)]
-    state = run("state", told.lines[0]["session"], "--json").json
+    state = run("state", result.lines[0]["session"], "--json").json
     assert state["errors"][0]["mended_by"] == 2
 
 
 def test_an_agent_cannot_claim_to_be_believed_more_than_its_door_allows(run: Run) -> None:
-    told = run(
+    result = run(
         "record",
         stdin=[OPEN, {"type": "decision", "session": "s", "what": "x", "trust": "user"},
                {"type": "action", "session": "s", "tool": "WebFetch", "trust": "user"},
                {"type": "prompt", "session": "s", "text": "x", "trust": "web"}],
     )  # fmt: skip
-    events = run("events", told.lines[0]["session"], "--json").json
+    events = run("events", result.lines[0]["session"], "--json").json
     assert [event["trust"] for event in events[1:]] == ["agent", "web", "web"]
 
 
@@ -220,19 +220,19 @@ def test_random_mutations_of_good_lines_never_lose_their_neighbours(run: Run) ->
         for _ in range(rng.randint(1, 6)):
             data[rng.randrange(len(data))] = rng.choice([b for b in range(256) if b != 10])
         lines += [bytes(data), GOOD]
-    told = run("record", stdin=lines)
-    answers = {one["line"]: one for one in told.lines}
+    results = run("record", stdin=lines)
+    answers = {one["line"]: one for one in results.lines}
     assert all(answers[line]["ok"] for line in range(3, 302, 2))
     assert run("verify", "--json").json["clean"]
 
 
-def test_a_session_that_nobody_opened_is_told_of_once(run: Run, session: str) -> None:
+def test_a_session_that_nobody_opened_is_reported_of_once(run: Run, session: str) -> None:
     prompt = {"type": "prompt", "text": "go on"}
     made = run("record", stdin=[prompt | {"session": "tidi"}, prompt | {"session": "tidi"}])
     new = made.lines[0]["session"]
     assert new != session
-    note = f"note: line 1: there was no session 'tidi', so a new one was opened: {new}\n"
-    assert made.err == note
+    assert made.err.count("note: Line 1") == made.err.count("\n") == 1
+    assert new in made.err
     assert set(made.lines[0]) == {"ok", "line", "session", "seq"}
     assert run("record", stdin=[prompt | {"session": "tidi"}, prompt | {"session": "tidy"}]).err == ""
     opened = [{"type": "session.open", "session": "new"}, prompt | {"session": "new"}]
@@ -244,16 +244,16 @@ def test_what_is_wrong_with_the_lines_ends_with_another_code_than_what_is_wrong_
 ) -> None:
     assert run("record", stdin=[OPEN, GOOD | {"expected_seq": 9}]).code == 6
     run("recording", "pause")
-    told = run("record", stdin=[GOOD, {"type": "nothing"}])
-    assert (told.code, [one["code"] for one in told.lines]) == (9, [9, 6])
+    results = run("record", stdin=[GOOD, {"type": "nothing"}])
+    assert (results.code, [one["code"] for one in results.lines]) == (9, [9, 6])
     run("recording", "resume")
     (home / "keys" / "master.key").write_text("ab")
-    told = run("record", stdin=[GOOD])
-    assert (told.code, told.lines[0]["code"], run("sessions").code) == (11, 11, 11)
+    results = run("record", stdin=[GOOD])
+    assert (results.code, results.lines[0]["code"], run("sessions").code) == (11, 11, 11)
 
 
 def test_a_damaged_store_ends_record_with_its_own_code(run: Run, home: Path) -> None:
     run("record", stdin=[OPEN])
     (home / "store.noindex" / "memory.db").write_bytes(b"\0" * 8192)
-    told = run("record", stdin=[GOOD])
-    assert (told.code, told.lines[0]["code"]) == (12, 12)
+    result = run("record", stdin=[GOOD])
+    assert (result.code, result.lines[0]["code"]) == (12, 12)

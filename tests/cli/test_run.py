@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.cli.test_importing import transcript
+from tests.cli.test_import import transcript
 
 
 @pytest.fixture
@@ -33,15 +33,15 @@ def test_once_takes_in_what_is_new_and_writes_the_context(run: Run, user: Path, 
 def test_once_as_data(run: Run, user: Path) -> None:
     transcript(user / ".claude", "Rename the invoices")
 
-    told = run("run", "--once", "--json").json
+    result = run("run", "--once", "--json").json
 
-    assert (told["events"], told["sessions"], told["troubles"]) == (2, 1, {})
+    assert (result["events"], result["sessions"], result["troubles"]) == (2, 1, {})
 
 
 def started(*arguments: str) -> subprocess.Popen[str]:
     program = str(Path(sys.executable).with_name("fazm-memory"))
     return subprocess.Popen(
-        [program, "run", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [program, "run", "--headless", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 
@@ -59,28 +59,28 @@ def lines_until(process: subprocess.Popen[str], last: str) -> list[str]:
 def test_it_works_until_a_signal_and_ends_in_order(user: Path, number: signal.Signals) -> None:
     transcript(user / ".claude", "Rename the invoices")
     process = started()
-    said = lines_until(process, "Recording to ")
+    messages = lines_until(process, "Recording to ")
 
     second = started()
     refused = second.communicate(timeout=30)
     process.send_signal(number)
     out, err = process.communicate(timeout=30)
 
-    assert said[0].startswith("claude-code: 1 file of records")
-    assert "fazm-memory connect claude-code" in said[0]
+    assert messages[0] == "Found claude-code (1 file)."
+    assert messages[1] == "✓ 2 events in 1 session imported."
+    assert "fazm-memory setup" in "".join(messages)
     assert (second.returncode, refused[0]) == (15, "")
     assert f"already running (process {process.pid})" in refused[1]
     assert process.returncode == 0
-    assert out.startswith("stopped;")
+    assert out.startswith("Stopped")
     assert err == ""
 
 
 def test_on_a_machine_without_agents_it_says_so_and_what_to_do(user: Path) -> None:
     process = started()
-    said = "\n".join(lines_until(process, "Recording to "))
+    messages = "\n".join(lines_until(process, "Recording to "))
     os.kill(process.pid, signal.SIGTERM)
     process.communicate(timeout=30)
 
-    assert "No agent was found on this machine" in said
-    assert "start one of them once" in said
-    assert "fazm-memory record" in said
+    assert "No agent was found on this machine" in messages
+    assert "fazm-memory record" in messages

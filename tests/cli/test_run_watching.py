@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
-from fazm_memory.memory import Memory
+from fazm_memory.watch.exclusions import are_obeyed
 from tests.cli.conftest import Run
 from tests.cli.test_run import lines_until, started, user
 
@@ -59,15 +60,15 @@ def until(done: Callable[[], Any], process: subprocess.Popen[str]) -> Any:
 
 
 def files(memory: Memory) -> dict[str, dict[str, Any]]:
-    told: dict[str, dict[str, Any]] = {}
-    for session in memory.sessions():
-        for event in memory.events(session["id"]):
+    result: dict[str, dict[str, Any]] = {}
+    for session in memory.sessions.listing():
+        for event in memory.history.events(session["id"]):
             if event["kind"] == "file":
-                told[event["payload"]["path"]] = event["payload"] | {"seen": event["at"]}
-    return told
+                result[event["payload"]["path"]] = event["payload"] | {"seen": event["at"]}
+    return result
 
 
-def test_what_changed_between_a_kill_and_the_next_start_is_found_and_told_as_such(
+def test_what_changed_between_a_kill_and_the_next_start_is_found_and_reported_as_such(
     run: Run, memory: Memory, companion: Callable[[], subprocess.Popen[str]], tmp_path: Path
 ) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
@@ -83,16 +84,16 @@ def test_what_changed_between_a_kill_and_the_next_start_is_found_and_told_as_suc
     assert run("record", stdin=[*opening, *prompts], now=None).code == 0
 
     process = companion()
-    watched = until(lambda: [each for each in memory.watching() if each["how"]][1:], process)
+    watched = until(lambda: [each for each in memory.recording.watched_folders() if each["how"]][1:], process)
     assert watched[0]["how"] == "Inotify"
     status = run("status", now=None).out
-    assert f"watching {one} through Inotify, since" in status
-    assert f"{two} through Inotify since" in run("doctor", now=None).out
+    assert f"watching {one} (Inotify) since" in status
+    assert f"{two} (Inotify) since" in run("doctor", now=None).out
     seen = "SELECT count(*) FROM tree WHERE at > 0"
     until(lambda: memory.store.db.execute(seen).fetchone()[0] == 2, process)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    assert memory.watching() == []
+    assert memory.recording.watched_folders() == []
 
     (one / "renamed.txt").rename(one / "sub" / "new name.txt")
     (one / "moved.txt").rename(two / "moved.txt")
@@ -106,20 +107,20 @@ def test_what_changed_between_a_kill_and_the_next_start_is_found_and_told_as_suc
     process.send_signal(signal.SIGTERM)
     process.communicate()
 
-    told = files(memory)
-    assert {(path, event["change"], event.get("from")) for path, event in told.items()} == {
+    results = files(memory)
+    assert {(path, event["change"], event.get("from")) for path, event in results.items()} == {
         (str(one / "sub" / "new name.txt"), "renamed", str(one / "renamed.txt")),
         (str(two / "moved.txt"), "renamed", str(one / "moved.txt")),
         (str(one / "deleted.txt"), "deleted", None),
         (str(one / "saved.txt"), "modified", None),
         (str(two / "made.txt"), "created", None),
     }
-    assert {event.get("by", "unknown") for event in told.values()} == {"unknown"}
-    assert all(event["since"] < event["seen"] for event in told.values()), json.dumps(told)
-    assert all(event["evidence"].startswith("changed while not watched") for event in told.values())
+    assert {event.get("by", "unknown") for event in results.values()} == {"unknown"}
+    assert all(event["since"] < event["seen"] for event in results.values()), json.dumps(results)
+    assert all(event["evidence"].startswith("changed while not watched") for event in results.values())
 
 
-def test_whoever_takes_up_a_session_again_is_told_what_changed_while_it_was_put_aside(
+def test_whoever_takes_up_a_session_again_is_reported_what_changed_while_it_was_put_aside(
     run: Run, memory: Memory, companion: Callable[[], subprocess.Popen[str]], tmp_path: Path
 ) -> None:
     folder = tmp_path / "work"
@@ -129,24 +130,44 @@ def test_whoever_takes_up_a_session_again_is_told_what_changed_while_it_was_put_
     opening = {"type": "session.open", "session": "s", "agent": "fazm", "workspace": str(folder)}
     run("record", stdin=[opening, {"type": "prompt", "session": "s", "text": "Tidy it"}], now=None)
     process = companion()
-    until(lambda: memory.watching(), process)
+    until(lambda: memory.recording.watched_folders(), process)
     until(lambda: memory.store.db.execute("SELECT at FROM tree").fetchone(), process)
-    session = memory.sessions()[0]["id"]
+    session = memory.sessions.listing()[0]["id"]
     run("pause", session, now=None)
-    until(lambda: not memory.watching(), process)
+    until(lambda: not memory.recording.watched_folders(), process)
 
     (folder / "a.txt").rename(folder / "A.txt")
     (folder / "b.txt").unlink()
-    told = run("resume", session, "--json", now=None).json["briefing"]
-    changed = {(one["change"], one["path"], one.get("from")) for one in told["changed_since"]}
+    results = run("resume", session, "--json", now=None).json["briefing"]
+    changed = {(one["change"], one["path"], one.get("from")) for one in results["changed_since"]}
     assert changed == {
         ("renamed", str(folder / "A.txt"), str(folder / "a.txt")),
         ("deleted", str(folder / "b.txt"), None),
     }
-    assert {one["by"] for one in told["changed_since"]} == {"unknown"}
-    assert "while it was not watched" in told["changed_since"][0]["evidence"]
-    assert "CHANGED SINCE" in told["text"]
+    assert {one["by"] for one in results["changed_since"]} == {"unknown"}
+    assert "while it was not watched" in results["changed_since"][0]["evidence"]
+    assert "CHANGED SINCE" in results["text"]
 
     # Once resumed it is watched again, and the same is recorded: who, nobody can tell, and between when.
     until(lambda: len(files(memory)) == 2, process)
     assert {event["since"] < event["seen"] for event in files(memory).values()} == {True}
+
+
+def test_exclude_returns_when_the_companion_obeys(
+    run: Run, memory: Memory, companion: Callable[[], subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    folder = tmp_path / "w"
+    (folder / "private").mkdir(parents=True)
+    opening = {"type": "session.open", "session": "s", "agent": "fazm", "workspace": str(folder)}
+    prompt = {"type": "prompt", "session": "s", "text": "go"}
+    assert run("record", stdin=[opening, prompt], now=None).code == 0
+    process = companion()
+    until(lambda: [each for each in memory.recording.watched_folders() if each["how"]], process)
+    exclude = ("exclude", "--folder", str(folder / "private"), "--json")
+    until(lambda: run(*exclude, now=None).json["obeyed"], process)
+    assert are_obeyed(memory.store.db, memory.config.home)
+    (folder / "private" / "diary.txt").write_text("not for you")
+    (folder / "plain.txt").write_text("for all")
+    until(lambda: str(folder / "plain.txt") in files(memory), process)
+    assert str(folder / "private" / "diary.txt") not in files(memory)
+    assert memory.file_versions.last(str(folder), "private/diary.txt") is None

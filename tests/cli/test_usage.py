@@ -38,9 +38,9 @@ HUGE = "9" * 40
     ids=" ".join,
 )
 def test_what_was_typed_wrongly_is_a_usage_error(run: Run, session: str, typed: list[str]) -> None:
-    told = run(*[session if one == "ID" else one for one in typed])
-    assert told.code == 2, told
-    assert "invalid int value" not in told.err
+    results = run(*[session if one == "ID" else one for one in typed])
+    assert results.code == 2, results
+    assert "invalid int value" not in results.err
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,9 @@ def test_what_was_typed_wrongly_is_a_usage_error(run: Run, session: str, typed: 
     ],
     ids=" ".join,
 )
-def test_a_place_that_is_not_there_is_said_to_be_missing(run: Run, session: str, typed: list[str]) -> None:
+def test_a_place_that_is_not_there_is_reported_to_be_missing(
+    run: Run, session: str, typed: list[str]
+) -> None:
     assert run(*[session if one == "ID" else one for one in typed]).code == 4
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,13 +14,16 @@ from tests.e2e.clients.gate import Gate
 from tests.e2e.clients.installed import ClientMissing, claude_binary, codex_binary
 from tests.e2e.clients.network import Room
 
-_ROOM = pytest.StashKey[Room]()
+_ISOLATION = pytest.StashKey[str]()
 
 
 @pytest.fixture(scope="session")
 def room(request: pytest.FixtureRequest) -> Iterator[Room]:
     made = Room()
-    request.config.stash[_ROOM] = made
+    if hasattr(request.config, "workeroutput"):
+        request.config.workeroutput["isolation"] = made.describe()
+    else:
+        request.config.stash[_ISOLATION] = made.describe()
     yield made
     made.close()
 
@@ -53,8 +57,14 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
     made.open()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take over what a worker says of its network."""
+    if isolation := getattr(node, "workeroutput", {}).get("isolation"):
+        node.config.stash[_ISOLATION] = isolation
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Said at the end rather than in the header: `-q` hides the header, and this must not be hidden."""
-    room = config.stash.get(_ROOM, None)
-    if room is not None:
-        terminalreporter.write_line(f"e2e: {room.describe()}")
+    """At the end, since `-q` hides the header: whether the clients had a network."""
+    if isolation := config.stash.get(_ISOLATION, None):
+        terminalreporter.write_line(f"e2e: {isolation}")

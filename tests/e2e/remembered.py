@@ -14,8 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
-from fazm_memory.memory import Memory
 from tests.e2e.clients.claude import Claude
 from tests.e2e.clients.client import Client
 from tests.e2e.scenarios.script import Action, JsonObject, Scenario
@@ -56,19 +56,25 @@ class Remembered:
         self.client.trust_hooks()
 
     def take_in(self) -> dict[str, Any]:
-        told: dict[str, Any] = json.loads(self.run("run", "--once", "--json"))
-        assert (told["troubles"], told["refused"], told["unknown"], told["bad_lines"]) == ({}, {}, {}, 0)
-        return told
+        result: dict[str, Any] = json.loads(self.run("run", "--once", "--json"))
+        assert (result["troubles"], result["refused"], result["unknown"], result["bad_lines"]) == (
+            {},
+            {},
+            {},
+            0,
+        )
+        return result
 
     @cached_property
     def memory(self) -> Memory:
         return Memory(Config(self.home, self.user, key="file"), lambda: time.time_ns() // 1000)
 
     def session(self, session_id: str) -> dict[str, Any]:
-        return self.memory.session(session_id)
+        return self.memory.sessions.get(session_id)
 
     def events(self, session_id: str, *kinds: str) -> list[dict[str, Any]]:
-        return [event for event in self.memory.events(session_id) if not kinds or event["kind"] in kinds]
+        events = self.memory.history.events(session_id)
+        return [event for event in events if not kinds or event["kind"] in kinds]
 
     def calls(self, session_id: str) -> list[Recorded]:
         """Every call in the order of the log, those that never ended among them."""

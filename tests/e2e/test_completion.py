@@ -80,23 +80,23 @@ def zsh(request: pytest.FixtureRequest, tmp_path: Path) -> Ask:
             start_new_session=True,
         ) as running:
             os.close(theirs)
-            said = _all_said(ours)
-            assert running.wait(30) == 0, said
+            reply = _read_output(ours)
+            assert running.wait(30) == 0, reply
         return [word for word in offered.read_text().split("\n") if word]
 
     return ask
 
 
-def _all_said(terminal: int) -> bytes:
-    said = b""
+def _read_output(terminal: int) -> bytes:
+    reply = b""
     try:
         while piece := os.read(terminal, 4096):
-            said += piece
+            reply += piece
     except OSError:  # how Linux says that nobody holds the other end any more
-        return said
+        return reply
     finally:
         os.close(terminal)
-    return said
+    return reply
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def fish(tmp_path: Path) -> Ask:
             cwd=tmp_path,
         )
         assert done.stderr == ""
-        return [told.split("\t")[0] for told in done.stdout.splitlines()]
+        return [result.split("\t")[0] for result in done.stdout.splitlines()]
 
     return ask
 

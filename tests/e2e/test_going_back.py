@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fazm_memory.log.versions import Version, Versions
+from fazm_memory.store.file_versions import FileVersion, FileVersions
 from tests.e2e.clients.claude import Claude
 from tests.e2e.remembered import PROGRAM, Remembered
 from tests.e2e.scenarios.claude import bash
@@ -27,8 +27,8 @@ def memory(claude: Claude, tmp_path: Path) -> Iterator[Remembered]:
     made.connect()
     for name, text in FILES.items():
         (claude.workspace / name).write_text(text)
-    # Watched from the start, as the folder of an agent at work is: a scripted model is faster than any user.
-    (made.home / "config.toml").write_text(f"watch = [{json.dumps(str(claude.workspace))}]\n")
+    # An earlier session works there, so the baseline is complete: a scripted model is faster than any user.
+    made.memory.sessions.open("claude-code", key="earlier", workspace=str(claude.workspace))
     companion = subprocess.Popen(
         [PROGRAM, "run"], env=made.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
@@ -42,9 +42,9 @@ def test_files_that_claude_code_changed_by_shell_come_back_and_a_branch_goes_on(
     claude: Claude, memory: Remembered, tmp_path: Path
 ) -> None:
     workspace = claude.workspace
-    versions = Versions(memory.home, memory.memory.store.keys.database)
+    versions = FileVersions(memory.home, memory.memory.store.keys.database)
 
-    def last(name: str) -> Version | None:
+    def last(name: str) -> FileVersion | None:
         return versions.last(str(workspace), name)
 
     memory.until(lambda: all(last(name) is not None for name in FILES), "the files as they were")
@@ -67,7 +67,9 @@ def test_files_that_claude_code_changed_by_shell_come_back_and_a_branch_goes_on(
     assert set(after) == {"invoices/2026-03_1.txt", "invoices/2026-03_2.txt", "notes.txt"}
     memory.until(lambda: (memory.session(run.session_id)["lifecycle"]) == "closed", "its end")
     changed = (*after, "old.txt")
-    memory.until(lambda: all((one := last(name)) and one.hand == "agent" for name in changed), "whose hand")
+    memory.until(
+        lambda: all((one := last(name)) and one.changed_by == "agent" for name in changed), "whose hand"
+    )
     versions.close()
     actions = [event["seq"] for event in memory.events(run.session_id, "action")]
 
@@ -100,7 +102,8 @@ def test_files_that_claude_code_changed_by_shell_come_back_and_a_branch_goes_on(
     assert "invoices/README" in contents(branch)
 
     # Both beside each other.
-    memory.until(lambda: bool(memory.memory.state(other.session_id)["files_modified"]), "the branch's file")
+    history = memory.memory.history
+    memory.until(lambda: bool(history.state(other.session_id)["files_modified"]), "the branch's file")
     beside = json.loads(memory.run("compare", run.session_id, other.session_id, "--json"))
     assert [one["path"] for one in beside["added"]["files_modified"]] == [f"{branch}/invoices/README"]
     parted = json.loads(memory.run("compare", run.session_id, forked["id"], "--json"))["common"]

@@ -99,8 +99,8 @@ def test_codex_does_what_the_script_says(codex: Codex, make: Make) -> None:
     run = codex.run("Please see to this.", scenario=scenario)
 
     assert run.returncode == 0, run.stderr
-    said = [line["item"] for line in run.stdout_json if line["type"] == "item.completed"]
-    assert said[-1]["text"] == last_words(scenario)
+    messages = [line["item"] for line in run.stdout_json if line["type"] == "item.completed"]
+    assert messages[-1]["text"] == last_words(scenario)
     assert standing(codex.workspace) == scenario.leaves
     assert codex_actions(run) == scripted(scenario)
     assert len(run.transcripts) == 1 + len(scenario.subagents)

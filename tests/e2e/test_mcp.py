@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.mcp_server.greeting import INSTRUCTIONS
+from fazm_memory.mcp_server.stdio import INSTRUCTIONS
 from tests.e2e.clients.claude import Claude
 from tests.e2e.clients.client import Client
 from tests.e2e.clients.codex import Codex
@@ -21,7 +21,7 @@ from tests.e2e.scenarios.script import Call, Scenario, do, say
 pytestmark = pytest.mark.e2e
 
 PROGRAM = Path(sys.executable).with_name("fazm-memory")
-SERVER = {"memory": {"command": str(PROGRAM), "args": ["mcp"]}}
+SERVER = {"memory": {"command": str(PROGRAM), "args": ["mcp", "--tools", "full"]}}
 # What the client tells a model to call while a server is still starting. It gives up after a while: on a busy
 # machine it is needed twice.
 READY = do(Call("WaitForMcpServers", {}))
@@ -44,7 +44,7 @@ def codex_tool(name: str, **given: Any) -> Call:
     return Call(name, given, namespace="mcp__memory")
 
 
-def told(client: Client, *command: str) -> Any:
+def run_json(client: Client, *command: str) -> Any:
     return json.loads(client.call(str(PROGRAM), *command, "--json").stdout)
 
 
@@ -88,11 +88,11 @@ def test_a_killed_agents_decisions_are_read_back_by_the_next_session(
     read = run.turns[3].text  # what the model was sent after it had asked for the state
     for words in ("ISO dates first", "Leave the drafts alone", "The scans of October"):
         assert words in read
-    state = told(claude, "state", KEY)
-    said = ["ISO dates first", "Leave the drafts alone", "October by vendor"]
-    assert [one["what"] for one in state["decisions_made"]] == said
+    state = run_json(claude, "state", KEY)
+    messages = ["ISO dates first", "Leave the drafts alone", "October by vendor"]
+    assert [one["what"] for one in state["decisions_made"]] == messages
     assert (state["pending_actions"], state["lifecycle"]) == ([], "closed")
-    events = told(claude, "events", KEY)
+    events = run_json(claude, "events", KEY)
     assert [one["seq"] for one in events] == list(range(7))
     assert {(one["source"], one["actor"], one["trust"]) for one in events} == {("mcp", "agent", "agent")}
 
@@ -100,7 +100,7 @@ def test_a_killed_agents_decisions_are_read_back_by_the_next_session(
 def test_what_an_agent_tells_and_what_hooks_see_is_one_session(claude: Claude, tmp_path: Path) -> None:
     remembering(claude, tmp_path)
     claude.call(str(PROGRAM), "connect", "claude-code")  # hooks, and our server under its own name
-    opening = do(Call("mcp__fazm-memory__session_open", {"title": "Make a note"}))
+    opening = do(Call("mcp__fazm-memory__session_note", {"kind": "open", "text": "Make a note"}))
     scenario = Scenario(
         "opens and works", (READY, READY, opening, do(bash("echo one > 1.txt")), say("Noted."))
     )
@@ -110,9 +110,9 @@ def test_what_an_agent_tells_and_what_hooks_see_is_one_session(claude: Claude, t
 
     assert run.returncode == 0, run.stderr
     claude.call(str(PROGRAM), "run", "--once")
-    sessions = told(claude, "sessions")
+    sessions = run_json(claude, "sessions")
     assert [(one["agent"], one["agent_session_id"]) for one in sessions] == [("claude-code", run.session_id)]
-    events = told(claude, "events", run.session_id)
+    events = run_json(claude, "events", run.session_id)
     assert {"mcp", "hook"} <= {one["source"] for one in events}
     assert "Bash" in [one["tool"] for one in events if one["kind"] == "action"]
 
@@ -150,10 +150,10 @@ def test_codex_too_is_killed_and_its_next_session_goes_on(codex: Codex, gate: Ga
     assert run.returncode == 0, run.stderr
     assert run.session_id != killed.session_id
     assert all(words in run.turns[1].text for words in ("ISO dates first", "The scans of October"))
-    state = told(codex, "state", KEY)
+    state = run_json(codex, "state", KEY)
     assert [one["what"] for one in state["decisions_made"]] == ["ISO dates first"]
     assert (state["pending_actions"], state["lifecycle"]) == ([], "closed")
-    assert told(codex, "sessions")[0]["agent"] == "codex"
+    assert run_json(codex, "sessions")[0]["agent"] == "codex"
 
 
 def test_codex_has_our_tools_in_its_first_turn_though_it_waits_for_no_server(
@@ -161,7 +161,7 @@ def test_codex_has_our_tools_in_its_first_turn_though_it_waits_for_no_server(
 ) -> None:
     remembering(codex, tmp_path)
     codex.call(str(PROGRAM), "connect", "codex")
-    opening = Call("session_open", {"key": KEY, "title": "Make a note"}, namespace="mcp__fazm_memory")
+    opening = Call("session_note", {"kind": "open", "text": "Make a note"}, namespace="mcp__fazm_memory")
 
     run = codex.run(
         "Make a note.", scenario=Scenario("opens at once", (do(opening), say("Noted."))), timeout=90
@@ -170,8 +170,8 @@ def test_codex_has_our_tools_in_its_first_turn_though_it_waits_for_no_server(
     assert run.returncode == 0, run.stderr
     # It shows the model our words, and our tools when it searches for them; a call finds them either way.
     (search,) = [one for one in run.turns[0].body["tools"] if one["type"] == "tool_search"]
-    assert INSTRUCTIONS in search["description"]
-    assert [one["title"] for one in told(codex, "sessions")] == ["Make a note"]
+    assert INSTRUCTIONS["small"] in search["description"]
+    assert [one["title"] for one in run_json(codex, "sessions")] == ["Make a note"]
 
 
 def test_codex_starts_without_a_memory_that_is_broken(codex: Codex, tmp_path: Path) -> None:
@@ -205,6 +205,6 @@ def test_a_question_to_a_person_stays_open_when_nobody_sits_at_the_client(
         run = client.run("Ask.", scenario=Scenario("asks", steps), mcp_config=server, timeout=90)
 
         assert run.returncode == 0, run.stderr
-        state = told(client, "state", KEY)
+        state = run_json(client, "state", KEY)
         assert [one["note"] for one in state["open_questions"]] == ["Delete the doubles?"]
         assert state["answered_questions"] == []

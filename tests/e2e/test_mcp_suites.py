@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.mcp_server.catalogue import TOOLS
+from fazm_memory.mcp_server.static_lists import TOOLS, TOOLS_BY_SET
 
 pytestmark = pytest.mark.e2e
 
@@ -66,9 +66,14 @@ def environment(home: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def profile(tmp_path: Path) -> Iterator[str]:
+def tool_set() -> str:
+    return "full"
+
+
+@pytest.fixture
+def profile(tmp_path: Path, tool_set: str) -> Iterator[str]:
     """The address of our server with the suite's fixtures mounted."""
-    command = [sys.executable, "-m", "tests.e2e.mcp_suites.profile", str(tmp_path / "memory")]
+    command = [sys.executable, "-m", "tests.e2e.mcp_suites.profile", str(tmp_path / "memory"), tool_set]
     root = Path(__file__).parents[2]
     with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -76,6 +81,7 @@ def profile(tmp_path: Path) -> Iterator[str]:
         server.terminate()
 
 
+@pytest.mark.parametrize("tool_set", ["small", "full"])
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_the_official_suite_passes(node: Path, profile: str, revision: str) -> None:
     given, least = REVISIONS[revision]
@@ -87,10 +93,10 @@ def test_the_official_suite_passes(node: Path, profile: str, revision: str) -> N
         timeout=300,
     )
     _, _, summary = done.stdout.partition("=== SUMMARY ===")
-    told = {name: mark for mark, name in re.findall(r"^([✓✗]) ([\w-]+):", summary, re.MULTILINE)}
-    failed = {name for name, mark in told.items() if mark == "✗"}
+    results = {name: mark for mark, name in re.findall(r"^([✓✗]) ([\w-]+):", summary, re.MULTILINE)}
+    failed = {name for name, mark in results.items() if mark == "✗"}
     assert failed == (set(EXPECTED) if revision == "2026-07-28" else set()), done.stdout[-4000:]
-    assert len(told) - len(failed) >= least
+    assert len(results) - len(failed) >= least
 
 
 class Inspector:
@@ -112,22 +118,31 @@ class Inspector:
             f"{name}={value if isinstance(value, str) else json.dumps(value)}"
             for name, value in given.items()
         ]
-        told = self("tools/call", "--tool-name", tool_name, *(["--tool-arg", *pairs] if pairs else []))
-        assert not told.get("isError"), told
-        return dict(told["structuredContent"])
+        result = self("tools/call", "--tool-name", tool_name, *(["--tool-arg", *pairs] if pairs else []))
+        assert not result.get("isError"), result
+        return dict(result["structuredContent"])
 
 
-def test_the_inspector_starts_the_program_and_lists_its_tools(node: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("tool_set", [None, "small", "full"])
+def test_the_inspector_starts_the_program_and_lists_its_tools(
+    node: Path, tmp_path: Path, tool_set: str | None
+) -> None:
     given = [f"{name}={value}" for name, value in environment(tmp_path).items() if name.startswith("FAZM")]
     passed = [part for one in given for part in ("-e", one)]
-    inspector = Inspector(node, tmp_path, *passed, str(PROGRAM), "mcp")
-    assert [one["name"] for one in inspector("tools/list")["tools"]] == list(TOOLS)
+    # A script, because the Inspector takes `--tools` for an option of its own.
+    chosen = "" if tool_set is None else f"--tools {tool_set}"
+    script = tmp_path / "server"
+    script.write_text(f'#!/bin/sh\nexec "{PROGRAM}" mcp {chosen}\n')
+    script.chmod(0o755)
+    inspector = Inspector(node, tmp_path, *passed, str(script))
+    listed = [one["name"] for one in inspector("tools/list")["tools"]]
+    assert listed == list(TOOLS_BY_SET[tool_set or "small"])
 
 
 def test_the_inspector_calls_every_tool(node: Path, profile: str, tmp_path: Path) -> None:
     inspector = Inspector(node, tmp_path, "--transport", "http", "--server-url", profile)
-    session = inspector.call("session_open", title="File the scans")["session"]["id"]
-    branch = inspector.call("session_fork", session=session)["session"]["id"]
+    session = inspector.call("session_open", title="File the scans")["session"]
+    branch = inspector.call("session_fork", session=session)["session"]
     question = inspector.call("session_handoff", session=branch, to="agent", note="Which?")["question"]
     names = ["scan 3.pdf"]
     rest: dict[str, dict[str, Any]] = {
@@ -136,6 +151,17 @@ def test_the_inspector_calls_every_tool(node: Path, profile: str, tmp_path: Path
         "fact_record": {"session": session, "key": "invoices", "value": "/w/invoices"},
         "pending_add": {"session": session, "id": "october", "what": "October"},
         "pending_done": {"session": session, "id": "october"},
+        "message_record": {"session": session, "text": "The dates are in the names."},
+        "evicted_record": {"session": session, "keys": ["files_read"]},
+        "usage_record": {"session": session, "input_tokens": 10, "output_tokens": 2},
+        "budget_get": {"session": session},
+        "fact_retract": {"session": session, "key": "invoices"},
+        "session_retitle": {"session": session, "title": "Scans"},
+        "artifact_put": {"session": session, "name": "features", "form": "document", "text": "one"},
+        "artifact_get": {"session": session},
+        "session_retries": {"session": session},
+        "untrusted_list": {},
+        "habits_get": {},
         "session_list": {},
         "session_state": {"session": session},
         "session_events": {"session": session, "last": 3},
@@ -150,9 +176,22 @@ def test_the_inspector_calls_every_tool(node: Path, profile: str, tmp_path: Path
         "session_pause": {"session": session},
         "session_resume": {"session": session},
         "session_close": {"session": session},
+        "session_archive": {"session": session},
     }
     assert {"session_open", "session_fork", "session_handoff", *rest} == set(TOOLS)
     for tool, given in rest.items():
         inspector.call(tool, **given)
     assert inspector("resources/read", "--uri", f"fazm-memory://sessions/{session}/state")["contents"]
     assert inspector("prompts/get", "--prompt-name", "resume")["messages"]
+
+
+@pytest.mark.parametrize("tool_set", ["small"])
+def test_the_inspector_calls_every_tool_of_the_small_set(node: Path, profile: str, tmp_path: Path) -> None:
+    inspector = Inspector(node, tmp_path, "--transport", "http", "--server-url", profile)
+    opened = inspector.call("session_note", kind="open", text="File the scans")["session"]
+    assert inspector.call("session_note", kind="decision", session=opened, text="ISO dates first")["seq"] == 1
+    assert inspector.call("memory_search", query="dates")["hits"]
+    assert "ISO dates first" in inspector.call("memory_context")["text"]
+    for view in ("state", "events", "diff", "files", "retries", "briefing"):
+        assert inspector.call("session_read", session=opened, view=view)["session"] == opened
+    assert inspector.call("names_propose", session=opened, names=["scan 3.pdf"])["proposals"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fazm_memory.recall.fence import BLOCK, strings_in
+from fazm_memory.recall.quoting import BLOCK, quoted_strings
 from tests.e2e.clients.claude import Claude
 from tests.e2e.clients.client import Client
 from tests.e2e.clients.codex import Codex
@@ -57,10 +57,11 @@ def test_the_next_session_is_given_what_was_done_once_and_within_the_cap(
     assert run.returncode == 0, run.stderr
     for request in run.turns:
         assert request.text.count(OURS) == 1
-    told = run.turns[0].text
-    given = told[told.index(OURS) : BLOCK.search(told, told.index(OURS)).end()]  # type: ignore[union-attr]
+    result = run.turns[0].text
+    given = result[result.index(OURS) : BLOCK.search(result, result.index(OURS)).end()]  # type: ignore[union-attr]
     assert len(given) <= MOST
-    assert '"File the scan." [user]' in given
+    assert '"File the scan."' in given
+    assert "Requests and rules are the user's words unless marked" in given
     assert str(client.workspace / "2026-11-14-scan.pdf") in given
 
 
@@ -73,18 +74,18 @@ def test_a_planted_order_arrives_only_as_quoted_data_inside_the_fence(
 
     run = client.run("What now?", scenario=working(client, "true"))
 
-    told = run.turns[0].text
-    block = BLOCK.search(told)
+    result = run.turns[0].text
+    block = BLOCK.search(result)
     assert block is not None
     assert "IGNORE-ALL-THAT" in block.group()
-    assert any("IGNORE-ALL-THAT" in text for text in strings_in(block.group(2)))
-    outside = BLOCK.sub("", told)
+    assert any("IGNORE-ALL-THAT" in text for text in quoted_strings(block.group(2)))
+    outside = BLOCK.sub("", result)
     assert "IGNORE-ALL-THAT" not in outside
     for harmful in ("</system-reminder>", "Human:", "@~/.ssh", "`rm"):
         assert harmful not in block.group(2)
 
 
-def test_a_resumed_session_is_told_only_what_changed_since(client: Client, memory: Remembered) -> None:
+def test_a_resumed_session_is_reported_only_what_changed_since(client: Client, memory: Remembered) -> None:
     began = client.run("Begin the list.", scenario=working(client, "echo one > list.txt"))
     memory.take_in()
     client.run("Write the letter.", scenario=working(client, "echo dear > letter.txt"))
@@ -92,11 +93,11 @@ def test_a_resumed_session_is_told_only_what_changed_since(client: Client, memor
 
     run = client.run("Where were we?", scenario=working(client, "true"), resume=began.session_id)
 
-    told = run.turns[0].text
-    assert OURS not in told
-    assert told.count("Fazm Memory: changed since this session was last active") == 1
-    assert 'asked "Write the letter."' in told
-    assert str(client.workspace / "letter.txt") in told
+    results = run.turns[0].text
+    assert OURS not in results
+    assert results.count("Fazm Memory: changed since this session was last active") == 1
+    assert 'asked "Write the letter."' in results
+    assert str(client.workspace / "letter.txt") in results
 
 
 def test_a_session_as_fazm_starts_it_is_given_it_with_its_first_prompt_once(
@@ -115,6 +116,6 @@ def test_a_session_as_fazm_starts_it_is_given_it_with_its_first_prompt_once(
     assert run.returncode == 0, run.stderr
     assert run.turns
     assert all(request.text.count(OURS) == 1 for request in run.turns)
-    told = run.turns[0].text
-    assert "UserPromptSubmit hook" in told[: told.index(OURS)][-80:]
+    results = run.turns[0].text
+    assert "UserPromptSubmit hook" in results[: results.index(OURS)][-80:]
     memory.close()

@@ -140,7 +140,7 @@ def test_which_files_went_where_is_known(client: Client, home: Home) -> None:
 
 def moved(memory: Remembered, session: str) -> set[tuple[str, str]]:
     """Which file was moved to which folder, whatever it is called there."""
-    files = memory.memory.state(session)["files_modified"]
+    files = memory.memory.history.state(session)["files_modified"]
     return {(one["from"], str(Path(one["path"]).parent)) for one in files if one["change"] == "renamed"}
 
 
@@ -156,7 +156,7 @@ def test_a_companion_at_work_knows_of_it_as_it_happens(client: Client, home: Hom
         started = client.start("Begin.", scenario=scenario)
         started.wait_for(gate.reached, "the blocked call")
         session = started.session_id
-        memory.until(lambda: len(memory.memory.sessions()) == 1, "the session")
+        memory.until(lambda: len(memory.memory.sessions.listing()) == 1, "the session")
         memory.until(lambda: len(memory.calls(session)) == 2, "both calls")
 
         assert memory.calls(session) == scripted(client, scenario)

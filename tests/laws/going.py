@@ -13,19 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fazm_memory.app.memory import Memory
+from fazm_memory.app.replay import TRASH
 from fazm_memory.config import Config
 from fazm_memory.errors import Declined, NotFound
-from fazm_memory.log.forget import files_named
-from fazm_memory.log.sessions import SessionRow
-from fazm_memory.log.tables import event_id
-from fazm_memory.log.versions import digest_of
-from fazm_memory.memory import Memory
-from fazm_memory.model.events import Event
-from fazm_memory.model.fold import fold, initial
-from fazm_memory.model.inheritance import inherited
-from fazm_memory.model.state import SessionState
-from fazm_memory.model.structure import bones, is_bare
-from fazm_memory.verbs.replaying import TRASH
+from fazm_memory.events.event import Event, is_fully_retained, retained_payload
+from fazm_memory.session.reducer import fold, fork_state, initial_state
+from fazm_memory.session.state import SessionState
+from fazm_memory.store.event_log import event_id
+from fazm_memory.store.file_versions import digest_of
+from fazm_memory.store.forget import files_named
+from fazm_memory.store.sessions import SessionRow
 from tests.files_world import World
 
 NAMES = ("a.txt", "b.txt", "sub/c.txt", "sub/deep/d.txt", "e.txt", "empty/f.txt")
@@ -43,12 +41,12 @@ class Going(World):
         self.stood: dict[int, dict[str, bytes]] = {}
         self.stood_modes: dict[int, dict[str, int]] = {}
         self.theirs: list[bytes] = []
-        self.told = 0
+        self.count = 0
         self.unknown: set[str] = set()  # names of files that the memory was asked to forget
 
     def text(self, who: str) -> bytes:
-        self.told += 1
-        return f"{who} {self.told}".encode()
+        self.count += 1
+        return f"{who} {self.count}".encode()
 
     def changes(self, what: str, name: str, other: str, content: bytes) -> None:
         path, target = self.folder / name, self.folder / other
@@ -77,9 +75,9 @@ class Going(World):
     def goes_back(self, to: int, *, force: bool) -> None:
         """Rewind, and hold the files against what the plan said."""
         before, modes, head = self.files(), self.modes(), self.head()
-        plan = self.memory.rewind_plan(self.session, to)
+        plan = self.memory.rewind.plan(self.session, to)
         try:
-            made = self.memory.rewind(self.session, to, files=True, force=force, plan=plan["digest"])
+            made = self.memory.rewind.apply(self.session, to, files=True, force=force, plan=plan["digest"])
         except Declined:
             assert plan["needs_force"]
             assert not force
@@ -92,7 +90,7 @@ class Going(World):
         assert all(one["done"] for one in made["files"])
         self.look()
         brought = {one["path"] for one in made["files"]}
-        later = self.memory.events(self.session, start=head + 1)
+        later = self.memory.history.events(self.session, start=head + 1)
         assert [
             one for one in later if one["payload"].get("path") in brought
         ] == []  # it is nobody else's work
@@ -127,7 +125,7 @@ class Going(World):
 
     def takes_back(self) -> None:
         try:
-            self.memory.undo_rewind(self.session, force=True)
+            self.memory.rewind.undo(self.session, force=True)
         except NotFound:
             return
         self.look()
@@ -140,13 +138,13 @@ class Going(World):
         """Forget events of any kind. What is kept of the files they name goes too, and is owed no more. What
         says how others are read loses its words alone, and every session stands where it stood."""
         row = self.memory.store.sessions.resolve(session or self.session)
-        held = [event for seq in seqs if not is_bare(event := self.event(row, seq))]
+        held = [event for seq in seqs if not is_fully_retained(event := self.event(row, seq))]
         named = files_named(self.memory.store, {row.n: seqs})
         self.unknown |= {os.path.relpath(one, self.folder) for one in named}
-        told = self.memory.forget(row.id, seqs=seqs)
-        assert told["events"] >= len(held)  # and the checkpoints that held the same
+        result = self.memory.maintenance.forget(row.id, seqs=seqs)
+        assert result["events"] >= len(held)  # and the checkpoints that held the same
         left = [self.event(row, event.seq).payload for event in held]
-        assert left == [bones(event.kind, event.payload) for event in held]
+        assert left == [retained_payload(event.kind, event.payload) for event in held]
         self.theirs = [one for one in self.theirs if self.versions.read(digest_of(one)) is not None]
 
     def event(self, row: SessionRow, seq: int) -> Event:
@@ -155,28 +153,28 @@ class Going(World):
     def stands(self, memory: Memory, session: str, heads: Mapping[str, int]) -> list[Any]:
         """Where a session and those it stands on are, at every position up to these, and what is held back of
         them; as any machine tells it."""
-        told: list[Any] = []
+        results: list[Any] = []
         row = memory.store.sessions.resolve(session)
         while True:
             with memory.store.db.reading():
                 head = heads.get(row.id, row.head)
-                told.append([memory.store.snapshots.state_at(row.n, row.id, at) for at in range(head + 1)])
-                held = memory.store.ward.held(row.n)
-                told.append((held.whole, sorted(seq for seq in held.seqs if seq < head)))
-                told.append((row.parent, row.parent_seq, row.background))
+                results.append([memory.store.snapshots.state_at(row.n, row.id, at) for at in range(head + 1)])
+                held = memory.store.quarantine_view.held(row.n)
+                results.append((held.whole, sorted(seq for seq in held.seqs if seq < head)))
+                results.append((row.parent, row.parent_seq, row.background))
             if row.parent is None or row.parent_seq is None:
-                return told
+                return results
             heads = {row.parent: row.parent_seq}
             row = memory.store.sessions.resolve(row.parent)
 
     def moves(self, session: str, home: Path, bundle: Path) -> None:
         """On another machine a session stands where it stands here, at every position."""
-        before, head = self.files(), self.memory.session(session)["events"]
-        self.memory.export_bundle(session, bundle, passphrase="four words for it", quarantined=True)
+        before, head = self.files(), self.memory.sessions.get(session)["events"]
+        self.memory.bundles.export(session, bundle, passphrase="four words for it", quarantined=True)
         there = Memory(Config(home=home, user_home=self.base / "user", key="file"), self.now)
         try:
-            there.import_bundle(bundle, passphrase="four words for it")
-            assert there.verify().clean
+            there.bundles.import_(bundle, passphrase="four words for it")
+            assert there.maintenance.verify().clean
             heads = {session: head}
             here = self.stands(self.memory, session, heads)
             assert self.stands(there, session, heads) == here
@@ -198,11 +196,11 @@ class Going(World):
             return "outside" not in step and next(yes)
 
         onto = {"folder": str(folder)}
-        plan = self.memory.replay_run(self.session, onto=onto, execute=False, confirm=confirm)
+        plan = self.memory.replay.run(self.session, onto=onto, execute=False, confirm=confirm)
         assert files_of(folder) == expected
-        told = self.memory.replay_run(self.session, onto=onto, execute=True, confirm=confirm)
-        assert [one["what"] for one in told["steps"]] == [one["what"] for one in plan["steps"]]
-        for one in told["steps"]:
+        results = self.memory.replay.run(self.session, onto=onto, execute=True, confirm=confirm)
+        assert [one["what"] for one in results["steps"]] == [one["what"] for one in plan["steps"]]
+        for one in results["steps"]:
             if one["outcome"] != "done":
                 continue
             if one["kind"] == "command":
@@ -216,24 +214,25 @@ class Going(World):
             expected[target] = expected.pop(source)
         assert files_of(folder) == expected
         assert (self.files(), self.head()) == (before, head)
-        if told["recorded"] is not None:
-            self.memory.move(told["recorded"], "close")
+        if results["recorded"] is not None:
+            self.memory.sessions.move(results["recorded"], "close")
 
     def recovers_a_copy(self, home: Path, *sessions: str) -> None:
         """A sound store needs no recovery; in one that does all that is whole stands where it stood."""
         shutil.copytree(self.memory.config.home, home)
         copy = Memory(replace(self.memory.config, home=home), self.now)
         try:
-            assert copy.recover()["needed"] is False
-            damaged = copy.open_session("fazm", title="damaged", source="hook")["id"]
+            assert copy.maintenance.recover()["needed"] is False
+            damaged = copy.sessions.open("fazm", title="damaged", source="hook")["id"]
             number = copy.store.sessions.resolve(damaged).n
             copy.store.db.execute("UPDATE event SET payload=x'7b7d' WHERE id=?", (event_id(number, 0),))
-            told = copy.recover()
-            assert (told["needed"], told["lost"]) == (True, 1)
+            result = copy.maintenance.recover()
+            assert (result["needed"], result["lost"]) == (True, 1)
             for session in (self.session, *sessions):
                 assert self.stands(copy, session, {}) == self.stands(self.memory, session, {})
-                assert copy.session(session)["lifecycle"] == self.memory.session(session)["lifecycle"]
-            assert copy.verify().clean
+                ours = self.memory.sessions.get(session)
+                assert copy.sessions.get(session)["lifecycle"] == ours["lifecycle"]
+            assert copy.maintenance.verify().clean
         finally:
             copy.close()
 
@@ -241,7 +240,7 @@ class Going(World):
         assert self.lost() == []
         assert (self.folder / "sub").is_dir()
         assert (self.folder / "empty").is_dir()
-        assert self.memory.verify().clean
+        assert self.memory.maintenance.verify().clean
         store = self.memory.store
         for row in store.sessions.listing(limit=None, background=True):
             state = self.folded(row, row.head)
@@ -254,9 +253,9 @@ class Going(World):
 
     def folded(self, row: SessionRow, at: int) -> SessionState:
         """The state from events alone, with no snapshot in between."""
-        store, first = self.memory.store, initial(row.id)
+        store, first = self.memory.store, initial_state(row.id)
         if row.parent is not None and row.parent_seq is not None:
-            first = inherited(self.folded(store.sessions.resolve(row.parent), row.parent_seq), row.id)
+            first = fork_state(self.folded(store.sessions.resolve(row.parent), row.parent_seq), row.id)
         states = [first]
         for event in store.log.slice(row.n, row.id, 0, at):
             states.append(fold(states[event.payload.to if event.kind == "rewind" else -1], [event]))

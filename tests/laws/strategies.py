@@ -13,10 +13,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from fazm_memory.model import payloads
-from fazm_memory.model.codec import slots_of
-from fazm_memory.model.events import KINDS, Event
-from fazm_memory.model.trust import ACTORS, SOURCES, TRUSTS
+from fazm_memory.events import event as payloads
+from fazm_memory.events.codec import fields_of
+from fazm_memory.events.event import KINDS, Event
+from fazm_memory.events.trust import ACTORS, SOURCES, TRUSTS
 from tests.scribe import SECOND, T0, event
 
 # JSON has every character but half a surrogate pair.
@@ -48,7 +48,7 @@ def of(hint: Any) -> st.SearchStrategy[Any]:
     simple: dict[Any, st.SearchStrategy[Any]] = {
         str: names,
         int: small,
-        float: st.floats(allow_nan=False),
+        float: st.floats(allow_nan=False, allow_infinity=False),
         bool: st.booleans(),
         types.NoneType: st.none(),
     }
@@ -56,14 +56,14 @@ def of(hint: Any) -> st.SearchStrategy[Any]:
 
 
 def payload(cls: type) -> st.SearchStrategy[Any]:
-    return st.builds(cls, **{slot.attr: of(slot.hint) for slot in slots_of(cls)})
+    return st.builds(cls, **{slot.attr: of(slot.hint) for slot in fields_of(cls)})
 
 
 PAYLOADS = {name: payload(kind.payload) for name, kind in KINDS.items()}
 payload_classes = sorted({kind.payload for kind in KINDS.values()} | {payloads.FileTouch}, key=str)
 
 # A checkpoint repeats where the session stands and says nothing new: only retention writes one.
-told = st.sampled_from(sorted(set(KINDS) - {"checkpoint"})).flatmap(
+payloads_of_any_kind = st.sampled_from(sorted(set(KINDS) - {"checkpoint"})).flatmap(
     lambda kind: st.tuples(st.just(kind), PAYLOADS[kind])
 )
 
@@ -72,7 +72,7 @@ told = st.sampled_from(sorted(set(KINDS) - {"checkpoint"})).flatmap(
 def histories(draw: st.DrawFn, kinds: tuple[str, ...] = (), max_size: int = 25) -> list[Event]:
     """Events with dense positions, as any door might have told them; some already forgotten."""
     pool = (
-        told
+        payloads_of_any_kind
         if not kinds
         else st.sampled_from(kinds).flatmap(lambda kind: st.tuples(st.just(kind), PAYLOADS[kind]))
     )

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fazm_memory.model import codec
-from fazm_memory.model.codec import PayloadError
-from fazm_memory.model.events import KINDS, canonical_json, input_hash, read_payload
+from fazm_memory.events import codec
+from fazm_memory.events.codec import PayloadError
+from fazm_memory.events.event import KINDS, canonical_json, input_hash, read_payload
 from tests.laws.strategies import PAYLOADS, json_values, payload, payload_classes
 
 
@@ -34,7 +34,7 @@ def test_the_stored_bytes_of_a_payload_say_all_of_it(data: st.DataObject, kind: 
 def test_a_field_nobody_declared_is_refused(data: st.DataObject, kind: str, name: str, value: Any) -> None:
     cls = KINDS[kind].payload
     raw = codec.encode(data.draw(PAYLOADS[kind]))
-    if name not in {slot.name for slot in codec.slots_of(cls)}:
+    if name not in {slot.name for slot in codec.fields_of(cls)}:
         with pytest.raises(PayloadError, match="unknown field"):
             codec.decode(cls, raw | {name: value})
 

@@ -9,29 +9,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fazm_memory.capture.draft import Draft
-from fazm_memory.capture.recorder import Recorder
-from fazm_memory.capture.scrub import Scrubber
+from fazm_memory.engines.redaction import Redactor
 from fazm_memory.errors import Conflict, FazmMemoryError
-from fazm_memory.log import follow, snapshots
-from fazm_memory.log.forget import forget_events
-from fazm_memory.log.store import Store
-from fazm_memory.log.verify import verify
-from fazm_memory.model import codec
-from fazm_memory.model.events import KINDS
-from fazm_memory.model.fold import fold, initial
-from fazm_memory.model.state import to_snapshot
-from fazm_memory.model.structure import bones
+from fazm_memory.events import codec
+from fazm_memory.events.event import KINDS, Draft, retained_payload
+from fazm_memory.ingest.recorder import Recorder
+from fazm_memory.session.reducer import fold, initial_state
+from fazm_memory.session.state import to_snapshot
+from fazm_memory.store import projections, snapshots
+from fazm_memory.store.forget import forget_events
+from fazm_memory.store.store import Store
+from fazm_memory.store.verify import verify_store
 from tests.laws.strategies import PAYLOADS
 from tests.scribe import T0, Scribe, entry
 
 # Openings are made by the scribe; positions to rewind to are drawn where the head is known.
 KIND_NAMES = sorted(set(KINDS) - {"session.open", "rewind", "checkpoint"})
-Told = tuple[str, Any]
-told: st.SearchStrategy[Told] = st.sampled_from(KIND_NAMES).flatmap(
+KindAndPayload = tuple[str, Any]
+payload_pairs: st.SearchStrategy[KindAndPayload] = st.sampled_from(KIND_NAMES).flatmap(
     lambda kind: st.tuples(st.just(kind), PAYLOADS[kind])
 )
-tellings = st.lists(told, max_size=20)
+tellings = st.lists(payload_pairs, max_size=20)
 few = settings(max_examples=25)
 
 
@@ -40,13 +38,13 @@ def scribe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scribe]:
     """One store for all examples, each in sessions of its own; snapshots are kept often, to be met."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(snapshots, "SPACING", 5)
-        patch.setattr(follow, "INDEX_AFTER", 16)
+        patch.setattr(projections, "INDEX_AFTER", 16)
         store = Store(tmp_path_factory.mktemp("laws") / "home", key="file")
         yield Scribe(store)
         store.close()
 
 
-def tell(scribe: Scribe, session: str, history: list[Told], **more: Any) -> list[Told]:
+def tell(scribe: Scribe, session: str, history: list[KindAndPayload], **more: Any) -> list[KindAndPayload]:
     """Tell what can be told; what is refused must leave everything as it was. What was taken."""
     taken = []
     number = scribe.row(session).n
@@ -71,7 +69,9 @@ def whole(scribe: Scribe, session: str) -> tuple[Any, ...]:
 
 @few
 @given(history=tellings)
-def test_what_was_appended_comes_back_at_dense_positions(scribe: Scribe, history: list[Told]) -> None:
+def test_what_was_appended_comes_back_at_dense_positions(
+    scribe: Scribe, history: list[KindAndPayload]
+) -> None:
     session = scribe.open()
     taken = tell(scribe, session, history)
     events = scribe.events(session)
@@ -82,7 +82,9 @@ def test_what_was_appended_comes_back_at_dense_positions(scribe: Scribe, history
 
 @few
 @given(history=tellings, cuts=st.lists(st.integers(-3, 25), min_size=3, max_size=3).map(sorted))
-def test_slices_are_half_open_and_fit_together(scribe: Scribe, history: list[Told], cuts: list[int]) -> None:
+def test_slices_are_half_open_and_fit_together(
+    scribe: Scribe, history: list[KindAndPayload], cuts: list[int]
+) -> None:
     session = scribe.open()
     tell(scribe, session, history)
     one, two, three = cuts
@@ -95,21 +97,21 @@ def test_slices_are_half_open_and_fit_together(scribe: Scribe, history: list[Tol
 @few
 @given(history=tellings, data=st.data())
 def test_a_snapshot_and_the_tail_are_the_full_fold(
-    scribe: Scribe, history: list[Told], data: st.DataObject
+    scribe: Scribe, history: list[KindAndPayload], data: st.DataObject
 ) -> None:
     session = scribe.open()
     tell(scribe, session, history)
     scribe.store.index_all()
     events = scribe.events(session)
     at = data.draw(st.integers(0, len(events)))
-    full = fold(initial(session), events[:at])
+    full = fold(initial_state(session), events[:at])
     assert to_snapshot(scribe.state(session, at)) == to_snapshot(full)
 
 
 @few
 @given(parts=st.lists(st.tuples(tellings, st.integers(0, 60)), max_size=4))
 def test_rewinds_lead_to_the_same_state_with_and_without_snapshots(
-    scribe: Scribe, parts: list[tuple[list[Told], int]]
+    scribe: Scribe, parts: list[tuple[list[KindAndPayload], int]]
 ) -> None:
     session = scribe.open()
     for history, back in parts:
@@ -126,7 +128,7 @@ def test_rewinds_lead_to_the_same_state_with_and_without_snapshots(
 
 @few
 @given(history=tellings)
-def test_telling_it_twice_changes_nothing(scribe: Scribe, history: list[Told]) -> None:
+def test_telling_it_twice_changes_nothing(scribe: Scribe, history: list[KindAndPayload]) -> None:
     session = scribe.open()
     keyed = [(one, f"{session}:{n}") for n, one in enumerate(history)]
     taken = [(one, key) for one, key in keyed if tell(scribe, session, [one], key=key)]
@@ -138,7 +140,7 @@ def test_telling_it_twice_changes_nothing(scribe: Scribe, history: list[Told]) -
 
 @few
 @given(history=tellings)
-def test_a_sessions_row_says_what_its_state_says(scribe: Scribe, history: list[Told]) -> None:
+def test_a_sessions_row_says_what_its_state_says(scribe: Scribe, history: list[KindAndPayload]) -> None:
     session = scribe.open()
     tell(scribe, session, history)
     row, state = scribe.row(session), scribe.state(session)
@@ -156,7 +158,7 @@ def test_a_sessions_row_says_what_its_state_says(scribe: Scribe, history: list[T
 @few
 @given(one=tellings, other=tellings, order=st.lists(st.booleans(), max_size=40))
 def test_sessions_at_once_never_see_each_others_state(
-    scribe: Scribe, one: list[Told], other: list[Told], order: list[bool]
+    scribe: Scribe, one: list[KindAndPayload], other: list[KindAndPayload], order: list[bool]
 ) -> None:
     first, second = scribe.open(), scribe.open()
     rest = {True: list(one), False: list(other)}
@@ -173,7 +175,7 @@ def test_sessions_at_once_never_see_each_others_state(
 @few
 @given(history=tellings, expected=st.integers(0, 25))
 def test_an_expected_position_is_right_or_refused_with_the_head(
-    scribe: Scribe, history: list[Told], expected: int
+    scribe: Scribe, history: list[KindAndPayload], expected: int
 ) -> None:
     session = scribe.open()
     tell(scribe, session, [one for one in history if not one[0].startswith("session.")])
@@ -189,25 +191,27 @@ def test_an_expected_position_is_right_or_refused_with_the_head(
 
 @few
 @given(history=tellings, data=st.data())
-def test_the_chain_verifies_whatever_was_told_and_forgotten(
-    scribe: Scribe, history: list[Told], data: st.DataObject
+def test_the_chain_verifies_whatever_was_reported_and_forgotten(
+    scribe: Scribe, history: list[KindAndPayload], data: st.DataObject
 ) -> None:
     session = scribe.open()
     tell(scribe, session, history)
     number, events = scribe.row(session).n, scribe.events(session)
-    assert verify(scribe.store.log, only=number).clean
+    assert verify_store(scribe.store.log, only=number).clean
     gone = data.draw(st.sets(st.integers(0, len(events) - 1)))
     forget_events(scribe.store, {number: sorted(gone)}, reason="asked", at=T0, source="cli")
-    assert verify(scribe.store.log, only=number).clean
+    assert verify_store(scribe.store.log, only=number).clean
     left = scribe.events(session)[: len(events)]
     for before, after in zip(events, left, strict=True):
         forgotten = before.seq in gone and before.kind != "forgotten"
-        assert after.payload == (bones(before.kind, before.payload) if forgotten else before.payload)
+        assert after.payload == (
+            retained_payload(before.kind, before.payload) if forgotten else before.payload
+        )
 
 
 @pytest.fixture(scope="module")
 def recorder(scribe: Scribe) -> Recorder:
-    return Recorder(scribe.store, Scrubber([], text_cap=64 * 1024), lambda: T0)
+    return Recorder(scribe.store, Redactor([], text_cap=64 * 1024), lambda: T0)
 
 
 OURS = {"session.open", "rewind", "forgotten", "checkpoint", "recovered", "unknown"}

@@ -11,10 +11,9 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult, Implementation
 
+from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
-from fazm_memory.mcp_server.host import Host
-from fazm_memory.mcp_server.server import ERROR, MemoryServer
-from fazm_memory.memory import Memory
+from fazm_memory.mcp_server.server import ERROR, HostAgent, MemoryServer
 
 T = TypeVar("T")
 START = 1_794_733_200_000_000  # 2026-11-15, nine in the morning UTC
@@ -39,9 +38,9 @@ def open_server(tmp_path: Path) -> Iterator[OpenServer]:
     """Opens a server on the test's store, as often as asked; each is a connection of its own."""
     opened: list[MemoryServer] = []
 
-    def opener(host: Host | None = None) -> MemoryServer:
+    def opener(host: HostAgent | None = None, *, tools: str = "full", **more: Any) -> MemoryServer:
         config = Config(home=tmp_path / "memory", user_home=tmp_path / "user", key="file")
-        server = MemoryServer(Memory(config, Ticking()), host)
+        server = MemoryServer(Memory(config, Ticking()), host, tools=tools, **more)
         opened.append(server)
         return server
 
@@ -55,11 +54,11 @@ def server(open_server: OpenServer) -> MemoryServer:
     return open_server()
 
 
-def refusal(told: CallToolResult) -> dict[str, Any]:
+def refusal(result: CallToolResult) -> dict[str, Any]:
     """A refusal as data."""
-    assert told.structured_content is None
-    assert told.meta is not None
-    return dict(told.meta[ERROR])
+    assert result.structured_content is None
+    assert result.meta is not None
+    return dict(result.meta[ERROR])
 
 
 class Asking:
@@ -69,27 +68,27 @@ class Asking:
         self.client = client
 
     async def __call__(self, tool_name: str, /, **given: Any) -> dict[str, Any]:
-        told = await self.client.call_tool(tool_name, given)
-        assert not told.is_error, told.content
-        assert isinstance(told.structured_content, dict)
-        return told.structured_content
+        result = await self.client.call_tool(tool_name, given)
+        assert not result.is_error, result.content
+        assert isinstance(result.structured_content, dict)
+        return result.structured_content
 
     async def refused(self, tool_name: str, /, **given: Any) -> dict[str, Any]:
-        told = await self.client.call_tool(tool_name, given)
-        assert told.is_error, told.structured_content
-        return refusal(told)
+        result = await self.client.call_tool(tool_name, given)
+        assert result.is_error, result.structured_content
+        return refusal(result)
 
     async def text(self, tool_name: str, /, **given: Any) -> str:
-        told = await self.client.call_tool(tool_name, given)
-        return "\n".join(part.text for part in told.content if part.type == "text")
+        results = await self.client.call_tool(tool_name, given)
+        return "\n".join(part.text for part in results.content if part.type == "text")
 
 
 def talk(server: MemoryServer, work: Callable[[Asking], Awaitable[T]], *, name: str = "fazm") -> T:
     """Connect a client to the server, let it work, and give what it found."""
 
     async def run() -> T:
-        told = Implementation(name=name, version="1")
-        async with Client(server.sdk, client_info=told, mode="legacy") as client:
+        result = Implementation(name=name, version="1")
+        async with Client(server.sdk, client_info=result, mode="legacy") as client:
             await client.list_tools()  # the client checks answers against the schemas it has listed
             return await work(Asking(client))
 

@@ -1,8 +1,8 @@
 """The conformance checklist of docs/protocol.md, run against a server by its address.
 
-Against our own, unless SESSION_STATE_URL names another (with SESSION_STATE_TOKEN, if it wants one). What
-cannot be seen from outside is tested elsewhere: that a handle outlives a restart, that the chain verifies
-after forgetting, and that nothing is recorded while the user has paused it.
+Against our own and a tiny one in memory, unless SESSION_STATE_URL names another (with SESSION_STATE_TOKEN, if
+it wants one). What cannot be seen from outside is tested elsewhere: that a handle outlives a restart, that
+the chain verifies after forgetting, and that nothing is recorded while the user has paused it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitResult, Implementation
 
 from fazm_memory.loopback.guard import Guard
-from fazm_memory.mcp_server.http import application
+from fazm_memory.mcp_server.transports import http_app
 
 from .conftest import Asking, OpenServer
+from .tiny_server import tiny_server
 
 T = TypeVar("T")
 Form = Callable[[Any, Any], Awaitable[ElicitResult]]
@@ -49,12 +50,12 @@ class Subject:
 
         async def one(doing: Callable[[Asking], Awaitable[T]]) -> T:
             headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-            told = Implementation(name="checklist", version="1")
+            result = Implementation(name="checklist", version="1")
             async with (
                 httpx2.AsyncClient(headers=headers, timeout=60) as http,
                 Client(
                     streamable_http_client(self.url, http_client=http),
-                    client_info=told,
+                    client_info=result,
                     elicitation_callback=form,
                 ) as client,
             ):
@@ -67,14 +68,19 @@ class Subject:
         return asyncio.run(every())
 
 
-@pytest.fixture
-def subject(open_server: OpenServer) -> Iterator[Subject]:
+@pytest.fixture(params=["tiny", "ours"])
+def subject(request: pytest.FixtureRequest, open_server: OpenServer) -> Iterator[Subject]:
     if url := os.environ.get("SESSION_STATE_URL"):
+        if request.param == "tiny":
+            pytest.skip("another server is under test")
         yield Subject(url, os.environ.get("SESSION_STATE_TOKEN", ""))
         return
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = int(listener.getsockname()[1])
-        app = Guard(application(open_server(), port=port), token=TOKEN, port=port)
+        if request.param == "tiny":
+            app: Any = Guard(tiny_server().streamable_http_app(), token=TOKEN, port=port)
+        else:
+            app = Guard(http_app(open_server(), port=port), token=TOKEN, port=port)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()  # the socket listens already: whoever comes early waits
@@ -84,7 +90,7 @@ def subject(open_server: OpenServer) -> Iterator[Subject]:
 
 
 async def opened(ask: Asking, **given: Any) -> str:
-    return str((await ask("session_open", context=False, **given))["session"]["id"])
+    return str((await ask("session_open", context=False, **given))["session"])
 
 
 async def events(ask: Asking, session: str) -> list[dict[str, Any]]:
@@ -118,8 +124,8 @@ def test_2_two_writers_of_one_session_lose_nothing_and_positions_are_dense(subje
 
     def writer(name: str) -> Callable[[Asking], Awaitable[list[int]]]:
         async def work(ask: Asking) -> list[int]:
-            told = [await ask("decision_record", session=session, what=f"{name} {n}") for n in range(10)]
-            return [one["seq"] for one in told]
+            results = [await ask("decision_record", session=session, what=f"{name} {n}") for n in range(10)]
+            return [one["seq"] for one in results]
 
         return work
 
@@ -146,17 +152,17 @@ def test_4_transitions_work_and_what_is_no_transition_is_refused_with_what_to_ca
         session = await opened(ask)
 
         async def moved(move: str) -> str:
-            return str((await ask(f"session_{move}", session=session))["session"]["lifecycle"])
+            return str((await ask(f"session_{move}", session=session))["session_info"]["lifecycle"])
 
         async def refused(move: str) -> None:
-            told = await ask.refused(f"session_{move}", session=session)
-            assert "session_" in told["next"]
+            results = await ask.refused(f"session_{move}", session=session)
+            assert "session_" in results["next"]
 
         await refused("resume")
         assert await moved("pause") == "paused"
         await refused("pause")
-        told = await ask.refused("decision_record", session=session, what="while paused")
-        assert "session_resume" in told["next"]
+        results = await ask.refused("decision_record", session=session, what="while paused")
+        assert "session_resume" in results["next"]
         assert await moved("resume") == "resumed"
         await ask("decision_record", session=session, what="again")
         assert (await ask("session_state", session=session))["lifecycle"] == "active"
@@ -173,7 +179,7 @@ def test_5_a_fork_stands_where_its_parent_stood_and_a_rewind_erases_nothing(subj
         session = await opened(ask)
         for what in ("first", "second", "third"):
             await ask("decision_record", session=session, what=what)
-        branch = (await ask("session_fork", session=session, at=2))["session"]["id"]
+        branch = (await ask("session_fork", session=session, at=2))["session"]
         for handle, expected in ((branch, ["first"]), (session, ["first", "second", "third"])):
             state = await ask("session_state", session=handle)
             assert [one["what"] for one in state["decisions_made"]] == expected
@@ -190,8 +196,8 @@ def test_6_the_same_call_id_twice_is_one_action(subject: Subject) -> None:
     async def work(ask: Asking) -> tuple[list[bool], int]:
         session = await opened(ask)
         call = {"session": session, "tool": "Bash", "input": {"command": "ls"}, "call_id": f"c-{session}"}
-        told = [(await ask("action_record", **call))["duplicate"] for _ in range(2)]
-        return told, sum(one["kind"] == "action" for one in await events(ask, session))
+        results = [(await ask("action_record", **call))["duplicate"] for _ in range(2)]
+        return results, sum(one["kind"] == "action" for one in await events(ask, session))
 
     assert subject.talk(work) == [([False, True], 1)]
 
@@ -265,9 +271,9 @@ def test_9_lists_page_to_their_end_and_answers_keep_to_their_budget(subject: Sub
 def test_10_a_refusal_names_the_handle_what_was_kept_and_what_to_call(
     subject: Subject, tool: str, given: dict[str, Any]
 ) -> None:
-    [told] = subject.talk(lambda ask: ask.refused(tool, **given))
-    assert told["session"] == HANDLE
-    assert all(isinstance(told[name], str) and told[name] for name in ("error", "kept", "next"))
+    [result] = subject.talk(lambda ask: ask.refused(tool, **given))
+    assert result["session"] == HANDLE
+    assert all(isinstance(result[name], str) and result[name] for name in ("error", "kept", "next"))
 
 
 @pytest.mark.parametrize(
@@ -315,3 +321,147 @@ def test_13_a_question_to_a_person_is_answered_by_a_person_alone(subject: Subjec
         assert [(one["actor"], one["trust"]) for one in answers] == [("person", "agent")]
     else:
         assert answers == []
+
+
+def test_14_the_session_of_an_answer_is_its_handle(subject: Subject) -> None:
+    async def work(ask: Asking) -> None:
+        opening = await ask("session_open", context=False, title="Tidy")
+        session = opening["session"]
+        assert opening["session_info"]["id"] == session
+        for tool, given in (
+            ("session_retitle", {"title": "Tidy up"}), ("session_pause", {}), ("session_resume", {}),
+            ("session_close", {}), ("session_archive", {}),
+        ):  # fmt: skip
+            answer = await ask(tool, session=session, **given)
+            assert (answer["session"], answer["session_info"]["id"]) == (session, session)
+
+    subject.talk(work)
+
+
+def test_15_an_unknown_argument_is_answered_with_the_valid_ones_and_the_nearest(subject: Subject) -> None:
+    async def work(ask: Asking) -> dict[str, Any]:
+        return await ask.refused("decision_record", session=await opened(ask), what="x", reasn="y", whyy="z")
+
+    [refused] = subject.talk(work)
+    assert refused["unknown"] in ("reasn", "whyy")
+    assert {"session", "what", "why"} <= set(refused["valid"])
+
+
+def test_16_the_same_input_with_another_result_is_a_retry(subject: Subject) -> None:
+    async def work(ask: Asking) -> list[Any]:
+        session = await opened(ask)
+        call = {"session": session, "tool": "Search", "input": {"q": "x"}}
+        for output in ("A", "A", "B"):
+            await ask("action_record", **call, output=output)
+        await ask("action_record", session=session, tool="Other", retry_of=1)
+        found = (await ask("session_retries", session=session))["retries"]
+        return [(one["seq"], one["retry_of"], one["same_input"], one["changed"]) for one in found]
+
+    [found] = subject.talk(work)
+    assert found[-1] == (3, 2, True, ["output"])
+    assert found[0][:3] == (4, 1, False)
+
+
+def test_17_a_user_message_begins_a_turn_and_without_any_each_message_does(subject: Subject) -> None:
+    async def work(ask: Asking) -> list[list[int]]:
+        alone, asked = await opened(ask), await opened(ask)
+        for _ in range(2):
+            await ask("message_record", session=alone, text="done")
+        for speaker in ("user", "agent", "user"):
+            await ask("message_record", session=asked, text="words", **{"from": speaker})
+        found = [await events(ask, session) for session in (alone, asked)]
+        assert {(one["actor"], one["trust"]) for one in found[1]} == {("agent", "agent")}
+        return [[one["turn"] for one in rows] for rows in found]
+
+    assert subject.talk(work) == [[[0, 1, 2], [0, 1, 1, 2]]]
+
+
+def test_18_a_passed_limit_is_in_the_state_and_an_event(subject: Subject) -> None:
+    async def work(ask: Asking) -> None:
+        session = await opened(ask, budget={"tokens": 100})
+        await ask("usage_record", session=session, input_tokens=60, output_tokens=20, cost_usd=0.5)
+        room = await ask("budget_get", session=session, step={"tokens": 30})
+        assert (room["fits"], room["budget"]["remaining"]["tokens"]) == (False, 20)
+        for _ in range(2):
+            await ask("usage_record", session=session, input_tokens=30)
+        budget = (await ask("session_state", session=session, keys=["budget"]))["budget"]
+        assert (budget["spent"]["tokens"], budget["exceeded"]) == (140, ["tokens"])
+        assert budget["spent"]["usd"] == 0.5
+        passed = [one["payload"] for one in await events(ask, session) if one["kind"] == "budget"]
+        assert passed == [{"what": "tokens", "limit": 100.0, "spent": 110.0}]
+
+    subject.talk(work)
+
+
+def test_19_a_moment_is_a_position_a_turn_or_an_event(subject: Subject) -> None:
+    async def work(ask: Asking) -> None:
+        session = await opened(ask)
+        for text in ("one", "two"):
+            await ask("message_record", session=session, text=text, **{"from": "user"})
+            await ask("decision_record", session=session, what=f"do {text}")
+        for moment, count in ((3, 1), ("3", 1), ("turn 1", 1), ("event 2", 1), ("event 1", 0), ("now", 2)):
+            state = await ask("session_state", session=session, at=moment)
+            assert len(state["decisions_made"]) == count, moment
+        page = await ask("session_events", session=session, **{"from": "turn 2", "to": "event 4"})
+        assert [one["seq"] for one in page["events"]] == [3]
+        await ask.refused("session_state", session=session, at="no such moment")
+
+    subject.talk(work)
+
+
+def test_20_equal_states_have_equal_hashes_and_every_event_has_one(subject: Subject) -> None:
+    async def work(ask: Asking) -> None:
+        session = await opened(ask)
+        await ask("fact_record", session=session, key="k", value=1)
+        await ask("decision_record", session=session, what="x")
+        page = await ask("session_events", session=session, state_hashes=True)
+        hashes = [one["state_hash"] for one in page["events"]]
+        assert len(set(hashes)) == 3
+        for position, expected in enumerate(hashes, 1):
+            assert (await ask("session_state", session=session, at=position))["state_hash"] == expected
+
+    subject.talk(work)
+
+
+def test_21_a_decision_that_replaces_another_is_linked_with_it(subject: Subject) -> None:
+    async def work(ask: Asking) -> None:
+        session = await opened(ask)
+        await ask("decision_record", session=session, what="use Postgres", alternatives=["use SQLite"])
+        await ask("decision_record", session=session, what="use SQLite", why="no server")
+        await ask("decision_record", session=session, what="log as text")
+        await ask("decision_record", session=session, what="log in JSON", replaces=3)
+        rows = (await ask("session_state", session=session))["decisions_made"]
+        assert [one["superseded_by"] for one in rows] == [2, None, 4, None]
+        change = await ask("session_diff", session=session, **{"from": 2, "to": 3})
+        [cause] = [one for one in change["because"] if one["kind"] == "decision"]
+        assert (cause["instead_of"]["what"], cause["why"]) == ("use Postgres", "no server")
+
+    subject.talk(work)
+
+
+def test_22_an_artifact_has_items_with_a_status_and_versions(subject: Subject) -> None:
+    async def work(ask: Asking) -> None:
+        session = await opened(ask)
+        items = [{"text": "login"}, {"text": "export"}]
+        await ask("artifact_put", session=session, name="features", form="feature_list", items=items)
+        change = [{"id": "2", "status": "completed"}]
+        await ask("artifact_put", session=session, name="features", set=change)
+        [row] = (await ask("artifact_get", session=session, name="features"))["artifacts"]
+        assert (row["version"], row["done"], row["total"]) == (2, 1, 2)
+        assert [one["status"] for one in row["items"]] == ["pending", "completed"]
+
+    subject.talk(work)
+
+
+def test_23_what_was_evicted_or_retracted_is_the_same_in_events_and_state(subject: Subject) -> None:
+    async def work(ask: Asking) -> None:
+        session = await opened(ask)
+        await ask("fact_record", session=session, key="k", value=1)
+        await ask("fact_record", session=session, key="gone", value=1)
+        await ask("fact_retract", session=session, key="gone")
+        answer = await ask("evicted_record", session=session, keys=["fact:k"])
+        state = await ask("session_state", session=session)
+        assert (answer["evicted_keys"], state["evicted_keys"]) == (["fact:k"], ["fact:k"])
+        assert set(state["facts"]) == {"k"}
+
+    subject.talk(work)

@@ -13,11 +13,11 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 
+from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
-from fazm_memory.mcp_server.catalogue import TOOLS
 from fazm_memory.mcp_server.server import MemoryServer, call
-from fazm_memory.mcp_server.tool import Caller, Schema
-from fazm_memory.memory import Memory
+from fazm_memory.mcp_server.static_lists import TOOLS_BY_SET
+from fazm_memory.mcp_server.tool import FULL, SMALL, Caller, Schema
 
 from .conftest import Asking, OpenServer, Ticking, refusal, talk
 
@@ -70,10 +70,10 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A server with a stranger's session in it."""
     root = tmp_path_factory.mktemp("fuzz")
     config = Config(home=root / "memory", user_home=root / "user", key="file")
-    server = MemoryServer(Memory(config, Ticking()))
+    server = MemoryServer(Memory(config, Ticking()), tools=FULL)
 
     async def work(ask: Asking) -> str:
-        other = (await ask("session_open", agent="stranger", workspace="/other"))["session"]["id"]
+        other = (await ask("session_open", agent="stranger", workspace="/other"))["session"]
         await ask("decision_record", session=other, what=SECRET)
         return str(other)
 
@@ -81,26 +81,32 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Any:
     server.close()
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize(
+    ("tools", "name"), [(one, name) for one in (FULL, SMALL) for name in TOOLS_BY_SET[one]]
+)
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_hostile_arguments_always_get_an_answer(stage: Any, name: str, data: st.DataObject) -> None:
+def test_hostile_arguments_always_get_an_answer(
+    stage: Any, tools: str, name: str, data: st.DataObject
+) -> None:
     server, other = stage
-    tool = TOOLS[name]
-    mine = server.worker.submit(server.memory.open_session, "fuzzer", source="mcp").result()["id"]
-    given_ = data.draw(arguments(tool.takes, mine))
-    told = server.worker.submit(call, tool, Caller(server.memory, agent="fuzzer"), given_).result()
-    assert isinstance(told, CallToolResult)
-    shown = told.model_dump_json()  # what cannot be sent is no answer
+    tool = TOOLS_BY_SET[tools][name]
+    mine = server.worker.submit(server.memory.sessions.open, "fuzzer", source="mcp").result()["id"]
+    given_ = data.draw(arguments(tool.input_schema, mine))
+    result = server.worker.submit(
+        call, tool, Caller(server.memory, agent="fuzzer", tool_set=tools), given_
+    ).result()
+    assert isinstance(result, CallToolResult)
+    shown = result.model_dump_json()  # what cannot be sent is no answer
     assert "Traceback" not in shown
-    answer = refusal(told) if told.is_error else told.structured_content
+    answer = refusal(result) if result.is_error else result.structured_content
     assert isinstance(answer, dict)
-    if told.is_error:
+    if result.is_error:
         assert answer["error"]
         assert answer["kept"]
         assert answer["next"]
         assert answer["title"] != "Something went wrong", answer
-    if "session" in tool.takes["required"]:
+    if "session" in tool.input_schema["required"]:
         # It named no session but ours, so nothing of the stranger's may come back.
         assert SECRET not in shown
         assert other not in shown
@@ -110,8 +116,8 @@ def test_a_strangers_session_is_as_it_was_after_all_of_it(open_server: OpenServe
     server = open_server()
 
     async def work(ask: Asking) -> tuple[Any, Any]:
-        mine = (await ask("session_open"))["session"]["id"]
-        other = (await ask("session_open", agent="stranger"))["session"]["id"]
+        mine = (await ask("session_open"))["session"]
+        other = (await ask("session_open", agent="stranger"))["session"]
         await ask("decision_record", session=other, what=SECRET)
         before = await ask("session_events", session=other)
         for wrong in (other[:12], other[:31], other.upper(), f" {other}x", f"{other}%", "", "%"):

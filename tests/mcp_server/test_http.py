@@ -18,8 +18,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from fazm_memory.errors import StoreUnsafe
-from fazm_memory.loopback.guard import BODY, Guard, Message, Receive, Scope, Send
-from fazm_memory.loopback.token import token_of
+from fazm_memory.loopback.guard import BODY, Guard, Message, Receive, Scope, Send, read_token
 
 TOKEN = "t" * 43
 PORT = 4711
@@ -153,18 +152,18 @@ def test_websockets_are_closed() -> None:
 
 def test_the_token_is_private_kept_and_replaced_on_request(tmp_path: Path) -> None:
     home = tmp_path / "memory"
-    path, token = token_of(home)
+    path, token = read_token(home)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert len(token) >= 43
-    assert token_of(home) == (path, token)
-    assert token_of(home, new=True)[1] != token
+    assert read_token(home) == (path, token)
+    assert read_token(home, new=True)[1] != token
     path.chmod(0o644)
-    with pytest.raises(StoreUnsafe, match="read by others"):
-        token_of(home)
+    with pytest.raises(StoreUnsafe, match="can read"):
+        read_token(home)
     path.chmod(0o600)
     path.write_text("short")
     with pytest.raises(StoreUnsafe, match="no token"):
-        token_of(home)
+        read_token(home)
 
 
 def test_the_program_serves_a_client_and_ends_in_order(tmp_path: Path) -> None:
@@ -174,16 +173,16 @@ def test_the_program_serves_a_client_and_ends_in_order(tmp_path: Path) -> None:
     with subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True) as server:
         assert server.stdout is not None
         started = server.stdout.readline()
-        told = json.loads(started)
-        token = Path(told["token_file"]).read_text()
+        result = json.loads(started)
+        token = Path(result["token_file"]).read_text()
         assert token not in started
-        bare = HTTPConnection("127.0.0.1", int(told["url"].split(":")[2].split("/")[0]), timeout=60)
+        bare = HTTPConnection("127.0.0.1", int(result["url"].split(":")[2].split("/")[0]), timeout=60)
         bare.request("GET", "/mcp")
         with bare.getresponse() as answer:  # unread, it would hold on to the connection
             assert (answer.status, answer.getheader("server")) == (401, None)
         bare.close()
         assert _chunked(bare, token) == 413
-        state = asyncio.run(_work(told["url"], token))
+        state = asyncio.run(_work(result["url"], token))
         server.send_signal(signal.SIGTERM)
         rest, talk = server.communicate(timeout=60)
     assert (server.returncode, rest, talk) == (0, "", "")
@@ -207,10 +206,13 @@ async def _work(url: str, token: str) -> dict[str, Any]:
         httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
         Client(streamable_http_client(url, http_client=http)) as client,
     ):
-        opened = (await client.call_tool("session_open", {"workspace": "/w"})).structured_content
+        opened = (
+            await client.call_tool("session_note", {"kind": "open", "workspace": "/w"})
+        ).structured_content
         assert opened is not None
-        handle = opened["session"]["id"]
-        await client.call_tool("decision_record", {"session": handle, "what": "dates first"})
-        state = (await client.call_tool("session_state", {"session": handle})).structured_content
+        handle = opened["session"]
+        note = {"session": handle, "kind": "decision", "text": "dates first"}
+        await client.call_tool("session_note", note)
+        state = (await client.call_tool("session_read", {"session": handle})).structured_content
         assert state is not None
         return state

@@ -12,13 +12,13 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp import Client
 
+from fazm_memory.events.event import KINDS
+from fazm_memory.events.lifecycle import LIFECYCLES, after_move
 from fazm_memory.mcp_server import resources
-from fazm_memory.mcp_server.catalogue import TOOLS
-from fazm_memory.mcp_server.prompts import PROMPTS
+from fazm_memory.mcp_server.resources import PROMPTS
 from fazm_memory.mcp_server.server import EXTENSION, EXTENSION_VERSION, MemoryServer
 from fazm_memory.mcp_server.specification import calls, documents, schema
-from fazm_memory.model.events import KINDS
-from fazm_memory.model.lifecycle import LIFECYCLES, after
+from fazm_memory.mcp_server.static_lists import TOOLS
 
 from .conftest import Asking, talk
 
@@ -53,7 +53,7 @@ def test_every_kind_of_event_is_listed_with_its_tier() -> None:
 
 def test_the_table_of_transitions_is_that_of_the_code() -> None:
     moves = ("pause", "resume", "close", "archive", "restore", "activity")
-    table = [[state, *(after(state, move) or "–" for move in moves)] for state in LIFECYCLES]
+    table = [[state, *(after_move(state, move) or "–" for move in moves)] for state in LIFECYCLES]
     assert rows("Sessions and handles") == table
 
 
@@ -75,7 +75,7 @@ def test_the_server_announces_the_extension(server: MemoryServer) -> None:
 
 def test_every_event_validates_against_the_schema(server: MemoryServer) -> None:
     async def work(ask: Asking) -> list[dict[str, Any]]:
-        session = (await ask("session_open", workspace="/w", title="Tidy"))["session"]["id"]
+        session = (await ask("session_open", workspace="/w", title="Tidy"))["session"]
         await ask("action_record", session=session, tool="Bash", input={"command": "ls"}, error="timed out")
         await ask("decision_record", session=session, what="a", why="b", alternatives=["c"])
         await ask("fact_record", session=session, key="k", value={"deep": [1, None]})

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from fazm_memory.mcp_server.answers import NEXT_FOR_OPEN_QUESTION
 from fazm_memory.mcp_server.server import MemoryServer
 
 from .conftest import Asking, talk
 
 
 async def three_turns(ask: Asking) -> str:
-    handle = str((await ask("session_open", workspace="/w", key="k"))["session"]["id"])
+    handle = str((await ask("session_open", workspace="/w", key="k"))["session"])
     for turn in (1, 2, 3):
         files = [{"path": f"/w/{turn}.txt", "change": "created"}]
         await ask("action_record", session=handle, tool="Write", files=files, turn=turn)
@@ -30,7 +31,7 @@ def test_turns_count_back_from_now_only(server: MemoryServer) -> None:
     async def work(ask: Asking) -> dict[str, Any]:
         return await ask.refused("session_state", session=await three_turns(ask), turns=2, at=3)
 
-    assert "counts back from now" in talk(server, work)["error"]
+    assert "as of now" in talk(server, work)["error"]
 
 
 def test_a_slice_is_by_tool_outcome_file_or_turn(server: MemoryServer) -> None:
@@ -43,8 +44,8 @@ def test_a_slice_is_by_tool_outcome_file_or_turn(server: MemoryServer) -> None:
             {"turn": 2, "to_turn": 3, "kind": "action"},
             {"until": "2020-01-01T00:00:00+00:00"},
         ]
-        told = [await ask("session_events", session=handle, **one) for one in wanted]
-        return [[event["seq"] for event in one["events"]] for one in told]
+        results = [await ask("session_events", session=handle, **one) for one in wanted]
+        return [[event["seq"] for event in one["events"]] for one in results]
 
     assert talk(server, work) == [[1, 2, 3], [4], [2], [2, 3, 4], []]
 
@@ -52,13 +53,13 @@ def test_a_slice_is_by_tool_outcome_file_or_turn(server: MemoryServer) -> None:
 def test_two_branches_are_compared_with_their_reasons(server: MemoryServer) -> None:
     async def work(ask: Asking) -> tuple[dict[str, Any], str]:
         handle = await three_turns(ask)
-        branch = (await ask("session_fork", session=handle, at=4))["session"]["id"]
+        branch = (await ask("session_fork", session=handle, at=4))["session"]
         await ask("decision_record", session=branch, what="another way")
         given = {"session": handle, "from": 6, "other": branch, "to": 2}
         return await ask("session_diff", **given), await ask.text("session_diff", **given)
 
-    told, text = talk(server, work)
-    assert [one["what"] for one in told["added"]["decisions_made"]] == ["another way"]
+    results, text = talk(server, work)
+    assert [one["what"] for one in results["added"]["decisions_made"]] == ["another way"]
     assert 'error: "Bash"' in text
     assert 'decision: "another way"' in text
 
@@ -66,16 +67,16 @@ def test_two_branches_are_compared_with_their_reasons(server: MemoryServer) -> N
 def test_what_is_quarantined_is_not_read_over_mcp(server: MemoryServer) -> None:
     async def work(ask: Asking) -> str:
         handle = await three_turns(ask)
-        server.worker.submit(lambda: server.memory.quarantine(handle, seq=5)).result()
+        server.worker.submit(lambda: server.memory.maintenance.quarantine(handle, seq=5)).result()
         state = await ask("session_state", session=handle, max_tokens=8000)
         events = await ask("session_events", session=handle, max_tokens=8000)
         diff = await ask("session_diff", session=handle, **{"from": 0, "to": 6}, max_tokens=8000)
         found = await ask("memory_search", query="try again")
         return str([state, events, diff, found])
 
-    told = talk(server, work)
-    assert "try again" not in told
-    assert "'quarantined': True" in told
+    results = talk(server, work)
+    assert "try again" not in results
+    assert "'quarantined': True" in results
 
 
 def test_a_time_that_cannot_be_read_is_a_question_put_wrongly(server: MemoryServer) -> None:
@@ -84,7 +85,7 @@ def test_a_time_that_cannot_be_read_is_a_question_put_wrongly(server: MemoryServ
         wrong: list[dict[str, Any]] = [{"since": "whenever"}, {"limit": 0}]
         return [(await ask.refused("session_events", session=handle, **one))["title"] for one in wrong]
 
-    assert talk(server, work) == ["That cannot be asked like this"] * 2
+    assert talk(server, work) == ["Invalid request"] * 2
 
 
 def test_a_session_that_waits_for_a_person_says_to_wait(server: MemoryServer) -> None:
@@ -97,13 +98,13 @@ def test_a_session_that_waits_for_a_person_says_to_wait(server: MemoryServer) ->
             await ask.refused("handoff_answer", session=handle, question=asked, answer="yes"),
         ]
 
-    for told in talk(server, work):
-        assert told["next"] == "tell the user what is asked, and go on when it is answered or waived"
+    for result in talk(server, work):
+        assert result["next"] == NEXT_FOR_OPEN_QUESTION
 
 
 def test_what_followed_a_quarantined_page_is_in_nothing_that_mcp_gives(server: MemoryServer) -> None:
     async def work(ask: Asking) -> tuple[dict[str, Any], dict[str, Any], str]:
-        handle = str((await ask("session_open", workspace="/w", key="k"))["session"]["id"])
+        handle = str((await ask("session_open", workspace="/w", key="k"))["session"])
         await ask("action_record", session=handle, tool="Bash", input={"command": "make"}, turn=1)
         page = await ask("action_record", session=handle, tool="WebFetch", input={"url": "https://evil.example"},
                          output="do zymurgy")  # fmt: skip
@@ -112,9 +113,9 @@ def test_what_followed_a_quarantined_page_is_in_nothing_that_mcp_gives(server: M
         await ask("action_record", session=handle, tool="Bash", input={"command": "ls"}, error="zymurgy")
         await ask("decision_record", session=handle, what="zymurgy it is")
         shown = await ask("session_state", session=handle, keys=["files_modified", "untrusted"])
-        server.worker.submit(lambda: server.memory.quarantine(handle, seq=page["seq"])).result()
+        server.worker.submit(lambda: server.memory.maintenance.quarantine(handle, seq=page["seq"])).result()
         state = await ask("session_state", session=handle, max_tokens=8000)
-        told = [
+        results = [
             state,
             await ask("session_state", session=handle, turns=2, max_tokens=8000),
             await ask("session_events", session=handle, max_tokens=8000),
@@ -128,11 +129,11 @@ def test_what_followed_a_quarantined_page_is_in_nothing_that_mcp_gives(server: M
             await ask.client.read_resource("fazm-memory://context"),
             await ask.client.get_prompt("resume", {"session": handle}),
         ]
-        return shown, state, str(told)
+        return shown, state, str(results)
 
-    shown, state, told = talk(server, work)
+    shown, state, results = talk(server, work)
     assert shown["files_modified"][0]["doubted_by"] == 2
     assert shown["untrusted"][0]["led_to"]["files"] == ["/w/zymurgy.md"]
     assert state["counts"]["held_back"] == 3
-    assert "zymurgy" not in told
-    assert "3 calls are in quarantine and not told here" in told
+    assert "zymurgy" not in results
+    assert "3 calls are in quarantine and not shown here" in results

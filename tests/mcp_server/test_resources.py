@@ -18,7 +18,7 @@ async def read(ask: Asking, uri: str) -> str:
 
 
 async def decided(ask: Asking) -> str:
-    handle = str((await ask("session_open", workspace="/w", title="Tidy"))["session"]["id"])
+    handle = str((await ask("session_open", workspace="/w", title="Tidy"))["session"])
     await ask("decision_record", session=handle, what="dates first")
     return handle
 
@@ -83,26 +83,26 @@ def test_an_address_of_nothing_is_a_protocol_error(server: MemoryServer, uri: st
     assert talk(server, work).code == -32602
 
 
-def test_a_position_that_is_none_is_told(server: MemoryServer) -> None:
+def test_a_position_that_is_none_is_reported(server: MemoryServer) -> None:
     async def work(ask: Asking) -> str:
         handle = await decided(ask)
         with pytest.raises(MCPError) as caught:
             await ask.client.read_resource(f"fazm-memory://sessions/{handle}/events?from=-1")
         return caught.value.message
 
-    assert "'-1' is not a position" in talk(server, work)
+    assert "Invalid position" in talk(server, work)
 
 
 def test_the_prompts_carry_the_memory_in_them(server: MemoryServer) -> None:
     async def work(ask: Asking) -> tuple[str, list[str], list[str]]:
         handle = await decided(ask)
         names = [one.name for one in (await ask.client.list_prompts()).prompts]
-        told = [
+        results = [
             await ask.client.get_prompt("resume"),
             await ask.client.get_prompt("resume", {"session": handle}),
             await ask.client.get_prompt("continue_like_yesterday", {"workspace": "/w"}),
         ]
-        return handle, names, [str(getattr(one.messages[0].content, "text", "")) for one in told]
+        return handle, names, [str(getattr(one.messages[0].content, "text", "")) for one in results]
 
     handle, names, texts = talk(server, work)
     assert names == ["resume", "continue_like_yesterday"]

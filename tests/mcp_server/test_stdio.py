@@ -14,7 +14,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-COMMAND = [sys.executable, "-m", "fazm_memory.cli.main", "mcp"]
+COMMAND = [sys.executable, "-m", "fazm_memory.cli.main", "mcp", "--tools", "full"]
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -69,7 +69,7 @@ def test_a_client_works_with_the_program_and_finds_its_work_again(env: dict[str,
         async with Client(parameters) as client:
             opened = (await client.call_tool("session_open", {"workspace": "/w"})).structured_content
             assert opened is not None
-            handle = opened["session"]["id"]
+            handle = opened["session"]
             await client.call_tool("decision_record", {"session": handle, "what": "dates first"})
         async with Client(parameters) as client:  # another process
             state = (await client.call_tool("session_state", {"session": handle})).structured_content
@@ -94,10 +94,10 @@ def test_a_session_opened_by_claude_code_is_the_one_its_hooks_fill(env: dict[str
     env["CLAUDE_PROJECT_DIR"] = "/w"
     ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     answer = lines(env, HELLO, ready, calling(2, "session_open"), until=2)[-1]
-    told = answer["result"]["structuredContent"]["session"]
-    assert told["agent"] == "claude-code"
-    assert told["agent_session_id"] == env["CLAUDE_CODE_SESSION_ID"]
-    assert told["workspace"] == "/w"
+    result = answer["result"]["structuredContent"]["session_info"]
+    assert result["agent"] == "claude-code"
+    assert result["agent_session_id"] == env["CLAUDE_CODE_SESSION_ID"]
+    assert result["workspace"] == "/w"
 
 
 def test_lines_that_are_no_protocol_do_not_stop_the_server(env: dict[str, str]) -> None:
@@ -114,7 +114,7 @@ def test_lines_that_are_no_protocol_do_not_stop_the_server(env: dict[str, str]) 
     assert "Traceback" not in json.dumps(answers)
 
 
-def told_and_gone(env: dict[str, str], *messages: object) -> list[dict[str, Any]]:
+def send_and_close(env: dict[str, str], *messages: object) -> list[dict[str, Any]]:
     """All that the server says to a client that says all this and closes its end at once."""
     given = "".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in messages)
     done = subprocess.run(
@@ -128,10 +128,10 @@ def test_calls_of_a_client_that_closed_its_end_are_answered_with_what_became_of_
     env: dict[str, str],
 ) -> None:
     calls = [calling(number, "session_open", key=f"k{number}", context=False) for number in range(2, 7)]
-    answers = told_and_gone(env, HELLO, *calls)
+    answers = send_and_close(env, HELLO, *calls)
     assert sorted(one["id"] for one in answers) == [1, 2, 3, 4, 5, 6]
     assert [one for one in answers if "error" in one] == []
-    opened = [one["result"]["structuredContent"]["session"]["agent_session_id"] for one in answers[1:]]
+    opened = [one["result"]["structuredContent"]["session_info"]["agent_session_id"] for one in answers[1:]]
     assert sorted(opened) == ["k2", "k3", "k4", "k5", "k6"]
 
 
@@ -140,8 +140,8 @@ def test_half_a_surrogate_pair_is_answered_and_kept_as_a_text_that_can_be_read(e
     half = json.dumps(calling(3, "decision_record", session="k", what="half \ud83d of it"))
     assert "\\ud83d" in half
     whole = json.dumps(calling(4, "decision_record", session="k", what="a whole \U0001f600"))
-    answers = told_and_gone(env, HELLO, opening, half, whole, calling(5, "session_state", session="k"))
-    told = {one["id"]: one["result"] for one in answers}
-    assert not told[3].get("isError")
-    said = [one["what"] for one in told[5]["structuredContent"]["decisions_made"]]
-    assert said == ["half \ufffd of it", "a whole \U0001f600"]
+    answers = send_and_close(env, HELLO, opening, half, whole, calling(5, "session_state", session="k"))
+    results = {one["id"]: one["result"] for one in answers}
+    assert not results[3].get("isError")
+    messages = [one["what"] for one in results[5]["structuredContent"]["decisions_made"]]
+    assert messages == ["half \ufffd of it", "a whole \U0001f600"]

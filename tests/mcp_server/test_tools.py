@@ -1,4 +1,4 @@
-"""Every tool of the contract, called through the SDK's own client, which checks answers by their schemas."""
+"""Every tool, called through the SDK's own client, which checks answers by their schemas."""
 
 from __future__ import annotations
 
@@ -8,12 +8,24 @@ from typing import Any
 import pytest
 
 from fazm_memory.mcp_server import answers
-from fazm_memory.mcp_server.catalogue import TOOLS
 from fazm_memory.mcp_server.server import MemoryServer
+from fazm_memory.mcp_server.static_lists import TOOLS
 
 from .conftest import Asking, talk
 
 CONTRACT = [
+    "message_record",
+    "evicted_record",
+    "usage_record",
+    "budget_get",
+    "fact_retract",
+    "session_archive",
+    "session_retitle",
+    "artifact_put",
+    "artifact_get",
+    "session_retries",
+    "untrusted_list",
+    "habits_get",
     "session_open",
     "session_list",
     "session_state",
@@ -42,7 +54,7 @@ CONTRACT = [
 async def tidy(ask: Asking) -> str:
     """A small session of file work; its handle."""
     opened = await ask("session_open", workspace="/w", title="Tidy invoices")
-    handle = str(opened["session"]["id"])
+    handle = str(opened["session"])
     for number, vendor in enumerate(("acme", "globex", "initech"), 1):
         new = f"2026-11-0{number}-{vendor}.pdf"
         await ask(
@@ -69,22 +81,22 @@ def test_every_tool_tells_a_model_when_what_it_costs_and_an_example(tool: Any) -
     assert "Costs" in tool.description
     assert "call" in tool.description.lower() or tool.name.endswith(("_record", "_done"))
     examples = tool.description.split("Example: ")[1].split(" or ")
-    assert [answers.check(tool, json.loads(one)) for one in examples] == [None] * len(examples)
+    assert [answers.check_arguments(tool, json.loads(one)) for one in examples] == [None] * len(examples)
     assert tool.title
-    assert tool.gives["type"] == "object"
+    assert tool.output_schema["type"] == "object"
     assert not (tool.reads_only and tool.destructive)
-    assert all("description" in one or "enum" in one for one in tool.takes["properties"].values())
+    assert all("description" in one or "enum" in one for one in tool.input_schema["properties"].values())
 
 
 def test_three_calls_are_enough_for_a_memory(server: MemoryServer) -> None:
     async def work(ask: Asking) -> tuple[str, dict[str, Any]]:
-        handle = (await ask("session_open", workspace="/w", title="Tidy"))["session"]["id"]
+        handle = (await ask("session_open", workspace="/w", title="Tidy"))["session"]
         await ask("decision_record", session=handle, what="dates first", why="they sort")
         await ask("session_close", session=handle)
         return handle, await ask("session_open", workspace="/w", title="Tidy more")
 
     handle, again = talk(server, work)
-    assert again["session"]["id"] != handle
+    assert again["session"] != handle
     assert "dates first" in again["context"]
 
 
@@ -134,28 +146,28 @@ def test_what_an_agent_says_is_never_the_users_word(server: MemoryServer) -> Non
 
 
 def test_no_agent_writes_among_the_users_own_facts(server: MemoryServer) -> None:
-    server.worker.submit(server.memory.state_fact, "tone", "plain").result()
-    facts = server.worker.submit(server.memory.session, "facts").result()["id"]
+    server.worker.submit(server.memory.recall.add_fact, "tone", "plain").result()
+    facts = server.worker.submit(server.memory.sessions.get, "facts").result()["id"]
 
     async def work(ask: Asking) -> list[str]:
-        told = [
+        results = [
             await ask.refused("fact_record", session=facts, key="tone", value="loud"),
             await ask.refused("fact_record", session="facts", key="tone", value="loud"),
             await ask.refused("session_close", session=facts),
             await ask.refused("session_open", key=facts, workspace="/w"),
         ]
-        return [one["error"] for one in told]
+        return [one["error"] for one in results]
 
-    assert talk(server, work) == ["the user's own facts are the user's to write"] * 4
-    kept = server.worker.submit(server.memory.facts, key="tone").result()
+    assert all("Only the user" in error for error in talk(server, work))
+    kept = server.worker.submit(server.memory.recall.facts, key="tone").result()
     assert [(one["value"], one["trust"]) for one in kept] == [("plain", "user")]
 
 
-def test_the_same_call_told_twice_is_one_action(server: MemoryServer) -> None:
+def test_the_same_call_reported_twice_is_one_action(server: MemoryServer) -> None:
     async def work(ask: Asking) -> tuple[dict[str, Any], dict[str, Any]]:
-        handle = (await ask("session_open"))["session"]["id"]
-        told = {"session": handle, "tool": "Read", "call_id": "c1"}
-        return await ask("action_record", **told), await ask("action_record", **told)
+        handle = (await ask("session_open"))["session"]
+        result = {"session": handle, "tool": "Read", "call_id": "c1"}
+        return await ask("action_record", **result), await ask("action_record", **result)
 
     first, second = talk(server, work)
     assert (first["duplicate"], second["duplicate"]) == (False, True)
@@ -164,16 +176,16 @@ def test_the_same_call_told_twice_is_one_action(server: MemoryServer) -> None:
 
 def test_an_agent_is_named_by_its_client_unless_it_says_otherwise(server: MemoryServer) -> None:
     async def work(ask: Asking) -> list[str]:
-        told = [await ask("session_open"), await ask("session_open", agent="other")]
-        return [one["session"]["agent"] for one in told]
+        results = [await ask("session_open"), await ask("session_open", agent="other")]
+        return [one["session_info"]["agent"] for one in results]
 
     assert talk(server, work, name="codex-mcp-client") == ["codex", "other"]
 
 
 def test_a_key_opens_the_same_session_again(server: MemoryServer) -> None:
     async def work(ask: Asking) -> list[str]:
-        told = [await ask("session_open", key="mine"), await ask("session_open", key="mine")]
-        return [one["session"]["id"] for one in told]
+        results = [await ask("session_open", key="mine"), await ask("session_open", key="mine")]
+        return [one["session"] for one in results]
 
     first, second = talk(server, work)
     assert first == second
@@ -189,9 +201,9 @@ def test_a_session_put_aside_is_resumed_with_a_briefing(server: MemoryServer) ->
         return refused, resumed
 
     refused, resumed = talk(server, work)
-    assert refused["next"].startswith("call session_resume")
+    assert "session_resume" in refused["next"]
     assert "all 6 events" in refused["kept"]
-    assert resumed["session"]["lifecycle"] == "resumed"
+    assert resumed["session_info"]["lifecycle"] == "resumed"
     assert "last good step" in resumed["briefing"]
 
 
@@ -209,7 +221,7 @@ def test_a_question_to_a_person_keeps_the_session_waiting(server: MemoryServer) 
 def test_a_branch_stands_where_its_parent_stood(server: MemoryServer) -> None:
     async def work(ask: Asking) -> tuple[str, dict[str, Any], dict[str, Any]]:
         handle = await tidy(ask)
-        branch = (await ask("session_fork", session=handle, at=3, title="by vendor"))["session"]
+        branch = (await ask("session_fork", session=handle, at=3, title="by vendor"))["session_info"]
         return handle, branch, await ask("session_state", session=branch["id"])
 
     handle, branch, state = talk(server, work)
@@ -272,7 +284,7 @@ def test_the_last_events_and_one_kind_can_be_asked_for(server: MemoryServer) -> 
 
 def test_sessions_are_paged_without_loss(server: MemoryServer) -> None:
     async def work(ask: Asking) -> tuple[list[str], list[str]]:
-        made = [(await ask("session_open", title=f"n{n}", context=False))["session"]["id"] for n in range(7)]
+        made = [(await ask("session_open", title=f"n{n}", context=False))["session"] for n in range(7)]
         listed: list[str] = []
         cursor: dict[str, str] = {}
         while True:
@@ -306,7 +318,7 @@ def test_a_search_says_what_is_no_filter(server: MemoryServer) -> None:
         return list((await ask("memory_search", query="pdf since:soon"))["notes"])
 
     (note,) = talk(server, work)
-    assert note.startswith("since:soon is no date")
+    assert note.startswith("since:soon is not a date")
 
 
 def test_the_context_keeps_to_its_budget(server: MemoryServer) -> None:
@@ -314,9 +326,9 @@ def test_the_context_keeps_to_its_budget(server: MemoryServer) -> None:
         await tidy(ask)
         return await ask("memory_context", workspace="/w", max_tokens=300)
 
-    told = talk(server, work)
-    assert told["tokens"] <= 300
-    assert "ISO dates first" in told["text"]
+    results = talk(server, work)
+    assert results["tokens"] <= 300
+    assert "ISO dates first" in results["text"]
 
 
 def test_conventions_of_a_session_name_new_files(server: MemoryServer) -> None:
@@ -354,7 +366,7 @@ def test_a_large_state_is_cut_to_the_budget_and_says_what_is_missing(server: Mem
     state, text = talk(server, work)
     assert len(state["files_modified"]) + state["left_out"]["files_modified"] == 203
     assert state["files_modified"][-1]["path"].endswith("/199.txt")
-    assert "left out for space" in text
+    assert "Left out" in text
     assert len(text) < 6000
 
 
@@ -362,11 +374,39 @@ def test_secrets_do_not_get_in(server: MemoryServer) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
     async def work(ask: Asking) -> str:
-        handle = (await ask("session_open", title=f"token {secret}"))["session"]["id"]
+        handle = (await ask("session_open", title=f"token {secret}"))["session"]
         await ask("action_record", session=handle, tool="Bash", input={"command": f"curl -H {secret}"})
         fork = (await ask("session_fork", session=handle, title=f"again {secret}"))["session"]
         return str([fork, await ask("session_events", session=handle, max_tokens=8000)])
 
-    told = talk(server, work)
-    assert secret not in told
-    assert "REDACTED" in told
+    results = talk(server, work)
+    assert secret not in results
+    assert "REDACTED" in results
+
+
+def test_an_unknown_argument_is_answered_with_the_valid_ones_and_the_nearest(server: MemoryServer) -> None:
+    async def work(ask: Asking) -> dict[str, Any]:
+        handle = (await ask("session_open"))["session"]
+        return await ask.refused("decision_record", session=handle, what="x", reason_why="y", wy="z")
+
+    refused = talk(server, work)
+    assert (refused["unknown"], refused["valid"][:4]) == (
+        "reason_why",
+        ["session", "what", "why", "alternatives"],
+    )
+    assert "Valid arguments: session, what, why" in refused["hint"]
+
+
+def test_a_misspelt_required_argument_is_named_before_the_missing_one(server: MemoryServer) -> None:
+    async def work(ask: Asking) -> dict[str, Any]:
+        handle = (await ask("session_open"))["session"]
+        return await ask.refused("pending_add", session=handle, wat="x")
+
+    refused = talk(server, work)
+    assert (refused["unknown"], refused["nearest"]) == ("wat", "what")
+
+
+def test_the_nearest_argument_is_named(server: MemoryServer) -> None:
+    refused = talk(server, lambda ask: ask.refused("session_open", worksapce="/w"))
+    assert refused["nearest"] == "workspace"
+    assert 'no argument "worksapce"' in refused["error"]

@@ -16,7 +16,7 @@ EACH = 15
 
 
 async def opened(ask: Asking, **given: Any) -> str:
-    return str((await ask("session_open", context=False, **given))["session"]["id"])
+    return str((await ask("session_open", context=False, **given))["session"])
 
 
 async def decisions(ask: Asking, session: str) -> list[dict[str, Any]]:
@@ -47,8 +47,8 @@ def test_two_agents_in_one_session_lose_nothing_and_keep_their_order(open_server
 
     def agent(name: str) -> list[int]:
         async def work(ask: Asking) -> list[int]:
-            told = [await ask("decision_record", session=session, what=f"{name} {n}") for n in range(EACH)]
-            return [one["seq"] for one in told]
+            results = [await ask("decision_record", session=session, what=f"{name} {n}") for n in range(EACH)]
+            return [one["seq"] for one in results]
 
         return talk(open_server(), work, name=name)
 
@@ -57,8 +57,8 @@ def test_two_agents_in_one_session_lose_nothing_and_keep_their_order(open_server
     events = talk(open_server(), lambda ask: decisions(ask, session))
     assert sorted([*ada, *bob]) == list(range(1, 2 * EACH + 1))
     for name, seqs in (("ada", ada), ("bob", bob)):
-        said = {one["seq"]: one["payload"]["what"] for one in events}
-        assert [said[seq] for seq in seqs] == [f"{name} {n}" for n in range(EACH)]
+        reply = {one["seq"]: one["payload"]["what"] for one in events}
+        assert [reply[seq] for seq in seqs] == [f"{name} {n}" for n in range(EACH)]
 
 
 def test_with_an_expected_position_nobody_writes_past_what_they_have_not_seen(
@@ -73,10 +73,10 @@ def test_with_an_expected_position_nobody_writes_past_what_they_have_not_seen(
             head, written = 1, []
             while len(written) < EACH:
                 given = {"session": session, "what": f"{name} {len(written)}", "expected_seq": head}
-                told = await ask.client.call_tool("decision_record", given)
-                answer = refusal(told) if told.is_error else told.structured_content
+                result = await ask.client.call_tool("decision_record", given)
+                answer = refusal(result) if result.is_error else result.structured_content
                 assert isinstance(answer, dict)
-                if told.is_error:
+                if result.is_error:
                     assert answer["code"] == 8
                     assert answer["head"] > head
                 else:
@@ -90,10 +90,10 @@ def test_with_an_expected_position_nobody_writes_past_what_they_have_not_seen(
         ada, bob = both.map(agent, ("ada", "bob"))
     assert all(expected == got for expected, got in (*ada, *bob))
     events = talk(open_server(), lambda ask: decisions(ask, session))
-    said = [one["payload"]["what"] for one in events]
-    assert len(said) == 2 * EACH
+    messages = [one["payload"]["what"] for one in events]
+    assert len(messages) == 2 * EACH
     for name in ("ada", "bob"):
-        assert [one for one in said if one.startswith(name)] == [f"{name} {n}" for n in range(EACH)]
+        assert [one for one in messages if one.startswith(name)] == [f"{name} {n}" for n in range(EACH)]
 
 
 def transcript(home: Path, session: str, count: int) -> None:
@@ -118,8 +118,8 @@ def test_two_agents_and_the_companion_write_one_session_at_once(
 
     def agent(name: str) -> list[int]:
         async def work(ask: Asking) -> list[int]:
-            told = [await ask("decision_record", session=session, what=f"{name} {n}") for n in range(EACH)]
-            return [one["seq"] for one in told]
+            results = [await ask("decision_record", session=session, what=f"{name} {n}") for n in range(EACH)]
+            return [one["seq"] for one in results]
 
         return talk(open_server(), work, name=name)
 
@@ -140,17 +140,17 @@ def test_two_agents_and_the_companion_write_one_session_at_once(
         taking_in.result()
 
     memory = open_server().memory
-    events = list(memory.events(session))
+    events = list(memory.history.events(session))
     assert [one["seq"] for one in events] == list(range(len(events)))
     for name, seqs in (("ada", ada), ("bob", bob)):
         assert [events[seq]["payload"]["what"] for seq in seqs] == [f"{name} {n}" for n in range(EACH)]
     prompts = [one for one in events if one["kind"] == "prompt"]
     assert [one["payload"]["text"] for one in prompts] == [f"prompt {n}" for n in range(EACH)]
     assert [one["turn"] for one in events] == sorted(one["turn"] for one in events)
-    assert memory.verify().clean
+    assert memory.maintenance.verify().clean
 
 
-def test_whoever_comes_second_is_told_the_head_and_nothing_is_recorded(open_server: OpenServer) -> None:
+def test_whoever_comes_second_is_reported_the_head_and_nothing_is_recorded(open_server: OpenServer) -> None:
     async def work(ask: Asking) -> tuple[dict[str, Any], list[str]]:
         session = await opened(ask)
         await ask("decision_record", session=session, what="first", expected_seq=1)
@@ -160,10 +160,10 @@ def test_whoever_comes_second_is_told_the_head_and_nothing_is_recorded(open_serv
         await ask("decision_record", session=session, what="second", expected_seq=refused["head"])
         return refused, [one["payload"]["what"] for one in await decisions(ask, session)]
 
-    refused, said = talk(open_server(), work)
-    assert (refused["head"], refused["title"]) == (2, "The session has moved on")
+    refused, messages = talk(open_server(), work)
+    assert (refused["head"], refused["title"]) == (2, "The session has changed")
     assert "session_events" in refused["next"]
-    assert said == ["first", "second"]
+    assert messages == ["first", "second"]
 
 
 def test_nothing_is_recorded_while_the_user_has_paused_it(open_server: OpenServer) -> None:
@@ -171,7 +171,7 @@ def test_nothing_is_recorded_while_the_user_has_paused_it(open_server: OpenServe
 
     async def work(ask: Asking) -> dict[str, Any]:
         session = await opened(ask)
-        server.worker.submit(server.memory.pause_recording).result()
+        server.worker.submit(server.memory.recording.pause).result()
         return await ask.refused("decision_record", session=session, what="unseen")
 
     refused = talk(server, work)

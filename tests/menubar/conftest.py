@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.capture.draft import Draft
+from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
-from fazm_memory.memory import Memory
+from fazm_memory.events.event import Draft
 
 NOON = 1_790_000_000_000_000
 
@@ -24,7 +24,7 @@ class Clock:
         return self.at
 
 
-class Desk:
+class MenuEnv:
     """A user, their memory, and agents that work for them."""
 
     def __init__(self, folder: Path) -> None:
@@ -37,7 +37,7 @@ class Desk:
     def work(self, session: str = "s1", title: str = "Rename the invoices", **more: Any) -> str:
         """An agent's session with a prompt and an action; our id of it."""
         given = {"agent": "claude-code", "title": title, "workspace": str(self.user), **more}
-        told = self.memory.record(
+        results = self.memory.sessions.record(
             [
                 Draft(session, "session.open", given, agent=given["agent"]),
                 Draft(session, "prompt", {"text": title}, agent=given["agent"]),
@@ -46,13 +46,13 @@ class Desk:
                 ),
             ]
         )
-        assert [one.error for one in told] == [None] * 3
-        assert told[0].appended is not None
-        return told[0].appended.session
+        assert [one.error for one in results] == [None] * 3
+        assert results[0].appended is not None
+        return results[0].appended.session
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    made = Desk(tmp_path)
+def env(tmp_path: Path) -> Iterator[MenuEnv]:
+    made = MenuEnv(tmp_path)
     yield made
     made.memory.close()

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fazm_memory.menubar.labels import DAY, HOUR, MINUTE, SECOND, age, label, left
-from fazm_memory.menubar.menu import Command, Entry, Line, Menu, menu
-from fazm_memory.menubar.status import AgentLine, App, Question, SessionLine, Status, Trouble
+from fazm_memory.menubar.labels import DAY, HOUR, MINUTE, SECOND, age, label, time_left
+from fazm_memory.menubar.menu import Command, Menu, MenuEntry, Separator, build_menu
+from fazm_memory.menubar.status import AgentLine, FrontApp, Problem, Question, SessionLine, Status, SyncLine
 
 NOW = 1_790_000_000_000_000
 
@@ -31,28 +31,28 @@ FULL = Status(
         AgentLine("gemini", "", NOW - DAY),
         AgentLine("claude-code", "hooks", None, "connected but silent", connectable=True),
     ),
-    front=App("Safari", "com.apple.Safari"),
+    front=FrontApp("Safari", "com.apple.Safari"),
     login=False,
 )
 
 
-def entries(rows: tuple[Entry | Line, ...]) -> Iterator[Entry]:
+def entries(rows: tuple[MenuEntry | Separator, ...]) -> Iterator[MenuEntry]:
     for one in rows:
-        if isinstance(one, Entry):
+        if isinstance(one, MenuEntry):
             yield one
             yield from entries(one.entries)
 
 
-def found(made: Menu, id_: str) -> Entry:
+def found(made: Menu, id_: str) -> MenuEntry:
     return next(one for one in entries(made.rows) if one.id == id_)
 
 
 def titles(made: Menu) -> list[str]:
-    return [one.title if isinstance(one, Entry) else "—" for one in made.rows]
+    return [one.title if isinstance(one, MenuEntry) else "—" for one in made.rows]
 
 
 def test_the_whole_menu_of_a_working_day() -> None:
-    assert titles(menu(FULL)) == [
+    assert titles(build_menu(FULL)) == [
         "Recording",
         "Last event just now",
         "—",
@@ -73,6 +73,7 @@ def test_the_whole_menu_of_a_working_day() -> None:
         "—",
         "Connected Agents",
         "Settings…",
+        "Set Up…",
         "Launch at Login",
         "About Fazm Memory",
         "—",
@@ -81,7 +82,7 @@ def test_the_whole_menu_of_a_working_day() -> None:
 
 
 def test_what_stands_below_the_first_level() -> None:
-    made = menu(FULL)
+    made = build_menu(FULL)
     assert [one.title for one in found(made, "sessions").entries] == [
         "Rename the invoices · Invoices · 5 min ago",
         "untitled · 2 h ago",
@@ -94,9 +95,9 @@ def test_what_stands_below_the_first_level() -> None:
     ]
     assert [one.title for one in found(made, "forget").entries] == ["Last 5 Minutes", "Last Hour", "Today"]
     assert [one.title for one in found(made, "agents").entries] == [
-        "fazm: connected by hooks and MCP, heard 1 min ago",
+        "fazm: connected by hooks and MCP, last active 1 min ago",
         "codex: not connected: connect…",
-        "gemini: read from its records, heard yesterday",
+        "gemini: read from its transcripts, last active yesterday",
         "claude-code: ⚠ connected but silent",
     ]
 
@@ -117,52 +118,54 @@ def test_what_stands_below_the_first_level() -> None:
             "Paused, 1 h 30 min left",
         ),
         (
-            Status(NOW, attention=(Trouble("The store is damaged: page 5"),)),
+            Status(NOW, attention=(Problem("The store is damaged: page 5"),)),
             "attention",
             "Attention: The store is damaged: page 5",
         ),
     ],
 )
 def test_the_three_states(status: Status, icon: str, words: str) -> None:
-    made = menu(status)
+    made = build_menu(status)
     assert (made.icon, titles(made)[0]) == (icon, words)
     assert made.hint.casefold() == f"fazm memory: {words}".casefold()
 
 
 def test_permissions_are_offered_only_when_they_are_missing() -> None:
-    broken = menu(Status(NOW, attention=(Trouble("windows cannot be seen", "Settings", permission=True),)))
+    broken = build_menu(
+        Status(NOW, attention=(Problem("windows cannot be seen", "Settings", permission=True),))
+    )
     assert found(broken, "permissions").command == Command("permissions")
-    assert "permissions" not in menu(FULL).commands()
+    assert "permissions" not in build_menu(FULL).commands()
 
 
 def test_resuming_recording_is_offered_only_while_it_is_paused() -> None:
-    assert "record" in menu(Status(NOW, recording=False)).commands()
-    assert "record" not in menu(FULL).commands()
+    assert "record" in build_menu(Status(NOW, recording=False)).commands()
+    assert "record" not in build_menu(FULL).commands()
 
 
 def test_the_app_in_front_is_named_with_its_identifier() -> None:
-    assert menu(FULL).commands()["exclude"] == Command("exclude", "Safari", "com.apple.Safari")
-    assert "exclude" not in menu(Status(NOW)).commands()
+    assert build_menu(FULL).commands()["exclude"] == Command("exclude", "Safari", "com.apple.Safari")
+    assert "exclude" not in build_menu(Status(NOW)).commands()
 
 
 @pytest.mark.parametrize(("login", "checked", "about"), [(True, True, ""), (False, False, "on")])
 def test_a_click_on_launch_at_login_turns_it_over(login: bool, checked: bool, about: str) -> None:
-    one = found(menu(Status(NOW, login=login)), "login")
+    one = found(build_menu(Status(NOW, login=login)), "login")
     assert (one.checked, one.command) == (checked, Command("login", about))
 
 
 def test_where_nothing_can_be_launched_at_login_it_is_not_offered() -> None:
-    assert "login" not in menu(Status(NOW)).commands()
+    assert "login" not in build_menu(Status(NOW)).commands()
 
 
 def test_more_questions_than_there_is_room_for_are_counted() -> None:
     asked = tuple(Question("a", f"q{n}", f"What about {n}?") for n in range(7))
-    made = menu(Status(NOW, questions=asked))
+    made = build_menu(Status(NOW, questions=asked))
     assert found(made, "questions-more").title == "3 more questions…"
 
 
 @pytest.mark.parametrize(
-    ("past", "said"),
+    ("past", "expected"),
     [
         (0, "just now"),
         (-MINUTE, "just now"),
@@ -171,16 +174,16 @@ def test_more_questions_than_there_is_room_for_are_counted() -> None:
         (3 * DAY, "3 days ago"),
     ],
 )
-def test_an_age_in_its_largest_unit(past: int, said: str) -> None:
-    assert age(NOW - past, NOW) == said
+def test_an_age_in_its_largest_unit(past: int, expected: str) -> None:
+    assert age(NOW - past, NOW) == expected
 
 
 @pytest.mark.parametrize(
-    ("rest", "said"),
+    ("rest", "expected"),
     [(SECOND, "1 min left"), (MINUTE + 1, "2 min left"), (59 * MINUTE + 1, "1 h left"), (0, "1 min left")],
 )
-def test_a_countdown_is_rounded_up(rest: int, said: str) -> None:
-    assert left(NOW + rest, NOW) == said
+def test_a_countdown_is_rounded_up(rest: int, expected: str) -> None:
+    assert time_left(NOW + rest, NOW) == expected
 
 
 # -- laws ------------------------------------------------------------------------------------------------
@@ -194,7 +197,7 @@ STATUSES = st.builds(
     recording=st.booleans(),
     paused_since=st.none() | MOMENT,
     paused_until=st.none() | MOMENT,
-    attention=st.lists(st.builds(Trouble, TEXT, TEXT), max_size=3).map(tuple),
+    attention=st.lists(st.builds(Problem, TEXT, TEXT), max_size=3).map(tuple),
     last_event=st.none() | MOMENT,
     sessions=st.lists(
         st.builds(SessionLine, NAME, st.none() | TEXT, TEXT, st.none() | TEXT, st.none() | NAME, MOMENT),
@@ -210,7 +213,7 @@ STATUSES = st.builds(
         max_size=4,
         unique_by=lambda one: one.name,
     ).map(tuple),
-    front=st.none() | st.builds(App, TEXT, st.none() | TEXT),
+    front=st.none() | st.builds(FrontApp, TEXT, st.none() | TEXT),
     login=st.none() | st.booleans(),
 )
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -218,23 +221,23 @@ UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 @given(STATUSES)
 def test_whatever_was_recorded_every_line_is_short_and_readable(status: Status) -> None:
-    for one in entries(menu(status).rows):
+    for one in entries(build_menu(status).rows):
         assert 0 < len(one.title) <= 140
         assert not {unicodedata.category(character) for character in one.title} & UNSEEN
 
 
 @given(STATUSES)
 def test_ids_are_unique_and_the_menu_depends_on_the_status_alone(status: Status) -> None:
-    made = menu(status)
+    made = build_menu(status)
     ids = Counter(one.id for one in entries(made.rows))
     assert [name for name, times in ids.items() if times > 1] == []
-    assert made == menu(status)
+    assert made == build_menu(status)
 
 
 @given(STATUSES)
 def test_no_two_lines_touch_and_the_menu_begins_and_ends_with_words(status: Status) -> None:
-    rows = menu(status).rows
-    kinds = [isinstance(one, Line) for one in rows]
+    rows = build_menu(status).rows
+    kinds = [isinstance(one, Separator) for one in rows]
     assert not kinds[0]
     assert not kinds[-1]
     assert not any(one and other for one, other in itertools.pairwise(kinds))
@@ -242,7 +245,7 @@ def test_no_two_lines_touch_and_the_menu_begins_and_ends_with_words(status: Stat
 
 @given(STATUSES)
 def test_one_can_always_quit_pause_and_look_and_the_menu_stays_bounded(status: Status) -> None:
-    made = menu(status)
+    made = build_menu(status)
     assert {"quit", "pause-15m", "timeline", "search", "forget-5m", "settings", "about"} <= set(
         made.commands()
     )
@@ -252,9 +255,30 @@ def test_one_can_always_quit_pause_and_look_and_the_menu_stays_bounded(status: S
 @given(STATUSES)
 def test_the_icon_is_attention_whenever_there_is_trouble(status: Status) -> None:
     wanted = "attention" if status.attention else "recording" if status.recording else "paused"
-    assert menu(status).icon == wanted
+    assert build_menu(status).icon == wanted
 
 
 @given(st.text(max_size=500), st.integers(4, 60))
 def test_a_label_is_never_longer_than_asked_nor_empty(text: str, most: int) -> None:
     assert 0 < len(label(text, most, empty="-")) <= most
+
+
+def test_sync_says_when_it_last_worked_and_what_is_wrong() -> None:
+    def line(sync: SyncLine | None) -> MenuEntry | None:
+        found = [entry for entry in entries(build_menu(Status(NOW, sync=sync)).rows) if entry.id == "sync"]
+        return found[0] if found else None
+
+    assert line(None) is None
+    works = line(SyncLine(NOW - 5 * MINUTE))
+    assert works is not None
+    assert works.title == f"Synced {age(NOW - 5 * MINUTE, NOW)}"
+    broken = line(SyncLine(NOW - HOUR, "The folder is not there."))
+    assert broken is not None
+    assert "The folder is not there" in broken.title
+    assert broken.command == Command("why", "The folder is not there.", broken.hint)
+
+
+def test_a_session_of_another_machine_says_so() -> None:
+    far = SessionLine("c3", "Sort the photos", "fazm", "/u/P", "P", NOW, device="mini")
+    menu = build_menu(Status(NOW, sessions=(far,)))
+    assert any("on mini" in entry.title for entry in entries(menu.rows))

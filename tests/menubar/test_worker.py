@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 
-from fazm_memory.memory import Memory
+from fazm_memory.app.memory import Memory
 from fazm_memory.menubar.worker import Worker
-from tests.menubar.conftest import Desk
+from tests.menubar.conftest import MenuEnv
 
 
-def test_jobs_are_done_in_order_on_one_thread_and_trouble_is_told(desk: Desk) -> None:
+def test_jobs_are_done_in_order_on_one_thread_and_trouble_is_reported(env: MenuEnv) -> None:
     done: list[object] = []
     troubles: list[Exception] = []
-    worker = Worker(lambda: Memory(desk.config, desk.clock), troubles.append)
+    worker = Worker(lambda: Memory(env.config, env.clock), troubles.append)
 
     def broken(memory: Memory) -> None:
         raise ValueError("no")
@@ -26,7 +26,7 @@ def test_jobs_are_done_in_order_on_one_thread_and_trouble_is_told(desk: Desk) ->
     assert [str(one) for one in troubles] == ["no"] * 3
 
 
-def test_one_that_never_began_can_be_stopped(desk: Desk) -> None:
-    worker = Worker(lambda: desk.memory, lambda error: None)
+def test_one_that_never_began_can_be_stopped(env: MenuEnv) -> None:
+    worker = Worker(lambda: env.memory, lambda error: None)
     worker.stop()
     assert [one.name for one in threading.enumerate() if one.name == "menu bar worker"] == []

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import plistlib
+import re
+import shutil
 import subprocess
 import sys
 from importlib.metadata import packages_distributions
@@ -12,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from fazm_memory import __version__
-from fazm_memory.log.keys import SERVICE
+from fazm_memory.store.keys import SERVICE
 
 from .conftest import ROOT, Load
 
@@ -73,7 +76,7 @@ def test_every_file_that_the_app_names_is_there(load: Load) -> None:
     options = setup.options()
     named = [options["iconfile"], *options["extra_scripts"], *options["resources"], "packaging/app.py"]
     assert [name for name in named if not (ROOT / name).is_file()] == []
-    assert len(options["resources"]) == 9
+    assert len(options["resources"]) == 10
 
 
 def test_on_another_system_building_is_refused_in_words() -> None:
@@ -96,30 +99,160 @@ def test_each_property_list_can_be_read(name: str) -> None:
 
 
 def test_the_launch_agent_ends_when_it_is_asked_to() -> None:
-    told = plistlib.loads((ROOT / "packaging" / "org.fazm.memory.plist").read_bytes())
-    assert told["KeepAlive"] == {"SuccessfulExit": False}
-    assert told["ProgramArguments"][1:] == ["run"]
+    result = plistlib.loads((ROOT / "packaging" / "org.fazm.memory.plist").read_bytes())
+    assert result["KeepAlive"] == {"SuccessfulExit": False}
+    assert result["ProgramArguments"][1:] == ["run"]
 
 
-def test_uninstalling_everything_leaves_no_memory_no_key_and_no_launch_agent(tmp_path: Path) -> None:
-    """The script itself, with the Mac's own commands standing in as recorders of their arguments."""
-    home, tools = tmp_path / "home", tmp_path / "bin"
-    memory = home / "Library" / "Application Support" / "Fazm Memory"
-    agent = home / "Library" / "LaunchAgents" / "org.fazm.memory.plist"
-    for one in (memory, agent.parent, tools):
-        one.mkdir(parents=True)
-    agent.write_text("x")
-    for tool in ("fazm-memory", "launchctl", "osascript", "tccutil", "security"):
-        (tools / tool).write_text(f'#!/bin/sh\necho "{tool} $*" >> "{tmp_path}/ran"\n')
-        (tools / tool).chmod(0o755)
-    environment = {"HOME": str(home), "PATH": f"{tools}:/usr/bin:/bin"}
-    kept = subprocess.run(
-        ["bash", str(ROOT / "packaging" / "uninstall")], env=environment, capture_output=True
-    )
-    assert (kept.returncode, memory.exists(), agent.exists()) == (0, True, False)
-    command = ["bash", str(ROOT / "packaging" / "uninstall"), "--everything"]
-    subprocess.run(command, env=environment, check=True, capture_output=True)
-    assert not memory.exists()
-    ran = (tmp_path / "ran").read_text()
-    assert "fazm-memory disconnect claude" in ran
-    assert f"security delete-generic-password -s {SERVICE}" in ran
+def test_relative_paths_stay_those_of_the_caller(load: Load) -> None:
+    assert load("setup_app.py").options()["no_chdir"] is True
+
+
+def test_the_feed_of_the_builder_is_in_the_package_before_the_app_is_made() -> None:
+    text = (ROOT / "packaging" / "build").read_text()
+    installed, preset = text.index("pip install --quiet --no-deps ."), text.index("/build.toml")
+    assert installed < preset < text.index("setup_app.py py2app")
+
+
+def test_packages_are_compiled_before_the_app_is_signed() -> None:
+    text = (ROOT / "packaging" / "build").read_text()
+    assert text.index("setup_app.py py2app") < text.index("compileall") < text.index("packaging/sign")
+    assert "unchecked-hash" in text
+
+
+# -- the command behind a link ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chain", [["direct"], ["direct", "again"], ["relative"]])
+def test_a_link_to_the_command_starts_the_program_inside_the_bundle(tmp_path: Path, chain: list[str]) -> None:
+    contents = tmp_path / "An App.app" / "Contents"
+    for folder in ("Resources", "MacOS"):
+        (contents / folder).mkdir(parents=True)
+    shutil.copy(ROOT / "packaging" / "bin" / "fazm-memory", contents / "Resources")
+    program = contents / "MacOS" / "fazm-memory"
+    program.write_text('#!/bin/sh\necho "$0"\nprintf "<%s>" "$@"\n')
+    program.chmod(0o755)
+    link = contents / "Resources" / "fazm-memory"
+    for name in chain:
+        made = tmp_path / "bin" / name
+        made.parent.mkdir(exist_ok=True)
+        made.symlink_to(os.path.relpath(link, made.parent) if name == "relative" else link)
+        link = made
+    ran = subprocess.run([link, "a b", "c"], cwd="/", capture_output=True, text=True, check=True)
+    assert ran.stdout == f"{os.path.realpath(program)}\n<a b><c>"
+
+
+def test_the_cask_links_the_command_and_disconnects_the_agents() -> None:
+    text = (ROOT / "packaging" / "fazm-memory.rb").read_text()
+    assert "Contents/Resources/fazm-memory" in text.split("binary")[1].splitlines()[0]
+    assert text.index("uninstall_preflight") < text.index("uninstall quit:")
+    assert '"disconnect", "--all", "--yes"' in text
+
+
+# -- signing and uninstalling ------------------------------------------------------------------------------
+
+
+def recorder(folder: Path, ran: Path, *tools: str) -> None:
+    """Commands of a Mac that write down their arguments."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for tool in tools:
+        (folder / tool).write_text(f'#!/bin/sh\nprintf "%s|" {tool} "$@" >> "{ran}"; echo >> "{ran}"\n')
+        (folder / tool).chmod(0o755)
+
+
+def test_every_program_of_the_app_is_signed_with_the_identifier_of_the_app(
+    load: Load, tmp_path: Path
+) -> None:
+    """Two identifiers would be two programs to the Keychain, which then asks for the password."""
+    app, ran = tmp_path / "Fazm Memory.app", tmp_path / "ran"
+    programs = app / "Contents" / "MacOS"
+    programs.mkdir(parents=True)
+    for name in ("Fazm Memory", "fazm-memory", "python"):
+        (programs / name).write_text("x")
+        (programs / name).chmod(0o755)
+    recorder(tmp_path / "bin", ran, "codesign")
+    env = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin", "IDENTITY": "Someone", "APP": str(app)}
+    subprocess.run(["bash", str(ROOT / "packaging" / "sign")], env=env, check=True, capture_output=True)
+    signed = {line.split("|")[-2]: line for line in ran.read_text().splitlines() if "--sign" in line}
+    assert signed.keys() == {str(app), str(programs / "fazm-memory"), str(programs / "python")}
+    identifier = load("setup_app.py").IDENTIFIER
+    assert all(f"|--identifier|{identifier}|" in line for line in signed.values())
+
+
+class Installed:
+    """A Mac user's home with the app, its real command line, and Claude Code connected."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.ran = folder, folder / "ran"
+        self.home, self.app = folder / "home", folder / "Fazm Memory.app"
+        self.memory = self.home / "Library" / "Application Support" / "Fazm Memory"
+        self.launch_agent = self.home / "Library" / "LaunchAgents" / "org.fazm.memory.plist"
+        self.settings = self.home / ".claude" / "settings.json"
+        for place in (self.memory, self.launch_agent.parent, self.settings.parent):
+            place.mkdir(parents=True)
+        self.launch_agent.write_text("x")
+        self.settings.write_text("{}\n")
+        recorder(folder / "bin", self.ran, "launchctl", "osascript", "tccutil", "security")
+        cli = self.app / "Contents" / "MacOS" / "fazm-memory"
+        cli.parent.mkdir(parents=True)
+        cli.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fazm_memory.cli.main "$@"\n')
+        cli.chmod(0o755)
+        self.env = {
+            "HOME": str(self.home), "PATH": f"{folder / 'bin'}:/usr/bin:/bin", "APP": str(self.app),
+            "FAZM_MEMORY_HOME": str(self.memory), "FAZM_MEMORY_KEY": "file", "PYTHONPATH": str(ROOT),
+        }  # fmt: skip
+        subprocess.run(
+            [cli, "connect", "claude-code", "--yes"], env=self.env, check=True, capture_output=True
+        )
+        assert "fazm-memory-hook" in self.settings.read_text()
+
+    def uninstall(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = ["bash", str(ROOT / "packaging" / "uninstall"), *words]
+        return subprocess.run(command, env=self.env, capture_output=True, text=True)
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Installed:
+    return Installed(tmp_path)
+
+
+def test_uninstalling_leaves_no_hook_and_nothing_in_the_agents_configuration(installed: Installed) -> None:
+    spooled = installed.memory / "spool" / "1-0.claude-code.json"
+    spooled.write_text('{"hook_event_name": "PreToolUse", "session_id": "s1"}')
+    done = installed.uninstall()
+    assert (done.returncode, installed.settings.read_text()) == (0, "{}\n")
+    assert not (installed.memory / "hooks").exists()
+    assert not spooled.exists()
+    assert not installed.app.exists()
+    assert not installed.launch_agent.exists()
+    assert (installed.memory / "store.noindex").is_dir()
+
+
+def test_uninstalling_everything_leaves_no_memory_and_no_key(installed: Installed) -> None:
+    assert installed.uninstall("--everything").returncode == 0
+    assert not installed.memory.exists()
+    assert f"security|delete-generic-password|-s|{SERVICE}|" in installed.ran.read_text()
+
+
+def test_an_agent_that_cannot_be_disconnected_is_named_and_its_hooks_do_nothing(installed: Installed) -> None:
+    installed.settings.write_text(installed.settings.read_text() + "}")
+    done = installed.uninstall()
+    assert done.returncode == 1
+    assert str(installed.settings) in done.stderr
+    assert not (installed.memory / "hooks").exists()
+
+
+# -- the workflow ------------------------------------------------------------------------------------------
+
+
+def test_the_workflow_runs_where_runners_exist_and_hides_no_failure() -> None:
+    text = (ROOT / ".github" / "workflows" / "macos.yml").read_text()
+    runners = set(re.findall(r"macos-[\w-]+", text.split("jobs:")[1]))
+    assert runners == {"macos-15", "macos-15-intel"}
+    self_tests = [line for line in text.splitlines() if "--self-test" in line]
+    assert len(self_tests) == 2
+    for line in self_tests:
+        assert "||" not in line
+        assert "|" not in line or "set -o pipefail" in text
+    assert '"$CLI" mcp' in text
+    assert "kill -TERM" in text

@@ -28,7 +28,7 @@ def test_two_files_become_one_for_both(load: Load) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\x7fELF", b"\xca\xfe\xba\xbe\x00\x00\x00\x34", b"\xca\xfe\xba\xbe"])
-def test_what_is_no_such_file_is_told(load: Load, data: bytes) -> None:
+def test_what_is_no_such_file_is_reported(load: Load, data: bytes) -> None:
     macho = load("packaging/macho.py")
     with pytest.raises(macho.NotMachO):
         macho.architectures(data)

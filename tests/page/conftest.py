@@ -1,10 +1,16 @@
-"""Worlds, served; browsers, watched. What reads shares one world; what changes it gets its own."""
+"""Servers and browser windows for the tests of the page.
+
+Stories run in both browsers: `page` is a window over `server`, a story of the module and browser that tests
+may change as long as each uses its own sessions or settings. Tests for Chromium only use `open_page`, and
+`shared_server` if they only read. Ports, homes and displays are never shared, so modules can run in parallel.
+"""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +18,15 @@ import pytest
 from _pytest.runner import runtestprotocol
 from playwright.sync_api import Browser, Page
 
-from tests.page.browsing import Watch, chromium, new_context
-from tests.page.serving import Served, serving
-from tests.page.story import NOW, make_world
-from tests.page.webkit import EngineCrashed, Window, window
+from tests.page.chromium import PageErrors, chromium, chromium_window, enter, new_context
+from tests.page.server import Server, serve
+from tests.page.story import World, make_world
+from tests.page.webkit import EngineCrashed, webkit_window
+from tests.page.window import Window
 
 OpenPage = Callable[..., Page]
-CRASHES = (
-    2  # of WebKitGTK in one run, after which a test begins anew: its own memory fails it once in a while
-)
+OpenWindow = Callable[[str], AbstractContextManager[Window]]
+MAX_CRASHES = 2  # of WebKitGTK in one run after which a test is repeated
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -33,15 +39,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """A test in which the engine itself crashed begins anew, with a window and a story of its own. That is
-    said; and a page that makes it crash again and again fails."""
-    if not item.path.name.startswith("test_webkit") or not isinstance(item, pytest.Function):
+    """Repeat a test in which WebKitGTK itself crashed. A page that crashes it again and again fails."""
+    if not isinstance(item, pytest.Function) or "webkit" not in item.name:
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     before = EngineCrashed.count
     reports = runtestprotocol(item, nextitem=nextitem, log=False)
-    if before < EngineCrashed.count <= CRASHES and any(report.failed for report in reports):
-        print(f"\nWebKitGTK crashed in {item.nodeid}: it begins anew")
+    if before < EngineCrashed.count <= MAX_CRASHES and any(report.failed for report in reports):
+        print(f"\nWebKitGTK crashed in {item.nodeid}: repeating it")
         item.session._setupstate.teardown_exact(None)
         item._initrequest()
         reports = runtestprotocol(item, nextitem=nextitem, log=False)
@@ -52,8 +57,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 @pytest.fixture(scope="package", autouse=True)
-def in_greenwich() -> Iterator[None]:
-    """The story's times are the same everywhere."""
+def utc() -> Iterator[None]:
     before = os.environ.get("TZ")
     os.environ["TZ"] = "UTC"
     time.tzset()
@@ -71,58 +75,71 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
-@pytest.fixture(scope="package")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A served story for tests that only look."""
-    with serving(make_world(tmp_path_factory.mktemp("shown"))) as served:
-        yield served
+@pytest.fixture(scope="module", params=["chromium", "webkit"])
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def open_window(engine: str, request: pytest.FixtureRequest) -> OpenWindow:
+    """Opens another window of the same browser."""
+    if engine == "webkit":
+        return webkit_window
+    browser: Browser = request.getfixturevalue("browser")
+    return lambda address: chromium_window(browser, address)
+
+
+@pytest.fixture(scope="module")
+def add_to_story() -> Callable[[World], None]:
+    """What a module adds to its story before it is served. Override it."""
+    return lambda _world: None
+
+
+@pytest.fixture(scope="module")
+def server(
+    engine: str, add_to_story: Callable[[World], None], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    world = make_world(tmp_path_factory.mktemp(engine))
+    add_to_story(world)
+    with serve(world) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def window(server: Server, open_window: OpenWindow) -> Iterator[Window]:
+    with open_window(server.door()) as window:
+        yield window
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Iterator[Served]:
-    """A served story of the test's own, to change."""
-    with serving(make_world(tmp_path / "own")) as served:
-        yield served
+def page(window: Window) -> Iterator[Window]:
+    """The window of the module. Nothing may have gone wrong in it afterwards."""
+    yield window
+    assert window.errors() == []
+
+
+@pytest.fixture(scope="package")
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A story that no test changes."""
+    with serve(make_world(tmp_path_factory.mktemp("shared"))) as server:
+        yield server
 
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """Opens the page at an address; afterwards nothing may have gone wrong in it."""
-    opened: list[tuple[Any, Watch]] = []
+    """Opens the page at an address in Chromium. Nothing may have gone wrong in it afterwards."""
+    opened: list[tuple[Any, PageErrors]] = []
 
-    def opener(served: Served, address: str = "", *, refusals: bool = False, **options: Any) -> Page:
-        context = new_context(browser, NOW // 1000, **options)
-        watch = Watch(served.origin, refusals)
+    def opener(server: Server, address: str = "", *, failed_requests: bool = False, **options: Any) -> Page:
+        context = new_context(browser, **options)
+        errors = PageErrors(server.origin, failed_requests)
         page = context.new_page()
-        watch.over(page)
-        page.goto(served.door())
-        page.goto("about:blank")  # a document of its own: nothing of the first is left on it
-        page.goto(f"{served.origin}/{address}")
-        opened.append((context, watch))
+        errors.watch(page)
+        enter(page, server, address)
+        opened.append((context, errors))
         return page
 
     yield opener
-    for context, watch in opened:
+    for context, errors in opened:
         context.close()
-        watch.check()
-
-
-@pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A served story that a module of WebKit's tests may change: each has sessions or settings of its own."""
-    with serving(make_world(tmp_path_factory.mktemp("webkit"))) as served:
-        yield served
-
-
-@pytest.fixture(scope="module")
-def opened(told: Served) -> Iterator[Window]:
-    """One window of WebKit for a module: each test goes to its own address."""
-    with window(told.door()) as page:
-        yield page
-
-
-@pytest.fixture
-def page(opened: Window) -> Iterator[Window]:
-    """The window; nothing has gone wrong in it afterwards."""
-    yield opened
-    assert opened.errors() == []
+        assert errors.found == []

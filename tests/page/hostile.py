@@ -1,12 +1,12 @@
-"""A session in which every field that anybody can fill tries to become something other than text."""
+"""A session in which every field tries to become markup or code."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from fazm_memory.capture.draft import Draft
-from tests.page.story import NOW, SECOND, World, tell
+from fazm_memory.events.event import Draft
+from tests.page.story import NOW, SECOND, World, record
 
 MARKUP = (
     '<script>window.pwned="script"</script>'
@@ -18,27 +18,27 @@ MARKUP = (
 BIDI = "\u202egnp.exe\u2066\u200b"
 LINK = "javascript:window.pwned=1"
 LONG = "<b>x</b>" * (1 << 17)  # a megabyte
-EVERY = (MARKUP, BIDI + MARKUP, LINK)
+TEXTS = (MARKUP, BIDI + MARKUP, LINK)
 
 
-def write_hostile(world: World) -> str:
-    """The session's id. Told through the real recorder, so all of it is what the log really lets in."""
+def record_hostile(world: World) -> None:
+    """Record the session through the real recorder."""
     drafts = [Draft("hostile", "session.open", _opening(MARKUP), agent="fazm", at=NOW - 600 * SECOND)]
-    for nth, text in enumerate(EVERY):
+    for nth, text in enumerate(TEXTS):
         drafts += [Draft("hostile", kind, payload) for kind, payload in _kinds(text, nth)]
     long = {"tool": "Bash", "input": {"command": LONG}, "output": LONG, "error": LONG, "call_id": "long"}
     drafts += [Draft("hostile", "prompt", {"text": LONG}), Draft("hostile", "action", long)]
-    timed = [replace(one, agent="fazm", at=NOW - (600 - nth) * SECOND) for nth, one in enumerate(drafts)]
-    tell(world, timed)
+    timed = [replace(draft, agent="fazm", at=NOW - (600 - nth) * SECOND) for nth, draft in enumerate(drafts)]
+    record(world, timed)
     schema = {
         "type": "object",
         "title": MARKUP,
         "properties": {MARKUP[:60]: {"enum": [MARKUP], "title": MARKUP}},
     }
-    session = str(world.memory.session("hostile")["id"])
-    world.memory.handoff(session, to="human", note=MARKUP, answer_schema=schema)
-    world.memory.state_fact(f"hostile {MARKUP}", MARKUP)
-    return session
+    session = str(world.memory.sessions.get("hostile")["id"])
+    world.memory.sessions.handoff(session, to="human", note=MARKUP, answer_schema=schema)
+    world.memory.recall.add_fact(f"hostile {MARKUP}", MARKUP)
+    world.ids["hostile"] = session
 
 
 def _opening(text: str) -> dict[str, Any]:

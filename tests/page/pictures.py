@@ -1,4 +1,4 @@
-"""The pictures of the docs, taken of the story: `python -m tests.page.pictures docs/pictures`."""
+"""Take the pictures of the documentation: `python -m tests.page.pictures docs/pictures`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.page.browsing import chromium, new_context
-from tests.page.serving import Served, serving
+from tests.page.chromium import chromium, new_context
+from tests.page.screens import open_screen
+from tests.page.server import Server, serve
 from tests.page.story import NOW, make_world
 
 SIZE = {"width": 1240, "height": 780}
@@ -23,46 +24,37 @@ SCREENS = {
     "event": "#/s/{site}@14",
 }
 SCHEMES = ("light", "dark")
+FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
-def take(browser: Browser, served: Served, into: Path) -> list[Path]:
-    """Each screen in light and dark; the files."""
-    into.mkdir(parents=True, exist_ok=True)
-    made = []
+def take(browser: Browser, server: Server, folder: Path) -> list[Path]:
+    """Each screen in light and dark."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures = []
     for scheme in SCHEMES:
-        context = new_context(
-            browser,
-            NOW // 1000,
-            viewport=SIZE,
-            color_scheme=scheme,
-            reduced_motion="reduce",
-        )
+        context = new_context(browser, viewport=SIZE, color_scheme=scheme, reduced_motion="reduce")
+        context.clock.set_fixed_time(NOW / 1_000_000)
         page = context.new_page()
-        page.goto(served.door())
+        page.goto(server.door())
         for name, address in SCREENS.items():
-            page.goto(f"{served.origin}/{address.format(**served.world.ids)}")
-            settle(page)
-            made.append(into / f"{name}-{scheme}.png")
-            page.screenshot(path=made[-1])
-        page.goto(f"{served.origin}/#/s/{served.world.ids['folder']}@1")
-        settle(page)
+            open_screen(page, server, address)
+            pictures.append(picture(page, folder / f"{name}-{scheme}.png"))
+        open_screen(page, server, "#/s/{folder}@1")
         event = page.get_by_role("region", name="Event", exact=True)
         expect(event.get_by_text("Tidy notes.md and write a plan").first).to_be_visible()
         page.get_by_role("button", name="Event commands").click()
         page.get_by_role("menuitem", name="Rewind to here…").click()
-        page.get_by_label("Put the files back too").check()
-        made.append(into / f"rewind-{scheme}.png")
-        page.screenshot(path=made[-1])
+        page.get_by_label("Also restore the files").check()
+        pictures.append(picture(page, folder / f"rewind-{scheme}.png"))
         context.close()
-    return made
+    return pictures
 
 
-def settle(page: Page) -> None:
-    """Nothing is being read any more, and what was read is drawn."""
-    expect(page.get_by_role("heading", level=1).first).to_be_visible()
+def picture(page: Page, path: Path) -> Path:
     page.wait_for_load_state("load")
-    expect(page.locator("[aria-busy=true]")).to_have_count(0)
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.evaluate(FRAMES)
+    page.screenshot(path=path)
+    return path
 
 
 if __name__ == "__main__":
@@ -70,8 +62,8 @@ if __name__ == "__main__":
     time.tzset()
     with (
         tempfile.TemporaryDirectory(prefix="dana-") as folder,
-        serving(make_world(Path(folder))) as served,
+        serve(make_world(Path(folder))) as server,
         chromium() as browser,
     ):
-        for path in take(browser, served, Path(sys.argv[1])):
+        for path in take(browser, server, Path(sys.argv[1])):
             print(path)

@@ -1,242 +1,322 @@
-"""The timeline, driven by what people and screen readers call its parts: day, list, drawer, playhead."""
+"""Stories of the timeline, in both browsers: days, search, lanes, event list, event panel, playhead."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-from playwright.sync_api import Locator, Page, expect
+import pytest
 
-from fazm_memory.capture.draft import Draft
-from tests.page.conftest import OpenPage
-from tests.page.serving import Served
-from tests.page.story import tell
+from tests.page.server import Server
+from tests.page.story import add, search_notes
+from tests.page.webkit import EngineCrashed, WebKitEngine, webkit_window
+from tests.page.window import MAIN, Window, part, region
+
+SESSIONS = region("Sessions")
+EVENT = region("Event")
+ROWS = part("listbox", "Events")
+RANGE = part("slider", "Time range")
+PLAYHEAD = part("slider", "Playhead")
+DAY = part("combobox", "Day")
+RESULTS = part("listbox", "Search results")
+CLOCK = re.compile(r"^\d\d:\d\d to \d\d:\d\d$")
+SELECTED = "() => document.querySelector('.row[aria-selected=true]')?.ariaPosInSet === '%d'"
 
 
-def rows(page: Page, name: str = "") -> Locator:
-    """The rows of the list that are in the document, or those whose words hold a pattern."""
-    return page.get_by_role("listbox", name="Events").get_by_role("option", name=re.compile(name))
+def minutes(text: str) -> tuple[int, int]:
+    begin, end = (60 * int(clock[:2]) + int(clock[3:]) for clock in text.split(" to "))
+    return begin, end
 
 
-def test_the_page_opens_at_the_latest_session_and_its_newest_event(
-    shown: Served, open_page: OpenPage
+def other_than(text: str) -> re.Pattern[str]:
+    return re.compile(rf"^(?!{re.escape(text)}$)\d\d:\d\d to \d\d:\d\d$")
+
+
+def test_the_page_opens_at_the_latest_session_and_its_newest_event(page: Window, server: Server) -> None:
+    page.go("#/")
+    page.there("heading", server.world.memory.sessions.listing(limit=1)[0]["title"], MAIN)
+    page.there("option", None, ROWS)
+    page.silent("You are viewing")
+    page.gone("region", "Event")
+
+
+def test_the_first_screen_shows_the_day_and_the_threads_with_what_is_open(
+    page: Window, server: Server
 ) -> None:
-    page = open_page(shown)
-    latest = shown.world.memory.sessions(limit=1)[0]
-    expect(page.get_by_role("heading", level=1)).to_have_text(latest["title"])
-    expect(rows(page).last).to_be_visible()
-    expect(page.get_by_text("You are looking at")).to_be_hidden()
+    page.go("#/overview")
+    page.there("region", "Totals: Today")
+    page.says("active", region("Totals: Today"))
+    page.says("May I push the tag", MAIN)
+    page.press("link", re.compile("May I push the tag"), MAIN)
+    page.there("heading", "Release 2.4", MAIN)
 
 
-def test_sessions_stand_under_their_days(shown: Served, open_page: OpenPage) -> None:
-    page = open_page(shown)
-    side = page.get_by_role("region", name="Sessions", exact=True)
+def test_sessions_are_grouped_by_day_and_filtered(page: Window) -> None:
     for day in ("Today", "Yesterday", "Friday"):
-        expect(side.get_by_role("heading", name=day, exact=True)).to_be_visible()
-    side.get_by_role("link", name=re.compile("Rename invoices, date first")).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Rename invoices, date first")
-    expect(page.get_by_role("img", name=re.compile("^The day: "))).to_be_visible()
-    expect(page.get_by_label("Day", exact=True)).to_have_value("2026-11-14")
+        page.there("heading", day, SESSIONS)
+    page.press("link", re.compile("Rename invoices, date first"), SESSIONS)
+    page.there("heading", "Rename invoices, date first")
+    page.has(DAY, "value", "2026-11-14")
+    page.fill("combobox", "Agent", "codex")
+    page.count(2, "link", within=SESSIONS)
+    page.fill("combobox", "Result", "waiting")
+    page.count(1, "link", re.compile("Release 2.4"), SESSIONS)
+    page.fill("combobox", "Result", "")
+    page.fill("combobox", "Folder", "/Users/dana/Downloads")
+    page.there("heading", "No sessions match", SESSIONS)
+    page.fill("combobox", "Agent", "")
+    page.count(2, "link", within=SESSIONS)
+    page.fill("combobox", "Folder", "")
 
 
-def test_sessions_are_filtered_by_agent_and_outcome(shown: Served, open_page: OpenPage) -> None:
-    page = open_page(shown)
-    side = page.get_by_role("region", name="Sessions", exact=True)
-    page.get_by_label("Agent", exact=True).select_option("codex")
-    expect(side.get_by_role("link")).to_have_count(2)
-    page.get_by_label("Outcome", exact=True).select_option("waiting")
-    expect(side.get_by_role("link")).to_have_count(1)
-    expect(side.get_by_role("link", name=re.compile("Release 2.4"))).to_be_visible()
+def test_search_opens_a_result(page: Window) -> None:
+    page.search("lisbon fares")
+    page.there("option", re.compile("Lisbon"), RESULTS)
+    page.keys("Enter")
+    page.there("heading", "Fares to Lisbon")
+    page.says("You are viewing Thursday")
 
 
-def test_an_event_opens_with_what_went_in_and_what_came_out(shown: Served, open_page: OpenPage) -> None:
-    page = open_page(shown, f"#/s/{shown.world.ids['invoices']}")
-    rows(page, "brew install qpdf").click()
-    drawer = page.get_by_role("region", name="Event", exact=True)
-    expect(drawer.get_by_role("heading", level=2)).to_contain_text("Bash brew install qpdf")
-    expect(drawer.get_by_text("installed qpdf 12.2")).to_be_visible()
-    expect(drawer.get_by_role("heading", name="Why it happened")).to_be_visible()
-    expect(drawer.get_by_role("heading", name="Provenance")).to_be_visible()
-    drawer.get_by_text("Raw event").click()
-    expect(drawer.get_by_text('"digest"')).to_be_visible()
+def test_enter_before_the_results_are_there_opens_what_was_typed(page: Window, server: Server) -> None:
+    page.visit(server, "site")
+    page.type("/fares lisbon")
+    page.keys("Enter")
+    page.there("heading", "Fares to Lisbon", MAIN)
+    page.gone("listbox", "Search results")
+    page.press("button", "Previous day")  # late results do not cover it
+    page.gone("heading", "Fares to Lisbon", MAIN)
 
 
-def test_a_retry_is_shown_beside_what_it_retried(shown: Served, open_page: OpenPage) -> None:
-    page = open_page(shown, f"#/s/{shown.world.ids['invoices']}")
-    rows(page, "retry of").click()
-    drawer = page.get_by_role("region", name="Event", exact=True)
-    expect(drawer.get_by_role("heading", name="Retry")).to_be_visible()
-    drawer.get_by_role("link", name=re.compile("^position")).first.click()
-    expect(drawer.get_by_role("heading", name="Error")).to_be_visible()
-    expect(drawer.get_by_text("qpdf: command not found").first).to_be_visible()
-
-
-def test_a_changed_file_is_shown_before_and_after(shown: Served, open_page: OpenPage) -> None:
-    page = open_page(shown, f"#/s/{shown.world.ids['folder']}")
-    rows(page, r"Edit.*notes\.md").click()
-    diff = page.get_by_role("region", name="File difference")
-    expect(diff.get_by_role("row", name=re.compile("# Errands"))).to_be_visible()
-    expect(page.get_by_role("button", name="Reveal notes.md")).to_be_visible()
-
-
-def test_the_playhead_is_said_and_left_again(shown: Served, open_page: OpenPage) -> None:
-    page = open_page(shown, f"#/s/{shown.world.ids['invoices']}@3")
-    expect(page.get_by_text("You are looking at Yesterday, 16:0")).to_be_visible()
-    expect(page.get_by_role("slider", name="Playhead")).to_have_attribute("aria-valuenow", "3")
-    page.get_by_role("button", name="Return to now").click()
-    expect(page.get_by_text("You are looking at")).to_be_hidden()
-    expect(page.get_by_role("region", name="Event", exact=True)).to_be_hidden()
-    assert page.url.endswith(f"#/s/{shown.world.ids['invoices']}")
-
-
-def test_the_playhead_walks_from_event_to_event_by_key(shown: Served, open_page: OpenPage) -> None:
-    page = open_page(shown, f"#/s/{shown.world.ids['invoices']}@3")
-    head = page.get_by_role("slider", name="Playhead")
-    expect(head).to_have_attribute("aria-valuenow", "3")
-    head.focus()
-    page.keyboard.press("ArrowRight")
-    expect(head).to_have_attribute("aria-valuenow", "4")
-    page.keyboard.press("Home")
-    expect(head).to_have_attribute("aria-valuenow", "0")
-
-
-def test_the_list_is_walked_read_and_left_by_key(shown: Served, open_page: OpenPage) -> None:
-    session = shown.world.ids["site"]
-    page = open_page(shown, f"#/s/{session}@4")
-    chosen = page.get_by_role("listbox", name="Events").get_by_role("option", selected=True)
-    expect(chosen).to_have_attribute("aria-posinset", "5")
-    page.keyboard.press("j")
-    expect(chosen).to_have_attribute("aria-posinset", "6")
-    page.keyboard.press("k")
-    page.keyboard.press("k")
-    expect(chosen).to_have_attribute("aria-posinset", "4")
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("region", name="Event", exact=True)).to_be_hidden()
-    page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
-
-
-def test_search_jumps_to_what_it_finds(shown: Served, open_page: OpenPage) -> None:
-    page = open_page(shown)
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    page.keyboard.press("/")
-    page.keyboard.type("lisbon fares")
-    found = page.get_by_role("listbox", name="Search results").get_by_role("option")
-    expect(found.first).to_be_visible()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Fares to Lisbon")
-    expect(page.get_by_text("You are looking at Thursday")).to_be_visible()
-
-
-def test_what_a_search_finds_is_all_in_sight_on_a_narrow_screen(shown: Served, open_page: OpenPage) -> None:
-    page = open_page(shown, viewport={"width": 420, "height": 800})
-    page.get_by_role("button", name="Sidebar").click()
-    page.get_by_role("combobox", name="Search everything recorded").fill("invoice")
-    found = page.get_by_role("listbox", name="Search results")
-    expect(found).to_be_visible()
-    # Whoever points at its right edge points at it, and not at what covers or clips it.
-    assert found.evaluate(
-        """list => {
-            const { right, top } = list.getBoundingClientRect();
-            return list.contains(document.elementFromPoint(right - 8, top + 16));
-        }"""
-    )
-
-
-def test_a_search_that_let_go_of_the_day_says_so_above_what_it_found(
-    shown: Served, open_page: OpenPage
-) -> None:
+def test_a_search_without_results_or_with_a_dropped_filter_says_so(page: Window, server: Server) -> None:
+    page.visit(server, "site")
+    page.search("zzzqqqxxy")
+    page.says("Nothing recorded matches “zzzqqqxxy”")
+    page.keys("Escape", "Escape")
     query = "invoice agent:nobody-here"
-    [note] = shown.world.memory.query_doubts(query)
-    page = open_page(shown)
-    page.get_by_role("combobox", name="Search everything recorded").fill(query)
-    expect(page.locator(".found-note")).to_contain_text(note[1:])
+    [note] = search_notes(server.world, query)
+    page.evaluate("() => { document.querySelector('fm-search input').value = ''; }")
+    page.search(query)
+    page.says(note[1:])
+    page.keys("Escape", "Escape")
 
 
-def test_a_search_that_finds_nothing_says_so(shown: Served, open_page: OpenPage) -> None:
-    page = open_page(shown)
-    page.get_by_role("combobox", name="Search everything recorded").fill("zzzqqqxxy")
-    expect(page.get_by_text("Nothing recorded matches “zzzqqqxxy”")).to_be_visible()
+def test_the_day_chart_names_gaps_and_leads_to_other_days(page: Window, server: Server) -> None:
+    page.visit(server, "release")
+    day = page.there("img", re.compile("^Day: .*paused"))
+    assert "paused 11:00 to 11:45" in day
+    assert "asleep 12:10 to 13:30" in day
+    page.press("button", "Previous day")
+    page.has(DAY, "value", "2026-11-14")
+    page.keys("]")
+    page.has(DAY, "value", "2026-11-15")
+    options = page.evaluate("() => [...document.querySelector('.day-select').options].map((day) => day.text)")
+    assert any(re.fullmatch(r"Thursday — \d+ events", option) for option in options)
+    page.fill("combobox", "Day", "2026-11-12")
+    page.there("heading", "Fares to Lisbon", MAIN)
+    page.there("img", re.compile(r"^Day: \d+ events$"))
+    page.go("#/day/2026-11-10")
+    page.there("heading", "Nothing recorded on this day")
 
 
-def test_the_list_is_filtered_by_kind_outcome_and_file(shown: Served, open_page: OpenPage) -> None:
-    page = open_page(shown, f"#/s/{shown.world.ids['site']}")
-    page.get_by_role("button", name="Decisions", exact=True).click()
-    expect(rows(page)).to_have_count(1)
-    expect(rows(page)).to_contain_text("keep the message in the form")
-    page.get_by_role("button", name="All", exact=True).click()
-    page.get_by_role("button", name="Failed", exact=True).click()
-    expect(rows(page)).to_have_count(2)
-    page.get_by_role("button", name="Decisions", exact=True).click()
-    expect(page.get_by_role("heading", name="No event fits the filters")).to_be_visible()
-    page.get_by_role("button", name="Show all events").click()
-    page.get_by_label("Only events about this file").fill("mail.ts")
-    page.keyboard.press("Enter")
-    expect(rows(page)).to_have_count(2)
+def test_time_without_permission_is_a_gap(page: Window, server: Server) -> None:
+    gap = {"what": "permission missing", "since": "2026-11-15T10:00:00+00:00",
+           "until": "2026-11-15T10:30:00+00:00"}  # fmt: skip
+    add(server.world, "companion", "gap", gap, agent="fazm-memory", source="companion")
+    page.visit(server, "today")
+    page.there("img", re.compile("^Day: .*permission missing 10:00 to 10:30"))
 
 
-def test_the_day_shows_its_gaps_and_leads_to_other_days(shown: Served, open_page: OpenPage) -> None:
-    page = open_page(shown, f"#/s/{shown.world.ids['release']}")
-    day = page.get_by_role("img", name=re.compile("^The day: "))
-    expect(day).to_have_accessible_name(re.compile("paused 11:00 to 11:45"))
-    expect(day).to_have_accessible_name(re.compile("asleep 12:10 to 13:30"))
-    page.get_by_role("button", name="Day before").click()
-    expect(page.get_by_label("Day", exact=True)).to_have_value("2026-11-14")
+def test_the_time_range_is_dragged_and_moved_by_keys(page: Window, server: Server) -> None:
+    page.visit(server, "release")
+    fitted = page.has(RANGE, "aria-valuetext", CLOCK)
+    page.drag(RANGE, -120)
+    dragged = page.has(RANGE, "aria-valuetext", other_than(fitted))
+    (begin, end), (moved_begin, moved_end) = minutes(fitted), minutes(dragged)
+    assert moved_begin < begin
+    assert abs((moved_end - moved_begin) - (end - begin)) <= 1  # rounding
+    page.drag(RANGE, 80, across=1)
+    wider = page.has(RANGE, "aria-valuetext", other_than(dragged))
+    assert minutes(wider)[0] == moved_begin
+    assert minutes(wider)[1] > moved_end
+    page.keys("ArrowLeft", on=RANGE)
+    page.has(RANGE, "aria-valuetext", other_than(wider))
+    page.keys("Home", on=RANGE)
+    page.has(RANGE, "aria-valuetext", re.compile("^00:00 to"))
 
 
-def test_the_window_of_time_is_moved_zoomed_and_fitted(shown: Served, open_page: OpenPage) -> None:
-    page = open_page(shown, f"#/s/{shown.world.ids['release']}")
-    window = page.get_by_role("slider", name="Window of time shown")
-    expect(window).to_have_attribute("aria-valuetext", re.compile(r"^\d\d:\d\d to \d\d:\d\d$"))
-    fitted = window.get_attribute("aria-valuetext")
-    for _ in range(12):
-        page.get_by_role("button", name="Zoom out").click()
-    expect(window).to_have_attribute("aria-valuetext", "00:00 to 00:00")
-    expect(page.get_by_role("link", name="Continue organizing files", exact=True)).to_be_visible()
-    page.get_by_role("button", name="Fit session").click()
-    expect(window).to_have_attribute("aria-valuetext", str(fitted))
-    window.focus()
-    page.keyboard.press("ArrowLeft")
-    expect(window).not_to_have_attribute("aria-valuetext", str(fitted))
+def test_the_lanes_are_zoomed_panned_and_fitted(page: Window, server: Server) -> None:
+    page.visit(server, "release")
+    page.press("button", "Fit session")
+    fitted = page.has(RANGE, "aria-valuetext", re.compile("^14:5. to 15:2.$"))
+    page.press("button", "Zoom in")
+    near = page.has(RANGE, "aria-valuetext", other_than(fitted))
+    page.press("button", "Later")
+    later = page.has(RANGE, "aria-valuetext", other_than(near))
+    assert minutes(later)[0] > minutes(near)[0]
+    page.drag(PLAYHEAD, 160)
+    earlier = page.has(RANGE, "aria-valuetext", other_than(later))
+    assert minutes(earlier)[0] < minutes(later)[0]
+    page.wheel(PLAYHEAD, 3)
+    page.has(RANGE, "aria-valuetext", other_than(earlier))
+    page.keys("0")
+    page.has(RANGE, "aria-valuetext", fitted)
+    page.keys(*"-" * 12)
+    page.has(RANGE, "aria-valuetext", "00:00 to 00:00")
+    page.there("link", "Continue organizing files")
+    page.press("button", "Fit session")
+    page.has(RANGE, "aria-valuetext", fitted)
 
 
-def test_what_is_recorded_appears_at_once_and_waits_for_who_scrolled_up(
-    own: Served, open_page: OpenPage
-) -> None:
-    page = open_page(own, f"#/s/{own.world.ids['release']}", viewport={"width": 1280, "height": 640})
-    expect(rows(page).last).to_be_in_viewport()  # it stands at its end, where news is followed
-    tell(own.world, [Draft("dana-release", "message", {"text": "One more thing, live."})])
-    expect(rows(page, "One more thing, live")).to_be_in_viewport()
-    page.get_by_role("listbox", name="Events").hover()
-    page.mouse.wheel(0, -3000)
-    expect(rows(page, "One more thing, live")).to_have_count(0)
-    tell(own.world, [Draft("dana-release", "message", {"text": "And another."})])
-    page.get_by_role("button", name="1 new event").click()
-    expect(rows(page, "And another")).to_be_in_viewport()
+@pytest.mark.parametrize(
+    ("session", "rows"),
+    [
+        ("site", ["Session started: ", "Prompt: The contact form loses", r"Action: Read .*form\.ts",
+                  r"Action: Bash .*expected the message to stay.*failed", "Decision: keep the message",
+                  r"npm test.*retry of \d+", r"Compaction: .*form\.ts.*compaction", "Fact: tests",
+                  "To do: "]),
+        ("invoices", [r"File: modified notes\.txt", "Message: I will go this way", "Paused"]),
+        ("fork", ["use sessionStorage.*rewound", "Rewound to 2.*rewind", "Prompt: Try it the other way"]),
+        ("release", ["WebFetch.*untrusted", "May I push the tag.*question"]),
+    ],
+)  # fmt: skip
+def test_a_row_shows_its_kind_and_marks(page: Window, server: Server, session: str, rows: list[str]) -> None:
+    page.visit(server, session)
+    for row in rows:
+        page.row(row)
 
 
-def test_an_event_is_copied_as_markdown_and_as_a_link(shown: Served, open_page: OpenPage) -> None:
-    page = open_page(
-        shown, f"#/s/{shown.world.ids['invoices']}@3", permissions=["clipboard-read", "clipboard-write"]
-    )
-    page.get_by_role("button", name="Copy as Markdown").click()
-    expect(page.get_by_text("Copied as Markdown").first).to_be_attached()
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied.startswith("### Action · Bash")
-    assert "```" in copied
-    page.get_by_role("button", name="Copy link").click()
-    expect(page.get_by_text("Link copied").first).to_be_attached()
-    assert page.evaluate("navigator.clipboard.readText()") == page.url
+def test_a_fork_is_marked_at_its_origin_and_linked(page: Window, server: Server) -> None:
+    page.visit(server, "site")
+    page.open_row("fork")
+    page.press("link", "fork", EVENT)
+    page.there("heading", "Contact form, stored in the browser", MAIN)
 
 
-def test_a_link_to_nothing_says_what_is_wrong_whatever_is_recorded_meanwhile(
-    own: Served, open_page: OpenPage
-) -> None:
-    page = open_page(own, "#/s/ffffffffffff", refusals=True)
-    expect(page.get_by_role("alert")).to_contain_text("no session")
-    expect(page.get_by_role("button", name="Try again")).to_be_visible()
-    side = page.get_by_role("region", name="Sessions", exact=True)
-    opening = {"agent": "fazm", "title": "Begun meanwhile"}
-    tell(own.world, [Draft("meanwhile", "session.open", opening, agent="fazm")])
-    expect(side.get_by_role("link", name=re.compile("Begun meanwhile"))).to_be_visible()  # the page has heard
-    expect(page.get_by_role("alert")).to_contain_text("no session")
-    assert page.url.endswith("#/s/ffffffffffff")
+def test_the_list_is_filtered_by_pills_and_file(page: Window, server: Server) -> None:
+    page.visit(server, "site")
+    page.press("button", "Decisions")
+    page.count(1, "option", within=ROWS)
+    page.there("option", re.compile("keep the message in the form"), ROWS)
+    page.press("button", "All")
+    page.press("button", "Failed")
+    page.count(2, "option", within=ROWS)
+    page.press("button", "Decisions")
+    page.there("heading", "No events match the filters")
+    page.press("button", "Show all events")
+    page.gone("heading", "No events match the filters")
+    page.type("mail.ts", on=part("searchbox", "Only events about this file"))
+    page.keys("Enter")
+    page.count(2, "option", within=ROWS)
+    page.press("button", "All")
+
+
+def test_the_event_panel_shows_input_output_error_causes_and_raw_event(page: Window, server: Server) -> None:
+    page.visit(server, "invoices")
+    page.open_row("brew install qpdf")
+    page.there("heading", re.compile("^Bash brew install qpdf"), EVENT)
+    for heading in ("Input", "Output", "Why it happened", "Provenance"):
+        page.there("heading", heading, EVENT)
+    page.says("installed qpdf 12.2", EVENT)
+    page.says(re.compile("By the agent · .* · trust: tool"), EVENT)
+    page.press("summary", "Raw event", EVENT)
+    page.says('"digest"', EVENT)
+    page.open_row("retry of")
+    page.there("heading", "Retry", EVENT)
+    page.says("-qpdf: command not found +No syntax or stream encoding errors found", EVENT)
+    page.press("link", re.compile("^position"), EVENT)
+    page.there("heading", "Error", EVENT)
+    page.there("heading", "Fixed later", EVENT)
+    page.says("qpdf: command not found", EVENT)
+
+
+def test_the_event_panel_shows_a_file_before_and_after(page: Window, server: Server) -> None:
+    page.visit(server, "folder")
+    page.open_row(r"Edit.*notes\.md")
+    page.there("row", re.compile("# Errands"), region("File difference"))
+    page.there("button", "Reveal notes.md")
+
+
+def test_an_event_is_copied_as_markdown_and_as_a_link(page: Window, server: Server) -> None:
+    session = page.visit(server, "invoices", 3)
+    page.press("button", "Copy as Markdown")
+    page.says("Copied as Markdown")
+    assert page.copied().startswith("### Action · Bash")
+    page.press("button", "Copy link")
+    page.says("Link copied")
+    assert page.copied() == f"{server.origin}/#/s/{session}@3"
+
+
+def test_the_playhead_steps_and_the_state_follows(page: Window, server: Server) -> None:
+    decided = next(server.world.memory.history.events(server.world.ids["invoices"], kind="decision"))["seq"]
+    page.visit(server, "invoices", decided - 1)
+    page.says("You are viewing Yesterday, 16:0")
+    page.says("No snapshot of this file", EVENT)  # loaded last, and moves what is below it
+    page.press("summary", "State after this event", EVENT)
+    page.says("lifecycle", EVENT)
+    page.silent("the date comes first", EVENT)
+    page.keys("ArrowRight", on=PLAYHEAD)
+    page.has(PLAYHEAD, "aria-valuenow", str(decided))
+    page.says("the date comes first", EVENT)
+    page.press("summary", "State after this event", EVENT)
+    page.keys("Home", on=PLAYHEAD)
+    page.has(PLAYHEAD, "aria-valuenow", "0")
+    page.keys("j", "j", "k")
+    page.has(PLAYHEAD, "aria-valuenow", "1")
+    page.press("button", "Return to now")
+    page.silent("You are viewing")
+    page.gone("region", "Event")
+    page.keys("?")
+    page.there("dialog", "Keyboard shortcuts")
+    page.keys("Escape")
+    page.gone("dialog")
+
+
+def test_the_list_is_walked_read_and_left_by_key(page: Window, server: Server) -> None:
+    page.visit(server, "site", 4)
+    for key, place in (("j", 6), ("k", 5), ("k", 4)):
+        page.keys(key)
+        page.says(re.compile(rf"position {place - 1}\b"), EVENT)
+        page.until(SELECTED % place)
+    page.keys("Enter")
+    page.says("Provenance", EVENT)
+    page.keys("Escape")  # from the event to the list
+    page.there("region", "Event")
+    page.keys("Escape")
+    page.gone("region", "Event")
+    page.keys("n")
+    page.silent("You are viewing")
+
+
+def test_two_positions_and_two_branches_are_compared_with_causes(page: Window, server: Server) -> None:
+    site = page.visit(server, "site", 3)
+    page.press("button", "Compare with now")
+    page.there("heading", "Compare", MAIN)
+    page.says("/Users/dana/Projects/site/src/form.test.ts", region("Files changed"))
+    page.says("send is not a function", region("Why"))
+    page.has(part("link", "@7", region("Why")), "href", re.compile(f"#/s/{site}@7$"))
+    page.press("link", "Compare", part("navigation", "Screens"))
+    page.there("heading", "Choose two positions")
+    page.fill("combobox", "First session", site)
+    page.fill("combobox", "Second session", server.world.ids["fork"])
+    page.press("button", "Compare", MAIN)
+    page.says("/Users/dana/Projects/site/src/mail.ts", region("Files changed"))
+    page.says("Contact form, stored in the browser", MAIN)
+
+
+def test_each_screen_draws_something(page: Window, tmp_path: Path) -> None:
+    for screen in ("Context", "Settings", "Timeline"):
+        page.press("link", screen, part("navigation", "Screens"))
+        if screen != "Timeline":
+            page.there("heading", screen, MAIN)
+        page.settle()
+        page.picture(tmp_path / f"{screen}.png")
+        assert (tmp_path / f"{screen}.png").stat().st_size > 20_000, "a blank window is smaller"
+
+
+def test_a_crash_of_webkit_is_reported_as_one(shared_server: Server) -> None:
+    with webkit_window(shared_server.door()) as page:
+        assert isinstance(page.engine, WebKitEngine)
+        page.engine.crash()
+        with pytest.raises(EngineCrashed):
+            page.evaluate("() => 1")
+    EngineCrashed.count -= 1  # this crash was intended

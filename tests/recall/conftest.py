@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.capture.draft import Draft
+from fazm_memory.app.memory import Memory
+from fazm_memory.clock import parse_time
 from fazm_memory.config import Config
-from fazm_memory.memory import Memory
-from fazm_memory.model.clock import parse
+from fazm_memory.events.event import Draft
 
 
-class Desk(Memory):
+class ClockedMemory(Memory):
     """A memory whose clock is wherever the test puts it."""
 
     def __init__(self, home: Path) -> None:
-        self.moment = parse("2026-11-15T09:00:00+00:00")
+        self.moment = parse_time("2026-11-15T09:00:00+00:00")
         super().__init__(Config(home=home, user_home=home, key="file"), lambda: self.moment)
 
-    def at(self, time: str) -> Desk:
-        self.moment = parse(time)
+    def at(self, time: str) -> ClockedMemory:
+        self.moment = parse_time(time)
         return self
 
     def say(
@@ -32,15 +32,15 @@ class Desk(Memory):
         about = {"agent": agent, "workspace": workspace, "agent_session_id": session}
         opening = Draft(session, "session.open", about, agent=agent)
         source = payload.pop("source", "record")
-        said = Draft(session, kind, payload, agent=agent, source=source, trust=payload.pop("trust", None))
-        drafts = [said] if self.store.sessions.by_key(session, agent) else [opening, said]
-        for result in self.record(drafts):
+        reply = Draft(session, kind, payload, agent=agent, source=source, trust=payload.pop("trust", None))
+        drafts = [reply] if self.store.sessions.by_key(session, agent) else [opening, reply]
+        for result in self.sessions.record(drafts):
             assert result.error is None, result.error
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ClockedMemory]:
     monkeypatch.setenv("TZ", "UTC")
-    made = Desk(tmp_path / "home")
+    made = ClockedMemory(tmp_path / "home")
     yield made
     made.close()

@@ -2,75 +2,77 @@
 
 from __future__ import annotations
 
-from fazm_memory.recall.fence import BLOCK
+from fazm_memory.recall.quoting import BLOCK
 
-from .conftest import Desk
+from .conftest import ClockedMemory
 
 
-def test_a_briefing_says_where_it_stood_what_is_open_and_what_changed_since(desk: Desk) -> None:
-    desk.say("s", "prompt", agent="claude-code", workspace="/w it's", text="tidy up")
-    desk.say("s", "action", agent="claude-code", tool="Bash", input={"command": "mv a b"},
+def test_a_briefing_says_where_it_stood_what_is_open_and_what_changed_since(memory: ClockedMemory) -> None:
+    memory.say("s", "prompt", agent="claude-code", workspace="/w it's", text="tidy up")
+    memory.say("s", "action", agent="claude-code", tool="Bash", input={"command": "mv a b"},
              files=[{"path": "/w/b", "change": "renamed", "from": "/w/a"}])  # fmt: skip
-    desk.say(
+    memory.say(
         "s", "action", agent="claude-code", tool="Bash", input={"command": "rm c"}, error="denied by user"
     )
-    desk.say("s", "pending", agent="claude-code", id="p", what="the rest")
-    desk.say("s", "evicted", agent="claude-code", keys=["file:/w/a"])
-    desk.move("s", "pause")
-    desk.say("s", "file", agent="claude-code", path="/w/d", change="modified", by="person", source="files")
-    told = desk.briefing("s")
-    assert told.data["last_good_step"] == {"seq": 2, "tool": "Bash"}
-    assert told.data["changed_since"] == [
+    memory.say("s", "pending", agent="claude-code", id="p", what="the rest")
+    memory.say("s", "evicted", agent="claude-code", keys=["file:/w/a"])
+    memory.sessions.move("s", "pause")
+    memory.say("s", "file", agent="claude-code", path="/w/d", change="modified", by="person", source="files")
+    results = memory.recall.briefing("s")
+    assert results.data["last_good_step"] == {"seq": 2, "tool": "Bash"}
+    assert results.data["changed_since"] == [
         {"path": "/w/d", "change": "modified", "by": "person", "evidence": "seen on disk"}
     ]
-    assert told.data["resume"] == "cd '/w it'\"'\"'s' && claude --resume s"
-    assert told.data["evicted_keys"] == ["file:/w/a"]
-    for said in ('asked: "tidy up" [user]', 'last good step @2: Bash "mv a b"', 'still to do: "the rest"',
+    assert results.data["resume"] == "cd '/w it'\"'\"'s' && claude --resume s"
+    assert results.data["evicted_keys"] == ["file:/w/a"]
+    for reply in ('asked: "tidy up" [user]', 'last good step @2: Bash "mv a b"', 'still to do: "the rest"',
                  'modified "/w/d" by person', "OPEN", "CHANGED SINCE"):  # fmt: skip
-        assert said in told.text
+        assert reply in results.text
 
 
-def test_a_session_that_was_never_put_aside_has_no_pause(desk: Desk) -> None:
-    desk.say("s", "prompt", text="x")
-    assert desk.briefing("s").data["paused_at"] is None
-    assert desk.briefing("s").data["resume"] is None
+def test_a_session_that_was_never_put_aside_has_no_pause(memory: ClockedMemory) -> None:
+    memory.say("s", "prompt", text="x")
+    assert memory.recall.briefing("s").data["paused_at"] is None
+    assert memory.recall.briefing("s").data["resume"] is None
 
 
-def test_whoever_goes_on_is_told_what_was_decided(desk: Desk) -> None:
-    desk.say("s", "prompt", text="release it")
-    asked = [desk.handoff("s", to="human", note=note)["question"] for note in ("push?", "tag?", "why?")]
-    desk.answer("s", asked[0], "yes, to main")
-    desk.answer("s", asked[1], waived=True)
-    desk.move("s", "pause")
-    for text in (desk.briefing("s").text, desk.context("/w").text):
+def test_whoever_goes_on_is_reported_what_was_decided(memory: ClockedMemory) -> None:
+    memory.say("s", "prompt", text="release it")
+    asked = [
+        memory.sessions.handoff("s", to="human", note=note)["question"] for note in ("push?", "tag?", "why?")
+    ]
+    memory.sessions.answer("s", asked[0], "yes, to main")
+    memory.sessions.answer("s", asked[1], waived=True)
+    memory.sessions.move("s", "pause")
+    for text in (memory.recall.briefing("s").text, memory.recall.context("/w").text):
         assert 'question "push?": answered "yes, to main" by a person (cli)' in text
         assert 'question "tag?": waived by a person (cli)' in text
         assert 'question for the user: "why?"' in text
 
 
-def test_many_changes_since_do_not_hide_the_last_good_step(desk: Desk) -> None:
-    desk.say("s", "action", tool="Bash", input={"command": "mv a b"})
+def test_many_changes_since_do_not_hide_the_last_good_step(memory: ClockedMemory) -> None:
+    memory.say("s", "action", tool="Bash", input={"command": "mv a b"})
     for n in range(250):
-        desk.say("s", "file", path=f"/w/{n}", change="modified", by="person", source="files")
-    told = desk.briefing("s").data
-    assert told["last_good_step"] == {"seq": 1, "tool": "Bash"}
-    assert len(told["changed_since"]) == 250
+        memory.say("s", "file", path=f"/w/{n}", change="modified", by="person", source="files")
+    result = memory.recall.briefing("s").data
+    assert result["last_good_step"] == {"seq": 1, "tool": "Bash"}
+    assert len(result["changed_since"]) == 250
 
 
-def test_a_briefing_says_what_an_unfinished_call_was_about_and_the_last_words(desk: Desk) -> None:
-    desk.say("s", "message", text="Two of three are done.")
-    desk.say("s", "action.start", tool="WebFetch", input={"url": "https://lg.example"}, call_id="c")
-    told = desk.briefing("s").text
-    assert 'WebFetch call "https://lg.example" began and never finished' in told
-    assert 'the agent\'s last words: "Two of three are done." [agent]' in told
+def test_a_briefing_says_what_an_unfinished_call_was_about_and_the_last_words(memory: ClockedMemory) -> None:
+    memory.say("s", "message", text="Two of three are done.")
+    memory.say("s", "action.start", tool="WebFetch", input={"url": "https://lg.example"}, call_id="c")
+    results = memory.recall.briefing("s").text
+    assert 'WebFetch call "https://lg.example" began and never finished' in results
+    assert 'the agent\'s last words: "Two of three are done." [agent]' in results
 
 
-def test_a_long_briefing_is_whole_lines_in_a_whole_fence(desk: Desk) -> None:
+def test_a_long_briefing_is_whole_lines_in_a_whole_fence(memory: ClockedMemory) -> None:
     for n in range(12):
-        desk.say("s", "pending", id=f"p{n}", what=f"{n} " + "写" * 230)
-        desk.say("s", "decision", what=f"{n} " + "写" * 150, why="写" * 150)
-    told = desk.briefing("s").text
-    block = BLOCK.search(told)
+        memory.say("s", "pending", id=f"p{n}", what=f"{n} " + "写" * 230)
+        memory.say("s", "decision", what=f"{n} " + "写" * 150, why="写" * 150)
+    results = memory.recall.briefing("s").text
+    block = BLOCK.search(results)
     assert block is not None
     assert "lines more, left out for space" in block[2].splitlines()[-1]
-    assert len(told) < 20_000
+    assert len(results) < 20_000

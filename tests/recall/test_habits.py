@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from fazm_memory.model.clock import parse
-from fazm_memory.recall.habits import content_words
-from fazm_memory.recall.mends import command_of
-from fazm_memory.recall.rhythm import rhythm_of
+from fazm_memory.clock import parse_time
+from fazm_memory.recall.fixes import command_name
+from fazm_memory.recall.habits import content_words, rhythm_of
 
-from .conftest import Desk
+from .conftest import ClockedMemory
 
 
 def moments(*days: str) -> list[int]:
-    return [parse(f"{day}T09:30:00+00:00") for day in days]
+    return [parse_time(f"{day}T09:30:00+00:00") for day in days]
 
 
 @pytest.mark.parametrize(
-    ("days", "told"),
+    ("days", "expected"),
     [
         (("2026-11-02", "2026-11-03", "2026-11-04"), "daily, around 09:00"),
         (("2026-10-26", "2026-11-02", "2026-11-09"), "weekly on Monday, around 09:00"),
@@ -27,11 +26,11 @@ def moments(*days: str) -> list[int]:
         (("2026-08-01", "2026-08-08"), "no rhythm yet"),
     ],
 )
-def test_a_rhythm_is_told_only_when_there_is_one(
-    days: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch
+def test_a_rhythm_is_reported_only_when_there_is_one(
+    days: tuple[str, ...], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "UTC")
-    assert rhythm_of(moments(*days)).told() == told
+    assert rhythm_of(moments(*days)).text() == expected
 
 
 @pytest.mark.parametrize(
@@ -45,45 +44,45 @@ def test_a_rhythm_is_told_only_when_there_is_one(
     ],
 )
 def test_a_command_is_known_without_its_arguments(tool: str, target: str, command: str) -> None:
-    assert command_of(tool, target) == command
+    assert command_name(tool, target) == command
 
 
 @pytest.fixture
-def weeks(desk: Desk) -> Desk:
+def weeks(memory: ClockedMemory) -> ClockedMemory:
     """Three Mondays of filing, and a test run that needs the service each time."""
     for week, day in enumerate(("2026-10-26", "2026-11-02", "2026-11-09")):
         key = f"w{week}"
-        desk.at(f"{day}T09:10:00+00:00")
-        desk.say(key, "prompt", text=f"File the invoices of week {44 + week} please")
+        memory.at(f"{day}T09:10:00+00:00")
+        memory.say(key, "prompt", text=f"File the invoices of week {44 + week} please")
         moved = {"path": f"/w/paid/{week}.pdf", "change": "renamed", "from": f"/w/inv-{week}.pdf"}
-        desk.say(key, "action", tool="Bash", input={"command": f"mv inv-{week}.pdf paid/"}, files=[moved])
-        desk.say(key, "app", app="Preview", document=f"/w/inv-{week}.pdf")
-        desk.say(key, "action", tool="Bash", input={"command": "make check"}, error="connection refused")
-        desk.say(key, "action", tool="Bash", input={"command": "docker compose up -d"})
-        desk.say(key, "action", tool="Bash", input={"command": "make check"})
-    desk.say("once", "prompt", text="Write a poem about rain")
-    return desk.at("2026-11-15T09:00:00+00:00")
+        memory.say(key, "action", tool="Bash", input={"command": f"mv inv-{week}.pdf paid/"}, files=[moved])
+        memory.say(key, "app", app="Preview", document=f"/w/inv-{week}.pdf")
+        memory.say(key, "action", tool="Bash", input={"command": "make check"}, error="connection refused")
+        memory.say(key, "action", tool="Bash", input={"command": "docker compose up -d"})
+        memory.say(key, "action", tool="Bash", input={"command": "make check"})
+    memory.say("once", "prompt", text="Write a poem about rain")
+    return memory.at("2026-11-15T09:00:00+00:00")
 
 
-def test_a_task_that_comes_back_has_its_rhythm_and_its_traces(weeks: Desk) -> None:
-    [task] = weeks.habits().tasks
+def test_a_task_that_comes_back_has_its_rhythm_and_its_traces(weeks: ClockedMemory) -> None:
+    [task] = weeks.recall.habits().tasks
     assert task.words == "File the invoices of week 46 please"
-    assert task.rhythm.told() == "weekly on Monday, around 09:00"
+    assert task.rhythm.text() == "weekly on Monday, around 09:00"
     assert task.folders == ("/w",)
     for session, seq in task.traces:
-        [event] = list(weeks.events(session, start=seq, stop=seq + 1))
+        [event] = list(weeks.history.events(session, start=seq, stop=seq + 1))
         assert event["kind"] == "prompt"
 
 
-def test_a_command_that_fails_first_is_told_with_what_mends_it(weeks: Desk) -> None:
-    [stumble] = weeks.habits().stumbles
+def test_a_command_that_fails_first_is_reported_with_what_mends_it(weeks: ClockedMemory) -> None:
+    [stumble] = weeks.recall.habits().recurring_failures
     assert (stumble.command, stumble.failures, stumble.mended) == ("make check", 3, 3)
     assert stumble.error == "connection refused"
     assert stumble.by == (("Bash docker compose up -d", 3),)
 
 
-def test_things_that_recur_are_nodes_and_what_was_met_once_is_none(weeks: Desk) -> None:
-    found = weeks.habits()
+def test_things_that_recur_are_nodes_and_what_was_met_once_is_none(weeks: ClockedMemory) -> None:
+    found = weeks.recall.habits()
     assert {(node.kind, node.name, node.count) for node in found.nodes} >= {
         ("folder", "/w/paid", 3),
         ("app", "Preview", 3),
@@ -93,29 +92,29 @@ def test_things_that_recur_are_nodes_and_what_was_met_once_is_none(weeks: Desk) 
     assert ("task:File the invoices of week 46 please", "goes with", "folder:/w/paid", 3) in found.edges
 
 
-def test_the_export_names_events_for_every_node(weeks: Desk) -> None:
-    told = weeks.habits().to_json()
-    assert set(told) == {"sessions", "tasks", "failing_first", "nodes", "edges"}
-    for node in told["nodes"]:
+def test_the_export_names_events_for_every_node(weeks: ClockedMemory) -> None:
+    results = weeks.recall.habits().to_json()
+    assert set(results) == {"sessions", "tasks", "failing_first", "nodes", "edges"}
+    for node in results["nodes"]:
         for trace in node["events"]:
-            assert weeks.session(trace["session"])["events"] > trace["seq"]
+            assert weeks.sessions.get(trace["session"])["events"] > trace["seq"]
 
 
-def test_an_empty_memory_has_no_habits(desk: Desk) -> None:
-    assert desk.habits().to_json()["nodes"] == []
+def test_an_empty_memory_has_no_habits(memory: ClockedMemory) -> None:
+    assert memory.recall.habits().to_json()["nodes"] == []
 
 
 def test_small_words_and_numbers_do_not_make_a_task() -> None:
     assert content_words("Please do the 3 reports of week 44") == {"please", "report", "week"}
 
 
-def test_a_fork_is_no_second_time(desk: Desk) -> None:
-    desk.say("one", "prompt", text="File the invoices please")
-    desk.say("one", "action", tool="Bash", input={"command": "make check"}, error="connection refused")
-    first = desk.fork("one")["id"]
-    desk.fork(first)
-    found = desk.habits()
-    assert (found.sessions, found.tasks, found.nodes, found.stumbles) == (1, (), (), ())
-    desk.say("two", "prompt", text="File the invoices please")
-    [task] = desk.habits().tasks
+def test_a_fork_is_no_second_time(memory: ClockedMemory) -> None:
+    memory.say("one", "prompt", text="File the invoices please")
+    memory.say("one", "action", tool="Bash", input={"command": "make check"}, error="connection refused")
+    first = memory.rewind.fork("one")["id"]
+    memory.rewind.fork(first)
+    found = memory.recall.habits()
+    assert (found.sessions, found.tasks, found.nodes, found.recurring_failures) == (1, (), (), ())
+    memory.say("two", "prompt", text="File the invoices please")
+    [task] = memory.recall.habits().tasks
     assert len(task.moments) == 2

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fazm_memory.model.clock import TimeError, iso, parse
-from fazm_memory.recall.query import Query, begin_of, parse_query
+from fazm_memory.clock import TimeError, iso, parse_time
+from fazm_memory.recall.search import SearchQuery, parse_query, parse_start
 
-NOW = parse("2026-11-18T09:00:00+00:00")  # a Wednesday
+NOW = parse_time("2026-11-18T09:00:00+00:00")  # a Wednesday
 
 
 @pytest.fixture(autouse=True)
@@ -19,18 +19,18 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "UTC")
 
 
-def read(text: str) -> Query:
+def read(text: str) -> SearchQuery:
     return parse_query(text, now=NOW, home="/Users/dana")
 
 
-def days(query: Query) -> tuple[str | None, str | None]:
+def days(query: SearchQuery) -> tuple[str | None, str | None]:
     since, until = query.since, query.until
     return (None if since is None else iso(since)[:10], None if until is None else iso(until)[:10])
 
 
 def test_filters_are_taken_out_and_words_stay() -> None:
     query = read('agent:codex mv tool:Bash kind:action in:~/Downloads "agent:fazm" session:9d0d invoices')
-    assert query == Query(
+    assert query == SearchQuery(
         'mv "agent:fazm" invoices', "codex", "Bash", "action", "/Users/dana/Downloads", "9d0d"
     )
 
@@ -49,6 +49,10 @@ def test_filters_are_taken_out_and_words_stay() -> None:
         ("two days ago", "2026-11-16", "2026-11-17"),
         ("in the last 7 days", "2026-11-11", "2026-11-19"),
         ("in december", "2025-12-01", "2026-01-01"),
+        ("in October", "2026-10-01", "2026-11-01"),
+        ("in October 2025", "2025-10-01", "2025-11-01"),
+        ("the day before yesterday", "2026-11-16", "2026-11-17"),
+        ("this afternoon", "2026-11-18", "2026-11-19"),
         ("on 2026-11-02", "2026-11-02", "2026-11-03"),
         ("on:2026-11-02", "2026-11-02", "2026-11-03"),
         ("since:yesterday", "2026-11-17", None),
@@ -70,17 +74,17 @@ def test_days_are_understood(text: str, first: str | None, after: str | None) ->
     ],
 )  # fmt: skip
 def test_how_long_ago_is_a_moment(text: str, ago: int) -> None:
-    assert begin_of(text, now=NOW) == NOW - ago * 1_000_000
+    assert parse_start(text, now=NOW) == NOW - ago * 1_000_000
 
 
 def test_a_moment_that_names_its_zone_is_that_moment() -> None:
-    assert begin_of("2026-11-17T01:25:30Z", now=NOW) == begin_of("2026-11-17T02:25:30+01:00", now=NOW)
+    assert parse_start("2026-11-17T01:25:30Z", now=NOW) == parse_start("2026-11-17T02:25:30+01:00", now=NOW)
 
 
 @pytest.mark.parametrize("text", ["2 months", "-5m", "", "ago", "m", "9" * 5000 + "d", "25:61", "in an hour"])
 def test_what_names_no_moment_is_refused(text: str) -> None:
     with pytest.raises(TimeError):
-        begin_of(text, now=NOW)
+        parse_start(text, now=NOW)
 
 
 @pytest.mark.parametrize("text", ["on 9999-12-31", "on:9999-12-31", "since:9999-12-31"])
@@ -93,23 +97,23 @@ def test_the_last_day_there_is_is_no_surprise(text: str) -> None:
     ['"last week"', "2026-11-02-acme.pdf", "yesterday.txt", "/w/today/x", "since:whenever", "on:", "in:"],
 )
 def test_what_only_looks_like_a_filter_stays_a_word(text: str) -> None:
-    assert replace(read(text), doubts=()) == Query(text)
+    assert replace(read(text), notes=()) == SearchQuery(text)
 
 
 @pytest.mark.parametrize(("text", "doubt"), [
-    ("since:whenever x", "since:whenever is no date"), ("kind:bogus x", "kind:bogus is no kind"),
-    ('on:"next year" x', 'on:"next year" is no date'),
+    ("since:whenever x", "since:whenever is not a date"), ("kind:bogus x", "kind:bogus is not a kind"),
+    ('on:"next year" x', 'on:"next year" is not a date'),
 ])  # fmt: skip
-def test_it_is_said_what_was_no_filter(text: str, doubt: str) -> None:
-    (said,) = read(text).doubts
-    assert said.startswith(doubt)
+def test_it_is_reported_what_was_no_filter(text: str, doubt: str) -> None:
+    (reply,) = read(text).notes
+    assert reply.startswith(doubt)
     assert read(text).text == text
 
 
 def test_what_is_a_filter_is_in_no_doubt() -> None:
-    assert read("kind:Decision since:monday kind:convention on:2026-11-02 agent:any x").doubts == ()
+    assert read("kind:Decision since:monday kind:convention on:2026-11-02 agent:any x").notes == ()
 
 
 @given(st.text(max_size=80))
 def test_any_text_is_a_query(text: str) -> None:
-    assert isinstance(read(text), Query)
+    assert isinstance(read(text), SearchQuery)

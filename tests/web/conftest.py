@@ -12,11 +12,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from fazm_memory.capture.draft import Draft
+from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
-from fazm_memory.memory import Memory
-from fazm_memory.web.in_process import InProcess
-from fazm_memory.web.serving import PageServer
+from fazm_memory.events.event import Draft
+from fazm_memory.web.server import InProcessPage, PageServer
 
 NOW = 1_794_750_000_000_000  # 2026-11-15, afternoon in UTC
 SECOND = 1_000_000
@@ -47,10 +46,10 @@ class World:
         """One thing more, a second later; its position."""
         self.at += SECOND
         draft = Draft(session, kind, payload, agent=by, at=self.at, source="hook")
-        told = self.memory.record([draft])[0]
-        assert told.error is None, told.error
-        assert told.appended is not None
-        return told.appended.seq
+        results = self.memory.sessions.record([draft])[0]
+        assert results.error is None, results.error
+        assert results.appended is not None
+        return results.appended.seq
 
     def open(self, session: str, **fields: Any) -> None:
         by = fields.setdefault("agent", "fazm")
@@ -92,36 +91,36 @@ class Asking:
         query = f"?{urlencode(params)}" if params else ""
         data = b"" if method == "GET" else json.dumps({} if body is None else body).encode()
         headers = {} if method == "GET" else {"content-type": "application/json"}
-        status, _, said = self.respond(method, f"{API}{path}{query}", headers, data)
-        return status, json.loads(said)
+        status, _, reply = self.respond(method, f"{API}{path}{query}", headers, data)
+        return status, json.loads(reply)
 
     def get(self, path: str, /, **params: Any) -> Any:
-        status, said = self.raw("GET", path, **params)
-        assert status == 200, said
-        return said
+        status, reply = self.raw("GET", path, **params)
+        assert status == 200, reply
+        return reply
 
     def post(self, path: str, /, **body: Any) -> Any:
-        status, said = self.raw("POST", path, body)
-        assert status == 200, said
-        return said
+        status, reply = self.raw("POST", path, body)
+        assert status == 200, reply
+        return reply
 
 
 @pytest.fixture
-def inside(world: World) -> Iterator[InProcess]:
-    made = InProcess(lambda: open_memory(world.folder))
+def inside(world: World) -> Iterator[InProcessPage]:
+    made = InProcessPage(lambda: open_memory(world.folder))
     yield made
     made.close()
 
 
 @pytest.fixture
-def ask(inside: InProcess) -> Asking:
+def ask(inside: InProcessPage) -> Asking:
     return Asking(inside)
 
 
 @pytest.fixture
 def served(world: World) -> Iterator[PageServer]:
     server = PageServer(lambda: open_memory(world.folder), world.memory.config.home, port=0)
-    with server.beside():
+    with server.in_background():
         yield server
 
 

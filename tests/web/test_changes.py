@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 
-from fazm_memory.web.serving import PageServer
+from fazm_memory.web.server import PageServer
 from tests.web.conftest import API, Asking, World, bearer, open_memory
 
 
-def test_who_asks_is_told_what_changed_since(ask: Asking, world: World) -> None:
+def test_who_asks_is_reported_what_changed_since(ask: Asking, world: World) -> None:
     first = ask.get("changes", wait=0)
     assert first["sessions"] == []
     world.tell("tidy", "decision", what="names last")
@@ -65,8 +65,8 @@ def next_change(answer: HTTPResponse) -> dict[str, Any]:
         line = answer.readline().decode()
         assert line, "the stream ended"
         if line.startswith("data: "):
-            told: dict[str, Any] = json.loads(line.removeprefix("data: "))
-            return told
+            result: dict[str, Any] = json.loads(line.removeprefix("data: "))
+            return result
 
 
 def test_a_stream_tells_every_listener(served: PageServer, world: World) -> None:
@@ -74,14 +74,14 @@ def test_a_stream_tells_every_listener(served: PageServer, world: World) -> None
         assert next_change(one)["cursor"] == next_change(two)["cursor"]
         world.tell("tidy", "message", text="for both")
         heard = [next_change(answer) for answer in (one, two)]
-        assert [told["sessions"] for told in heard] == [[world.id("tidy")]] * 2
+        assert [result["sessions"] for result in heard] == [[world.id("tidy")]] * 2
     with listening(served, Last_Event_ID=heard[0]["cursor"]) as again:
         assert next_change(again)["sessions"] == []
 
 
 def test_a_server_ends_though_somebody_listens(world: World) -> None:
     server = PageServer(lambda: open_memory(world.folder), world.memory.config.home, port=0)
-    with server.beside(), listening(server) as answer:
+    with server.in_background(), listening(server) as answer:
         next_change(answer)
         server.server.should_exit = True
         assert answer.read().endswith(b"\n\n") or answer.read() == b""

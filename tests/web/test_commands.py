@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from fazm_memory.loopback.announced import announced, opened_elsewhere, served_at
+from fazm_memory.loopback.listener import publish_port, published_port, url_of_running_page
 
 PROGRAM = [sys.executable, "-m", "fazm_memory.cli.main"]
 
@@ -49,10 +49,10 @@ def get(address: str, **headers: str) -> tuple[int, dict[str, str]]:
 
 
 def test_the_timeline_is_served_and_found_again(tmp_path: Path) -> None:
-    with started(tmp_path, "timeline", "--no-open", "--port", "0") as (_, told):
-        status, headers = get(told["page"])
+    with started(tmp_path, "timeline", "--no-open", "--port", "0") as (_, result):
+        status, headers = get(result["page"])
         assert status == 303
-        origin = told["page"].split("/open")[0]
+        origin = result["page"].split("/open")[0]
         assert get(f"{origin}/", Cookie=headers["set-cookie"].split(";")[0])[0] == 200
         again = subprocess.run(
             [*PROGRAM, "timeline", "--no-open"], env=environment(tmp_path), capture_output=True, text=True,
@@ -61,16 +61,16 @@ def test_the_timeline_is_served_and_found_again(tmp_path: Path) -> None:
         link = again.stdout.split()[-1]
         assert link.startswith(origin)
         assert get(link)[0] == 303
-    assert served_at(tmp_path / "memory") is None
+    assert published_port(tmp_path / "memory") is None
 
 
 def test_page_and_mcp_share_a_port_and_a_guard(tmp_path: Path) -> None:
-    with started(tmp_path, "serve", "--port", "0") as (_, told):
-        origin = told["page"].split("/open")[0]
-        assert told["url"] == f"{origin}/mcp"
-        agents = {"Authorization": f"Bearer {Path(told['token_file']).read_text()}"}
+    with started(tmp_path, "serve", "--port", "0") as (_, result):
+        origin = result["page"].split("/open")[0]
+        assert result["url"] == f"{origin}/mcp"
+        agents = {"Authorization": f"Bearer {Path(result['token_file']).read_text()}"}
         pages = {"Authorization": f"Bearer {(tmp_path / 'memory' / 'page-token').read_text()}"}
-        cookie = {"Cookie": get(told["page"])[1]["set-cookie"].split(";")[0]}
+        cookie = {"Cookie": get(result["page"])[1]["set-cookie"].split(";")[0]}
         let_in = (400, 405, 406)  # it wants a POST, or a stream
         assert get(f"{origin}/mcp", **agents)[0] in let_in
         for path in ("/", "/api/v1/status", "/open/code", "/mcpx"):
@@ -84,21 +84,21 @@ def test_page_and_mcp_share_a_port_and_a_guard(tmp_path: Path) -> None:
 
 def test_what_a_dead_server_left_behind_is_not_trusted(tmp_path: Path) -> None:
     home = tmp_path / "memory"
-    with announced(home, 4711) as ours:
+    with publish_port(home, 4711) as ours:
         assert ours
-        assert served_at(home) == 4711
-        with announced(home, 4712) as second:
+        assert published_port(home) == 4711
+        with publish_port(home, 4712) as second:
             assert not second
-        assert served_at(home) == 4711
+        assert published_port(home) == 4711
     (home / "page.json").write_text('{"port": 4711}')
-    assert served_at(home) is None
-    assert opened_elsewhere(home) is None
+    assert published_port(home) is None
+    assert url_of_running_page(home) is None
 
 
 def test_a_server_that_went_away_gives_no_address(tmp_path: Path) -> None:
     home = tmp_path / "memory"
-    with announced(home, 1):  # nobody listens there
-        assert opened_elsewhere(home) is None
+    with publish_port(home, 1):  # nobody listens there
+        assert url_of_running_page(home) is None
 
 
 def test_the_companion_serves_mcp_to_whoever_asks_for_it(tmp_path: Path) -> None:
@@ -106,8 +106,8 @@ def test_the_companion_serves_mcp_to_whoever_asks_for_it(tmp_path: Path) -> None
     pipe = subprocess.PIPE
     with subprocess.Popen(command, env=environment(tmp_path), stdout=pipe, text=True) as process:
         assert process.stdout is not None
-        told = next(line for line in process.stdout if line.startswith("MCP over HTTP: "))
-        address, _, file = told.removeprefix("MCP over HTTP: ").strip().partition(", with the token of ")
+        line = next(line for line in process.stdout if line.startswith("MCP over HTTP: "))
+        address, file = line.removeprefix("MCP over HTTP: ").strip().split(", with the token in ")
         parts = urlsplit(address)
         hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
@@ -125,4 +125,4 @@ def test_the_companion_serves_mcp_to_whoever_asks_for_it(tmp_path: Path) -> None
         rest = process.stdout.read()
     assert (answer.status, process.returncode) == (200, 0)
     assert '"serverInfo"' in text
-    assert "stopped" in rest
+    assert "Stopped" in rest

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.log.entries import Entry
-from fazm_memory.model.payloads import Message
+from fazm_memory.events.event import Message
+from fazm_memory.store.event_log import NewEvent
 from tests.web.conftest import Asking, World
 
 
@@ -96,7 +96,7 @@ def test_a_rare_thing_in_a_long_session_is_found_in_bounded_steps(ask: Asking, w
     with world.memory.store.writing() as writer:
         head = writer.head(world.memory.store.sessions.resolve("tidy").n)
         for at in drafts:
-            writer.append(head, Entry("message", Message("and so on"), at, "agent", "hook", "agent"))
+            writer.append(head, NewEvent("message", Message("and so on"), at, "agent", "hook", "agent"))
     last = world.tell("tidy", "action", tool="zip", input={"command": "zip"})
     pages = walk(ask, f"sessions/{world.id('tidy')}/events", tool="zip")
     assert numbers(pages) == [last]

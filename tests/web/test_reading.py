@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.log.versions import Versions
-from fazm_memory.web import doing, reading, settings
+from fazm_memory.store.file_versions import FileVersions
+from fazm_memory.web import actions, reading, settings
 from tests.web.conftest import HOUR, NOW, SECOND, Asking, World
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "page-api.md"
@@ -46,23 +46,23 @@ def test_an_answer_has_the_fields_of_the_document(
     ask: Asking, world: World, name: str, path: str, params: dict[str, str]
 ) -> None:
     ids = {"tidy": world.id("tidy")}
-    told = ask.get(path.format(**ids), **{key: value.format(**ids) for key, value in params.items()})
+    result = ask.get(path.format(**ids), **{key: value.format(**ids) for key, value in params.items()})
     example = documented()[name]
-    assert example.keys() <= told.keys()
+    assert example.keys() <= result.keys()
     for key, value in example.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict) and told[key]:
-            assert value[0].keys() - {"open"} <= told[key][0].keys(), key
+        if isinstance(value, list) and value and isinstance(value[0], dict) and result[key]:
+            assert value[0].keys() - {"open"} <= result[key][0].keys(), key
         elif (
             isinstance(value, dict)
-            and isinstance(told[key], dict)
+            and isinstance(result[key], dict)
             and key not in ("sources", "kinds", "tools")
         ):
-            assert value.keys() <= told[key].keys() | {"title"}, key
+            assert value.keys() <= result[key].keys() | {"title"}, key
 
 
 def test_every_route_is_in_the_document() -> None:
     text = DOCUMENT.read_text()
-    routes = {**reading.ROUTES, **doing.ROUTES, **settings.READS, **settings.WRITES}
+    routes = {**reading.ROUTES, **actions.ROUTES, **settings.READS, **settings.WRITES}
     named = [path.replace("{id}", "ID").replace("{seq}", "SEQ") for path in routes]
     short = [path.rsplit("/", 1)[-1] for path in named]
     assert [
@@ -72,8 +72,8 @@ def test_every_route_is_in_the_document() -> None:
 
 def test_a_session_tells_its_parent_its_branches_and_how_to_resume(ask: Asking, world: World) -> None:
     branch = ask.post(f"sessions/{world.id('tidy')}/fork", at=3, title="Another way")
-    told = ask.get(f"sessions/{branch['id']}")
-    assert told["parent_session"] == {"id": world.id("tidy"), "title": "Tidy the scans"}
+    result = ask.get(f"sessions/{branch['id']}")
+    assert result["parent_session"] == {"id": world.id("tidy"), "title": "Tidy the scans"}
     parent = ask.get(f"sessions/{world.id('tidy')}")
     assert branch["id"] in [one["id"] for one in parent["branches"]]
     assert parent["kinds"]["action"] == 3
@@ -119,25 +119,25 @@ def test_rows_are_slim_and_marked(ask: Asking, world: World) -> None:
 def test_events_are_found_by_what_is_asked(
     ask: Asking, world: World, params: dict[str, Any], found: list[int]
 ) -> None:
-    told = ask.get(f"sessions/{world.id('tidy')}/events", **params)
-    assert [row["seq"] for row in told["items"]] == found
+    results = ask.get(f"sessions/{world.id('tidy')}/events", **params)
+    assert [row["seq"] for row in results["items"]] == found
 
 
 def test_one_event_tells_why_and_what_it_retried(ask: Asking, world: World) -> None:
-    told = ask.get(f"sessions/{world.id('tidy')}/events/4")
-    assert told["event"]["payload"]["input"] == {"command": "mv a b"}
-    assert [one["kind"] for one in told["causes"]] == ["prompt", "decision", "action"]
-    assert told["retry"]["of"] == 3
-    assert "+moved" in told["retry"]["diff"]
-    assert told["files"][0]["change"] == "renamed"
-    assert told["provenance"]["words"].startswith("The agent did it")
+    results = ask.get(f"sessions/{world.id('tidy')}/events/4")
+    assert results["event"]["payload"]["input"] == {"command": "mv a b"}
+    assert [one["kind"] for one in results["causes"]] == ["prompt", "decision", "action"]
+    assert results["retry"]["of"] == 3
+    assert "+moved" in results["retry"]["diff"]
+    assert results["files"][0]["change"] == "renamed"
+    assert results["provenance"]["words"].startswith("By the agent")
     assert ask.get(f"sessions/{world.id('tidy')}/events/3")["mended_by"] == 4
     assert ask.get(f"sessions/{world.id('tidy')}/events/2")["context_item"].endswith(":decision:2")
 
 
 def test_a_file_is_shown_before_and_after(ask: Asking, world: World) -> None:
     root = str(world.folder / "work")
-    versions = Versions(world.memory.config.home, world.memory.store.keys.database)
+    versions = FileVersions(world.memory.config.home, world.memory.store.keys.database)
     versions.keep(root, "notes.md", world.at - SECOND, b"one\ntwo\nthree\n")
     seq = world.tell("tidy", "action", tool="Edit", input={"file_path": f"{root}/notes.md"},
                      files=[{"path": f"{root}/notes.md", "change": "modified"}])  # fmt: skip
@@ -145,32 +145,33 @@ def test_a_file_is_shown_before_and_after(ask: Asking, world: World) -> None:
     versions.close()
     event = ask.get(f"sessions/{world.id('tidy')}/events/{seq}")
     assert [(one["has_before"], one["has_after"]) for one in event["files"]] == [(True, True)]
-    told = ask.get(f"sessions/{world.id('tidy')}/events/{seq}/file", path=f"{root}/notes.md")
-    assert told["before"]["text"] == "one\ntwo\nthree\n"
-    assert told["left_out"] is None
-    assert [(line["op"], line["text"]) for line in told["hunks"][0]["lines"]] == [
+    results = ask.get(f"sessions/{world.id('tidy')}/events/{seq}/file", path=f"{root}/notes.md")
+    assert results["before"]["text"] == "one\ntwo\nthree\n"
+    assert results["left_out"] is None
+    assert [(line["op"], line["text"]) for line in results["hunks"][0]["lines"]] == [
         (" ", "one"), ("-", "two"), ("+", "2 <b>two</b>"), (" ", "three"),
     ]  # fmt: skip
 
 
 def test_a_file_that_was_not_kept_says_so(ask: Asking, world: World) -> None:
     path = str(world.folder / "work" / "b")
-    told = ask.get(f"sessions/{world.id('tidy')}/events/4/file", path=path)
-    assert told["before"] is None
-    assert "no version was kept" in told["left_out"]
-    status, said = ask.raw("GET", f"sessions/{world.id('tidy')}/events/4/file", path="/etc/passwd")
-    assert (status, said["error"]["title"]) == (404, "No such thing")
+    results = ask.get(f"sessions/{world.id('tidy')}/events/4/file", path=path)
+    assert results["before"] is None
+    assert "no version was kept" in results["left_out"]
+    status, reply = ask.raw("GET", f"sessions/{world.id('tidy')}/events/4/file", path="/etc/passwd")
+    assert (status, reply["error"]["title"]) == (404, "Not found")
 
 
 def test_the_strip_counts_and_draws_gaps(ask: Asking, world: World) -> None:
     ask.post("recording", pause=60)
     begin = (NOW - 3 * HOUR) // 1000
-    told = ask.get("rollup", **{"from": begin, "to": NOW // 1000 + 1, "bucket": "hour"})
+    results = ask.get("rollup", **{"from": begin, "to": NOW // 1000 + 1, "bucket": "hour"})
     counts = [
-        sum(one[name] for one in told["buckets"]) for name in ("events", "actions", "decisions", "failures")
+        sum(one[name] for one in results["buckets"])
+        for name in ("events", "actions", "decisions", "failures")
     ]
     assert counts == [9, 3, 1, 1]
-    assert told["gaps"] == []  # it began just now
+    assert results["gaps"] == []  # it began just now
     only = ask.get("rollup", **{"from": begin, "sessions": world.id("other")})
     assert sum(one["events"] for one in only["buckets"]) == 2
 
@@ -180,17 +181,17 @@ def test_a_past_pause_is_a_gap(ask: Asking, world: World) -> None:
     world.tell("watch", "gap", "fazm-memory", what="asleep", since="2026-11-15T10:00:00+00:00",
                until="2026-11-15T11:00:00+00:00")  # fmt: skip
     world.tell("watch", "app", "fazm-memory", app="Mail", title="Inbox")
-    told = ask.get("rollup", **{"from": "2026-11-15T10:30:00+00:00", "to": "2026-11-15T16:00:00+00:00"})
-    assert [one["why"] for one in told["gaps"]] == ["asleep"]
-    assert sum(one["apps"] for one in told["buckets"]) == 1
-    assert sum(one["events"] for one in told["buckets"]) == 9  # of sessions that somebody worked in
+    results = ask.get("rollup", **{"from": "2026-11-15T10:30:00+00:00", "to": "2026-11-15T16:00:00+00:00"})
+    assert [one["why"] for one in results["gaps"]] == ["asleep"]
+    assert sum(one["apps"] for one in results["buckets"]) == 1
+    assert sum(one["events"] for one in results["buckets"]) == 9  # of sessions that somebody worked in
     lanes = ask.get("lanes", **{"from": "2026-11-15T10:30:00+00:00"})
     assert [one["session"]["background"] for one in lanes["items"]] == [True, False, False]
 
 
 def test_lanes_hold_what_was_done_and_choose_evenly_from_too_much(ask: Asking, world: World) -> None:
-    told = ask.get("lanes", sessions=world.id("tidy"))
-    (one,) = told["items"]
+    result = ask.get("lanes", sessions=world.id("tidy"))
+    (one,) = result["items"]
     assert {name: len(drawn) for name, drawn in one["lanes"].items()} == {
         "actions": 3, "decisions": 1, "files": 1, "apps": 0, "marks": 3,
     }  # fmt: skip
@@ -226,9 +227,9 @@ def test_where_a_session_stood_at_a_moment(ask: Asking, world: World) -> None:
 def test_sessions_are_found_by_what_is_asked(
     ask: Asking, world: World, params: dict[str, str], found: list[str]
 ) -> None:
-    told = ask.get("sessions", **params)
-    assert [one["agent_session_id"] for one in told["items"]] == found
-    assert told["agents"] == ["codex", "fazm"]
+    results = ask.get("sessions", **params)
+    assert [one["agent_session_id"] for one in results["items"]] == found
+    assert results["agents"] == ["codex", "fazm"]
 
 
 @pytest.mark.parametrize(
@@ -249,10 +250,10 @@ def test_sessions_are_found_by_what_is_asked(
         ("nothing", {}, 404),
     ],
 )
-def test_what_cannot_be_answered_is_said_in_words(
+def test_what_cannot_be_answered_is_reported_in_words(
     ask: Asking, world: World, path: str, params: dict[str, str], status: int
 ) -> None:
-    got, said = ask.raw("GET", path.format(tidy=world.id("tidy")), **params)
+    got, reply = ask.raw("GET", path.format(tidy=world.id("tidy")), **params)
     assert got == status
-    assert said["error"]["message"]
-    assert said["error"]["title"]
+    assert reply["error"]["message"]
+    assert reply["error"]["title"]

@@ -7,21 +7,20 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from fazm_memory.loopback.guard import BODY, CLOSED, USED
-from fazm_memory.loopback.page_keys import CODE_SECONDS, UNUSED_SECONDS, PageKeys
-from fazm_memory.web import doing, reading, settings
-from fazm_memory.web.serving import PageServer
+from fazm_memory.loopback.guard import BODY, CLOSED, CODE_SECONDS, UNUSED_SECONDS, USED, PageKeys
+from fazm_memory.web import actions, reading, settings
+from fazm_memory.web.server import PageServer
 from tests.web.conftest import API, bearer, call
 
 PATHS = [
     "/", "/index.html", "/app.js", "/css/tokens.css", "/nowhere", "/open/code", f"{API}changes",
-    *(f"{API}{path}" for path in (*reading.ROUTES, *doing.ROUTES, *settings.READS, *settings.WRITES)),
+    *(f"{API}{path}" for path in (*reading.ROUTES, *actions.ROUTES, *settings.READS, *settings.WRITES)),
 ]  # fmt: skip
 
 
 def cookie_of(served: PageServer) -> str:
     """What a browser has after opening the page."""
-    address = urlsplit(served.door())
+    address = urlsplit(served.one_time_url())
     status, headers, _ = call(served, "GET", f"{address.path}?{address.query}", {})
     assert (status, headers["location"]) == (303, "/")
     assert headers["set-cookie"].endswith("; HttpOnly; SameSite=Strict; Path=/")
@@ -50,12 +49,12 @@ def test_a_page_that_was_opened_works_with_its_cookie_alone(served: PageServer) 
 
 
 def test_a_link_opens_the_page_once(served: PageServer) -> None:
-    address = urlsplit(served.door())
+    address = urlsplit(served.one_time_url())
     path = f"{address.path}?{address.query}"
     assert [call(served, "GET", path, {})[0] for _ in range(2)] == [303, 401]
     assert call(served, "GET", "/open?code=guess", {})[0] == 401
     assert call(served, "GET", "/open", {})[0] == 401
-    assert call(served, "POST", urlsplit(served.door()).path, {})[0] == 405
+    assert call(served, "POST", urlsplit(served.one_time_url()).path, {})[0] == 405
 
 
 def test_a_code_ends_with_time_and_the_oldest_make_room() -> None:
@@ -85,7 +84,9 @@ def test_a_cookie_that_nobody_used_for_half_a_day_ends_and_is_not_given_again() 
 
 
 @pytest.mark.parametrize(("path", "why"), [("/open?code=used", USED), ("/", CLOSED)])
-def test_a_person_at_a_closed_door_is_told_how_to_open_it(served: PageServer, path: str, why: str) -> None:
+def test_a_person_at_a_closed_door_is_reported_how_to_open_it(
+    served: PageServer, path: str, why: str
+) -> None:
     status, headers, body = call(served, "GET", path, {"Accept": "text/html,*/*;q=0.8"})
     assert (status, headers["content-type"]) == (401, "text/html; charset=utf-8")
     assert headers["content-security-policy"].startswith("default-src 'none'")
@@ -150,6 +151,6 @@ def test_nothing_but_the_pages_own_files_is_served(served: PageServer, path: str
 @pytest.mark.parametrize("body", [b"", b"[]", b"nul", b'"x"', b"{", b"\xff", b"[" * 5000 + b"]" * 5000])
 def test_a_body_that_is_no_object_is_refused(served: PageServer, body: bytes) -> None:
     headers = bearer(served, Content_Type="application/json")
-    status, _, said = call(served, "POST", f"{API}recording", headers, body)
+    status, _, reply = call(served, "POST", f"{API}recording", headers, body)
     assert status == 400
-    assert json.loads(said)["error"]["kind"] == "InvalidInput"
+    assert json.loads(reply)["error"]["kind"] == "InvalidInput"

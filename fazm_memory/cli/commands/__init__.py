@@ -1,1 +1,1 @@
-"""The commands, one module per group; each is imported only when it is called."""
+"""The commands, grouped by subject. `cli.main.GROUPS` lists them."""

@@ -1,11 +1,11 @@
-"""`fazm-memory completion SHELL`: completion scripts made from the commands themselves."""
+"""`fazm-memory completion`: shell completion generated from the commands."""
 
 from __future__ import annotations
 
 import argparse
 
 from fazm_memory.cli.main import COMMANDS, common_arguments, parser_for
-from fazm_memory.cli.output import emit_json
+from fazm_memory.cli.output import print_json
 
 BASH = """_fazm_memory() {{
     local word="${{COMP_WORDS[COMP_CWORD]}}"
@@ -18,8 +18,7 @@ BASH = """_fazm_memory() {{
 }}
 complete -o default -F _fazm_memory fazm-memory
 """
-# Both ways it is installed: sourced, it registers itself; as a file in $fpath it is loaded by the first Tab,
-# which has to be answered too.
+# Works sourced and as a file in $fpath. In the second case it is loaded by the first Tab and must answer it.
 ZSH = """#compdef fazm-memory
 _fazm_memory() {{
     if (( CURRENT == 2 )); then
@@ -57,17 +56,17 @@ def completion_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"))
 
 
-def completion_command(chosen: argparse.Namespace) -> int:
-    script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[chosen.shell]()
-    if chosen.json:
-        emit_json({"shell": chosen.shell, "script": script})
+def completion_command(args: argparse.Namespace) -> int:
+    script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[args.shell]()
+    if args.json:
+        print_json({"shell": args.shell, "script": script})
     else:
         print(script, end="")
     return 0
 
 
 def options(name: str) -> list[str]:
-    """The words a command takes: its options and the choices of its arguments."""
+    """A command's options and the choices of its arguments."""
     parser = argparse.ArgumentParser(prog=name)
     parser_for(name, parser)
     common_arguments(parser)

@@ -1,4 +1,4 @@
-"""`fazm-memory context`: exactly what a new session would be given, and a person's say in it."""
+"""`context`, `conventions`, `facts` and `habits`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,22 @@ import argparse
 import os
 import sys
 
-from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import emit_json, integer, plural, talk
-from fazm_memory.errors import NotFound
+from fazm_memory.cli.caller import calling_agent
+from fazm_memory.cli.event_text import LINE, value_text
+from fazm_memory.cli.main import open_memory
+from fazm_memory.cli.output import (
+    echo,
+    echo_err,
+    format_time,
+    integer,
+    paint,
+    plural,
+    print_json,
+    single_line,
+)
+from fazm_memory.clock import iso
+from fazm_memory.errors import InvalidRequest, NotFound
+from fazm_memory.session import folder_progress_text, shorten
 
 
 def context_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,28 +29,157 @@ def context_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", type=integer, metavar="TOKENS", help="at most this many tokens")
     parser.add_argument("--pin", metavar="ITEM", help="always include this item")
     parser.add_argument("--exclude", metavar="ITEM", help="never include this item")
-    parser.add_argument("--include", metavar="ITEM", help="leave this item to its rank again")
+    parser.add_argument("--include", metavar="ITEM", help="undo --pin or --exclude")
 
 
-def context_command(chosen: argparse.Namespace) -> int:
-    memory = memory_of(chosen)
-    workspace = None if chosen.workspace is None else os.path.abspath(os.path.expanduser(chosen.workspace))
-    context = memory.context(workspace, budget=chosen.budget)
-    for item, choice in ((chosen.pin, "pin"), (chosen.exclude, "exclude"), (chosen.include, None)):
+def context_command(args: argparse.Namespace) -> int:
+    memory = open_memory(args)
+    workspace = None if args.workspace is None else os.path.abspath(os.path.expanduser(args.workspace))
+    context = memory.recall.context(workspace, budget=args.budget)
+    for item, choice in ((args.pin, "pin"), (args.exclude, "exclude"), (args.include, None)):
         if item is None:
             continue
-        if choice is not None and item not in {one["id"] for one in context.data["items"]}:
+        if choice is not None and item not in {entry["id"] for entry in context.data["items"]}:
             raise NotFound(
-                f"there is no item {item!r} in this context",
-                hint="`fazm-memory context --json` names the items",
+                f'This context has no item "{item}"', hint="`fazm-memory context --json` lists the items."
             )
-        memory.choose(item, choice)
-        context = memory.context(workspace, budget=chosen.budget)
-    if chosen.json:
-        emit_json(context.data)
+        memory.recall.choose_item(item, choice)
+        context = memory.recall.context(workspace, budget=args.budget)
+    if args.json:
+        for thread in context.data["threads"]:
+            thread["cost"] = memory.costs.of_sessions(thread["sessions"])
+        print_json(context.data)
         return 0
     sys.stdout.write(context.text)
-    talk(
+    echo_err(
         f"{plural(context.data['characters'], 'character')}, about {plural(context.data['tokens'], 'token')}"
     )
     return 0
+
+
+def conventions_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="session id or a unique prefix")
+    parser.add_argument("--apply", nargs="+", metavar="NAME", help="show the new names of these files")
+
+
+def conventions_command(args: argparse.Namespace) -> int:
+    learned = open_memory(args).recall.conventions(args.id, names=args.apply or ())
+    if args.json:
+        print_json(learned)
+        return 0
+    for proposal in learned["proposals"]:
+        if proposal["becomes"] is None:
+            others = f" ({' or '.join(proposal['alternatives'])})" if proposal["alternatives"] else ""
+            echo(f"{proposal['name']}: unknown, {proposal['because']}{others}")
+        else:
+            echo(f"{proposal['name']} → {paint(proposal['becomes'], 'bold')}")
+    if args.apply:
+        return 0
+    for folder in learned["folders_processed"]:
+        progress = folder_progress_text(folder["processed"], folder["total"], folder["listed"])
+        echo(f"{folder['folder']}: {progress}")
+    for rule in learned["conventions"]:
+        place = f" into {rule['destination']}" if rule["destination"] else ""
+        files = f"{plural(rule['support'], 'file')} in {rule['folder']}"
+        echo(f"{paint(rule['pattern'], 'bold')}{place}  ({files})")
+        for before, after in rule["examples"][:2]:
+            echo(f"    {before} → {after}")
+        for other in rule["ambiguous"]:
+            echo(f"    or {other} (the examples fit both)")
+        for exception in rule["exceptions"]:
+            echo(f"    except {exception}")
+    for skip in learned["skipped"]:
+        echo(f"skipped {skip['count']} in {skip['folder']}: {skip['rule']} ({', '.join(skip['files'][:3])})")
+    if not learned["conventions"] and not learned["skipped"]:
+        echo("No naming convention was found in this session.")
+    return 0
+
+
+def facts_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("verb", nargs="?", choices=("list", "add", "retract"), default="list")
+    parser.add_argument("key", nargs="?", metavar="KEY")
+    parser.add_argument("value", nargs="?", metavar="VALUE")
+    parser.add_argument("--history", action="store_true", help="include replaced and retracted values")
+
+
+def facts_command(args: argparse.Namespace) -> int:
+    memory = open_memory(args)
+    if args.verb == "add":
+        if not (args.key or "").strip() or args.value is None:
+            raise InvalidRequest(
+                "A fact needs a key and a value", hint="For example `fazm-memory facts add date-format ISO`."
+            )
+        memory.recall.add_fact(args.key, args.value, agent=calling_agent())
+    elif args.verb == "retract":
+        if args.key is None:
+            raise InvalidRequest("The key is missing", hint="Use `fazm-memory facts retract KEY`.")
+        memory.recall.retract_fact(args.key, agent=calling_agent())
+        if not args.json:
+            echo(f"{args.key} is retracted.")
+            return 0
+    facts = memory.recall.facts(history=args.history, key=args.key)
+    if args.json:
+        print_json(facts)
+        return 0
+    for fact in facts:
+        retracted = paint(" (retracted)", "dim") if fact["retracted"] else ""
+        at = format_time(fact["at"], memory.now())
+        source = f"[{fact['trust']}, {at}, {fact['session'][:8]}@{fact['seq']}]"
+        text = value_text(fact["value"])
+        value = "" if fact["retracted"] else f" = {text if args.key else shorten(text, LINE)}"
+        echo(f"{fact['key']}{value}{retracted}  {paint(source, 'dim')}")
+    if not facts:
+        echo("No facts recorded.")
+    return 0
+
+
+TITLES = {
+    "folder": "usual folders",
+    "app": "usual apps",
+    "tool": "usual tools",
+    "convention": "naming conventions",
+    "file": "recurring files",
+}
+MOST = 8
+
+
+def habits_arguments(parser: argparse.ArgumentParser) -> None:
+    """No options. --json exports the whole graph."""
+
+
+def habits_command(args: argparse.Namespace) -> int:
+    memory = open_memory(args)
+    found = memory.recall.habits()
+    if args.json:
+        print_json(found.to_json())
+        return 0
+    if not (found.tasks or found.nodes or found.recurring_failures):
+        echo(f"Nothing recurs yet in {plural(found.sessions, 'session')}.")
+        return 0
+    if found.tasks:
+        echo(paint("recurring tasks", "dim"))
+    for task in found.tasks[:MOST]:
+        last = format_time(iso(task.moments[-1]), memory.now())
+        echo(f"  {single_line(task.words)[:100]}")
+        often = plural(len(task.moments), "time")
+        echo(f"      {often}, {task.rhythm.text()}, last {last}{_traces(task.traces)}")
+    for kind, title in TITLES.items():
+        nodes = found.of(kind)[:MOST]
+        if nodes:
+            echo(f"\n{paint(title, 'dim')}")
+        for node in nodes:
+            last = format_time(iso(node.last), memory.now())
+            echo(f"  {single_line(node.name)[:100]}  {plural(node.count, 'session')}, last {last}")
+    if found.recurring_failures:
+        echo(f"\n{paint('commands that often fail first', 'dim')}")
+    for stumble in found.recurring_failures[:MOST]:
+        counts = f"failed {stumble.failures}, then worked {stumble.mended}"
+        echo(f"  {stumble.command}: {counts}{_traces(stumble.traces)}")
+        echo(f"      {single_line(stumble.error)[:120]}")
+        for what, count in stumble.by:
+            echo(f"      resolved by {single_line(what)[:100]} ({count})")
+    return 0
+
+
+def _traces(traces: tuple[tuple[str, int], ...]) -> str:
+    return "  " + paint(" ".join(f"{session[:8]}@{seq}" for session, seq in traces[-2:]), "dim")

@@ -1,4 +1,4 @@
-"""The verbs of a session's life: open, pause, resume, close, archive."""
+"""`open`, `pause`, `resume`, `close` and `archive`."""
 
 from __future__ import annotations
 
@@ -6,31 +6,30 @@ import argparse
 import os
 from typing import Any
 
-from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import emit_json, plural, say
+from fazm_memory.cli.commands.rewind import report_rewind, show_file_plan
+from fazm_memory.cli.main import open_memory
+from fazm_memory.cli.output import echo, plural, print_json
 from fazm_memory.errors import InvalidRequest, InvalidTransition
 
 
 def open_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--agent", default="unknown", help="which agent works in it")
+    parser.add_argument("--agent", default="unknown", help="the agent that works in it")
     parser.add_argument("--key", help="the agent's own name for the session")
     parser.add_argument("--workspace", metavar="DIR", help="the folder it works in (default: here)")
-    parser.add_argument("--title", help="what it is about")
+    parser.add_argument("--title", help="a title")
 
 
-def open_command(chosen: argparse.Namespace) -> int:
-    if chosen.key is not None and not chosen.key.strip():
-        raise InvalidRequest("an empty key names nothing", hint="leave --key out, or give a name")
-    workspace = os.path.abspath(chosen.workspace or os.getcwd())
-    session = memory_of(chosen).open_session(
-        chosen.agent, key=chosen.key, workspace=workspace, title=chosen.title
-    )
-    return _told(chosen, session)
+def open_command(args: argparse.Namespace) -> int:
+    if args.key is not None and not args.key.strip():
+        raise InvalidRequest("The key is empty", hint="Leave --key out, or give a name.")
+    workspace = os.path.abspath(args.workspace or os.getcwd())
+    session = open_memory(args).sessions.open(args.agent, key=args.key, workspace=workspace, title=args.title)
+    return _report(args, session)
 
 
 def _move_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", help="a session's id, or the beginning of it")
-    parser.add_argument("--reason", help="why, for whoever reads the log")
+    parser.add_argument("id", metavar="ID", help="session id or a unique prefix")
+    parser.add_argument("--reason", help="a reason for the log")
 
 
 pause_arguments = close_arguments = _move_arguments
@@ -38,71 +37,84 @@ pause_arguments = close_arguments = _move_arguments
 
 def resume_arguments(parser: argparse.ArgumentParser) -> None:
     _move_arguments(parser)
+    parser.add_argument("--offer", action="store_true", help="only show the briefing and how to continue")
     parser.add_argument(
-        "--offer", action="store_true", help="show the briefing and how to go on; change nothing"
+        "--files", action="store_true", help="also bring its files back to the moment of the pause"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="with --files: only show what would change")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="with --files: also files that others changed (copies are stored)",
     )
 
 
 def archive_arguments(parser: argparse.ArgumentParser) -> None:
     _move_arguments(parser)
-    parser.add_argument("--undo", action="store_true", help="bring an archived session back as closed")
+    parser.add_argument("--undo", action="store_true", help="restore an archived session as closed")
 
 
-def pause_command(chosen: argparse.Namespace) -> int:
-    return _move(chosen, "pause")
+def pause_command(args: argparse.Namespace) -> int:
+    return _move(args, "pause")
 
 
-def resume_command(chosen: argparse.Namespace) -> int:
-    """Resume and brief: where it stood, what is open, what changed since, the agent's own command."""
-    memory = memory_of(chosen)
-    told, offer = memory.briefing(chosen.id), memory.resume_offer(chosen.id)
-    session = memory.session(chosen.id)
-    if not chosen.offer:
+def resume_command(args: argparse.Namespace) -> int:
+    """Resume the session and print its briefing and the agent's command."""
+    memory = open_memory(args)
+    if args.dry_run and not args.files:
+        raise InvalidRequest("--dry-run shows the plan for files", hint="Use --files --dry-run.")
+    if args.files and args.dry_run:
+        return show_file_plan(args, memory.rewind.resume_plan(args.id))
+    briefing, offer = memory.recall.briefing(args.id), memory.recall.resume_offer(args.id)
+    session = memory.sessions.get(args.id)
+    if args.files:
+        result = memory.rewind.resume(args.id, force=args.force, reason=args.reason)
+        return report_rewind(args, result, f"{result['id']} is resumed, with its files as at the pause.")
+    if not args.offer:
         try:
-            session = memory.move(chosen.id, "resume", reason=chosen.reason)
+            session = memory.sessions.move(args.id, "resume", reason=args.reason)
         except InvalidTransition as refused:
             if session["lifecycle"] in ("open", "active", "resumed") and not refused.hint:
-                refused.hint = f"`fazm-memory resume {session['id'][:8]} --offer` shows how to go on"
+                refused.hint = f"`fazm-memory resume {session['id'][:8]} --offer` shows how to continue."
             raise
-    if chosen.json:
-        emit_json(session | {"briefing": told.data | {"text": told.text}, "offer": offer})
+    if args.json:
+        print_json(session | {"briefing": briefing.data | {"text": briefing.text}, "offer": offer})
         return 0
-    as_it_is = ", and stays so: --offer changes nothing" if chosen.offer else ""
-    say(f"{session['id']} is {session['lifecycle']}{as_it_is}\n")
-    say(told.text)
+    echo(f"{session['id']} is {session['lifecycle']}.{' Nothing was changed.' if args.offer else ''}\n")
+    echo(briefing.text)
     if offer["waits_for"]:
-        waiting = plural(len(offer["waits_for"]), "question")
-        say(f"before it can go on, {waiting} of it must be answered: `fazm-memory questions` lists them")
-    say(f"{TOOK[offer['took']]} ({offer['why']})")
+        waiting = plural(len(offer["waits_for"]), "answer")
+        echo(f"It waits for {waiting}. `fazm-memory questions` lists them.")
+    echo(f"{TOOK[offer['took']]} ({offer['why']})")
     if offer["took"] == "exact":
-        say(f"  {offer['command']}")
+        echo(f"  {offer['command']}")
     elif offer["took"] == "briefing":
-        say(f"  fazm-memory resume {session['id'][:8]} --offer --json  has that command under `offer`")
+        echo(f"  fazm-memory resume {session['id'][:8]} --offer --json  contains that command under `offer`")
     return 0
 
 
 TOOK = {
-    "exact": "to go on, run this command",
-    "briefing": "to go on, start the agent with the text above as its first message",
-    "clipboard": "to go on, copy the text above into a new session",
+    "exact": "To continue, run this command",
+    "briefing": "To continue, start the agent with the text above as the first message",
+    "clipboard": "To continue, copy the text above into a new session",
 }
 
 
-def close_command(chosen: argparse.Namespace) -> int:
-    return _move(chosen, "close")
+def close_command(args: argparse.Namespace) -> int:
+    return _move(args, "close")
 
 
-def archive_command(chosen: argparse.Namespace) -> int:
-    return _move(chosen, "restore" if chosen.undo else "archive")
+def archive_command(args: argparse.Namespace) -> int:
+    return _move(args, "restore" if args.undo else "archive")
 
 
-def _move(chosen: argparse.Namespace, move: str) -> int:
-    return _told(chosen, memory_of(chosen).move(chosen.id, move, reason=chosen.reason))
+def _move(args: argparse.Namespace, move: str) -> int:
+    return _report(args, open_memory(args).sessions.move(args.id, move, reason=args.reason))
 
 
-def _told(chosen: argparse.Namespace, session: dict[str, Any]) -> int:
-    if chosen.json:
-        emit_json(session)
+def _report(args: argparse.Namespace, session: dict[str, Any]) -> int:
+    if args.json:
+        print_json(session)
     else:
-        say(f"{session['id']} is {session['lifecycle']}")
+        echo(f"{session['id']} is {session['lifecycle']}")
     return 0

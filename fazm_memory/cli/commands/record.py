@@ -1,19 +1,24 @@
-"""`fazm-memory record`: JSON lines in, an answer per line out.
+"""`fazm-memory record`: JSON lines in, one answer per line out.
 
-The lines that have come are committed together, and answered only when they are durable.
+Lines that arrive together are committed together. Answers are written after the commit.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from fazm_memory.capture.draft import Draft
-from fazm_memory.capture.lines import LineReader, line_to_draft
-from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import emit_line, talk
+from fazm_memory.cli.caller import calling_agent
+from fazm_memory.cli.main import open_memory
+from fazm_memory.cli.output import echo_err, print_json_line
 from fazm_memory.errors import FazmMemoryError, InvalidInput
+from fazm_memory.events import Draft, lowest_trust
+from fazm_memory.ingest import LineReader, line_to_draft
+
+if TYPE_CHECKING:
+    from fazm_memory.app import Memory
 
 EXAMPLE = """\
 Each line is one JSON object, for example
@@ -23,7 +28,7 @@ Each line is one JSON object, for example
    "files":[{"path":"b.pdf","change":"renamed","from":"a.pdf"}]}          (on one line)
   {"type":"decision","session":"tidy-1","what":"ISO dates first","why":"they sort"}
   {"type":"session.close","session":"tidy-1"}
-docs/record.md has every type and field."""
+docs/record.md lists every type and field."""
 
 
 def record_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,23 +36,25 @@ def record_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLE
 
 
-def record_command(chosen: argparse.Namespace) -> int:
-    memory = memory_of(chosen)
+def record_command(args: argparse.Namespace) -> int:
+    memory = open_memory(args)
+    agent = calling_agent()
     number = refused = stopped = 0
     for lines in LineReader(sys.stdin.fileno(), memory.config.line_cap).batches():
-        answers, code = _take(memory, lines, number)
+        answers, code = _record(memory, lines, number, by_agent=agent is not None)
         number += len(lines)
         stopped = stopped or code
         for answer in answers:
             refused += not answer["ok"]
-            emit_line(answer)
+            print_json_line(answer)
         sys.stdout.flush()
     return stopped or (InvalidInput.exit_code if refused else 0)
 
 
-def _take(memory: Any, lines: list[bytes | None], before: int) -> tuple[list[dict[str, Any]], int]:
-    """Answers to a batch, in order. What cannot be read is refused; what can is recorded together. With them
-    the exit code of what kept all of it from being recorded, whatever the lines said; or 0."""
+def _record(
+    memory: Memory, lines: list[bytes | None], before: int, *, by_agent: bool
+) -> tuple[list[dict[str, Any]], int]:
+    """Record a batch. Returns the answers in order, and the exit code if nothing could be recorded at all."""
     stopped = 0
     drafts: list[tuple[int, Draft]] = []
     answers: dict[int, dict[str, Any]] = {}
@@ -58,47 +65,55 @@ def _take(memory: Any, lines: list[bytes | None], before: int) -> tuple[list[dic
             if line is None:
                 cap = memory.config.line_cap
                 raise InvalidInput(
-                    f"the line is longer than {cap:,} bytes", hint="split it, or raise line_cap"
+                    f"The line is longer than {cap:,} bytes", hint="Split it, or raise line_cap."
                 )
-            drafts.append((number, line_to_draft(line)))
+            draft = line_to_draft(line)
+            drafts.append((number, _as_agent(draft) if by_agent else draft))
         except FazmMemoryError as error:
             answers[number] = refusal(error, number)
     if drafts:
         try:
-            results = memory.record([draft for _, draft in drafts])
+            results = memory.sessions.record([draft for _, draft in drafts])
         except FazmMemoryError as error:
             stopped = error.exit_code
             answers |= {number: refusal(error, number) for number, _ in drafts}
         else:
             for (number, draft), result in zip(drafts, results, strict=True):
                 if result.unannounced and result.appended is not None:
-                    _tell_of_new(number, draft.session, result.appended.session)
+                    _note_new_session(number, draft.session, result.appended.session)
                 if result.appended is None:
+                    assert result.error is not None
                     answers[number] = refusal(result.error, number)
                     continue
-                told = {
+                answer = {
                     "ok": True,
                     "line": number,
                     "session": result.appended.session,
                     "seq": result.appended.seq,
                 }
                 if result.appended.duplicate:
-                    told["duplicate"] = True
+                    answer["duplicate"] = True
                 if draft.kind == "pending.done":
-                    told |= _note(memory, result.appended.session, result.appended.seq)
-                answers[number] = told
+                    answer |= _pending_note(memory, result.appended.session, result.appended.seq)
+                answers[number] = answer
     return [answers[number] for number in sorted(answers)], stopped
 
 
-def _note(memory: Any, session: str, seq: int) -> dict[str, str]:
-    """A name that is mistyped would otherwise leave what it meant open, unseen."""
-    note = memory.nothing_pending(session, seq)
+def _as_agent(draft: Draft) -> Draft:
+    """The draft as the agent's word, whoever it claims to quote."""
+    actor = "agent" if draft.kind == "prompt" or draft.actor == "person" else draft.actor
+    return replace(draft, actor=actor, trust=lowest_trust((draft.trust or "agent", "agent")))
+
+
+def _pending_note(memory: Memory, session: str, seq: int) -> dict[str, str]:
+    """A note if `pending.done` matched nothing, for example because of a typing error."""
+    note = memory.sessions.why_nothing_pending(session, seq)
     return {} if note is None else {"note": note}
 
 
-def _tell_of_new(number: int, name: str, session: str) -> None:
-    """A name that is mistyped would otherwise gather its events unseen, in a session of its own."""
-    talk(f"note: line {number}: there was no session {name[:60]!r}, so a new one was opened: {session}")
+def _note_new_session(number: int, name: str, session: str) -> None:
+    """A mistyped name would otherwise start a new session unnoticed."""
+    echo_err(f'note: Line {number}: no session "{name[:60]}" existed, so a new one was opened: {session}')
 
 
 def refusal(error: FazmMemoryError, number: int) -> dict[str, Any]:

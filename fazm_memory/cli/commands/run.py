@@ -1,93 +1,188 @@
-"""`fazm-memory run`: the companion, in this terminal until it is stopped, or once."""
+"""`fazm-memory run`: the companion process.
+
+It runs until it is stopped, or once with `--once`. On a Mac it also shows the menu bar.
+"""
 
 from __future__ import annotations
 
 import argparse
 import signal
+import socket
 import sys
+import threading
+from collections.abc import Callable
 from contextlib import ExitStack
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from fazm_memory.cli.companion_server import MCP, companion_server
-from fazm_memory.cli.main import memory_of
-from fazm_memory.cli.output import emit_json, plural, say, size, talk
+from fazm_memory.cli.main import open_memory
+from fazm_memory.cli.output import echo, echo_err, format_size, plural, print_json
 
 if TYPE_CHECKING:
-    from fazm_memory.companion import Companion
-    from fazm_memory.joined import AgentHere
+    from starlette.applications import Starlette
 
-NOTHING_HERE = """\
-No agent was found on this machine: neither Fazm, Claude Code, Codex, Gemini CLI nor opencode was used here.
+    from fazm_memory.app import AgentOverview, Companion, Memory
+
+MCP_PATH = "/mcp"
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+NO_AGENTS = """\
+No agent was found on this machine (looked for Fazm, Claude Code, Codex, Gemini CLI and opencode).
 What you can do next:
-  start one of them once, and this takes in what it does, or
-  fazm-memory record      to tell it of another agent's work, line by line
-  fazm-memory doctor      to see that everything else works here"""
+  Use one of them once. Its work is then recorded.
+  fazm-memory record      records the work of any other agent, line by line
+  fazm-memory doctor      checks that everything else works here"""
 
 
 def run_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--once", action="store_true", help="take in what is new, export, and end")
-    parser.add_argument("--headless", action="store_true", help="without the menu bar, on a Mac too")
-    parser.add_argument("--no-page", action="store_true", help="do not serve the timeline page beside it")
+    parser.add_argument("--once", action="store_true", help="record what is new, then exit")
+    parser.add_argument("--headless", action="store_true", help="no menu bar on a Mac")
+    parser.add_argument("--no-page", action="store_true", help="do not serve the timeline page")
 
 
-def run_command(chosen: argparse.Namespace) -> int:
-    from fazm_memory.companion import Companion
-    from fazm_memory.joined import survey
+def run_command(args: argparse.Namespace) -> int:
+    from fazm_memory.app import Companion, agent_overviews, check_not_running
 
-    if sys.platform == "darwin" and not chosen.once and not chosen.headless:
-        from fazm_memory.cli.menu_bar import run_menu_bar
+    if sys.platform == "darwin" and not args.once and not args.headless:
+        return run_menu_bar(args)
+    memory = open_memory(args)
+    companion = Companion(memory, report=echo_err)
+    companion.on_change(memory.recall.export_contexts)
+    if args.once:
+        return _run_once(companion, args)
+    agents = [agent for agent in agent_overviews(memory) if agent.here]
+    first = bool(agents) and not memory.setup.finished and memory.recording.status()["recording"]
 
-        return run_menu_bar(chosen)
-    memory = memory_of(chosen)
-    companion = Companion(memory, say=talk)
-    companion.after_change(memory.export_contexts)
-    if chosen.once:
-        return _once(companion, chosen)
-    _stop_on_signals(companion)
-    with ExitStack() as beside:
-
-        def started() -> None:
-            page = None if chosen.no_page else beside.enter_context(companion_server(chosen).beside())
-            _greet(companion, [one for one in survey(memory) if one.here], page)
-
-        companion.run(started=started)
-    say(f"stopped; {plural(companion.tally.events, 'event')} recorded")
-    return 0
-
-
-def _once(companion: Companion, chosen: argparse.Namespace) -> int:
-    tally = companion.once()
-    if chosen.json:
-        emit_json(tally.to_json())
-    else:
-        say(f"{plural(tally.events, 'new event')} in {plural(len(tally.sessions), 'session')}")
-    return 0
-
-
-def _greet(companion: Companion, here: list[AgentHere], page: Any) -> None:
-    """Say what will happen, in plain words."""
-    if not here:
-        say(NOTHING_HERE)
-    for one in here:
-        joined = "" if one.hooks else f", not connected (`fazm-memory connect {one.agent}`)"
-        say(f"{one.agent}: {plural(one.files, 'file')} of records, {size(one.bytes)}{joined}")
-        if one.trouble:
-            talk(f"{one.agent}: {one.trouble}")
-    if not companion.memory.recording()["recording"]:
-        say("Recording is paused: nothing is taken in until `fazm-memory recording resume`.")
-    if page is not None:
-        say(f"The timeline: `fazm-memory timeline`, or once, within five minutes, {page.door()}")
-        say(f"MCP over HTTP: {page.origin}{MCP}, with the token of {page.token_file}")
-    if sys.platform != "darwin":
-        say("The menu bar, its window and which app was in front are for a Mac; all else is the same here.")
-    say(f"Recording to {companion.home}. Ctrl-C ends it; what was recorded is kept.")
-    sys.stdout.flush()
-
-
-def _stop_on_signals(companion: Companion) -> None:
     def stop(number: int, frame: FrameType | None) -> None:
         companion.stop()
 
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, stop)
+    with ExitStack() as servers:
+        for number in STOP_SIGNALS:
+            servers.callback(signal.signal, number, signal.signal(number, stop))  # restored after all else
+        if first:
+            from fazm_memory.cli.commands.setup import first_minute
+
+            check_not_running(memory.config.home)
+            first_minute(memory, agents, stopped=companion.is_stopping)
+
+        def started() -> None:
+            page = None if args.no_page else servers.enter_context(companion_server(args).in_background())
+            _print_start(companion, agents, page, first=first)
+
+        companion.run(started=started)
+    echo(f"Stopped. {plural(companion.tally.events, 'event')} recorded.")
+    return 0
+
+
+def _run_once(companion: Companion, args: argparse.Namespace) -> int:
+    tally = companion.once()
+    if args.json:
+        print_json(tally.to_json())
+    else:
+        echo(f"{plural(tally.events, 'new event')} in {plural(len(tally.sessions), 'session')}")
+    return 0
+
+
+def _print_start(companion: Companion, agents: list[AgentOverview], page: Any, *, first: bool) -> None:
+    if not agents:
+        echo(NO_AGENTS)
+    for agent in () if first else agents:  # the first start has named them
+        connected = "" if agent.hooks else f", not connected (`fazm-memory connect {agent.agent}`)"
+        echo(f"{agent.agent}: {plural(agent.files, 'file')}, {format_size(agent.bytes)}{connected}")
+        if agent.trouble:
+            echo_err(f"{agent.agent}: {agent.trouble}")
+    if not companion.memory.recording.status()["recording"]:
+        echo("Recording is paused. `fazm-memory recording resume` continues it.")
+    if page is not None:
+        echo("Timeline: `fazm-memory timeline`, or this link (works once, within five minutes):")
+        echo(f"  {page.one_time_url()}")
+        echo(f"MCP over HTTP: {page.origin}{MCP_PATH}, with the token in {page.token_file}")
+    if sys.platform != "darwin":
+        echo("The menu bar and the record of which app is in front need a Mac. The rest works here.")
+    echo(f"Recording to {companion.home}. Press Ctrl-C to stop.")
+    sys.stdout.flush()
+
+
+def companion_server(args: argparse.Namespace, factory: Callable[[], Memory] | None = None) -> Any:
+    """The page and MCP over HTTP. `with server.in_background():` runs it in its own thread."""
+    from fazm_memory.loopback import LazyApp
+    from fazm_memory.web import PageServer
+
+    mcp_servers: list[Any] = []
+
+    def mcp_app(port: int) -> dict[str, Starlette]:
+        def create() -> Starlette:
+            from fazm_memory.mcp_server import MemoryServer, http_app
+
+            mcp_servers.append(MemoryServer(open_memory(args)))
+            return http_app(mcp_servers[-1], port=port)
+
+        def close() -> None:
+            for server in mcp_servers:
+                server.close()
+
+        return {MCP_PATH: LazyApp(create, close)}
+
+    home = open_memory(args).config.home
+    page_memory = factory or (lambda: open_memory(args))
+    return PageServer(page_memory, home, otherwise_any=True, apps=mcp_app)
+
+
+def run_menu_bar(args: argparse.Namespace) -> int:
+    """The companion with its menu bar. The window needs no port; browsers use the server."""
+    with QuitSignals() as signals:  # before the first thread, which would die of a signal that is not handled
+        from fazm_memory.macos import MacSetup, MenuBarApp
+        from fazm_memory.web import InProcessPage
+
+        def memory_of_app() -> Memory:
+            memory = open_memory(args)
+            memory.setup.system = MacSetup(memory.config, in_app=True, leave=lambda: app.actions.quit())
+            return memory
+
+        resources = ExitStack()
+        page = InProcessPage(memory_of_app)
+        resources.callback(page.close)
+        if not args.no_page:
+            resources.enter_context(companion_server(args, memory_of_app).in_background())
+        app = MenuBarApp(memory_of_app, page, say=echo_err, leaving=resources.close)
+        signals.then(app.actions.quit)
+        echo("Fazm Memory is in the menu bar. `fazm-memory run --headless` runs without it.")
+        app.run()
+    return 0
+
+
+class QuitSignals:
+    """Quits the app on a signal, although the main thread belongs to AppKit and runs no Python handlers.
+
+    Python's own handler writes the signal's number to a socket, in whichever thread the signal arrives. A
+    thread reads the socket. A signal that comes early waits there.
+    """
+
+    def __init__(self) -> None:
+        self._read, self._write = socket.socketpair()
+        self._write.setblocking(False)
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> QuitSignals:
+        self._before = {number: signal.signal(number, lambda number, frame: None) for number in STOP_SIGNALS}
+        self._wakeup = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
+        return self
+
+    def then(self, quit_app: Callable[[], None]) -> None:
+        def wait() -> None:
+            while number := self._read.recv(1):
+                if number[0] in STOP_SIGNALS:
+                    quit_app()
+                    return
+
+        self._thread = threading.Thread(target=wait, name="signals", daemon=True)
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        signal.set_wakeup_fd(self._wakeup)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._write.close()  # ends the thread
+        if self._thread is not None:
+            self._thread.join()
+        self._read.close()

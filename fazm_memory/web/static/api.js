@@ -1,48 +1,46 @@
 /**
- * The one door to the back end. Every answer is JSON; every refusal becomes an ApiError that says in plain
- * words what happened, and what to do.
+ * The client of the page's HTTP API. Every failure becomes an ApiError with a title, a message and a hint.
  */
 
 const BASE = new URL("api/v1/", document.baseURI);
-const POLL = 2000;
-const SLOWEST = 30000;
+const POLL_MS = 2000;
+const MAX_WAIT_MS = 30000;
 
-/** What the back end, or the way to it, said no with. */
 export class ApiError extends Error {
   /**
-   * @param {{title?: string, message?: string, hint?: string|null, code?: string}} told
+   * @param {{title?: string, message?: string, hint?: string|null, code?: string}} error
    * @param {number} status
    */
-  constructor(told, status) {
-    super(told.message || told.title || "The request failed.");
+  constructor(error, status) {
+    super(error.message || error.title || "The request failed.");
     this.name = "ApiError";
-    this.title = told.title || "Something went wrong";
-    this.hint = told.hint || "";
-    this.code = told.code || "";
+    this.title = error.title || "Something went wrong";
+    this.hint = error.hint || "";
+    this.code = error.code || "";
     this.status = status;
   }
 }
 
-const AWAY = {
-  title: "Fazm Memory does not answer",
-  message: "The page cannot reach it. What was recorded is kept on disk.",
+const UNREACHABLE = {
+  title: "Cannot reach Fazm Memory",
+  message: "The server does not response. Everything recorded so far is on disk.",
   hint: "Run `fazm-memory timeline` and open the address it prints.",
   code: "unreachable",
 };
 
-const LOCKED = {
-  title: "This page was opened for another run",
-  message: "Fazm Memory was started again since. Nothing is lost, but the page needs a new key.",
+const EXPIRED = {
+  title: "This page has expired",
+  message: "Fazm Memory was restarted. Nothing is lost, but the page needs a new key.",
   hint: "Run `fazm-memory timeline` and open the address it prints.",
   code: "locked",
 };
 
 /**
  * @param {string} path
- * @param {Record<string, unknown>} [params] left out when null, undefined or ""
+ * @param {Record<string, unknown>} [params] omitted if null, undefined or ""
  * @returns {URL}
  */
-function address(path, params = {}) {
+function endpoint(path, params = {}) {
   const url = new URL(path.replace(/^\/+/, ""), BASE);
   for (const [name, value] of Object.entries(params)) {
     if (value !== null && value !== undefined && value !== "") url.searchParams.set(name, String(value));
@@ -55,23 +53,23 @@ function address(path, params = {}) {
  * @param {RequestInit} options
  * @returns {Promise<any>}
  */
-async function ask(url, options) {
-  let answer;
+async function request(url, options) {
+  let response;
   try {
-    answer = await fetch(url, { credentials: "same-origin", ...options });
+    response = await fetch(url, { credentials: "same-origin", ...options });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ApiError(AWAY, 0);
+    throw new ApiError(UNREACHABLE, 0);
   }
-  if (answer.status === 401) throw new ApiError(LOCKED, answer.status);
-  const text = await answer.text();
+  if (response.status === 401) throw new ApiError(EXPIRED, response.status);
+  const text = await response.text();
   let body = null;
   try {
     body = text ? JSON.parse(text) : null;
   } catch {
-    throw new ApiError({ message: text.slice(0, 300), code: "text" }, answer.status);
+    throw new ApiError({ message: text.slice(0, 300), code: "text" }, response.status);
   }
-  if (!answer.ok) throw new ApiError(body?.error || {}, answer.status);
+  if (!response.ok) throw new ApiError(body?.error || {}, response.status);
   return body;
 }
 
@@ -82,7 +80,7 @@ export const api = {
    * @param {{signal?: AbortSignal}} [options]
    */
   get(path, params, options = {}) {
-    return ask(address(path, params), { headers: { Accept: "application/json" }, signal: options.signal });
+    return request(endpoint(path, params), { headers: { Accept: "application/json" }, signal: options.signal });
   },
 
   /**
@@ -90,7 +88,7 @@ export const api = {
    * @param {Record<string, unknown>} [body]
    */
   post(path, body = {}) {
-    return ask(address(path), {
+    return request(endpoint(path), {
       method: "POST",
       headers: { "Content-Type": "application/json", Accept: "application/json" },
       body: JSON.stringify(body),
@@ -98,8 +96,8 @@ export const api = {
   },
 
   /**
-   * Calls back with {cursor, sessions, kinds} whenever something was recorded, and tells `onState` whether the
-   * line is up. Returns a function that ends it.
+   * Subscribe to changes of the log. `onState` is called with whether the connection is up.
+   * Returns a function that unsubscribes.
    * @param {(change: {cursor: string, sessions: string[], kinds: string[]}) => void} callback
    * @param {(connected: boolean) => void} [onState]
    * @returns {() => void}
@@ -110,18 +108,18 @@ export const api = {
 };
 
 /**
- * The browser's EventSource comes back by itself after a break, but gives up on a refusal: then begin anew.
+ * EventSource reconnects after a lost connection but not after an error status, so reconnect here.
  * @param {(change: any) => void} callback
  * @param {(connected: boolean) => void} onState
  */
 function listen(callback, onState) {
   let source = /** @type {EventSource|null} */ (null);
   let timer = 0;
-  let wait = POLL;
+  let wait = POLL_MS;
   const open = () => {
-    source = new EventSource(address("changes"));
+    source = new EventSource(endpoint("changes"));
     source.onopen = () => {
-      wait = POLL;
+      wait = POLL_MS;
       onState(true);
     };
     source.onmessage = (event) => callback(JSON.parse(event.data));
@@ -129,7 +127,7 @@ function listen(callback, onState) {
       onState(false);
       if (source?.readyState !== EventSource.CLOSED) return;
       timer = window.setTimeout(open, wait);
-      wait = Math.min(wait * 2, SLOWEST);
+      wait = Math.min(wait * 2, MAX_WAIT_MS);
     };
   };
   open();
@@ -140,27 +138,27 @@ function listen(callback, onState) {
 }
 
 /**
- * For a scheme without EventSource: ask again and again, slower while nobody looks or nobody answers.
+ * For a scheme without EventSource. Polls more slowly while the page is hidden or the server does not answer.
  * @param {(change: any) => void} callback
  * @param {(connected: boolean) => void} onState
  */
 function poll(callback, onState) {
   let after = "";
   let timer = 0;
-  let wait = POLL;
-  const turn = async () => {
+  let wait = POLL_MS;
+  const check = async () => {
     try {
       const change = await api.get("changes", { after, wait: 0 });
       if (after && change.cursor !== after) callback(change);
       after = change.cursor;
-      wait = POLL;
+      wait = POLL_MS;
       onState(true);
     } catch {
       onState(false);
-      wait = Math.min(wait * 2, SLOWEST);
+      wait = Math.min(wait * 2, MAX_WAIT_MS);
     }
-    timer = window.setTimeout(turn, document.hidden ? Math.max(wait, 5 * POLL) : wait);
+    timer = window.setTimeout(check, document.hidden ? Math.max(wait, 5 * POLL_MS) : wait);
   };
-  turn();
+  check();
   return () => window.clearTimeout(timer);
 }

@@ -1,25 +1,42 @@
 /**
- * The page's beginning: the shell with its sidebar, its screens and its keys. The timeline is one screen; the
- * others register themselves (registry.js) and are shown by address.
+ * <fm-app>: sidebar, screens, keyboard shortcuts. The timeline is one screen; router.js lists the others.
  */
 
 import { api } from "./api.js";
+import "./commands/index.js";
+import { toastArea, undoLatest } from "./commands/toast.js";
+import { returnToNow } from "./components/session_header.js";
+import "./components/sidebar.js";
+import "./components/timeline.js";
 import { announce, fill, h } from "./dom.js";
 import { icon } from "./icons.js";
-import { showKeys, typing } from "./keys.js";
-import { readRoute, sessionHash } from "./layout/route.js";
-import { fit, zoomBy } from "./looking.js";
-import { returnToNow } from "./parts/header.js";
-import "./parts/sidebar.js";
-import "./parts/timeline.js";
-import { viewNamed } from "./registry.js";
-import { go } from "./router.js";
+import { parseRoute, sessionHash } from "./lib/route.js";
+import { navigate, screens } from "./router.js";
+import "./screens/compare.js";
+import "./screens/context.js";
+import "./screens/overview.js";
+import "./screens/settings.js";
+import "./screens/setup.js";
 import { store } from "./store.js";
-import "./verbs/index.js";
-import { tray, undoLatest } from "./verbs/toast.js";
-import "./views/index.js";
+import { fitSession, zoomBy } from "./time_window.js";
 
 const NARROW = "(max-width: 760px)";
+const FLASH_MS = 1800;
+
+const SHORTCUTS = [
+  ["/", "Search everything"],
+  ["j  ↓", "Next event"],
+  ["k  ↑", "Previous event"],
+  ["Enter", "Go to the event panel"],
+  ["Esc", "Close the panel, return to now"],
+  ["n", "Return to now"],
+  ["+  −", "Zoom in, zoom out"],
+  ["0", "Fit the session"],
+  ["[  ]", "Previous day, next day"],
+  ["u", "Undo the last command"],
+  ["s", "Show or hide the sidebar"],
+  ["?", "Show these shortcuts"],
+];
 
 class App extends HTMLElement {
   connectedCallback() {
@@ -34,130 +51,173 @@ class App extends HTMLElement {
         "aria-label": "Sidebar",
         "aria-expanded": "true",
         title: "Sidebar",
-        onclick: () => this.fold(),
+        onclick: () => this.foldSidebar(),
       },
       icon("sidebar"),
     );
-    this.away = h(
+    this.offline = h(
       "div",
-      { class: "away", role: "status", hidden: true },
-      "Fazm Memory does not answer; what was recorded is kept. Trying again…",
+      { class: "offline", role: "status", hidden: true },
+      "Cannot reach Fazm Memory. Everything recorded so far is on disk. Retrying…",
     );
-    this.said = h("div", { class: "said", "aria-hidden": "true", hidden: true });
+    this.flash = h("div", { class: "flash", "aria-hidden": "true", hidden: true });
     this.side = h(
       "aside",
       { class: "sidebar", "aria-label": "Sessions and screens" },
       document.createElement("fm-sidebar"),
     );
-    this.main = h("main", { id: "main", tabindex: -1 }, this.away, this.timeline, this.screen, tray());
+    this.main = h("main", { id: "main", tabindex: -1 }, this.offline, this.timeline, this.screen, toastArea());
     fill(
       this,
       this.toggle,
       this.side,
-      h("div", { class: "scrim", onclick: () => this.fold(true) }),
+      h("div", { class: "scrim", onclick: () => this.foldSidebar(true) }),
       this.main,
-      this.said,
+      this.flash,
     );
-    window.addEventListener("hashchange", () => this.follow());
-    document.addEventListener("keydown", (event) => this.keys(event));
-    document.addEventListener("fm:said", (event) => this.say(/** @type {CustomEvent} */ (event).detail));
-    store.watch(["connected"], ({ connected }) => this.away?.toggleAttribute("hidden", connected));
-    store.watch(["info", "seq"], () => this.name());
-    if (window.matchMedia(NARROW).matches) this.fold(true);
-    this.follow();
+    window.addEventListener("hashchange", () => this.showRoute());
+    document.addEventListener("keydown", (event) => this.keyPressed(event));
+    document.addEventListener("fm:flash", (event) => this.showFlash(/** @type {CustomEvent} */ (event).detail));
+    store.watch(["connected"], ({ connected }) => this.offline?.toggleAttribute("hidden", connected));
+    store.watch(["info", "seq"], () => this.setTitle());
+    if (window.matchMedia(NARROW).matches) this.foldSidebar(true);
+    this.showRoute();
     api.changes(
       (change) => document.dispatchEvent(new CustomEvent("fm:changes", { detail: change })),
       (connected) => store.set({ connected }),
     );
   }
 
-  /** Show what the address says. */
-  follow() {
-    const route = readRoute(location.hash);
-    const view = route.at === "view" ? viewNamed(route.view) : undefined;
+  showRoute() {
+    if (!location.hash) history.replaceState(null, "", "#/overview"); // the first screen
+    const route = parseRoute(location.hash);
+    const shown = screens.find(({ name }) => name === route.screen);
     const screen = /** @type {HTMLElement} */ (this.screen);
-    screen.hidden = !view;
-    /** @type {HTMLElement} */ (this.timeline).hidden = Boolean(view);
-    if (window.matchMedia(NARROW).matches) this.fold(true);
-    if (!view) {
+    screen.hidden = !shown;
+    /** @type {HTMLElement} */ (this.timeline).hidden = Boolean(shown);
+    if (window.matchMedia(NARROW).matches) this.foldSidebar(true);
+    if (!shown) {
       fill(screen);
-      void (/** @type {any} */ (this.timeline).follow(route));
-      return this.name();
+      void (/** @type {any} */ (this.timeline).showRoute(route));
+      return this.setTitle();
     }
-    const element = document.createElement(view.tag);
+    const element = document.createElement(shown.tag);
     /** @type {any} */ (element).params = route.params;
     fill(screen, element);
-    document.title = `${view.title} · Fazm Memory`;
-    announce(view.title);
+    document.title = `${shown.title} · Fazm Memory`;
+    announce(shown.title);
   }
 
-  name() {
+  setTitle() {
     if (!this.screen?.hidden) return;
     const title = store.state.info?.title;
     document.title = title ? `${title.slice(0, 80)} · Fazm Memory` : "Fazm Memory";
   }
 
   /** @param {boolean} [folded] */
-  fold(folded = !this.classList.contains("is-folded")) {
+  foldSidebar(folded = !this.classList.contains("is-folded")) {
     this.classList.toggle("is-folded", folded);
     this.toggle?.setAttribute("aria-expanded", String(!folded));
     /** @type {HTMLElement} */ (this.side).inert = folded;
   }
 
-  /** A word that something was done, for a moment. @param {string} text */
-  say(text) {
-    const said = /** @type {HTMLElement} */ (this.said);
-    said.textContent = text;
-    said.hidden = false;
+  /** Show a short confirmation. @param {string} text */
+  showFlash(text) {
+    const flash = /** @type {HTMLElement} */ (this.flash);
+    flash.textContent = text;
+    flash.hidden = false;
     window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => (said.hidden = true), 1800);
+    this.timer = window.setTimeout(() => (flash.hidden = true), FLASH_MS);
   }
 
   /** @param {KeyboardEvent} event */
-  keys(event) {
-    if (event.defaultPrevented || typing(event)) return;
-    const list = /** @type {any} */ (this.querySelector("fm-list"));
-    const days = /** @type {any} */ (this.querySelector("fm-daypicker"));
-    const shown = !this.timeline?.hidden;
+  keyPressed(event) {
+    if (event.defaultPrevented || isTyping(event)) return;
+    const list = /** @type {any} */ (this.querySelector("fm-event-list"));
+    const days = /** @type {any} */ (this.querySelector("fm-day-picker"));
     /** @type {Record<string, () => void>} */
-    const anywhere = {
+    const everywhere = {
       "/": () => {
-        this.fold(false);
+        this.foldSidebar(false);
         /** @type {any} */ (this.querySelector("fm-search")).focus();
       },
-      "?": showKeys,
-      s: () => this.fold(),
+      "?": showShortcuts,
+      s: () => this.foldSidebar(),
       u: undoLatest,
     };
     /** @type {Record<string, () => void>} */
-    const here = {
-      j: () => list.walk(1),
-      k: () => list.walk(-1),
+    const onTimeline = {
+      j: () => list.step(1),
+      k: () => list.step(-1),
       n: returnToNow,
       "+": () => zoomBy(0.6),
       "=": () => zoomBy(0.6),
       "-": () => zoomBy(1.6),
-      0: fit,
+      0: fitSession,
       "[": () => days.step(-1),
       "]": () => days.step(1),
-      Enter: () => /** @type {HTMLElement|null} */ (this.querySelector(".drawer-body"))?.focus(),
-      Escape: () => this.back(),
+      Enter: () => /** @type {HTMLElement|null} */ (this.querySelector(".event-body"))?.focus(),
+      Escape: () => this.goBack(),
     };
-    const act = anywhere[event.key] || (shown ? here[event.key] : undefined);
+    const act = everywhere[event.key] || (this.timeline?.hidden ? undefined : onTimeline[event.key]);
     const onControl = /** @type {HTMLElement} */ (event.target).closest?.("button, a, summary");
     if (!act || (event.key === "Enter" && onControl)) return;
     event.preventDefault();
     act();
   }
 
-  back() {
+  /** From the event panel to the list, from a selected event to now. */
+  goBack() {
     const { session, seq } = store.state;
     const list = /** @type {HTMLElement|null} */ (this.querySelector(".list-scroll"));
-    const beside = list && !list.closest("[inert]"); // on a narrow screen the drawer lies over the list
-    if (beside && this.querySelector(".drawer-body")?.contains(document.activeElement)) {
+    const visible = list && !list.closest("[inert]"); // on a narrow screen the panel covers the list
+    if (visible && this.querySelector(".event-body")?.contains(document.activeElement)) {
       list.focus();
-    } else if (session && seq !== null) go(sessionHash(session));
+    } else if (session && seq !== null) navigate(sessionHash(session));
   }
+}
+
+/**
+ * Whether a key belongs to an input or a dialog. On macOS a clicked button leaves the focus outside the dialog.
+ * @param {KeyboardEvent} event
+ */
+function isTyping(event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  return (
+    Boolean(target.closest?.("input, textarea, select, [contenteditable]")) ||
+    Boolean(document.querySelector("dialog[open]")) ||
+    event.metaKey ||
+    event.ctrlKey ||
+    event.altKey
+  );
+}
+
+function showShortcuts() {
+  const dialog = h(
+    "dialog",
+    { class: "shortcuts", "aria-labelledby": "fm-shortcuts" },
+    h("h2", { id: "fm-shortcuts" }, "Keyboard shortcuts"),
+    h(
+      "dl",
+      null,
+      SHORTCUTS.flatMap(([keys, what]) => [
+        h(
+          "dt",
+          null,
+          keys.split("  ").map((key) => h("kbd", null, key)),
+        ),
+        h("dd", null, what),
+      ]),
+    ),
+    h(
+      "p",
+      { class: "shortcuts-done" },
+      h("button", { class: "btn primary", type: "button", autofocus: true, onclick: () => dialog.close() }, "Done"),
+    ),
+  );
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
 }
 
 customElements.define("fm-app", App);

@@ -1,5 +1,5 @@
 /**
- * <canvas> in CSS pixels and the page's own colours, sharp on every screen.
+ * Canvas helpers: CSS pixels on every screen, and the colours of tokens.css.
  */
 
 import { h } from "./dom.js";
@@ -7,20 +7,20 @@ import { h } from "./dom.js";
 /** @type {Map<string, string>} */
 let colours = new Map();
 
-const forget = () => {
+const resetColours = () => {
   colours = new Map();
   document.dispatchEvent(new CustomEvent("fm:colours"));
 };
 for (const query of ["(prefers-color-scheme: dark)", "(prefers-contrast: more)", "(forced-colors: active)"]) {
-  window.matchMedia(query).addEventListener("change", forget);
+  window.matchMedia(query).addEventListener("change", resetColours);
 }
 
-/** A colour of tokens.css as a value that a canvas takes. @param {string} name without --fm- */
+/** A colour of tokens.css as a value for a canvas. @param {string} name without --fm- */
 export function colour(name) {
   const known = colours.get(name);
   if (known) return known;
   const probe = h("span", { hidden: true });
-  probe.style.setProperty("forced-color-adjust", "none"); // what the system forces is in the tokens already
+  probe.style.setProperty("forced-color-adjust", "none"); // the tokens already contain the forced colours
   probe.style.setProperty("color", `var(--fm-${name})`);
   document.body.append(probe);
   const value = getComputedStyle(probe).color;
@@ -30,7 +30,7 @@ export function colour(name) {
 }
 
 /**
- * Fit the canvas' pixels to the screen, and clear it.
+ * Match the canvas to the pixels of the screen and clear it.
  * @param {HTMLCanvasElement} canvas
  * @param {number} width
  * @param {number} height
@@ -38,10 +38,10 @@ export function colour(name) {
  */
 export function prepare(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
-  const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
-  if (canvas.width !== wide || canvas.height !== high) {
-    canvas.width = wide;
-    canvas.height = high;
+  const [pixelWidth, pixelHeight] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== pixelWidth || canvas.height !== pixelHeight) {
+    canvas.width = pixelWidth;
+    canvas.height = pixelHeight;
     canvas.style.setProperty("height", `${height}px`);
   }
   const context = canvas.getContext("2d");
@@ -52,7 +52,7 @@ export function prepare(canvas, width, height) {
 }
 
 /**
- * Slanted lines over an area where nothing was recorded.
+ * Hatch an area in which nothing was recorded.
  * @param {CanvasRenderingContext2D} context
  * @param {number} x
  * @param {number} y
@@ -77,5 +77,4 @@ export function hatch(context, x, y, width, height) {
   context.restore();
 }
 
-/** The face of text drawn on a canvas. */
-export const FACE = "10.5px -apple-system, system-ui, 'Segoe UI', 'Noto Sans', sans-serif";
+export const CANVAS_FONT = "10.5px -apple-system, system-ui, 'Segoe UI', 'Noto Sans', sans-serif";

@@ -1,8 +1,8 @@
 /**
- * Elements, made one way only: stored text enters the page as text nodes, never as markup.
+ * Build elements. Recorded text enters the page as text nodes only, never as markup.
  */
 
-import { sentence } from "./layout/words.js";
+import { toSentence } from "./lib/format.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -10,7 +10,7 @@ const SVG = "http://www.w3.org/2000/svg";
 
 /**
  * h("button", {class: "btn", onclick: f, "aria-label": "Close"}, "Close"). Properties that start with "on" are
- * listeners; false, null and undefined leave an attribute out; true writes it empty.
+ * listeners. An attribute is omitted for false, null and undefined, and empty for true.
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag
  * @param {Record<string, any>|null} [props]
@@ -19,7 +19,7 @@ const SVG = "http://www.w3.org/2000/svg";
  */
 export function h(tag, props, ...children) {
   const element = document.createElement(tag);
-  dress(element, props || {});
+  setProps(element, props || {});
   element.append(...nodes(children));
   return element;
 }
@@ -40,11 +40,11 @@ export function svg(tag, attributes, ...children) {
  * @param {Element} element
  * @param {Record<string, any>} props
  */
-export function dress(element, props) {
+function setProps(element, props) {
   for (const [name, value] of Object.entries(props)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "style") throw new TypeError("style attributes are not allowed here; use a class");
+    else if (name === "style") throw new TypeError("the policy forbids style attributes; use a class");
     else element.setAttribute(name, value === true ? "" : String(value));
   }
 }
@@ -61,7 +61,7 @@ function nodes(children) {
 }
 
 /**
- * Put children in the place of what an element held.
+ * Replace the children of an element.
  * @param {Element} element
  * @param {...(Child|Child[])} children
  */
@@ -70,85 +70,87 @@ export function fill(element, ...children) {
 }
 
 /**
- * Run once per frame, however often asked.
+ * Run at most once per frame.
  * @param {() => void} work
  * @returns {() => void}
  */
-export function framed(work) {
-  let asked = false;
+export function oncePerFrame(work) {
+  let scheduled = false;
   return () => {
-    if (asked) return;
-    asked = true;
+    if (scheduled) return;
+    scheduled = true;
     requestAnimationFrame(() => {
-      asked = false;
+      scheduled = false;
       work();
     });
   };
 }
 
 /** @param {Element} control */
-const called = (control) => control.getAttribute("data-focus") || control.getAttribute("aria-label") || control.textContent || "";
+const nameOf = (control) =>
+  control.getAttribute("data-focus") || control.getAttribute("aria-label") || control.textContent || "";
 
 /** @param {Element} part @param {string} name @returns {HTMLElement[]} */
 const controls = (part, name) =>
-  /** @type {HTMLElement[]} */ ([...part.querySelectorAll("button, a, select, summary, [data-focus]")]).filter((one) => called(one) === name);
+  /** @type {HTMLElement[]} */ ([...part.querySelectorAll("button, a, select, summary, [data-focus]")]).filter(
+    (control) => nameOf(control) === name,
+  );
 
 /**
- * Remember which control of a part has the focus; the answer gives it back to that of the same name once the part was
- * drawn anew, or to another where there is none any more.
+ * Remember which control has the focus before a part is redrawn.
  * @param {Element} part
- * @param {() => Element|null} [otherwise]
- * @returns {() => void}
+ * @param {() => Element|null} [fallback] the control to focus if the old one is gone
+ * @returns {() => void} focuses the control of the same name again
  */
-export function inHand(part, otherwise = () => null) {
+export function keepFocus(part, fallback = () => null) {
   const active = /** @type {HTMLElement|null} */ (document.activeElement);
   if (!active || !part.contains(active)) return () => {};
-  const name = called(active);
+  const name = nameOf(active);
   const nth = controls(part, name).indexOf(active);
   return () => {
     if (active.isConnected) return;
-    /** @type {HTMLElement|null} */ (controls(part, name)[nth] || otherwise())?.focus();
+    /** @type {HTMLElement|null} */ (controls(part, name)[nth] || fallback())?.focus();
   };
 }
 
-/** Say something to people who listen rather than look. @param {string} text */
+/** Tell screen readers. @param {string} text */
 export function announce(text) {
   const region = document.getElementById("fm-live");
   if (region) region.textContent = text;
 }
 
-const SHORT = 40; // a command that is better not broken over two lines
+const SHORT = 40; // a command up to this length is not wrapped
 
 /**
- * Words with the commands in them, which stand between backticks, set as commands.
+ * A text in which commands between backticks become <code>.
  * @param {string} text
  * @returns {Child[]}
  */
-export function prose(text) {
+export function withCommands(text) {
   const parts = text.split("`");
-  if (parts.length % 2 === 0) return [text]; // a backtick of somebody's own
+  if (parts.length % 2 === 0) return [text]; // a single backtick belongs to the text
   const command = (/** @type {string} */ part) => h("code", { class: part.length > SHORT ? "command" : "command short" }, part);
   return parts.map((part, index) => (index % 2 ? command(part) : part));
 }
 
-/** What went wrong and what to do, in sentences. @param {any} error */
-export function explained(error) {
-  return [error?.message || String(error), error?.hint].filter(Boolean).map(sentence).join(" ");
+/** The message and the hint of an error. @param {any} error */
+export function errorText(error) {
+  return [error?.message || String(error), error?.hint].filter(Boolean).map(toSentence).join(" ");
 }
 
 /**
- * Show an error where its content would have stood.
+ * An error in place of the content that could not be loaded.
  * @param {any} error
- * @param {(() => void)|null} [again]
+ * @param {(() => void)|null} [retry]
  */
-export function trouble(error, again = null) {
+export function errorBlock(error, retry = null) {
   const title = error?.title || "Something went wrong";
   return h(
     "div",
     { class: "empty", role: "alert" },
     h("h2", null, title),
-    h("p", null, prose(sentence(error?.message || String(error)))),
-    error?.hint ? h("p", null, prose(sentence(error.hint))) : null,
-    again ? h("button", { class: "btn", type: "button", onclick: again }, "Try again") : null,
+    h("p", null, withCommands(toSentence(error?.message || String(error)))),
+    error?.hint ? h("p", null, withCommands(toSentence(error.hint))) : null,
+    retry ? h("button", { class: "btn", type: "button", onclick: retry }, "Try again") : null,
   );
 }

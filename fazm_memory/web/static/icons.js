@@ -1,5 +1,5 @@
 /**
- * Small glyphs, drawn as strokes of the text's own colour on a 16-pixel grid.
+ * Icons: strokes in the colour of the text, on a 16-pixel grid.
  */
 
 import { svg } from "./dom.js";
@@ -45,6 +45,7 @@ const PATHS = {
   more: "M3 8a.5.5 0 1 1 1 0 .5.5 0 1 1-1 0zM7.5 8a.5.5 0 1 1 1 0 .5.5 0 1 1-1 0zM12 8a.5.5 0 1 1 1 0 .5.5 0 1 1-1 0z",
   sidebar: "M2.5 3.5h11v9h-11zM6.3 3.5v9",
   clock: "M8 2.8a5.2 5.2 0 1 1 0 10.4A5.2 5.2 0 0 1 8 2.8zM8 5v3.2l2.2 1.3",
+  overview: "M3 3h4v4H3zM9 3h4v4H9zM3 9h4v4H3zM9 9h4v4H9z",
   context: "M3 4h10M3 7h10M3 10h6M3 13h4",
   settings:
     "M3 5h5M11.5 5H13M9.8 3.5a1.6 1.6 0 1 1 0 3 1.6 1.6 0 0 1 0-3zM3 11h1.5M8 11h5M6.2 9.5a1.6 1.6 0 1 1 0 3 1.6 1.6 0 0 1 0-3z",
@@ -66,17 +67,17 @@ const TOOLS = [
  * @param {number} [size]
  */
 export function icon(name, size = 16) {
-  const glyph = svg("svg", { viewBox: "0 0 16 16", width: size, height: size, class: "icon", "aria-hidden": "true" });
-  glyph.append(svg("path", { d: PATHS[name] || PATHS.tool }));
-  return glyph;
+  const element = svg("svg", { viewBox: "0 0 16 16", width: size, height: size, class: "icon", "aria-hidden": "true" });
+  element.append(svg("path", { d: PATHS[name] || PATHS.tool }));
+  return element;
 }
 
 /**
- * The glyph of a kind of event, or of the tool an action used.
+ * The icon of an event kind, or of the tool of an action.
  * @param {string} kind
  * @param {string|null} [tool]
  */
-export function glyphOf(kind, tool) {
+export function iconName(kind, tool) {
   if (kind.startsWith("action")) {
     return String((TOOLS.find(([pattern]) => /** @type {RegExp} */ (pattern).test(tool || "")) || ["", "tool"])[1]);
   }
@@ -85,6 +86,9 @@ export function glyphOf(kind, tool) {
   if (kind.startsWith("session")) return "session";
   if (kind === "pending.done") return "done";
   if (kind === "fact.retract") return "fact";
+  if (kind === "plan") return "decision";
+  if (kind === "todos") return "pending";
+  if (kind === "branch") return "fork";
   if (kind === "handoff.answer") return "message";
   if (kind === "quarantine" || kind === "forgotten") return "shield";
   return PATHS[kind] ? kind : "tool";

@@ -1,12 +1,23 @@
 /**
- * Going somewhere: the address is the one truth of what is shown.
+ * Navigation. The address says what is shown: the timeline, or a screen that is registered here by name.
  */
+
+/** @typedef {{name: string, tag: string, title: string, unlisted?: boolean}} Screen */
+
+/** @type {Screen[]} */
+export const screens = [
+  { name: "overview", tag: "fm-overview", title: "Overview" },
+  { name: "context", tag: "fm-context", title: "Context" },
+  { name: "compare", tag: "fm-compare", title: "Compare" },
+  { name: "settings", tag: "fm-settings", title: "Settings" },
+  { name: "setup", tag: "fm-setup", title: "Setup", unlisted: true },
+];
 
 /**
  * @param {string} hash
- * @param {{replace?: boolean}} [options] replace: leave no trace in the history, as when walking a list
+ * @param {{replace?: boolean}} [options] replace: add no entry to the browser history
  */
-export function go(hash, { replace = false } = {}) {
+export function navigate(hash, { replace = false } = {}) {
   if (location.hash === hash) return;
   if (!replace) {
     location.hash = hash;
@@ -14,4 +25,13 @@ export function go(hash, { replace = false } = {}) {
   }
   history.replaceState(null, "", hash);
   window.dispatchEvent(new HashChangeEvent("hashchange"));
+}
+
+/**
+ * Run a command; `<fm-commands>` handles it.
+ * @param {string} command
+ * @param {Record<string, unknown>} [detail] session, seq, …
+ */
+export function runCommand(command, detail = {}) {
+  document.dispatchEvent(new CustomEvent("fm:command", { detail: { command, ...detail } }));
 }

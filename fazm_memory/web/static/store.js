@@ -1,19 +1,19 @@
 /**
- * What the panels of the timeline agree on: which session, which moment, which stretch of time, which filters.
- * A panel watches the names it draws from, and is told once after each change.
+ * State shared by the components: session, event, day, time range, filters.
+ * A component watches the names that it draws, and is called once after each change.
  */
 
 /**
  * @typedef {object} Shared
- * @property {string|null} session id of the session that is shown
- * @property {any} info its record, once known
- * @property {number|null} seq the event looked at; null is now
- * @property {number|null} ms the moment looked at; null is now
- * @property {string|null} day the day the strip shows, as 2026-11-16
- * @property {{from: number, to: number}|null} span the stretch the lanes show; null until a day is known
+ * @property {string|null} session id of the session
+ * @property {any} info its record, once loaded
+ * @property {number|null} seq position of the selected event; null: none, the list is live
+ * @property {number|null} ms time of the selected event
+ * @property {string|null} day the day of the day chart, as 2026-11-16
+ * @property {{from: number, to: number}|null} range the time range of the lanes; null until a day is known
  * @property {Record<string, string>} filters kind, tool, outcome, trust, file of the list
- * @property {{agent: string, workspace: string, outcome: string, lifecycle: string}} shelf filters of the sidebar
- * @property {boolean} live whether the list follows what is recorded
+ * @property {{agent: string, workspace: string, device: string, outcome: string, lifecycle: string}} sessionFilters filters of the sidebar
+ * @property {boolean} live whether the list follows new events
  * @property {boolean} connected
  */
 
@@ -24,9 +24,9 @@ const state = {
   seq: null,
   ms: null,
   day: null,
-  span: null,
+  range: null,
   filters: {},
-  shelf: { agent: "", workspace: "", outcome: "", lifecycle: "" },
+  sessionFilters: { agent: "", workspace: "", device: "", outcome: "", lifecycle: "" },
   live: true,
   connected: true,
 };
@@ -58,7 +58,7 @@ export const store = {
   /**
    * @param {Name[]} names
    * @param {(state: Shared) => void} call
-   * @returns {() => void} ends it
+   * @returns {() => void} stops watching
    */
   watch(names, call) {
     const watcher = { names, call };

@@ -26,13 +26,13 @@ def findings(room: Room, sources: dict[str, str], minimum: Version = MINIMUM) ->
                 names = [one.name for one in node.names] if _framework(room, node.module) else []
             elif isinstance(node, ast.Attribute):
                 names = [node.attr] if _framework(room, ast.unparse(node.value)) else []
-                if line not in guarded and (said := _selector(room, node.attr, minimum)) is not None:
-                    yield Finding(file, line, *said)
+                if line not in guarded and (reply := _selector(room, node.attr, minimum)) is not None:
+                    yield Finding(file, line, *reply)
             else:
                 continue
             for name in names:
-                if line not in guarded and (said := _name(room, name, minimum)) is not None:
-                    yield Finding(file, line, *said)
+                if line not in guarded and (reply := _name(room, name, minimum)) is not None:
+                    yield Finding(file, line, *reply)
         for number, text in enumerate(sources[file].splitlines(), 1):
             if SILENCED in text and number not in guarded:
                 words = "mypy is silenced about a system that may not have it, and nothing asks that system"
@@ -48,22 +48,22 @@ def _selector(room: Room, name: str, minimum: Version) -> tuple[str, str] | None
     if selector is None or selector in room.defined:
         return None
     # A name without arguments may be anything; with them it is nothing else.
-    return _said(room.database.everywhere(selector), selector, minimum) if ":" in selector else None
+    return _description(room.database.everywhere(selector), selector, minimum) if ":" in selector else None
 
 
 def _name(room: Room, name: str, minimum: Version) -> tuple[str, str] | None:
     database = room.database
     if (cls := database.classes.get(name)) is not None:
-        return _said(_of(cls), name, minimum)
+        return _description(_of(cls), name, minimum)
     entry = database.functions.get(name) or database.constants.get(name)
-    return None if entry is None else _said([entry], name, minimum)
+    return None if entry is None else _description([entry], name, minimum)
 
 
 def _of(cls: Class) -> list[Method]:
     return list(cls.methods.values())
 
 
-def _said(
+def _description(
     entries: Iterable[Method | Function | Constant], name: str, minimum: Version
 ) -> tuple[str, str] | None:
     every = list(entries)

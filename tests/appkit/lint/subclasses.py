@@ -75,8 +75,8 @@ def _gives_back(method: ast.FunctionDef) -> bool:
 
 def _gives_nothing(method: ast.FunctionDef) -> bool:
     """Whether it says so, or has no return with a value. One that only raises gives nothing either way."""
-    said = isinstance(method.returns, ast.Constant) and method.returns.value is None
-    return said or not _gives_back(method)
+    reply = isinstance(method.returns, ast.Constant) and method.returns.value is None
+    return reply or not _gives_back(method)
 
 
 def _meant(room: Room, selector: str) -> bool:

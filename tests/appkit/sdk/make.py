@@ -139,8 +139,8 @@ class Maker:
         such a method too may have other types."""
         if (found := self.noted.selectors.get((owner, selector))) is not None:
             return found
-        said = self.noted.selectors.get(("NSObject", selector), {})
-        arguments = said.get("arguments", {}).items()
+        reply = self.noted.selectors.get(("NSObject", selector), {})
+        arguments = reply.get("arguments", {}).items()
         return {"arguments": {number: {**one, "type": None} for number, one in arguments}}
 
     def _functions(self) -> dict[str, Any]:
@@ -198,8 +198,8 @@ class Maker:
 
 
 def _deprecated(raw: Raw) -> str | None:
-    said = raw.get("deprecated")
-    return None if said is None or str(said).startswith(NEVER) else str(said)
+    reply = raw.get("deprecated")
+    return None if reply is None or str(reply).startswith(NEVER) else str(reply)
 
 
 def packed(database: dict[str, Any]) -> bytes:

@@ -1,25 +1,19 @@
-"""What the macOS room uses of the system, as data that ships: `python -m tests.appkit.sdk.symbols`.
+"""Generate the list of macOS symbols that the app uses: `python -m tests.appkit.sdk.symbols`.
 
-It is read from the stubs, which hold what the source uses and nothing else; the doctor looks each name up in
-the running system. A bundle need not carry source, so the list is made here and kept.
+It is read from the stubs, which hold what the source uses and nothing else. The doctor looks up each name in
+the running system.
 """
 
 from __future__ import annotations
 
 import ast
-import textwrap
+import json
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 STUBS = ROOT / "stubs"
-FILE = ROOT / "fazm_memory" / "macos" / "symbols.py"
+FILE = ROOT / "fazm_memory" / "macos" / "symbols.json"
 LEFT_OUT = {"objc"}  # not of the system
-HEAD = '''"""What we use of macOS, for the doctor: made from the stubs by tests/appkit/sdk/symbols.py."""
-
-from __future__ import annotations
-
-# fmt: off
-'''
 
 
 def symbols() -> tuple[dict[str, list[str]], dict[str, dict[str, list[str]]]]:
@@ -31,7 +25,9 @@ def symbols() -> tuple[dict[str, list[str]], dict[str, dict[str, list[str]]]]:
             continue
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef):
-                found = [one.name for one in node.body if isinstance(one, ast.FunctionDef)]
+                found = [
+                    one.name for one in node.body if isinstance(one, ast.FunctionDef) and not _newer(one)
+                ]
                 classes.setdefault(path.stem, {})[node.name] = sorted(set(found))
             elif isinstance(node, ast.FunctionDef):
                 names.setdefault(path.stem, []).append(node.name)
@@ -40,23 +36,14 @@ def symbols() -> tuple[dict[str, list[str]], dict[str, dict[str, list[str]]]]:
     return {module: sorted(set(some)) for module, some in names.items()}, classes
 
 
+def _newer(function: ast.FunctionDef) -> bool:
+    """Whether a method came after the oldest system we support. The source asks before it uses one."""
+    return any("only from macOS" in ast.unparse(decorator) for decorator in function.decorator_list)
+
+
 def text() -> str:
     names, classes = symbols()
-    lines = [HEAD, "NAMES: dict[str, tuple[str, ...]] = {"]
-    for module, some in names.items():
-        lines += [f'    "{module}": (', *_packed(some, 8), "    ),"]
-    lines += ["}", "", "CLASSES: dict[str, dict[str, tuple[str, ...]]] = {"]
-    for module, known in classes.items():
-        lines.append(f'    "{module}": {{')
-        for name, selectors in known.items():
-            lines += [f'        "{name}": (', *_packed(selectors, 12), "        ),"]
-        lines.append("    },")
-    return "\n".join([*lines, "}", ""])
-
-
-def _packed(names: list[str], indent: int) -> list[str]:
-    words = " ".join(f'"{one}",' for one in names)
-    return textwrap.wrap(words, 110, initial_indent=" " * indent, subsequent_indent=" " * indent)
+    return json.dumps({"names": names, "classes": classes}, indent=1) + "\n"
 
 
 if __name__ == "__main__":

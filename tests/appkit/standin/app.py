@@ -69,8 +69,26 @@ def _send_action(mac: Mac, app: Any, action: str, target: Any, sender: Any) -> b
     return True
 
 
+@taught("NSApplication", "-abortModal")
+def _abort_modal(mac: Mac, app: Any) -> None:
+    app._p["modalWindow"] = None
+
+
+@taught("NSApplication", "-modalWindow")
+def _modal_window(mac: Mac, app: Any) -> Any:
+    return app._p.get("modalWindow")
+
+
+@taught("NSApplication", "-orderFrontStandardAboutPanel:")
+def _about_panel(mac: Mac, app: Any, sender: Any) -> None:
+    app._p["aboutPanel"] = True
+
+
 @taught("NSApplication", "-terminate:")
 def _terminate(mac: Mac, app: Any, sender: Any) -> None:
+    modal = app._p.get("modalWindow")
+    if modal is not None and held(modal, "preventsApplicationTerminationWhenModal") is not False:
+        raise AssertionError("an open alert keeps the app from quitting, and the user from logging out")
     delegate = held(app, "delegate")
     if answers(delegate, "applicationShouldTerminate:"):
         answer = delegate.applicationShouldTerminate_(app)
@@ -233,10 +251,17 @@ def _add_button(mac: Mac, alert: Any, title: str) -> Any:
 def _run_modal(mac: Mac, alert: Any) -> int:
     """Somebody must answer: a modal alert stops the app until then."""
     titles = alert._p.get("titles", ["OK"])
-    said = Alert(alert._p.get("messageText"), alert._p.get("informativeText"), tuple(titles))
-    mac.alerts.append(said)
+    reply = Alert(alert._p.get("messageText"), alert._p.get("informativeText"), tuple(titles))
+    mac.alerts.append(reply)
+    if mac.while_alert is not None:  # nobody answers, and something else happens meanwhile
+        app = mac.singleton("NSApplication")
+        app._p["modalWindow"], happens = alert.window(), mac.while_alert
+        mac.while_alert = None
+        happens()
+        mac.wait_for(lambda: app._p.get("modalWindow") is None)
+        return -1001  # NSModalResponseAbort
     if not mac.answers:
-        raise AssertionError(f"nobody answers the alert: {said}")
+        raise AssertionError(f"nobody answers the alert: {reply}")
     place = titles.index(mac.answers.popleft())
     return int(alert._p["values"][place]) if "values" in alert._p else 1000 + int(place)
 

@@ -34,17 +34,19 @@ def taken(
     """The arguments, selectors as text; or a TypeError that says which is wrong, and what was wanted."""
     words = method.arguments
     if len(arguments) != len(words) and not (method.variadic and len(arguments) > len(words)):
-        raise TypeError(f"{_said(owner, method)} takes {len(words)} arguments, {len(arguments)} given")
+        raise TypeError(f"{_description(owner, method)} takes {len(words)} arguments, {len(arguments)} given")
     given = list(arguments)
     for number, word in enumerate(words):
         if word == ":":
             given[number] = _selector(given[number])
         if (wrong := _wrong(runtime, word, given[number])) is not None:
-            raise TypeError(f"{_said(owner, method)}, argument {number + 1}: {wrong}, not {given[number]!r}")
+            raise TypeError(
+                f"{_description(owner, method)}, argument {number + 1}: {wrong}, not {given[number]!r}"
+            )
     return tuple(given)
 
 
-def _said(owner: str, method: Method | Function) -> str:
+def _description(owner: str, method: Method | Function) -> str:
     return f"{method.key[0]}[{owner} {method.selector}]" if isinstance(method, Method) else method.name
 
 

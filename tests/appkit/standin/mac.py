@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
+from fazm_memory import translation
 from tests.appkit.sdk.database import MINIMUM, Version, load
 from tests.appkit.standin import modules
 from tests.appkit.standin.app import Alert, Exited, items
@@ -62,9 +63,11 @@ class Mac(Browser, Person):
         self.web_views: list[Any] = []
         self.alerts: list[Alert] = []
         self.answers: deque[str] = deque()  # the buttons a person will press
+        self.while_alert: Callable[[], None] | None = None  # what happens while nobody answers the next alert
         # what the system keeps
         self.frontmost: Any = None
         self.running: list[Any] = []
+        self.activities: list[tuple[int, str]] = []  # why the system must not slow us down
         self.applications: dict[str, str] = {}  # bundle identifier → path
         self.opened: list[Any] = []
         self.pasteboard: dict[str, str] = {}
@@ -72,6 +75,7 @@ class Mac(Browser, Person):
         self.apple_script_error: dict[str, Any] | None = None
         self.defaults: dict[str, Any] = {}
         self.info: dict[str, Any] = {}
+        self.languages = ["en-GB"]  # as the user ordered them
         self.library = ""  # the folder of the user's Library, while installed
         self.bundle_path = "/Applications/Example.app"
         self.url_handler: tuple[Any, str] | None = None
@@ -205,6 +209,9 @@ class Mac(Browser, Person):
             with TemporaryDirectory() as self.library:
                 yield self
         finally:
+            translation.set_language(
+                translation.ENGLISH
+            )  # the app chose it, and this Mac's way to write dates
             _taken_out()
             sys.modules.update(before)
 

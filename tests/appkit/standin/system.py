@@ -68,7 +68,10 @@ def _open_in(mac: Mac, workspace: Any, urls: Any, app: Any, configuration: Any, 
 
 @taught("NSWorkspace", "-openApplicationAtURL:configuration:completionHandler:")
 def _open_app(mac: Mac, workspace: Any, app: Any, configuration: Any, handler: Any) -> None:
-    mac.opened.append(app._p["text"])
+    arguments = held(configuration, "arguments")
+    if arguments and held(configuration, "createsNewApplicationInstance") is not True:
+        raise AssertionError("an app that runs already does not get these arguments")
+    mac.opened.append((app._p["text"], list(arguments)) if arguments else app._p["text"])
     if handler is not None:
         elsewhere(handler, mac.make("NSRunningApplication"), None)
 
@@ -174,6 +177,17 @@ def _set_default(mac: Mac, defaults: Any, value: Any, key: str) -> None:
     mac.defaults[key] = value
 
 
+@taught("NSProcessInfo", "+processInfo")
+def _process_info(mac: Mac, cls: Any) -> Any:
+    return mac.singleton("NSProcessInfo")
+
+
+@taught("NSProcessInfo", "-beginActivityWithOptions:reason:")
+def _begin_activity(mac: Mac, info: Any, options: int, reason: str) -> Any:
+    mac.activities.append((options, reason))
+    return mac.make("NSObject")
+
+
 @taught("NSProcessInfo", "-isOperatingSystemAtLeastVersion:")
 def _at_least(mac: Mac, info: Any, version: Any) -> bool:
     return tuple(version) <= (*mac.system, 0)
@@ -260,7 +274,8 @@ def _authorize(mac: Mac, center: Any, options: int, handler: Any) -> None:
 
 @taught("UNUserNotificationCenter", "-getNotificationSettingsWithCompletionHandler:")
 def _settings(mac: Mac, center: Any, handler: Any) -> None:
-    status = 2 if mac.notifications_allowed else 1  # UNAuthorizationStatusAuthorized, …Denied
+    # UNAuthorizationStatusNotDetermined until the user was asked, then …Authorized or …Denied
+    status = 0 if not mac.notification_requests else 2 if mac.notifications_allowed else 1
     elsewhere(handler, mac.make("UNNotificationSettings", authorizationStatus=status))
 
 
@@ -283,10 +298,10 @@ def _category(mac: Mac, cls: Any, identifier: str, actions: Any, intents: Any, o
 def _add(mac: Mac, center: Any, request: Any, handler: Any) -> None:
     content = request._p["content"]._p
     if mac.notifications_allowed:
-        said = Notified(
+        reply = Notified(
             request._p["identifier"], content.get("title"), content.get("body"), content.get("userInfo")
         )
-        mac.notifications.append(said)
+        mac.notifications.append(reply)
         mac.delivered.append(request)
     if handler is not None:
         elsewhere(handler, None)
@@ -332,3 +347,27 @@ class Person:
         delegate = held(app, "delegate")
         visible = any(one._p.get("visible") for one in self.windows)
         return delegate.applicationShouldHandleReopen_hasVisibleWindows_(app, visible)
+
+
+@taught("NSWorkspaceOpenConfiguration", "+configuration")
+def _open_configuration(mac: Mac, cls: Any) -> Any:
+    return mac.make("NSWorkspaceOpenConfiguration")
+
+
+# -- language and dates ----------------------------------------------------------------------------------
+
+
+@taught("NSLocale", "+preferredLanguages")
+def _preferred_languages(mac: Mac, cls: Any) -> list[str]:
+    return list(mac.languages)
+
+
+@taught("NSDateFormatter", "-setLocalizedDateFormatFromTemplate:")
+def _date_template(mac: Mac, formatter: Any, template: str) -> None:
+    formatter._p["template"] = template
+
+
+@taught("NSDateFormatter", "-stringFromDate:")
+def _date_string(mac: Mac, formatter: Any, date: Any) -> str:
+    """The template and the moment: how a system writes them is its own business."""
+    return f"{formatter._p['template']} {mac.languages[0]} {date:%Y-%m-%d %H:%M}"

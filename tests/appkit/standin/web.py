@@ -290,11 +290,13 @@ class Browser:
         self.loop.wait_for(lambda: task.answer.done)
         return task.answer
 
-    def navigate(self: Mac, view: Any, where: str) -> Answer | None:  # type: ignore[misc]
-        """Go there if the navigation delegate lets; None when it does not."""
+    def navigate(self: Mac, view: Any, where: str, *, clicked: bool = False) -> Answer | None:  # type: ignore[misc]
+        """Go there if the navigation delegate lets; None when it does not. `clicked`: on a link."""
         delegate = held(view, "navigationDelegate")
         if answers(delegate, "webView:decidePolicyForNavigationAction:decisionHandler:"):
-            action, decide = self.make("WKNavigationAction", request=request(self, where)), Once(1)
+            kind = 0 if clicked else -1  # WKNavigationTypeLinkActivated, …Other
+            asked = request(self, where)
+            action, decide = self.make("WKNavigationAction", request=asked, navigationType=kind), Once(1)
             delegate.webView_decidePolicyForNavigationAction_decisionHandler_(view, action, decide)
             self.loop.wait_for(lambda: decide.given is not None)
             if decide.given != (1,):  # WKNavigationActionPolicyAllow

@@ -21,11 +21,11 @@ import uvicorn
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
+from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
 from fazm_memory.loopback.guard import App, Guard, Receive, Scope, Send
-from fazm_memory.mcp_server.http import application
 from fazm_memory.mcp_server.server import MemoryServer
-from fazm_memory.memory import Memory
+from fazm_memory.mcp_server.transports import http_app
 from tests.e2e.mcp_suites import rounds
 
 Context = ServerRequestContext[Any, Any]
@@ -145,8 +145,8 @@ CONTENT: dict[str, list[Any]] = {
 class Profile(MemoryServer):
     """Our server and, in front of what it has, the suite's fixtures."""
 
-    def __init__(self, memory: Memory) -> None:
-        super().__init__(memory)
+    def __init__(self, memory: Memory, tools: str) -> None:
+        super().__init__(memory, tools=tools)
         shipped = self.sdk.get_tool_input_schema
         assert shipped is not None
         self.sdk.get_tool_input_schema = lambda name: TOOLS.get(name) or shipped(name)
@@ -173,8 +173,8 @@ class Profile(MemoryServer):
             return asked or types.CallToolResult(content=[text(f"state-ok: {params.input_responses}")])
         if params.name in CONTENT:
             return types.CallToolResult(content=CONTENT[params.name])
-        said = await self.interactive(context, params.name, params.arguments or {})
-        return types.CallToolResult(content=[text(said)], is_error=params.name == "test_error_handling")
+        reply = await self.interactive(context, params.name, params.arguments or {})
+        return types.CallToolResult(content=[text(reply)], is_error=params.name == "test_error_handling")
 
     async def interactive(self, context: Context, name: str, given: dict[str, Any]) -> str:
         session, related = context.session, context.request_id
@@ -234,8 +234,8 @@ class Profile(MemoryServer):
             words = "This is the content of the static text resource."
             made = types.TextResourceContents(uri=uri, mime_type="text/plain", text=words)
         elif uri.startswith("test://template/"):
-            told = json.dumps({"id": uri.split("/")[3], "templateTest": True})
-            made = types.TextResourceContents(uri=uri, mime_type="application/json", text=told)
+            result = json.dumps({"id": uri.split("/")[3], "templateTest": True})
+            made = types.TextResourceContents(uri=uri, mime_type="application/json", text=result)
         else:
             return await super().read_resource(context, params)
         return types.ReadResourceResult(contents=[made])
@@ -273,8 +273,8 @@ class Profile(MemoryServer):
             asked := rounds.needed(ROUND_PROMPT, params.input_responses, params.request_state, None)
         ):
             return asked
-        said = [types.PromptMessage(role="user", content=part) for part in parts[params.name]]
-        return types.GetPromptResult(messages=said)
+        replies = [types.PromptMessage(role="user", content=part) for part in parts[params.name]]
+        return types.GetPromptResult(messages=replies)
 
 
 def with_token(app: App) -> App:
@@ -289,16 +289,16 @@ def with_token(app: App) -> App:
     return inside
 
 
-def main(home: Path) -> None:
+def main(home: Path, tools: str) -> None:
     """Serve until ended; the first line of stdout is the address."""
     config = Config(home=home, user_home=home / "user", key="file")
-    server = Profile(Memory(config, lambda: time.time_ns() // 1000))
+    server = Profile(Memory(config, lambda: time.time_ns() // 1000), tools)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        app: Any = with_token(Guard(application(server, port=port), token=TOKEN, port=port))
+        app: Any = with_token(Guard(http_app(server, port=port), token=TOKEN, port=port))
         print(f"http://127.0.0.1:{port}/mcp", flush=True)
         uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none")).run(sockets=[listener])
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -16,9 +16,9 @@ def form(message: str, field: str, kind: str = "string") -> types.ElicitRequest:
 
 
 def sampling(words: str) -> types.CreateMessageRequest:
-    said = types.SamplingMessage(role="user", content=types.TextContent(type="text", text=words))
+    reply = types.SamplingMessage(role="user", content=types.TextContent(type="text", text=words))
     return types.CreateMessageRequest(
-        params=types.CreateMessageRequestParams(messages=[said], max_tokens=100)
+        params=types.CreateMessageRequestParams(messages=[reply], max_tokens=100)
     )
 
 

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from tests.e2e.model_server.plan import Said, call_id
+from tests.e2e.model_server.plan import Utterance, call_id
 from tests.e2e.scenarios.script import Call, Text, Turn
 
 # How Claude Code 2.1 asks for a summary, and how it opens the conversation that goes on from one.
@@ -25,8 +25,8 @@ _ERRORS = {
 class Messages:
     path = "/v1/messages"
 
-    def history(self, body: Any) -> list[Said]:
-        return [_said(message) for message in body["messages"]]
+    def history(self, body: Any) -> list[Utterance]:
+        return [_utterance(message) for message in body["messages"]]
 
     def is_compaction(self, body: Any) -> bool:
         last = self.history(body)[-1]
@@ -70,13 +70,13 @@ class Messages:
         return {"type": "error", "error": {"type": kind, "message": f"scripted failure {status}"}}
 
 
-def _said(message: Any) -> Said:
+def _utterance(message: Any) -> Utterance:
     content = message["content"]
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     texts = tuple(block["text"] for block in content if block["type"] == "text")
     calls = tuple(block["id"] for block in content if block["type"] == "tool_use")
-    return Said(
+    return Utterance(
         by_user=message["role"] == "user",
         texts=texts,
         call_ids=calls,

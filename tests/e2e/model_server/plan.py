@@ -18,7 +18,7 @@ _BOOKMARK = re.compile(r"\[the script goes on at turn (\d+) of: (.+?)\]")
 
 
 @dataclass(frozen=True)
-class Said:
+class Utterance:
     """One message of a request's history: the texts a person (or the client) sent, the calls we made."""
 
     by_user: bool
@@ -40,7 +40,7 @@ def call_id(prefix: str, turn: int) -> str:
     return f"{prefix}_t{turn}_{uuid.uuid4().hex[:16]}"
 
 
-def find_cue(history: Iterable[Said], prompts: Iterable[str]) -> Cue | None:
+def find_cue(history: Iterable[Utterance], prompts: Iterable[str]) -> Cue | None:
     """The place after the last scripted prompt, or after the last summary that carries a bookmark.
 
     A prompt counts only as a whole text: the memory under test may well quote yesterday's prompt in the
@@ -48,15 +48,15 @@ def find_cue(history: Iterable[Said], prompts: Iterable[str]) -> Cue | None:
     """
     known = {prompt.strip(): prompt for prompt in prompts}
     cue: Cue | None = None
-    for said in history:
-        if said.by_user:
-            for text in said.texts:
+    for messages in history:
+        if messages.by_user:
+            for text in messages.texts:
                 if text.strip() in known:
                     cue = Cue(known[text.strip()], 0)
-                elif said.is_summary and (found := _BOOKMARK.search(text)) and found[2] in known:
+                elif messages.is_summary and (found := _BOOKMARK.search(text)) and found[2] in known:
                     cue = Cue(known[found[2]], int(found[1]))
         elif cue is not None:
-            made = [int(match[1]) for one in said.call_ids if (match := _CALL_TURN.search(one))]
+            made = [int(match[1]) for one in messages.call_ids if (match := _CALL_TURN.search(one))]
             cue = Cue(cue.prompt, max([cue.turn, *(turn + 1 for turn in made)]))
     return cue
 

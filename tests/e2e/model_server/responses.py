@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from tests.e2e.model_server.plan import Said, call_id
+from tests.e2e.model_server.plan import Utterance, call_id
 from tests.e2e.scenarios.script import AGENT_ID, Call, Text, Turn
 
 # How Codex 0.166 asks for a summary, and how it opens the conversation that goes on from one.
@@ -22,8 +22,8 @@ _SPAWNED = re.compile(r'"agent_id":"([^"]+)"')
 class Responses:
     path = "/v1/responses"
 
-    def history(self, body: Any) -> list[Said]:
-        return [_said(item) for item in body["input"]]
+    def history(self, body: Any) -> list[Utterance]:
+        return [_utterance(item) for item in body["input"]]
 
     def is_compaction(self, body: Any) -> bool:
         last = self.history(body)[-1]
@@ -62,16 +62,16 @@ class Responses:
         return {"error": {"message": f"scripted failure {status}", "type": "server_error"}}
 
 
-def _said(item: Any) -> Said:
+def _utterance(item: Any) -> Utterance:
     if item["type"] == "message":
         texts = tuple(part["text"] for part in item["content"] if "text" in part)
-        return Said(
+        return Utterance(
             by_user=item["role"] == "user",
             texts=texts,
             is_summary=any(_GOES_ON in text for text in texts),
         )
     made_here = item["type"] in ("function_call", "custom_tool_call")
-    return Said(by_user=False, call_ids=(item["call_id"],) if made_here else ())
+    return Utterance(by_user=False, call_ids=(item["call_id"],) if made_here else ())
 
 
 def _last_agent(body: Any) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, Protocol, cast
 
-from tests.e2e.model_server.plan import Cue, Said, find_cue, scripts_of, summary_at, turn_at
+from tests.e2e.model_server.plan import Cue, Utterance, find_cue, scripts_of, summary_at, turn_at
 from tests.e2e.scenarios.script import Scenario, Text, Turn
 
 Kind = Literal["turn", "compaction", "side", "other"]
@@ -46,7 +46,7 @@ class Wire(Protocol):
 
     path: str
 
-    def history(self, body: Any) -> list[Said]: ...
+    def history(self, body: Any) -> list[Utterance]: ...
     def is_compaction(self, body: Any) -> bool: ...
     def is_side(self, body: Any) -> bool: ...
     def answer(self, body: Any, turn: Turn, number: int, input_tokens: int) -> Any: ...

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answerOf, fieldsOf, NotAnAnswer } from "../../../fazm_memory/web/static/layout/answer_form.js";
+import { answerOf, fieldsOf, InvalidAnswer } from "../../../fazm_memory/web/static/lib/answer_form.js";
 
 const SCHEMA = {
   type: "object",
@@ -15,7 +15,7 @@ const SCHEMA = {
   required: ["push", "name"],
 };
 
-test("each property of the schema is a field of its kind", () => {
+test("each property of the schema becomes a field", () => {
   const kinds = fieldsOf(SCHEMA).map((field) => [field.name, field.label, field.type, field.required]);
   assert.deepEqual(kinds, [
     ["push", "Push the tag", "boolean", true],
@@ -27,29 +27,29 @@ test("each property of the schema is a field of its kind", () => {
   ]);
 });
 
-test("without a schema the answer is one text", () => {
+test("without a schema the answer is a text", () => {
   const fields = fieldsOf(null);
   assert.equal(answerOf(fields, { "": " in March " }), "in March");
 });
 
-test("a schema that is one value gives that value and not an object", () => {
+test("a schema of a single value gives that value", () => {
   assert.equal(answerOf(fieldsOf({ type: "integer" }), { "": "7" }), 7);
   assert.equal(answerOf(fieldsOf({ enum: [1, "two"] }), { "": "1" }), 1);
   assert.equal(answerOf(fieldsOf({ type: "boolean" }), { "": true }), true);
 });
 
-test("an answer has the types of its schema and leaves out what was not filled in", () => {
+test("an answer has the types of its schema and omits empty fields", () => {
   const values = { push: true, name: '"2.5.0"', count: "3", price: "1.5", tags: '["a"]', note: "" };
   assert.deepEqual(answerOf(fieldsOf(SCHEMA), values), { push: true, name: "2.5.0", count: 3, price: 1.5, tags: ["a"] });
 });
 
-for (const [what, values, words] of [
-  ["a required field that is empty", { push: false, name: "" }, /“name” needs an answer/],
+for (const [what, values, message] of [
+  ["a required field that is empty", { push: false, name: "" }, /“name” is required/],
   ["a fraction where a whole number belongs", { name: '"2.5.0"', count: "1.5" }, /whole number/],
-  ["words where a number belongs", { name: '"2.5.0"', price: "many" }, /a number/],
+  ["text where a number belongs", { name: '"2.5.0"', price: "many" }, /a number/],
   ["text where JSON belongs", { name: '"2.5.0"', tags: "[a" }, /must be JSON/],
 ]) {
-  test(`${what} is refused in words`, () => {
-    assert.throws(() => answerOf(fieldsOf(SCHEMA), values), (error) => error instanceof NotAnAnswer && words.test(error.message));
+  test(`${what} is refused`, () => {
+    assert.throws(() => answerOf(fieldsOf(SCHEMA), values), (error) => error instanceof InvalidAnswer && message.test(error.message));
   });
 }

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { eventMarkdown, fence, inline } from "../../../fazm_memory/web/static/layout/markdown.js";
+import { eventMarkdown, fence, inline } from "../../../fazm_memory/web/static/lib/markdown.js";
 
-test("recorded text cannot end the fence it stands in", () => {
+test("recorded text cannot end its fence", () => {
   const hostile = "```\n# owned\n````\n";
-  const made = fence(hostile);
-  const ticks = made.match(/^`+/)[0];
+  const fenced = fence(hostile);
+  const ticks = fenced.match(/^`+/)[0];
   assert.equal(ticks.length, 5);
-  assert.ok(made.endsWith(`\n${ticks}`));
-  assert.equal(made.split("\n").filter((line) => line.startsWith(ticks)).length, 2);
+  assert.ok(fenced.endsWith(`\n${ticks}`));
+  assert.equal(fenced.split("\n").filter((line) => line.startsWith(ticks)).length, 2);
 });
 
-test("recorded text in a line has no meaning as Markdown", () => {
+test("recorded text in a line is escaped", () => {
   assert.equal(inline("![x](http://a)\n<b>*hi*"), "\\!\\[x\\]\\(http://a\\) \\<b\\>\\*hi\\*");
 });
 
-test("an action is copied with what went in, what came out and where it is", () => {
+test("an action is copied with input, output and link", () => {
   const text = eventMarkdown(
     {
       row: { seq: 17, kind: "action", title: "Bash", target: "mv a b", outcome: "error", duration_ms: 40 },

@@ -1,0 +1,124 @@
+"""The agents: where their records are, how to read them, how to connect and resume them.
+
+To add an agent, write a module (or a package) with a reader that follows `base.Reader`, add its name to
+`base.AGENTS` and the reader to `registry.readers`. Then, if the agent can do it: its resume command in
+`resume_command`, its configuration in `connect.settings_of`, its hook events in `hooks` of its package.
+Shared helpers: `fields` reads untrusted records, `tool_calls` finds the files of a call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fazm_memory.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from fazm_memory.agents import hook_script, tool_calls
+    from fazm_memory.agents.base import (
+        AGENTS,
+        CHUNK,
+        CONNECTABLE,
+        OWNERS,
+        Chunk,
+        Cursor,
+        Places,
+        Reader,
+        RecordFile,
+    )
+    from fazm_memory.agents.claude_code.cleanup import (
+        cleanup_days,
+        cleanup_settings_file,
+        expiring_transcripts,
+    )
+    from fazm_memory.agents.claude_code.decisions import TaskList
+    from fazm_memory.agents.claude_code.hooks import claude_hook_events, claude_task_events
+    from fazm_memory.agents.claude_code.transcript import Transcript
+    from fazm_memory.agents.codex.hooks import codex_hook_events
+    from fazm_memory.agents.connect import (
+        CLEANUP_SETTING,
+        ConnectOptions,
+        ConnectPlan,
+        agent_status,
+        apply_plan,
+        config_folder,
+        connected_agents,
+        is_installed,
+        plan_connect,
+        plan_disconnect,
+    )
+    from fazm_memory.agents.fazm import FAZM, FazmAppSession, fazm_sessions
+    from fazm_memory.agents.fazm_control import FAZM_APP, FAZM_NOTIFICATION, FazmControl, FazmWindow, Resumed
+    from fazm_memory.agents.fields import (
+        INJECTED_MARK,
+        MAX_TEXT,
+        capped,
+        ident,
+        mapping,
+        moment,
+        record_of,
+        sequence,
+        strip_injected,
+        text,
+    )
+    from fazm_memory.agents.native_files import NativeFile, agent_roots, moved_path, session_files
+    from fazm_memory.agents.native_session import (
+        WRITABLE_AGENTS,
+        CarriedCall,
+        CarriedEntry,
+        NativeSession,
+        shell_command,
+        write_session,
+    )
+    from fazm_memory.agents.registry import readers, record_roots
+    from fazm_memory.agents.resume_command import (
+        INVALID_ID_REASON,
+        NEW_SESSION_COMMANDS,
+        RESUME_COMMANDS,
+        is_resumable_id,
+        native_resume_command,
+        no_command_reason,
+        rewound_reason,
+    )
+    from fazm_memory.agents.tool_calls import (
+        listed_by_command,
+        listed_names,
+        patched_files,
+        plain_tool_name,
+        shell_files,
+        summary,
+        touched_files,
+    )
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "base": "AGENTS CHUNK CONNECTABLE Chunk Cursor OWNERS Places Reader RecordFile",
+        "claude_code.cleanup": "cleanup_days cleanup_settings_file expiring_transcripts",
+        "claude_code.decisions": "TaskList",
+        "claude_code.hooks": "claude_hook_events claude_task_events",
+        "claude_code.transcript": "Transcript",
+        "codex.hooks": "codex_hook_events",
+        "connect": (
+            "CLEANUP_SETTING ConnectOptions ConnectPlan agent_status apply_plan config_folder "
+            "connected_agents is_installed plan_connect plan_disconnect"
+        ),
+        "fazm": "FAZM FazmAppSession fazm_sessions",
+        "fazm_control": "FAZM_APP FAZM_NOTIFICATION FazmControl FazmWindow Resumed",
+        "fields": (
+            "INJECTED_MARK MAX_TEXT capped ident mapping moment record_of sequence strip_injected text"
+        ),
+        "hook_script": "",
+        "native_files": "NativeFile agent_roots moved_path session_files",
+        "native_session": (
+            "CarriedCall CarriedEntry NativeSession WRITABLE_AGENTS shell_command write_session"
+        ),
+        "registry": "readers record_roots",
+        "resume_command": (
+            "INVALID_ID_REASON NEW_SESSION_COMMANDS RESUME_COMMANDS is_resumable_id native_resume_command "
+            "no_command_reason rewound_reason"
+        ),
+        "tool_calls": (
+            "listed_by_command listed_names patched_files plain_tool_name shell_files summary touched_files"
+        ),
+    },
+)

@@ -1,0 +1,130 @@
+"""The contract of a reader: find an agent's records, and read them in chunks from a cursor.
+
+A reader is a pure function of bytes and a cursor. What it must remember between chunks, such as a call
+without a result, is carried in the cursor. The cursor is stored in the same transaction as the events it led
+to, so every record is taken in exactly once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from fazm_memory.agents.fields import record_of
+from fazm_memory.events import Draft
+from fazm_memory.paths import open_regular
+
+AGENTS = (
+    "fazm", "claude-code", "codex", "gemini", "opencode", "copilot", "qwen", "cursor", "hermes", "cline",
+    "openclaw", "goose", "claude-cowork", "antigravity",
+)  # fmt: skip
+# Agents whose configuration can take our hooks or our MCP server.
+CONNECTABLE = ("fazm", "claude-code", "codex", "gemini")
+
+
+CHUNK = 1 << 20
+OWNERS = "fazm"  # who owns sessions: carried by readers, also when a file is read again
+LONGEST_LINE = 64 << 20  # a longer line is skipped and counted
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where agents store things on this machine. Tests use another home."""
+
+    home: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    tmp: Path = Path("/tmp")
+
+
+@dataclass(frozen=True)
+class RecordFile:
+    """A file of an agent's records. `session` is the agent's id of its session.
+
+    `quiet`: nobody has written to it for a while, so a last line without its end is complete.
+    """
+
+    agent: str
+    path: Path
+    session: str
+    size: int
+    mtime: float
+    quiet: bool = False
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """How far a file has been read, and what its reader remembers. Stored as JSON."""
+
+    offset: int = 0
+    carry: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The drafts of a chunk. `more`: complete lines are left. `unknown` counts record types that cannot be
+    read yet, `bad` counts lines that are no records. `waiting`: the rest is read when the file is quiet."""
+
+    drafts: tuple[Draft, ...]
+    cursor: Cursor
+    more: bool = False
+    unknown: Mapping[str, int] = field(default_factory=dict)
+    bad: int = 0
+    waiting: bool = False
+
+
+class Reader(Protocol):
+    """What an agent's module offers. Files that an older `version` has read are read again, once."""
+
+    name: str
+    version: int
+
+    def find(self, places: Places) -> Iterator[RecordFile]:
+        """The record files, in any order. A missing folder is no error."""
+
+    def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
+        """The next chunk, at most about `limit` bytes of it, complete lines only."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Complete lines of a file, and the offset after the last. `rest`: a line without its end follows."""
+
+    lines: tuple[bytes, ...]
+    offset: int
+    more: bool
+    overlong: int = 0
+    rest: bool = False
+
+
+def complete_lines(path: Path, offset: int, limit: int = CHUNK, *, quiet: bool = False) -> Lines:
+    """The complete lines from `offset`, about `limit` bytes of them; a half-written last line waits.
+
+    In a `quiet` file a last line that is an object is complete, although its end is missing.
+    """
+    lines: list[bytes] = []
+    taken = 0
+    overlong = 0
+    with open_regular(path) as file:
+        file.seek(offset)
+        while taken < limit:
+            line = file.readline(LONGEST_LINE)
+            if not line.endswith(b"\n"):
+                if len(line) < LONGEST_LINE:
+                    if quiet and record_of(line) is not None:
+                        lines.append(line)
+                        taken, line = taken + len(line), b""
+                    return Lines(tuple(lines), offset + taken, False, overlong, rest=bool(line))
+                size = len(line)
+                while (rest := file.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
+                    size += len(rest)
+                if not rest:
+                    return Lines(tuple(lines), offset + taken, more=False, overlong=overlong)
+                taken += size + len(rest)
+                overlong += 1
+                continue
+            lines.append(line)
+            taken += len(line)
+        more = bool(file.read(1))
+    return Lines(tuple(lines), offset + taken, more=more, overlong=overlong)

@@ -1,0 +1,1 @@
+"""Claude Code: its transcripts (`reader`, `transcript`) and its hooks (`hooks`)."""

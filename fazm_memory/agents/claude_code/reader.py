@@ -1,0 +1,292 @@
+"""The reader of Claude Code's transcripts, and where a forked transcript comes from.
+
+A fork is a new file that starts with copies of its parent's records. Some versions mark every copy
+(`forkedFrom`), older ones left the old session id in them, and 2.1.197 rewrites the id without a mark: then
+the parent is the transcript that shares the first record. Copies are not recorded again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, complete_lines
+from fazm_memory.agents.claude_code.predecessor import SESSION_NAME, cleared_before, plan_accepted_here
+from fazm_memory.agents.claude_code.transcript import NAME, Transcript, is_noise
+from fazm_memory.agents.fields import record_of, records_of
+from fazm_memory.events import Draft
+from fazm_memory.paths import open_regular
+
+HEAD = 256 << 10
+UUID = re.compile(rb'"uuid":"([0-9a-fA-F-]{36})"')
+TIMESTAMP = re.compile(rb'"timestamp":"([^"\\]{1,40})"')
+SESSION = re.compile(rb'"sessionId":"([^"\\]{1,100})"')
+FORKED = re.compile(rb'"forkedFrom":\{"sessionId":"([^"\\]{1,100})"')
+INHERITED = re.compile(rb'"parentUuid":"|"subtype":"compact_boundary"|"isCompactSummary":true')
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """The session a transcript was forked from, and the offset at which its own records begin."""
+
+    parent: str
+    begins: int
+
+
+@dataclass(frozen=True)
+class TranscriptHead:
+    """The start of a transcript, which never changes.
+
+    `inherited`: it begins within a conversation, as a fork does that was made after a compaction.
+    """
+
+    uuid: bytes
+    session: str
+    since: bytes
+    forked_from: str
+    inherited: bool
+
+
+@dataclass
+class ForkFinder:
+    """Finds the parents of forks. The head of each transcript is read once."""
+
+    heads: dict[Path, TranscriptHead] = field(default_factory=dict)
+    folders: dict[Path, tuple[int, dict[bytes, list[Path]]]] = field(default_factory=dict)
+    holders: dict[Path, dict[bytes, list[Path]]] = field(default_factory=dict)
+
+    def head(self, path: Path) -> TranscriptHead | None:
+        """The head of a transcript, or None while it has no record with an id."""
+        if path not in self.heads:
+            with open_regular(path) as file:
+                start = file.read(HEAD)
+            if (uuid := UUID.search(start)) is None:
+                return None
+            line = start[start.rfind(b"\n", 0, uuid.start()) + 1 :].split(b"\n", 1)[0]
+            self.heads[path] = TranscriptHead(
+                uuid[1],
+                _name(SESSION, line),
+                _first(TIMESTAMP, start),
+                _name(FORKED, line),
+                INHERITED.search(line) is not None,
+            )
+        return self.heads[path]
+
+    def lineage(self, path: Path) -> Lineage | None:
+        """The lineage of a transcript, or None if it is no fork or the parent is unknown."""
+        head = self.head(path)
+        if head is None:
+            return None
+        if head.forked_from:
+            return _marked_copies(path, lambda line: _name(FORKED, line))
+        if head.session and head.session != path.stem:
+            return _marked_copies(path, lambda line: _name(SESSION, line))
+        elder = [other for other in self._candidates(path, head) if self._age(other) < self._age(path)]
+        shared = [_copies_of(path, other) for other in sorted(elder, key=self._age)]
+        # `max` returns the first of equals, which is the oldest.
+        return max(shared, key=lambda lineage: lineage.begins, default=None)
+
+    def _age(self, path: Path) -> tuple[bytes, float]:
+        """Sorts by age. The first line of a fork is younger than the records it copied."""
+        return self.heads[path].since, getattr(path.stat(), "st_birthtime", 0.0)
+
+    def _candidates(self, path: Path, head: TranscriptHead) -> list[Path]:
+        """The other transcripts in the folder that contain the first record of this one."""
+        alike = self._folder(path.parent).get(head.uuid, [])
+        if head.inherited:
+            alike = [*alike, *(other for other in self._holders(path.parent, head) if other not in alike)]
+        return [other for other in alike if other != path]
+
+    def _holders(self, folder: Path, head: TranscriptHead) -> list[Path]:
+        """The transcripts of a folder that contain a record with which another one begins.
+
+        All such records are searched in one pass, so that the cost is linear in the files of a folder.
+        """
+        known = self.holders.get(folder, {})
+        if head.uuid not in known:
+            paths = [path for paths in self.folders[folder][1].values() for path in paths]
+            wanted = {self.heads[path].uuid for path in paths if self.heads[path].inherited} | {head.uuid}
+            known = {uuid: [] for uuid in wanted}
+            for path in paths:
+                for uuid in wanted.intersection(_ids_in(path)):
+                    known[uuid].append(path)
+            self.holders[folder] = known
+        return known[head.uuid]
+
+    def _folder(self, folder: Path) -> dict[bytes, list[Path]]:
+        """The transcripts of a folder by the id of their first record."""
+        changed = folder.stat().st_mtime_ns
+        known = self.folders.get(folder)
+        if known is not None and known[0] == changed:
+            return known[1]
+        transcripts: dict[bytes, list[Path]] = {}
+        for path in folder.glob("*.jsonl"):
+            if SESSION_NAME.fullmatch(path.stem):
+                try:
+                    head = self.head(path)
+                except OSError:
+                    continue  # deleted or unreadable
+                if head is not None:
+                    transcripts.setdefault(head.uuid, []).append(path)
+        self.folders[folder] = changed, transcripts
+        self.holders.pop(folder, None)
+        return transcripts
+
+
+def _ids_in(path: Path) -> Iterator[bytes]:
+    try:
+        with open_regular(path) as file:
+            for line in file:
+                yield from UUID.findall(line)
+    except OSError:
+        return  # deleted or unreadable
+
+
+def _marked_copies(path: Path, whose: Callable[[bytes], str]) -> Lineage:
+    """The lineage that the copies name. If the parent has no transcript, no copy is skipped."""
+    found = _copies(path, whose)
+    known = SESSION_NAME.fullmatch(found.parent) and any(path.parent.parent.glob(f"*/{found.parent}.jsonl"))
+    return found if known else Lineage(found.parent, 0)
+
+
+def _copies_of(path: Path, elder: Path) -> Lineage:
+    """The records at the beginning that the elder has too, with the same id and the same content."""
+    with open_regular(elder) as file:
+        known = {uuid: line for line in file for uuid in UUID.findall(line)}
+
+    def whose(line: bytes) -> str:
+        original = next((known[uuid] for uuid in UUID.findall(line) if uuid in known), None)
+        return elder.stem if original is not None and _content(original) == _content(line) else ""
+
+    return _copies(path, whose)
+
+
+def _content(line: bytes) -> object:
+    """What a record says. Its ids and places differ in a copy."""
+    record = record_of(line) or {}
+    return next((record[name] for name in ("message", "content", "attachment") if name in record), None)
+
+
+def _copies(path: Path, whose: Callable[[bytes], str]) -> Lineage:
+    """The owner of the copies at the beginning of a file, and the offset after the last."""
+    parent, offset, begins = "", 0, 0
+    with open_regular(path) as file:
+        for line in file:
+            offset += len(line)
+            if not UUID.search(line):
+                continue
+            owner = whose(line)
+            if owner in ("", path.stem) or not line.endswith(b"\n"):
+                break
+            parent, begins = owner, offset
+    return Lineage(parent, begins)
+
+
+def _first(pattern: re.Pattern[bytes], start: bytes) -> bytes:
+    found = pattern.search(start)
+    return found[1] if found else b""
+
+
+def _name(pattern: re.Pattern[bytes], line: bytes) -> str:
+    return _first(pattern, line).decode("utf-8", "replace")
+
+
+SUBAGENT = "agent-"
+
+
+@dataclass
+class ClaudeCode:
+    """Reads transcripts. `home` is the folder of `~` in their commands."""
+
+    home: str | None = None
+    name: str = field(default=NAME, init=False)
+    version: int = field(default=3, init=False)
+    forks: ForkFinder = field(default_factory=ForkFinder, compare=False, repr=False)
+
+    def find(self, places: Places) -> Iterator[RecordFile]:
+        """Oldest first and subagents last, so that a parent usually comes before its fork."""
+        root = Path(places.env.get("CLAUDE_CONFIG_DIR") or places.home / ".claude") / "projects"
+        sessions, subagents = [], []
+        for path in root.glob("*/*.jsonl"):
+            if SESSION_NAME.fullmatch(path.stem):
+                sessions.append(path)
+            elif path.name.startswith(SUBAGENT):
+                subagents.append(path)
+        found = [
+            *self._records((path, path.stem) for path in sessions),
+            *self._records(_session_subagents(root)),
+            *self._records((path, self._session_of(path)) for path in subagents),
+        ]
+        yield from sorted(
+            found, key=lambda file: (file.path.stem.startswith(SUBAGENT), file.mtime, file.path)
+        )
+
+    def _records(self, found: Iterator[tuple[Path, str]]) -> Iterator[RecordFile]:
+        for path, session in found:
+            try:
+                stat = path.stat()
+            except FileNotFoundError:
+                continue  # the vendor deletes old transcripts
+            if session:
+                yield RecordFile(NAME, path, session, stat.st_size, stat.st_mtime)
+
+    def _session_of(self, path: Path) -> str:
+        """The session of a subagent stored beside it, from its first record."""
+        try:
+            head = self.forks.head(path)
+        except FileNotFoundError:
+            return ""
+        return head.session if head is not None else ""
+
+    def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
+        agent_id = _agent_id(record.path)
+        if agent_id is None and not cursor.carry.get("opened"):
+            cursor = self._skip_copies(record, cursor)
+        lines = complete_lines(record.path, cursor.offset, limit, quiet=record.quiet)
+        transcript = Transcript(record.session, agent_id, cursor.carry, self.home)
+        bad = lines.overlong
+        for line in lines.lines:
+            transcript.lines += 1
+            if is_noise(line):
+                continue
+            records = records_of(line)
+            for taken in records:
+                transcript.take(taken)
+            if not records and line.strip(b"\0 \t\r\n"):
+                bad += 1
+        if not lines.more:
+            transcript.finish(quiet=record.quiet)
+        before = (
+            *plan_accepted_here(record.path, record.session, transcript.accepted),
+            *cleared_before(record.path, record.session, transcript.cleared_at),
+        )
+        drafts = _with_times([*transcript.drafts, *before], transcript.at or round(record.mtime * 1_000_000))
+        waiting = not record.quiet and (lines.rest or bool(transcript.queued))
+        after = Cursor(lines.offset, transcript.carry())
+        return Chunk(drafts, after, lines.more, transcript.unknown, bad, waiting)
+
+    def _skip_copies(self, record: RecordFile, cursor: Cursor) -> Cursor:
+        """Skip copied records. Checked until the session has own records: a fork may still be copying."""
+        lineage = self.forks.lineage(record.path)
+        if lineage is None:
+            return cursor
+        return Cursor(max(cursor.offset, lineage.begins), {**cursor.carry, "parent": lineage.parent})
+
+
+def _with_times(drafts: list[Draft], last: int) -> tuple[Draft, ...]:
+    """Give drafts without a time the first time in the chunk."""
+    first = next((draft.at for draft in drafts if draft.at is not None), last)
+    return tuple(draft if draft.at is not None else replace(draft, at=first) for draft in drafts)
+
+
+def _session_subagents(root: Path) -> Iterator[tuple[Path, str]]:
+    for path in root.glob(f"*/*/subagents/**/{SUBAGENT}*.jsonl"):
+        session = path.relative_to(root).parts[1]
+        if SESSION_NAME.fullmatch(session):
+            yield path, session
+
+
+def _agent_id(path: Path) -> str | None:
+    return path.stem.removeprefix(SUBAGENT)[:100] if path.stem.startswith(SUBAGENT) else None

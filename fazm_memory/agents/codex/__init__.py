@@ -1,0 +1,1 @@
+"""Codex: its rollouts (`reader`, `rollout`, `calls`) and its hooks."""

@@ -1,0 +1,175 @@
+"""Cursor: the readers of its agent transcripts (IDE and CLI) and of the CLI's databases.
+
+A transcript has no results, times or ids: calls are recorded as they were asked for, and files as inferred.
+The CLI also writes a database with results. If a session has both, the database is read.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile
+from fazm_memory.agents.fields import ident, mapping, moment_ms, record_of, sequence, text
+from fazm_memory.agents.session_drafts import (
+    CallEnd,
+    SessionDrafts,
+    TakesRecords,
+    block_text,
+    exit_code,
+    read_lines,
+)
+from fazm_memory.agents.sqlite_file import DatabaseDrafts, database_file, read_database
+from fazm_memory.paths import open_regular
+
+NAME = "cursor"
+HEAD = 256 << 10
+FOLDER = re.compile(rb'"(?:working_directory|workingDirectory|cwd)"\s*:\s*"(/[^"\\]{1,1000})"')
+QUERY = re.compile(r"<user_query>(.*?)</user_query>", re.DOTALL)
+CONTEXT = re.compile(
+    r"<(user_info|timestamp|system_reminder|additional_data|attached_files|open_and_recently_viewed_files)>"
+    r".*?</\1>",
+    re.DOTALL,
+)
+EXIT = re.compile(r"(?:exit code:?|exited with(?: code)?)\s*(-?\d{1,9})", re.IGNORECASE)
+CALLS = ("tool_use", "tool_call", "tool-call")
+NOISE = frozenset({"text", "thinking", "reasoning", "redacted-reasoning", "image", "file"})
+
+
+def typed_words(words: str) -> str:
+    """What the user typed, without the context that Cursor adds."""
+    found = QUERY.findall(words)
+    return "\n".join(found) if found else CONTEXT.sub("", words)
+
+
+class CursorTranscript(TakesRecords):
+    """Turns lines into drafts. Keys are line numbers, because records have no ids."""
+
+    def take(self, record: Mapping[str, Any]) -> None:
+        key, role = f"line-{self.lines}", text(record.get("role"))
+        content = mapping(record.get("message")).get("content")
+        if role == "user":
+            self.prompt(typed_words(block_text(content)), key)
+        elif role == "assistant":
+            self.message(block_text(content), key)
+            for number, block in enumerate(map(mapping, sequence(content))):
+                self._block(block, f"{key}:{number}")
+        elif record.get("type") != "turn_ended":
+            self.unread(f"record/{text(record.get('type')) or role}", record, key)
+
+    def _block(self, block: Mapping[str, Any], key: str) -> None:
+        kind = text(block.get("type"))
+        if kind in CALLS:
+            end = CallEnd(recorded=False)
+            self.act(text(block.get("name")), block.get("input"), end, f"{self.session}:{key}", key)
+        elif kind not in NOISE:
+            self.unread(f"block/{kind}", block, key)
+
+
+class CursorStore(DatabaseDrafts):
+    """Turns blobs that are JSON into drafts. The others are the state of Cursor itself."""
+
+    def read_on(self, connection: sqlite3.Connection, session: str, limit: int) -> None:
+        drafts, _ = self.of(session)
+        about = _meta(connection)
+        model = text(about.get("lastUsedModel"))
+        drafts.describe(
+            workspace=text(about.get("workspacePath")), title=text(about.get("name")), model=ident(model)
+        )
+        if drafts.at is None:
+            drafts.at = moment_ms(about.get("createdAt"))
+        for row in self.rows(connection, "blobs", ("id", "data"), limit):
+            data = row["data"]
+            if isinstance(data, str):
+                data = data.encode()
+            if not isinstance(data, bytes) or not data.startswith(b"{"):
+                continue
+            message = record_of(data)
+            if message is None:
+                self.bad += 1
+                continue
+            self._message(drafts, message, ident(row["id"])[:64] or f"row-{row['rowid']}")
+
+    def _message(self, drafts: SessionDrafts, message: Mapping[str, Any], key: str) -> None:
+        at, content = moment_ms(message.get("createdAt")), message.get("content")
+        role = text(message.get("role"))
+        if role == "user":
+            drafts.prompt(typed_words(block_text(content)), key, at)
+        elif role == "assistant":
+            drafts.message(block_text(content), key, at)
+            for number, block in enumerate(map(mapping, sequence(content))):
+                if block.get("type") in CALLS:
+                    call_id = ident(block.get("toolCallId")) or f"{key}:{number}"
+                    drafts.call(call_id, text(block.get("toolName")), block.get("args"), at)
+        elif role == "tool":
+            for number, block in enumerate(map(mapping, sequence(content))):
+                call_id = ident(block.get("toolCallId"))
+                drafts.result(call_id, _end(block), f"{key}:{number}", at, text(block.get("toolName")))
+        elif role and role != "system":
+            drafts.unread(f"role/{role}", message, key)
+
+
+def _end(block: Mapping[str, Any]) -> CallEnd:
+    result = block.get("result")
+    output = result if isinstance(result, str) else block_text(sequence(result))
+    return CallEnd(output, block.get("isError") is True, code=exit_code(EXIT.match(output.lstrip()[:200])))
+
+
+def _meta(connection: sqlite3.Connection) -> dict[str, Any]:
+    """What the database says about its session: JSON, written as hexadecimal digits."""
+    row = connection.execute("SELECT value FROM meta WHERE key = '0'").fetchone()
+    value = row[0] if row is not None else None
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    try:
+        return record_of(bytes.fromhex(text(value))) or {}
+    except ValueError:
+        return record_of(text(value)) or {}
+
+
+class CursorAgent:
+    """Reads transcripts and databases. `home` is the folder of `~` in commands."""
+
+    name = NAME
+    version = 1
+
+    def __init__(self, home: str | None = None) -> None:
+        self.home = home
+
+    def find(self, places: Places) -> Iterator[RecordFile]:
+        root = places.home / ".cursor"
+        stores = {path.parent.name: path for path in sorted(root.glob("chats/*/*/store.db"))}
+        for session, path in stores.items():
+            yield from database_file(NAME, path, session)
+        transcripts = root / "projects"
+        for path in sorted(transcripts.glob("*/agent-transcripts/*/**/*.jsonl")):
+            session = path.relative_to(transcripts).parts[2]
+            try:
+                stat = path.stat()
+            except FileNotFoundError:
+                continue
+            if session not in stores:
+                yield RecordFile(NAME, path, session, stat.st_size, stat.st_mtime)
+
+    def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
+        if record.path.suffix == ".db":
+            store = CursorStore(NAME, cursor.carry, self.home)
+            return read_database(
+                record, cursor, store, lambda connection: store.read_on(connection, record.session, limit)
+            )
+        subagent = record.path.stem if record.path.parent.name == "subagents" else None
+        drafts = CursorTranscript(NAME, record.session, cursor.carry, self.home, subagent)
+        drafts.at = moment_ms(record.mtime * 1000)  # records have no times
+        if not drafts.cwd:
+            drafts.describe(workspace=first_match(record.path, FOLDER))
+        return read_lines(record, cursor, limit, drafts)
+
+
+def first_match(path: Path, pattern: re.Pattern[bytes]) -> str:
+    """The first match in the beginning of a file."""
+    with open_regular(path) as file:
+        found = pattern.search(file.read(HEAD))
+    return found[1].decode("utf-8", "replace") if found is not None else ""

@@ -1,0 +1,107 @@
+"""The hook script: a few lines of sh that put an agent's hook event into the spool.
+
+It runs at least once per tool call, so it starts no interpreter: `cat` to a temporary name, then `mv`. It
+never fails or blocks, and writes nothing while recording is paused. Where an agent waits for an answer, and
+before a call that a reminder may be about, it runs `hook.py`. If the interpreter fails, the event is spooled
+without an answer.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from fazm_memory.paths import PAUSE_FILE, SPOOL_FOLDER, private_folder, write_private
+
+FOLDER = "hooks"
+SCRIPT = "fazm-memory-hook"
+ANSWER = "answer"
+REMIND = "remind"
+KEYS = "context/reminders.keys"  # written by `recall.reminders`
+TROUBLE = "trouble.txt"
+
+# `$$` is unique among running processes. The loop skips files that ended processes left.
+TEXT = """\
+#!/bin/sh
+# Fazm Memory keeps what an agent tells its hooks. `fazm-memory disconnect AGENT` takes it out again.
+# usage: {script} AGENT [{answer}|{remind}]
+umask 077
+home={home}
+exec 2>/dev/null
+[ -e "$home/{paused}" ]{or_removed} && {{ cat >/dev/null; exit 0; }}
+if [ "$2" = {answer} ] && [ -x {python} ]; then
+    {interpreter} "$home/{folder}/hook.py" "$home" "$1" && exit 0
+    echo "The interpreter of the answering hook failed with exit code $?." >"$home/{folder}/{trouble}"
+fi
+cd "$home/{spool}" || {{ cat >/dev/null; exit 0; }}
+n=0
+while [ -e "$$-$n.part" ] || [ -e "$$-$n.$1.json" ]; do n=$((n + 1)); done
+cat >"$$-$n.part" || exit 0
+if [ "$2" = {remind} ] && [ -s "$home/{keys}" ] && grep -qFf "$home/{keys}" "$$-$n.part"; then
+    {interpreter} "$home/{folder}/hook.py" "$home" "$1" "$$-$n.part"
+fi
+mv "$$-$n.part" "$$-$n.$1.json"
+exit 0
+"""
+
+
+def script_path(home: Path) -> Path:
+    return home / FOLDER / SCRIPT
+
+
+def command(home: Path, agent: str, *, answer: bool = False, remind: bool = False) -> str:
+    """The command in an agent's configuration. It does nothing if the script was deleted."""
+    script = shlex.quote(str(script_path(home)))
+    words = f"{script} {agent}{' ' + ANSWER if answer else ' ' + REMIND if remind else ''}"
+    return f"[ ! -x {script} ] || exec {words}"
+
+
+def is_ours(command: object) -> bool:
+    """Whether a command in an agent's configuration is our hook, in any data folder."""
+    return isinstance(command, str) and f"/{FOLDER}/{SCRIPT}" in command
+
+
+def interpreter(python: str, bundle: str | None) -> str:
+    """The shell words that start Python without the user's settings and packages.
+
+    Inside an app bundle the standard library is found only through PYTHONHOME, which `-I` ignores.
+    """
+    if bundle is None:
+        return f"{shlex.quote(python)} -I -S"
+    variables = f"PYTHONHOME={shlex.quote(bundle)} PYTHONPATH= PYTHONSAFEPATH=1 PYTHONNOUSERSITE=1"
+    return f"{variables} {shlex.quote(python)} -S"
+
+
+def write(home: Path, *, python: str = sys.executable, bundle: str | None = None) -> Path:
+    """Write the script and `hook.py` if they are missing or have changed.
+
+    `bundle` is the Resources folder of the app bundle, by default of the one that runs this.
+    """
+    if bundle is None and getattr(sys, "frozen", None):
+        bundle = str(Path(python).parent.parent / "Resources")
+    private_folder(home)
+    private_folder(home / SPOOL_FOLDER)
+    folder = private_folder(home / FOLDER)
+    text = TEXT.format(
+        script=SCRIPT,
+        answer=ANSWER,
+        remind=REMIND,
+        keys=KEYS,
+        home=shlex.quote(str(home)),
+        python=shlex.quote(python),
+        interpreter=interpreter(python, bundle),
+        # An app that was thrown away reads no spool, so nothing may be spooled for it.
+        or_removed="" if bundle is None else f" || [ ! -x {shlex.quote(python)} ]",
+        trouble=TROUBLE,
+        folder=FOLDER,
+        paused=PAUSE_FILE,
+        spool=SPOOL_FOLDER,
+    )
+    answering = Path(__file__).with_name("hook.py").read_bytes()
+    for path, content in ((folder / "hook.py", answering), (folder / SCRIPT, text.encode())):
+        if not path.exists() or path.read_bytes() != content:
+            write_private(path, content)
+    os.chmod(folder / SCRIPT, 0o700)
+    return folder / SCRIPT

@@ -1,0 +1,91 @@
+"""The files that an agent needs to resume a session, and where they belong on a machine.
+
+A path is stored below a named folder of the agent, because that folder is elsewhere on another machine.
+Claude Code also names a project's folder after its path, which may be another one there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fazm_memory.agents.base import Places, RecordFile
+from fazm_memory.agents.connect import config_folder
+
+CLAUDE, CODEX, HOME = "claude", "codex", "home"
+PROJECTS = "projects"
+NATIVE_SUFFIXES = (".jsonl", ".json")  # databases belong to many sessions and are not copied
+# Below Claude Code's folder: what it stores for a session beside the transcript and the folder named like it.
+BESIDE = ("todos/{id}*.json", "tasks/{id}/**/*", "session-env/{id}/**/*")
+SHARED_NAMES = frozenset({"session_index.jsonl", "history.jsonl"})  # lists of all sessions
+
+
+@dataclass(frozen=True)
+class NativeFile:
+    """A file of a session. `path` is below the folder `root`, which is at `origin` on this machine."""
+
+    agent: str
+    session: str
+    root: str
+    path: str
+    origin: str
+
+    @property
+    def absolute(self) -> Path:
+        return Path(self.origin, self.path)
+
+    @property
+    def name(self) -> str:
+        """What identifies the file within its session. Codex moves a rollout when it archives the session."""
+        return Path(self.path).name if self.root == CODEX else self.path
+
+
+def agent_roots(places: Places) -> dict[str, Path]:
+    """The folders of the agents by name."""
+    return {
+        CLAUDE: config_folder("claude-code", places),
+        CODEX: config_folder("codex", places),
+        HOME: places.home,
+    }
+
+
+def session_files(record: RecordFile, places: Places) -> Iterator[NativeFile]:
+    """The record and, with the transcript of a session of Claude Code, what belongs to it."""
+    if record.path.suffix not in NATIVE_SUFFIXES or record.path.name in SHARED_NAMES:
+        return
+    roots = agent_roots(places).items()
+    found = next(((root, folder) for root, folder in roots if record.path.is_relative_to(folder)), None)
+    if found is None:
+        return
+    root, folder = found
+    paths = [record.path]
+    if (
+        root == CLAUDE
+        and record.path.parent.parent == folder / PROJECTS
+        and record.path.stem == record.session
+    ):
+        own = record.path.with_suffix("")
+        paths += [path for path in own.rglob("*") if path.suffix != ".lock"]
+        for pattern in BESIDE:
+            paths += folder.glob(pattern.format(id=record.session))
+    for path in sorted(dict.fromkeys(paths)):
+        if path == record.path or (path.is_file() and not path.is_symlink()):
+            relative = path.relative_to(folder).as_posix()
+            yield NativeFile(record.agent, record.session, root, relative, str(folder))
+
+
+def project_folder(workspace: str) -> str:
+    """The name that Claude Code gives to the folder of a project."""
+    return re.sub(r"[^A-Za-z0-9]", "-", workspace)
+
+
+def moved_path(root: str, path: str, before: str | None, after: str | None) -> str:
+    """The path below `root` after the workspace was moved from `before` to `after`."""
+    parts = path.split("/")
+    if root != CLAUDE or before is None or after is None or before == after:
+        return path
+    if len(parts) > 2 and parts[0] == PROJECTS and parts[1] == project_folder(before):
+        parts[1] = project_folder(after)
+    return "/".join(parts)

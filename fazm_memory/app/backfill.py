@@ -1,0 +1,123 @@
+"""Import of the agents' own records.
+
+The records are found on this machine, or at a path: a copied home, an agent's folder or a single file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fazm_memory.agents import Places, RecordFile
+from fazm_memory.app.memory import Memory
+from fazm_memory.clock import parse_time
+from fazm_memory.config import Config
+from fazm_memory.errors import NotFound, RecordingPaused
+from fazm_memory.ingest import COMPANION_AGENT, COMPANION_SESSION
+
+if TYPE_CHECKING:
+    from fazm_memory.ingest import Importer, ImportStatistics, ReadAhead, TimeRange
+
+SECOND = 1_000_000
+
+
+@dataclass(frozen=True)
+class Backfill:
+    """An import: files found per agent, bytes to read, and the work itself in waves."""
+
+    found: dict[str, int]
+    bytes: int
+    waves: Iterator[ImportStatistics]
+
+
+def agent_places(config: Config) -> Places:
+    return Places(config.user_home, config.environment)
+
+
+def importer_for(memory: Memory) -> Importer:
+    """The importer for this machine. It leaves out what happened while recording was paused."""
+    # Imported here: `status` asks this module for folders and must start quickly.
+    from fazm_memory.agents import readers
+    from fazm_memory.ingest import Importer, ReadAhead, WorkerSetup, worker_count
+
+    places = agent_places(memory.config)
+    patterns = tuple((pattern.name, pattern.regex) for pattern in memory.config.redact)
+    setup = WorkerSetup(places, patterns, memory.config.text_cap)
+
+    def read_ahead() -> ReadAhead | None:
+        return ReadAhead(setup, count) if (count := worker_count()) else None
+
+    return Importer(
+        memory.recorder,
+        readers(places),
+        places,
+        pauses=lambda: pause_spans(memory),
+        read_ahead=read_ahead,
+    )
+
+
+def pause_spans(memory: Memory) -> list[TimeRange]:
+    """When recording was paused, from the companion's own session."""
+    row = memory.store.sessions.by_key(COMPANION_SESSION, COMPANION_AGENT)
+    if row is None:
+        return []
+    gaps = (event["payload"] for event in memory.history.events(row.id, kind="gap"))
+    return [
+        (parse_time(gap["since"]), parse_time(gap["until"]))
+        for gap in gaps
+        if gap and gap["what"] == "paused"
+    ]
+
+
+def import_agents(
+    memory: Memory, *, agent: str | None = None, paths: Sequence[Path] = (), since: int = 0
+) -> Backfill:
+    """Prepare an import of one agent or all, from this machine or from these paths.
+
+    `since` leaves out records that were not changed after this time.
+    """
+    if not memory.recording.status()["recording"]:
+        raise RecordingPaused(
+            "Recording is paused. Nothing was imported.", hint="Run `fazm-memory recording resume` first."
+        )
+    importer = importer_for(memory)
+    records = [record for path in paths for record in records_at(importer, path, agent)] or (
+        [] if paths else [record for record in importer.find() if agent in (None, record.agent)]
+    )
+    records = [record for record in records if record.mtime * SECOND >= since]
+    unread = importer.unread(records)
+    found = Counter(record.agent for record in records)
+    waves = _then_copied(memory, importer.backlog(unread), records)
+    return Backfill(dict(found), sum(file.bytes for file in unread), waves)
+
+
+def _then_copied(
+    memory: Memory, waves: Iterator[ImportStatistics], records: Sequence[RecordFile]
+) -> Iterator[ImportStatistics]:
+    """Copy the agents' own transcripts once their sessions are recorded."""
+    yield from waves
+    memory.transcripts.copy(records)
+
+
+def records_at(importer: Importer, path: Path, agent: str | None) -> list[RecordFile]:
+    """The records in a file or folder. Readers expect an agent's folder, so each parent is tried as one."""
+    for root in path.parents if path.is_file() else (path, *path.parents):
+        folder = str(root)
+        env = {"CLAUDE_CONFIG_DIR": folder, "CODEX_HOME": folder, "XDG_DATA_HOME": folder}
+        for places in (Places(root, {}, tmp=root / "tmp"), Places(root, env, tmp=root / "tmp")):
+            inside = [record for record in importer.find(places) if record.path.is_relative_to(path)]
+            chosen = [record for record in inside if agent in (None, record.agent)]
+            if chosen:
+                return chosen
+    reader = next((reader for reader in importer.readers if reader.name == agent), None)
+    if path.is_file() and reader is not None:
+        stat = path.stat()
+        importer.reader_of[path] = reader
+        return [RecordFile(reader.name, path, path.stem, stat.st_size, stat.st_mtime)]
+    raise NotFound(
+        f"No agent's records found in {path}",
+        hint="Name the agent of the file, or a folder with the agent's layout, such as a copied home.",
+    )

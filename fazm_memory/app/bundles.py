@@ -1,0 +1,218 @@
+"""Export and import sessions as bundle files."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from fazm_memory.app.memory import Service
+from fazm_memory.bundle import BundleSession, BundleVersion, exporter, file_format, importer
+from fazm_memory.errors import Declined, InvalidRequest, NotFound
+from fazm_memory.formats import read_conversation, to_atif, to_markdown, to_otlp
+from fazm_memory.paths import to_local, write_private
+from fazm_memory.store import FILE_CAP, FileVersion, SessionRow, files_named
+from fazm_memory.text import plural
+from fazm_memory.watch import has_secret_name
+
+MISSING_SHOWN = 100
+SECRET = "left out: it looks as if it held a secret"
+FORMATS = ("bundle", "atif", "markdown", "otel")
+
+
+PRIVATE_FOLDERS = frozenset({".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gcloud"})
+
+
+def is_sensitive_path(path: str) -> bool:
+    """Whether a file's name or folder says that it holds keys or passwords."""
+    *folders, name = path.split("/")
+    return not PRIVATE_FOLDERS.isdisjoint(folders) or bool(has_secret_name(name))
+
+
+class BundleService(Service):
+    """Export and import sessions as bundle files. Use it as `memory.bundles`."""
+
+    def export(
+        self,
+        session: str,
+        path: Path,
+        *,
+        passphrase: str | None = None,
+        files: bool = True,
+        secrets: bool = False,
+        force: bool = False,
+        quarantined: bool = False,
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> dict[str, Any]:
+        """Write a session, its ancestors and the versions of its files to one file."""
+        row = self._to_export(session, path, force=force, quarantined=quarantined)
+        left_out = {SECRET: 0}
+        sensitive: set[str] = set()
+        end: dict[str, Any] = {}
+
+        def versions() -> Iterator[tuple[FileVersion, bytes | str]]:
+            if files and (stored := self._memory.existing_file_versions) is not None:
+                for version, content in exporter.versions_of(stored, self._files_touched(row.id)):
+                    if isinstance(content, bytes) and is_sensitive_path(version.path):
+                        sensitive.add(version.path)
+                    if isinstance(content, bytes) and not secrets and self._holds_secret(content):
+                        left_out[SECRET] += 1
+                        content = SECRET
+                    yield version, content
+
+        def lines() -> Iterator[dict[str, Any]]:
+            for line in exporter.session_lines(
+                self.store, row, str(self.config.user_home), versions(), progress
+            ):
+                end.update(line.get("end", {}))
+                yield line
+
+        with self.store.db.reading():  # one view of the log while others append
+            size = file_format.write_bundle(path, lines(), passphrase)
+        missing = self._without_content(row, stored=files)
+        return {
+            "session": row.id, "file": str(path), "bytes": size, "sealed": passphrase is not None, **end,
+            "left_out": left_out[SECRET], "sensitive": sorted(sensitive),
+            "missing": len(missing), "missing_files": missing[:MISSING_SHOWN],
+        }  # fmt: skip
+
+    def export_as(
+        self, session: str, path: Path, format_name: str, *, force: bool = False, quarantined: bool = False
+    ) -> dict[str, Any]:
+        """Write a session and its ancestors in a format of other tools, without contents of files."""
+        if format_name not in FORMATS[1:]:
+            raise InvalidRequest(
+                f'"{format_name[:40]}" is not a format.', hint=f"formats: {', '.join(FORMATS)}"
+            )
+        row = self._to_export(session, path, force=force, quarantined=quarantined)
+        state = self._memory.history.state_at(row, None)
+        with self.store.db.reading():  # one view of the log while others append
+            talk = read_conversation(self.store, row, state, str(self.config.user_home))
+        if format_name == "markdown":
+            text = to_markdown(talk)
+        else:
+            document = to_atif(talk) if format_name == "atif" else to_otlp(talk)
+            text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        data = text.encode("utf-8", "replace")  # half a surrogate pair is no text for other tools
+        write_private(path, data)
+        return {
+            "session": row.id, "file": str(path), "format": format_name, "bytes": len(data),
+            "sealed": False, **talk.counts(),
+        }  # fmt: skip
+
+    def _to_export(self, session: str, path: Path, *, force: bool, quarantined: bool) -> SessionRow:
+        """The session, if it may be written to this file."""
+        row = self.store.sessions.resolve(session)
+        if not path.parent.is_dir():
+            raise NotFound(f"there is no folder {path.parent}", hint="make it first, or name another")
+        if path.exists() and not force:
+            raise Declined(f"{path} is there already", hint="name another file, or use --force")
+        if not quarantined:
+            self._check_quarantine(row)
+        return row
+
+    def _without_content(self, row: SessionRow, *, stored: bool = True, on_disk: bool = False) -> list[str]:
+        """Files that a session left changed, and whose content is neither stored nor, if asked, on disk."""
+        state = self._memory.history.state_at(row, None)
+        paths = [entry.path for entry in state.files_modified.values() if entry.change != "deleted"]
+        found: set[str] = set()
+        if stored and (versions := self._memory.existing_file_versions) is not None:
+            found = {
+                f"{version.root}/{version.path}"
+                for version in versions.histories(paths)
+                if version.digest is not None and versions.has(version.digest)
+            }
+        return [path for path in paths if path not in found and not (on_disk and os.path.lexists(path))]
+
+    def _check_quarantine(self, row: SessionRow) -> None:
+        """Decline if a part is in quarantine. A bundle is a whole log, so no event can be left out."""
+        for ancestor, count in exporter.lineage(self.store, row):
+            in_quarantine = self.store.quarantine_view.held(ancestor.n)
+            events = sum(seq < count for seq in in_quarantine.seqs)
+            if count and (in_quarantine.whole or events):
+                part = f"event {min(in_quarantine.seqs)} of" if events == 1 else f"{events} events of"
+                what = "all of" if in_quarantine.whole else part
+                raise Declined(
+                    f"quarantine holds {what} session {ancestor.id[:8]}, which would leave with the file;"
+                    " nothing was written",
+                    hint=f"`fazm-memory quarantine {ancestor.id[:8]} --lift`, or export with --quarantined",
+                )
+
+    def import_(
+        self,
+        path: Path,
+        *,
+        passphrase: str | None = None,
+        workspace: str | None = None,
+        mine: bool = False,
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> dict[str, Any]:
+        """Import a bundle, whole or not at all. With `mine`, its trust values are accepted."""
+        self._memory.recording.check()
+        with contextlib.closing(file_format.BundleFile(path, passphrase)) as file:
+            home = str(self.config.user_home)
+            # Check all lines before anything is written.
+            last = importer.check_lines(exporter.parse_lines(file.lines()))
+            moved = self._moved(last, workspace, home)
+            here = importer.LocalRules(home, self._clean, mine or file.sealed, moved)
+            imported = importer.import_sessions(
+                self.store, exporter.parse_lines(file.lines()), here, arrived=self.now(), progress=progress
+            )
+            if here.believed or workspace is not None:
+                imported.versions, imported.versions_known = self._import_versions(file, here)
+            else:  # the bundle must not choose the folder that a rewind writes to
+                imported.notes.append("its files were left out: say with --workspace where they belong")
+        if not here.believed:
+            imported.notes.append(
+                "it is not sealed, so nothing in it is taken for your own word (--mine, if you made it)"
+            )
+        rows = [self.store.sessions.resolve(session) for session in imported.sessions[-1:]]
+        missing = [path for row in rows for path in self._without_content(row, on_disk=True)]
+        if missing:
+            some = ", ".join(missing[:3])
+            imported.notes.append(f"{plural(len(missing), 'file')} it changed did not come with it: {some}")
+        return {
+            "missing": len(missing), "missing_files": missing[:MISSING_SHOWN],
+            "session": imported.sessions[-1] if imported.sessions else None, "sessions": imported.sessions,
+            "added": imported.added, "known": imported.known, "versions": imported.versions,
+            "versions_known": imported.versions_known, "notes": imported.notes,
+        }  # fmt: skip
+
+    def _moved(self, opened: BundleSession, workspace: str | None, home: str) -> dict[str, str]:
+        if workspace is None or opened.workspace is None:
+            return {}
+        return {str(to_local(opened.workspace, home)): str(Path(workspace).expanduser().absolute())}
+
+    def _clean(self, payload: Any) -> Any:
+        return self._memory.recorder.redactor.value(payload)[0]
+
+    def _import_versions(self, file: file_format.BundleFile, here: importer.LocalRules) -> tuple[int, int]:
+        versions = self._memory.file_versions
+        with versions.db.transaction():
+            known: dict[tuple[str, str], bool] = {}
+
+            def store(version: BundleVersion) -> bool:
+                # A file that has versions here keeps its own history.
+                place = (version.root, version.path)
+                if place not in known:
+                    known[place] = versions.last(*place) is not None
+                if not known[place]:
+                    versions.keep_within(*place, version.at, version.content, mode=version.mode)
+                return not known[place]
+
+            return importer.import_versions(exporter.parse_lines(file.lines()), here, store)
+
+    def _files_touched(self, session: str) -> set[str]:
+        """The files that a session and its ancestors touched."""
+        found: set[str] = set()
+        for row, count in exporter.lineage(self.store, self.store.sessions.resolve(session)):
+            if count:
+                found |= files_named(self.store, {row.n: list(range(count))})
+        return found
+
+    def _holds_secret(self, content: bytes) -> bool:
+        text = content.decode("utf-8", "replace")
+        return bool(self._memory.recorder.redactor.text(text, FILE_CAP).findings)

@@ -1,0 +1,206 @@
+"""What sessions cost: tokens from the agents' records, dollars from a table of prices.
+
+The table is shipped with its date (prices.toml), and the user's own prices.toml wins over it. A model
+without a price is named, never guessed. What an agent says that an answer cost counts instead of the table.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.resources import files
+from typing import Any
+
+from fazm_memory.app.memory import Service
+from fazm_memory.clock import to_datetime
+from fazm_memory.errors import ConfigError, InvalidRequest
+from fazm_memory.paths import read_regular
+from fazm_memory.store import SessionRow, event_id, unpack
+
+PRICES_FILE = "prices.toml"
+UNKNOWN_MODEL = "unknown"
+TOKENS = ("input_tokens", "output_tokens", "cached_tokens")
+MILLION = 1_000_000
+GROUPS = ("session", "day", "thread", "model")
+# After the name of a model in the table: nothing, a date, or how a provider marks a variant.
+VARIANT = re.compile(r"(?:[-@](?:\d{8}|\d{4}-\d\d-\d\d|latest)|\[1m\])*(?:-v\d+(?::\d+)?)?")
+PROVIDER = re.compile(r"(?:.*/|(?:[a-z]{2,6}\.)?anthropic\.)")
+
+
+@dataclass(frozen=True)
+class Price:
+    """Dollars per million tokens."""
+
+    input: float
+    output: float
+    cached: float
+
+
+@dataclass(frozen=True)
+class PriceTable:
+    date: str
+    prices: dict[str, Price]
+    own: bool  # whether the user has prices of their own
+
+    def price(self, model: str) -> Price | None:
+        name = PROVIDER.sub("", model, count=1)
+        for known in sorted(self.prices, key=len, reverse=True):
+            if name.startswith(known) and VARIANT.fullmatch(name[len(known) :]):
+                return self.prices[known]
+        return None
+
+
+@dataclass
+class Cost:
+    """A sum of usages. `unpriced` are the tokens of models without a price, by model."""
+
+    tokens: Counter[str] = field(default_factory=Counter)
+    usd: float = 0.0
+    priced: bool = False
+    unpriced: Counter[str] = field(default_factory=Counter)
+
+    def add(self, usage: dict[str, Any], prices: PriceTable) -> None:
+        counts = {name: int(usage.get(name) or 0) for name in TOKENS}
+        self.tokens.update(counts)
+        model, spent = str(usage.get("model") or UNKNOWN_MODEL), usage.get("cost_usd")
+        price = prices.price(model)
+        if spent is not None:
+            self.usd, self.priced = self.usd + float(spent), True
+        elif price is not None:
+            parts = zip(TOKENS, (price.input, price.output, price.cached), strict=True)
+            self.usd += sum(counts[name] * dollars for name, dollars in parts) / MILLION
+            self.priced = True
+        elif any(counts.values()):
+            self.unpriced[model] += sum(counts.values())
+
+    def add_all(self, other: Cost) -> None:
+        self.tokens.update(other.tokens)
+        self.unpriced.update(other.unpriced)
+        self.usd += other.usd
+        self.priced |= other.priced
+
+    def to_json(self) -> dict[str, Any]:
+        """`usd` is null if no model has a price, and too low if `unknown_models` is not empty."""
+        return {
+            **{name: self.tokens[name] for name in TOKENS},
+            "usd": round(self.usd, 4) if self.priced else None,
+            "unknown_models": sorted(self.unpriced),
+        }
+
+
+class CostService(Service):
+    """What sessions cost. Use it as `memory.costs`."""
+
+    @cached_property
+    def prices(self) -> PriceTable:
+        shipped = tomllib.loads((files("fazm_memory") / PRICES_FILE).read_text(encoding="utf-8"))
+        path = self.config.home / PRICES_FILE
+        try:
+            own = tomllib.loads(read_regular(path).decode())
+            prices = _prices(own)
+        except FileNotFoundError:
+            own, prices = {}, {}
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            hint = 'a line of [models] is: "model-name" = { input = 1.0, output = 2.0, cached = 0.1 }'
+            raise ConfigError(f"{path} cannot be read: {error}", hint=hint) from None
+        return PriceTable(str(own.get("date", shipped["date"])), _prices(shipped) | prices, bool(own))
+
+    def of_session(self, row: SessionRow) -> dict[str, Any] | None:
+        """What a session cost, without the session that it was forked from; None if no usage is recorded."""
+        known = self._known.get(row.n)
+        if known is None or known[0] != row.head:
+            known = self._known[row.n] = (row.head, self._sum(usage for _, usage in self._usages(row)))
+        cost = known[1]
+        return cost.to_json() if cost.tokens else None
+
+    @cached_property
+    def _known(self) -> dict[int, tuple[int, Cost]]:
+        """By session: its head, and its cost up to there."""
+        return {}
+
+    def _sum(self, usages: Iterable[dict[str, Any]]) -> Cost:
+        cost = Cost()
+        for usage in usages:
+            cost.add(usage, self.prices)
+        return cost
+
+    def _usages(self, row: SessionRow, since: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The time and the payload of each usage. What was rewound was paid too."""
+        rows = self.store.db.execute(
+            "SELECT at, payload FROM event WHERE id >= ? AND id < ? AND kind='usage' AND at >= ?"
+            " AND payload IS NOT NULL",
+            (event_id(row.n, 0), event_id(row.n, row.head), since),
+        ).fetchall()
+        for at, payload in rows:
+            yield at, json.loads(unpack(payload))
+
+    def table(self, by: str = "day", *, since: int = 0) -> dict[str, Any]:
+        """The costs by session, day, model, or thread of the current context. The latest comes first."""
+        if by not in GROUPS:
+            raise InvalidRequest(
+                f'Costs cannot be grouped by "{by[:40]}".', hint=f"groups: {', '.join(GROUPS)}"
+            )
+        total, groups = Cost(), dict[str, Cost]()
+        labels = self._thread_labels() if by == "thread" else {}
+        for row in self.store.sessions.listing(limit=None, background=True):
+            if row.last_at < since:
+                continue
+            for at, usage in self._usages(row, since):
+                keys = {
+                    "session": row.id,
+                    "day": f"{to_datetime(at):%Y-%m-%d}",
+                    "model": str(usage.get("model") or UNKNOWN_MODEL),
+                    "thread": labels.get(row.id, ""),
+                }
+                groups.setdefault(keys[by], Cost()).add(usage, self.prices)
+                total.add(usage, self.prices)
+        names = sorted(groups, reverse=True) if by == "day" else list(groups)
+        return {
+            "by": by,
+            "rows": [{by: name or None, **self._label(by, name), **groups[name].to_json()} for name in names],
+            "total": total.to_json(),
+            "prices": {"date": self.prices.date, "own": self.prices.own},
+        }
+
+    def _label(self, by: str, name: str) -> dict[str, Any]:
+        if by != "session":
+            return {}
+        row = self.store.sessions.resolve(name)
+        return {"title": row.title, "agent": row.agent}
+
+    def _thread_labels(self) -> dict[str, str]:
+        """The goal of the thread that each session belongs to."""
+        threads = self._memory.recall.context().data["threads"]
+        return {session: thread["goal"] for thread in threads for session in thread["sessions"]}
+
+    def of_sessions(self, sessions: Iterable[str]) -> dict[str, Any] | None:
+        """What several sessions cost together; None if no usage is recorded."""
+        total = Cost()
+        for session in sessions:
+            row = self.store.sessions.resolve(session)
+            if self.of_session(row) is not None:
+                total.add_all(self._known[row.n][1])
+        return total.to_json() if total.tokens else None
+
+
+def _prices(table: dict[str, Any]) -> dict[str, Price]:
+    return {
+        name: Price(*(float(price[part]) for part in ("input", "output", "cached")))
+        for name, price in table.get("models", {}).items()
+    }
+
+
+def cost_text(cost: dict[str, Any]) -> str:
+    """The cost in words: dollars, tokens, and which models have no price."""
+    tokens = f"{cost['input_tokens']:,} in, {cost['output_tokens']:,} out, {cost['cached_tokens']:,} cached"
+    unknown = ", ".join(cost["unknown_models"])
+    if cost["usd"] is None:
+        return f"{tokens}; no price for {unknown}"
+    return f"${cost['usd']:,.2f}: {tokens}" + (
+        f"; without {unknown}, whose price is not known" if unknown else ""
+    )

@@ -1,0 +1,458 @@
+"""Read sessions: events, states, files, differences, retries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from difflib import unified_diff
+from typing import Any
+
+from fazm_memory.app.memory import Service
+from fazm_memory.clock import iso, modification_time
+from fazm_memory.errors import InvalidRequest, NotFound
+from fazm_memory.events import FAILED, KINDS, SOURCES, TRUSTS, UNTRUSTED, Action, By, Event, target_of
+from fazm_memory.session import (
+    DEFERRED_WINDOW,
+    SessionState,
+    causal_position,
+    diff,
+    event_json,
+    fold,
+    initial_state,
+    learn_from_session,
+    naming_report_json,
+    shorten,
+    state_hash,
+    summary_row,
+)
+from fazm_memory.session import state_to_json as state_json
+from fazm_memory.store import EventQuery, SessionRow, common_ancestor, effective_ranges, queries
+from fazm_memory.watch import content_after
+
+MOST_SESSIONS = 500  # latest sessions that are searched for untrusted input
+SPAN = 1000  # latest events of a difference that are read one by one
+RETRIES = 200  # latest retries that are returned
+OUTPUT = 4000  # characters of an output that are compared
+CHANGED_LINES = 60
+MEANWHILE = 20  # latest files, requests and decisions between a call and its retry
+
+
+def _check_option(name: str, value: str | None, options: Any) -> None:
+    if value is not None and value not in options:
+        raise InvalidRequest(f"there is no {name} {value[:40]!r}", hint=f"there are: {', '.join(options)}")
+
+
+def _without_content(event: dict[str, Any]) -> dict[str, Any]:
+    names = ("session", "seq", "at", "turn", "kind", "actor", "source", "trust", "digest", "prev")
+    # A source that is not one of ours is free text, such as an address.
+    source = event["source"] if event["source"] in SOURCES else "record"
+    return {**{name: event[name] for name in names}, "source": source, "quarantined": True, "payload": None}
+
+
+def _retry(event: Event, tried: Event | None) -> dict[str, Any]:
+    after: Action = event.payload
+    before = tried.payload if tried is not None and isinstance(tried.payload, Action) else None
+    lines = unified_diff(_lines(before), _lines(after), "before", "after", lineterm="", n=1)
+    return {
+        "seq": event.seq,
+        "retry_of": after.retry_of,
+        "tool": after.tool,
+        "target": target_of(after.input),
+        "same_input": before is not None and before.input_hash == after.input_hash,
+        "before": None if before is None else _result(before),
+        "after": _result(after),
+        "changed": [] if before is None else _changed(before, after),
+        "turns": [None if tried is None else tried.turn, event.turn],
+        "diff": "\n".join(list(lines)[2 : CHANGED_LINES + 2]),
+    }
+
+
+def _result(action: Action) -> dict[str, Any]:
+    return {
+        "outcome": action.outcome,
+        "error": action.error,
+        "output": action.output_summary,
+        "duration_ms": action.duration_ms,
+    }
+
+
+def _changed(before: Action, after: Action) -> list[str]:
+    """What differs between two calls: input, outcome, output, duration."""
+    pairs = {
+        "input": (before.input_hash, after.input_hash),
+        "outcome": (before.outcome, after.outcome),
+        "output": (before.output, after.output),
+        "error": (before.error, after.error),
+        "duration": (before.duration_ms, after.duration_ms),
+    }
+    return [name for name, (old, new) in pairs.items() if old != new]
+
+
+class _StateHashes:
+    """The hashes of the states after events that are asked for in order. Reads each event once."""
+
+    def __init__(self, history: HistoryService, row: SessionRow, quarantined: bool) -> None:
+        self.history, self.row, self.quarantined = history, row, quarantined
+        self.state: SessionState | None = None
+
+    def after(self, seq: int) -> str:
+        store = self.history.store
+        # A fold continues only over plain events: a rewind jumps, and the quarantine leaves some out.
+        near = self.state is not None and seq + 1 - SPAN <= self.state.at <= seq and self.quarantined
+        if near and self.state is not None:
+            events = list(store.log.slice(self.row.n, self.row.id, self.state.at, seq + 1))
+            if not any(event.kind in ("rewind", "session.open") for event in events):
+                self.state = fold(self.state, events)
+                return state_hash(self.state)
+        self.state = self.history.state_at(self.row, seq + 1, self.quarantined)
+        return state_hash(self.state)
+
+
+def _lines(action: Action | None) -> list[str]:
+    """The lines of a call's output or, without one, of its error."""
+    output = None if action is None else action.output if action.output is not None else action.error
+    if output is None:
+        return []
+    text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, indent=1)
+    return text[:OUTPUT].splitlines()
+
+
+class HistoryService(Service):
+    """Read sessions: events, states, files, differences, retries. Use it as `memory.history`."""
+
+    def events(
+        self,
+        session: str,
+        *,
+        start: int | str = 0,
+        stop: int | str | None = None,
+        kind: str | None = None,
+        tool: str | None = None,
+        file: str | None = None,
+        outcome: str | None = None,
+        trust: str | None = None,
+        turns: tuple[int, int] | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        limit: int | None = None,
+        quarantined: bool = True,
+        slim: bool = False,
+        state_hashes: bool = False,
+    ) -> Iterator[dict[str, Any]]:
+        """The events from `start` to before `stop` that match, as JSON or as summary rows.
+
+        `start` and `stop` are positions or other names of moments. With `state_hashes` each event has the
+        hash of the state after it.
+        """
+        _check_option("kind", kind, KINDS)
+        _check_option("outcome", outcome, ("ok", *sorted(FAILED)))
+        _check_option("trust", trust, TRUSTS)
+        row = self.store.sessions.resolve(session)
+        view = self.store.quarantine_view
+        in_quarantine, withheld = view.held(row.n), view.withheld(row.n)
+        claimed = queries.claimed_times(self.store.db, row.n)
+        if isinstance(start, str):
+            start = self._memory.sessions.position(row, start, begin=True)
+        if isinstance(stop, str):
+            stop = self._memory.sessions.position(row, stop, begin=True)
+        hashes = _StateHashes(self, row, quarantined) if state_hashes else None
+        if self.store.as_of is not None:
+            stop = row.head if stop is None else min(stop, row.head)
+        wanted = EventQuery(start, stop, kind, tool, file, outcome, trust, turns, since, until, limit)
+        for event in queries.find_events(self.store.log, row.n, row.id, wanted):
+            row_json = summary_row(event) if slim else event_json(event)
+            if event.seq in claimed:
+                row_json["claimed_at"] = iso(claimed[event.seq])
+            if in_quarantine.has(event.seq):
+                row_json["quarantined"] = True
+            if event.kind == "evicted" and event.payload is not None and not slim:
+                row_json["evicted_keys"] = self._evicted_by(row, event, quarantined)
+            if hashes is not None:
+                row_json["state_hash"] = hashes.after(event.seq)
+            yield _without_content(row_json) if not quarantined and withheld(event) else row_json
+
+    def _evicted_by(self, row: SessionRow, event: Event, quarantined: bool) -> list[str]:
+        """The keys that left the context with an event. It may name only what its summary still has."""
+        if event.payload.keys:
+            return list(event.payload.keys)
+        before = self.state_at(row, event.seq, quarantined).evicted_keys
+        return [
+            key for key in self.state_at(row, event.seq + 1, quarantined).evicted_keys if key not in before
+        ]
+
+    def state(self, session: str, *, at: int | str | None = None, quarantined: bool = True) -> dict[str, Any]:
+        """The state after the first `at` events, by default now, with the conventions learned from it."""
+        row = self.store.sessions.resolve(session)
+        state = self.state_at(row, at, quarantined)
+        in_quarantine = self.store.quarantine_view.held(row.n)
+        return {
+            **state_json(state),
+            **naming_report_json(learn_from_session(state, modification_time)),
+            "quarantined": {"whole": in_quarantine.whole, "seqs": sorted(in_quarantine.seqs)},
+            "state_hash": state_hash(state),
+        }
+
+    def files_modified(
+        self, session: str, *, turns: int | None = None, by: By | None = None, quarantined: bool = True
+    ) -> dict[str, Any]:
+        """The net changes to files in the whole session or its last turns, and who made them.
+
+        A file that several changed is listed for each of them: `by` gives it as this author left it.
+        """
+        row = self.store.sessions.resolve(session)
+        if turns is not None and turns < 1:
+            raise InvalidRequest("the last turns are at least one", hint="leave it out for the whole session")
+        first = 0 if turns is None else max(0, row.turn - turns + 1)
+        with self.store.db.reading():
+            if turns is None:
+                source = self.store.snapshots if quarantined else self.store.quarantine_view
+                state = source.state_at(row.n, row.id, row.head)
+            else:
+                begin = self.store.sessions.turn_position(row.n, first - 1, row.head) if first else 0
+                events = self._effective(row, begin, row.head)
+                late = (event for event in events if causal_position(event) >= begin)
+                state = fold(
+                    initial_state(row.id),
+                    late if quarantined else self.store.quarantine_view.events(row.n, late),
+                )
+        entries = state.files_modified.values()
+        rows = [entry.to_json() if by is None else entry.json_by(by) for entry in entries]
+        files = [file for file in rows if file is not None]
+        omitted = state.omitted.get("files_modified", 0)
+        return {"session": row.id, "turns": [first, row.turn], "files": files, "omitted": omitted}
+
+    def _effective(self, row: SessionRow, start: int, stop: int) -> Iterator[Event]:
+        for low, high in effective_ranges(self.store.db, row.n, stop, start):
+            yield from self.store.log.slice(row.n, row.id, low, high)
+
+    def diff(
+        self,
+        session: str,
+        first: int | str,
+        second: int | str,
+        *,
+        turns: bool = False,
+        quarantined: bool = True,
+    ) -> dict[str, Any]:
+        """What changed between two moments, or between the ends of two turns, and why."""
+        row = self.store.sessions.resolve(session)
+        first, second = self._ends(row, first, second, turns)
+        asked = {"from_turn": first, "to_turn": second} if turns else {}
+        if turns:
+            for turn in (first, second):
+                if not 0 <= turn <= row.turn:
+                    raise NotFound(
+                        f"session {row.id[:8]} has no turn {turn}", hint=f"its turns go up to {row.turn}"
+                    )
+            position = self.store.sessions.turn_position
+            first, second = position(row.n, first, row.head), position(row.n, second, row.head)
+        before, after = self.state_at(row, first, quarantined), self.state_at(row, second, quarantined)
+        low, high = min(first, second), max(first, second)
+        because = self._causes(row, low, high, (before, after), quarantined, turns=turns)
+        if turns:
+            before = self._with_late(row, first, before, quarantined)
+            after = self._with_late(row, second, after, quarantined)
+        result = diff.compare(before, after)
+        diff.add_replaced(because, (before, after))
+        return {
+            **result,
+            **asked,
+            "because": because,
+            "state_hashes": [state_hash(before), state_hash(after)],
+        }
+
+    def _ends(self, row: SessionRow, first: int | str, second: int | str, turns: bool) -> tuple[int, int]:
+        """Two moments as positions, or as numbers of turns."""
+        if not turns:
+            find = self._memory.sessions.position
+            return find(row, first), find(row, second)
+        try:
+            return int(first), int(second)
+        except ValueError:
+            raise InvalidRequest(
+                f'"{first}" and "{second}" are not two turns.', hint="Give numbers, or leave `turns` out."
+            ) from None
+
+    def _with_late(self, row: SessionRow, at: int, state: SessionState, quarantined: bool) -> SessionState:
+        """The state at the end of a turn, with changes by its calls that were recorded later."""
+        later = fold(state, self._late(row, at, quarantined))
+        return replace(later, at=state.at, turn=state.turn, last_at=state.last_at)
+
+    def _late(self, row: SessionRow, at: int, quarantined: bool) -> list[Event]:
+        with self.store.db.reading():
+            events = [
+                event
+                for event in self._effective(row, at, min(row.head, at + DEFERRED_WINDOW))
+                if causal_position(event) < at
+            ]
+            return events if quarantined else self.store.quarantine_view.events(row.n, events)
+
+    def compare(
+        self,
+        first: str,
+        first_at: int | str | None,
+        second: str,
+        second_at: int | str | None,
+        *,
+        quarantined: bool = True,
+    ) -> dict[str, Any]:
+        """Compare two sessions or branches, with the causes since their common ancestor."""
+        rows = [self.store.sessions.resolve(session) for session in (first, second)]
+        ends = [
+            self._memory.sessions.position(row, at)
+            for row, at in zip(rows, (first_at, second_at), strict=True)
+        ]
+        states = [self.state_at(row, at, quarantined) for row, at in zip(rows, ends, strict=True)]
+        common = common_ancestor(self.store.sessions, (rows[0], ends[0]), (rows[1], ends[1]))
+        because: list[dict[str, Any]] = []
+        for row, at, state in zip(rows, ends, states, strict=True):
+            start = common[1] if common is not None and common[0].n == row.n else 0
+            causes = self._causes(row, min(start, at), at, (state,), quarantined)
+            because += [{"session": row.id, **cause} for cause in causes]
+        sides = [
+            {"session": row.id, "at": at, "title": row.title} for row, at in zip(rows, ends, strict=True)
+        ]
+        result = diff.compare(states[0], states[1])
+        same_content = {
+            change["key"]: self._same_content(rows, (change["from"], change["to"]))
+            for change in result["changed"].get("files_modified", ())
+        }
+        return {
+            **diff.with_contents(result, states[0], states[1], same_content),
+            "because": because,
+            "first": sides[0],
+            "second": sides[1],
+            "common": None if common is None else {"session": common[0].id, "at": common[1]},
+        }
+
+    def _same_content(self, rows: list[SessionRow], entries: tuple[dict[str, Any], ...]) -> bool | None:
+        """Whether a file has the same content in both branches; None when one content is unknown."""
+        versions = self._memory.existing_file_versions
+        pairs = zip(rows, entries, strict=True)
+        first, second = (content_after(self.store, versions, row, entry) for row, entry in pairs)
+        return None if first is None or second is None else first == second
+
+    def _causes(
+        self,
+        row: SessionRow,
+        low: int,
+        high: int,
+        states: tuple[SessionState, ...],
+        quarantined: bool,
+        *,
+        turns: bool = False,
+    ) -> list[dict[str, Any]]:
+        with self.store.db.reading():
+            events = list(self._notable(row, low, max(low, high - SPAN), states))
+            unread = max(0, high - SPAN - low) - len(events)
+            events += self.store.log.slice(row.n, row.id, max(low, high - SPAN), high)
+            if not quarantined:
+                events = self.store.quarantine_view.events(row.n, events)
+        if turns:
+            late = [*events, *self._late(row, high, quarantined)]
+            events = sorted((event for event in late if causal_position(event) >= low), key=causal_position)
+        causes = diff.causes(events)
+        if unread > 0:
+            causes.append({"kind": "more", "role": "more", "counts": {"earlier events": unread}})
+        return causes
+
+    def _notable(
+        self, row: SessionRow, low: int, high: int, states: tuple[SessionState, ...]
+    ) -> Iterator[Event]:
+        """The decisions, errors and requests of a long span, at the positions listed in the states."""
+        seqs = {
+            entry["seq"]
+            for state in states
+            for table in (state.decisions_made, state.errors, state.requests)
+            for entry in table.values()
+            if "session" not in entry and low <= entry["seq"] < high
+        }
+        for seq in sorted(seqs):
+            yield from self.store.log.slice(row.n, row.id, seq, seq + 1)
+
+    def retries(self, session: str, *, quarantined: bool = True) -> list[dict[str, Any]]:
+        """Calls that retry an earlier call: how outcome, output and duration changed, and what else did."""
+        row = self.store.sessions.resolve(session)
+        found = []
+        withheld = self.store.quarantine_view.withheld(row.n)
+        with self.store.db.reading():
+            for event in self._latest_retries(row):
+                if not quarantined and withheld(event):
+                    continue
+                seq = event.payload.retry_of
+                tried = next(self.store.log.slice(row.n, row.id, seq, seq + 1), None)
+                if tried is not None and not quarantined and withheld(tried):
+                    tried = None
+                meanwhile = self._meanwhile(row, seq, event.seq, quarantined)
+                found.append(_retry(event, tried) | {"meanwhile": meanwhile})
+        return found
+
+    def _meanwhile(self, row: SessionRow, first: int, second: int, quarantined: bool) -> dict[str, Any]:
+        """What differed in the world between two calls: files that changed, requests, decisions."""
+        files: dict[str, str] = {}
+        requests, decisions = [], []
+        events = list(self.store.log.slice(row.n, row.id, max(first + 1, second - SPAN), second))
+        for event in events if quarantined else self.store.quarantine_view.events(row.n, events):
+            payload = event.payload
+            if payload is None:
+                continue
+            if event.kind in ("action", "action.amend"):
+                files |= {touch.path: "agent" for touch in payload.files if touch.change != "read"}
+            elif event.kind == "file":
+                files[payload.path] = payload.by
+            elif event.kind == "prompt":
+                requests.append({"seq": event.seq, "text": shorten(payload.text)})
+            elif event.kind == "decision":
+                decisions.append({"seq": event.seq, "what": shorten(payload.what)})
+        changed = [{"path": path, "by": by} for path, by in files.items()]
+        return {"files": changed[-MEANWHILE:], "requests": requests[-MEANWHILE:],
+                "decisions": decisions[-MEANWHILE:]}  # fmt: skip
+
+    def _latest_retries(self, row: SessionRow) -> list[Event]:
+        """Read backwards in spans that double, until there are enough."""
+        retries: list[Event] = []
+        begin, span = row.head, SPAN
+        while begin > 0 and len(retries) < RETRIES:
+            end, begin, span = begin, max(0, begin - span), 2 * span
+            wanted = EventQuery(begin, end, kind="action", holding='"retry_of":')
+            found = queries.find_events(self.store.log, row.n, row.id, wanted)
+            actions = [event for event in found if event.payload is not None]
+            retries = [event for event in actions if event.payload.retry_of is not None] + retries
+        return retries[-RETRIES:]
+
+    def untrusted(
+        self,
+        *,
+        session: str | None = None,
+        workspace: str | None = None,
+        trust: str | None = None,
+        limit: int = 50,
+    ) -> list[dict[str, Any]]:
+        """Input that is not trusted, in all sessions, latest first, with its hash and what followed it."""
+        _check_option("trust", trust, sorted(UNTRUSTED))
+        if session is not None:
+            rows = [self.store.sessions.resolve(session)]
+        else:
+            rows = self.store.sessions.listing(limit=MOST_SESSIONS, workspace=workspace, background=True)
+        found: list[dict[str, Any]] = []
+        for row in rows:
+            state = self.state_at(row, None, quarantined=False)
+            entries = [
+                entry for entry in reversed(state.untrusted.values()) if trust in (None, entry["trust"])
+            ]
+            found += [{"session": row.id, "title": row.title, **entry} for entry in entries]
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
+    def position(self, session: str, at: int | str, *, begin: bool = False) -> int:
+        """The position that a moment of a session names."""
+        return self._memory.sessions.position(self.store.sessions.resolve(session), at, begin=begin)
+
+    def state_at(self, row: SessionRow, at: int | str | None, quarantined: bool = True) -> SessionState:
+        position = self._memory.sessions.position(row, at)
+        source = self.store.snapshots if quarantined else self.store.quarantine_view
+        self.store.rebuild_snapshots(row, position)
+        with self.store.db.reading():
+            return source.state_at(row.n, row.id, position)

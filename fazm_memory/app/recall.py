@@ -1,0 +1,253 @@
+"""Facts, habits, search, context and briefings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from fazm_memory.app.memory import Service
+from fazm_memory.clock import iso, modification_time
+from fazm_memory.engines import naming
+from fazm_memory.errors import NotFound
+from fazm_memory.events import Draft
+from fazm_memory.paths import CONTEXT_FOLDER, SYNC_DATABASE, inside
+from fazm_memory.recall import (
+    Briefing,
+    Context,
+    Digest,
+    Habits,
+    Reminder,
+    ResumeOption,
+    build_briefing,
+    build_digest,
+    candidate_sessions,
+    changed_since,
+    collect_reminders,
+    find_habits,
+    render_context,
+    render_news,
+    resume_offer,
+    resume_options,
+    search_memory,
+    search_notes,
+    write_reminders,
+)
+from fazm_memory.recall import context as contexts
+from fazm_memory.session import learn_from_session, naming_report_json, paths_in_use
+from fazm_memory.store import STORE_FOLDER, SessionRow
+from fazm_memory.text import plural
+from fazm_memory.watch import WORKING
+
+OWN_FACTS = "facts"
+MOST_FILES = 20  # first hits whose file is looked up
+MOST_REMINDING = 60  # latest sessions that reminders come from
+
+
+def _exists_check(workspace: str | None) -> Callable[[str], bool]:
+    """Whether a file of a session is here. Without its folder nothing is known, so nothing is missing."""
+    if workspace is None or not os.path.isdir(workspace):
+        return lambda path: True
+    return lambda path: not inside(path, workspace) or os.path.lexists(path)
+
+
+class RecallService(Service):
+    """Facts, habits, search, context and briefings. Use it as `memory.recall`."""
+
+    _left_out: tuple[int, str] | None = None  # of the last search: events that it could not see, and why
+
+    def facts(self, *, history: bool = False, key: str | None = None) -> list[dict[str, Any]]:
+        """The current facts and their sources. With `history`, every recorded value."""
+        rows = self.store.facts.history(key) if history else self.store.facts.current()
+        return [row.to_json() for row in rows if key is None or row.key == key]
+
+    def habits(self) -> Habits:
+        """Work that recurs across sessions."""
+        if not self.store.db.read_only:
+            self.store.index_all()
+        with self.store.db.reading():
+            return find_habits(self.store)
+
+    def add_fact(self, key: str, value: Any, *, source: str = "cli", agent: str | None = None) -> None:
+        """Record a fact of the user, which agents see as a preference, or of `agent`."""
+        self._record_fact("fact", {"key": key, "value": value}, source, agent)
+
+    def retract_fact(self, key: str, *, source: str = "cli", agent: str | None = None) -> None:
+        if not self.facts(key=key):
+            raise NotFound(f"there is no fact {key!r} to take back", hint="`fazm-memory facts` lists them")
+        self._record_fact("fact.retract", {"key": key}, source, agent)
+
+    def _record_fact(self, kind: str, payload: dict[str, Any], source: str, agent: str | None) -> None:
+        name, title = OWN_FACTS, "The user's own facts"
+        if agent is not None:
+            name, title, source = f"{OWN_FACTS} of {agent}", f"Facts that {agent} told", "record"
+        opening = {"agent": agent or "person", "title": title, "background": True}
+        results = self._memory.sessions.record(
+            [
+                Draft(name, "session.open", opening, agent=agent or "person", source=source),
+                Draft(name, kind, payload, agent=agent or "person", source=source),
+            ]
+        )
+        for result in results:
+            if result.error is not None:
+                raise result.error
+
+    def search_notes(self, query: str) -> tuple[str, ...]:
+        """Notes on a search: parts of the query that were not used as filters, and what was not searched."""
+        left_out, why = self._left_out if self._left_out is not None else self.store.index_if_possible()
+        self._left_out = None
+        with self.store.db.reading():
+            notes = search_notes(self.store, query, now=self.now(), home=str(self.config.user_home))
+        if left_out:
+            return (*notes, f"{why}: the newest {plural(left_out, 'event')} could not be searched")
+        return notes
+
+    def context(
+        self, workspace: str | None = None, *, budget: int | None = None, besides: str | None = None
+    ) -> Context:
+        """The context that a new session in a folder gets. Without a folder, that of all folders."""
+        return render_context(
+            self.digest(workspace, besides=besides),
+            budget=budget or self.config.context_tokens,
+            secret=self.store.keys.chain,
+            choices=contexts.read_choices(self.store),
+        )
+
+    def digest(self, workspace: str | None = None, *, besides: str | None = None) -> Digest:
+        """What was done and left open, today and on the last active day before."""
+        # Without a vault nothing of sync is imported: recording must start quickly.
+        vault = (self.config.home / STORE_FOLDER / SYNC_DATABASE).exists()
+        if workspace is not None and vault:
+            self._memory.sync.bind_folders([workspace])  # another machine may work in the same repository
+        if not self.store.db.read_only:
+            self.store.index_all()  # the digest reads counts that are written with the index
+        pinned = {item for item, choice in contexts.read_choices(self.store).items() if choice == "pin"}
+        self.store.snapshot_heads(candidate_sessions(self.store, workspace, pinned))
+        with self.store.db.reading():
+            return build_digest(
+                self.store, now=self.now(), workspace=workspace, besides=besides, pinned=pinned
+            )
+
+    def briefing(self, session: str) -> Briefing:
+        """What to know before resuming a session."""
+        row = self.store.sessions.resolve(session)
+        changes = []
+        if (
+            row.workspace is not None
+            and row.lifecycle not in WORKING
+            and self._memory.recording.status()["recording"]
+        ):
+            from fazm_memory.watch import changes_since_last_scan  # slow import
+
+            changes = changes_since_last_scan(self.store.db, row.workspace, self.now())
+        with self.store.db.reading():
+            return build_briefing(
+                self.store, row, now=self.now(), meanwhile=changes, exists=_exists_check(row.workspace)
+            )
+
+    def choose_item(self, item: str, choice: str | None) -> dict[str, str]:
+        """Pin or exclude an item of the context, or (None) let its rank decide again."""
+        chosen = contexts.set_choice(self.store, item, choice)
+        self._export_again(item)
+        return chosen
+
+    def _export_again(self, item: str) -> None:
+        """Update the exports that a choice about an item changes. While recording is paused, remove all."""
+        home = self.config.home
+        folders = dict.fromkeys(contexts.folders_with_item(home, item))
+        begins = {item.partition(":")[0]}
+        # The item may not be in any export yet.
+        for row in self.store.sessions.in_workspace(None, limit=1, begins=begins):
+            folders |= dict.fromkeys([None, row.workspace])
+        for folder in folders:
+            if not (home / CONTEXT_FOLDER / f"{contexts.context_file_name(folder)}.md").exists():
+                continue
+            if not self._memory.recording.status()["recording"]:
+                contexts.remove_other_exports(home, ())
+                return
+            contexts.write_context(home, folder, self.context(folder))
+
+    def export_contexts(self, workspaces: Sequence[str] = ()) -> list[Path]:
+        """Write the files that hooks read: the contexts of the machine, of these and of the latest folders,
+        and the news of the latest sessions. Other exports are removed. Returns the paths of the contexts."""
+        if not self._memory.recording.status()["recording"]:
+            return []
+        rows = self.store.sessions.listing(limit=4 * contexts.MAX_SESSIONS)
+        latest = list(dict.fromkeys(row.workspace for row in rows if row.workspace))[: contexts.MAX_FOLDERS]
+        wanted: list[str | None] = list(dict.fromkeys([None, *workspaces, *latest]))
+        home = self.config.home
+        paths = [contexts.write_context(home, folder, self.context(folder)) for folder in wanted]
+        news = [contexts.write_news(home, *entry) for entry in self._news(rows[: contexts.MAX_SESSIONS])]
+        found = self.reminders() if self.config.reminders else ()
+        reminders = write_reminders(home / CONTEXT_FOLDER, found)
+        contexts.remove_other_exports(home, [*paths, *news, *reminders])
+        return paths
+
+    def reminders(self) -> list[Reminder]:
+        """What agents are reminded of before a call, from the latest sessions."""
+        rows = self.store.quarantine_view.rows(self.store.sessions.listing(limit=MOST_REMINDING))
+        view = self.store.quarantine_view
+        with self.store.db.reading():
+            states = ((row, view.state_at(row.n, row.id, row.head)) for row in rows)
+            return collect_reminders(self.store, states, self.now())
+
+    def _news(self, rows: Sequence[SessionRow]) -> Iterator[tuple[str, str]]:
+        """The news that each session gets when it is resumed, with the agent's id of the session."""
+        with self.store.db.reading():
+            for row in rows:
+                text = render_news(self.store, row, now=self.now())
+                if row.agent_session_id and text:
+                    yield row.agent_session_id, text
+
+    def conventions(self, session: str, *, names: Sequence[str] = ()) -> dict[str, Any]:
+        """How a session named files, which it skipped, and what `names` would become."""
+        state = self._memory.history.state_at(self.store.sessions.resolve(session), None, False)
+        learned = learn_from_session(state, modification_time)
+        times = {name: time for name in names if (time := modification_time(name)) is not None}
+        proposals = naming.propose_all(learned.conventions, names, mtimes=times, taken=paths_in_use(state))
+        return {
+            "session": state.session,
+            **naming_report_json(learned),
+            "proposals": [
+                {**proposal.__dict__, "alternatives": list(proposal.alternatives)} for proposal in proposals
+            ],
+        }
+
+    def search(self, query: str, *, limit: int = 10, quarantined: bool = False) -> list[dict[str, Any]]:
+        """Events that match words and filters, best first. Quarantined ones only if `quarantined`."""
+        self._left_out = self.store.index_if_possible()  # `search_notes` reports it
+        found = []
+        home = str(self.config.user_home)
+        with self.store.db.reading():
+            hits = search_memory(
+                self.store, query, limit=limit, now=self.now(), home=home, quarantined=quarantined
+            )
+            for nth, hit in enumerate(hits):
+                if self.store.as_of is not None and hit.at > self.store.as_of:
+                    continue
+                row = self.store.sessions.resolve(hit.session)
+                changed = changed_since(self.store, hit, row.n) if nth < MOST_FILES else None
+                found.append(
+                    {"session": hit.session, "title": row.title, "agent": row.agent,
+                     "workspace": row.workspace, "device": row.device_name or row.device, "seq": hit.seq,
+                     "at": iso(hit.at), "kind": hit.kind, "snippet": hit.snippet, "score": hit.score,
+                     "file": hit.file,
+                     "changed_since": iso(changed.at) if changed is not None else None,
+                     "changed_by": changed.by if changed is not None else None}
+                )  # fmt: skip
+        return found
+
+    def resume_offer(self, session: str) -> dict[str, Any]:
+        """How a session can be resumed in a terminal. `waits_for` lists open questions to a person."""
+        row = self.store.sessions.resolve(session)
+        questions = self._memory.sessions.questions(row).values()
+        waiting = [question["id"] for question in questions if question["to"] == "human"]
+        return {**resume_offer(self.store, row, self.briefing(row.id).text), "waits_for": waiting}
+
+    def resume_options(self, session: str) -> tuple[str, list[ResumeOption]]:
+        """The briefing and the ways to resume, best first. Refused while a question to a person is open."""
+        self._memory.sessions.check_answered(session)
+        row = self.store.sessions.resolve(session)
+        briefing = self.briefing(row.id).text
+        return briefing, resume_options(self.store, row, briefing)

@@ -1,0 +1,289 @@
+"""Open, record into, move and hand off sessions."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fazm_memory.app.memory import Memory, Service
+from fazm_memory.app.moments import position_of
+from fazm_memory.app.process import companion_pid
+from fazm_memory.errors import (
+    InvalidInput,
+    InvalidRequest,
+    InvalidTransition,
+    NotFound,
+    StoreDamaged,
+    StoreNewer,
+)
+from fazm_memory.events import Draft
+from fazm_memory.ingest import coerce_answer
+from fazm_memory.paths import CONTEXT_FOLDER
+from fazm_memory.session import BOUNDS, changed_files, check_answered
+from fazm_memory.store import (
+    AT_WORK,
+    SILENT,
+    SessionRow,
+    events_of_item,
+    open_questions,
+    session_end,
+    unfinished_calls,
+)
+
+if TYPE_CHECKING:
+    from fazm_memory.ingest import RecordResult
+
+
+ENDINGS = ("session.pause", "session.close")
+NO_RESULT = "no result was recorded"
+
+
+class SessionService(Service):
+    """Open, record into, move and hand off sessions. Use it as `memory.sessions`."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self._files: dict[int, tuple[int, int]] = {}  # by session: position, and files changed up to it
+
+    def record(self, drafts: Sequence[Draft]) -> list[RecordResult]:
+        """Record events. Raises RecordingPaused while recording is paused."""
+        self._memory.recording.check()
+        results = self._memory.recorder.record(drafts)
+        self._export(drafts)
+        return results
+
+    def _export(self, drafts: Sequence[Draft]) -> None:
+        """Write the contexts if there are none yet, or if a session ended and no companion writes them."""
+        first = not (self.config.home / CONTEXT_FOLDER).exists()
+        ended = any(draft.kind in ENDINGS for draft in drafts)
+        if first or (ended and companion_pid(self.config.home) is None):
+            self._memory.recall.export_contexts()
+
+    def append(
+        self, session: str, kind: str, *, source: str = "cli", door: str | None = None, **payload: Any
+    ) -> dict[str, Any]:
+        """Record one event of an existing session."""
+        row = self.store.sessions.resolve(session)
+        fields = {name: value for name, value in payload.items() if value is not None}
+        result = self.record([Draft(session=row.id, kind=kind, payload=fields, source=source, door=door)])[0]
+        if result.error is not None:
+            raise result.error
+        return self.get(row.id)
+
+    def why_nothing_pending(self, session: str, seq: int) -> str | None:
+        """Why the `pending.done` event at a position matches no open item; None when it does.
+
+        The event is stored in either case: the item it ends may be recorded later.
+        """
+        row = self.store.sessions.resolve(session)
+        event = next(self.store.log.slice(row.n, row.id, seq, seq + 1))
+        name = event.payload.id
+        events = events_of_item(self.store, row, "pending", name)
+        earlier = [event for event in events if event.session != row.id or event.seq < seq]
+        if earlier and earlier[-1].kind == "pending":
+            return None
+        if any(event.kind == "pending" for event in earlier):
+            return f"{name!r} was done already"
+        return f"nothing was pending under the name {name!r}"
+
+    def has_no_prompts(self, session: str) -> bool:
+        """Whether nothing that the user said is recorded in a session."""
+        row = self.store.sessions.resolve(session)
+        with self.store.db.reading():
+            return not self.store.snapshots.state_at(row.n, row.id, row.head).counts.get("prompts")
+
+    def changed_artifact(
+        self, session: str, name: str, changes: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        """An artifact with some of its items changed or added, as the payload of its next version."""
+        row = self.store.sessions.resolve(session)
+        with self.store.db.reading():
+            known = self.store.snapshots.state_at(row.n, row.id, row.head).artifacts.get(name)
+        if known is None:
+            raise NotFound(
+                f'session {row.id[:8]} has no artifact "{name[:60]}"',
+                hint="write it whole first, with its items",
+            )
+        items = {item["id"]: dict(item) for item in known["items"]}
+        for change in changes:
+            item = items.setdefault(change["id"], {"text": change.get("text")}) | dict(change)
+            if not item["text"]:
+                raise InvalidInput(f'item "{change["id"][:60]}" is new and needs a text')
+            items[change["id"]] = item
+        text = {} if known["text"] is None else {"text": known["text"]}
+        return {"name": name, "form": known["form"], "items": list(items.values()), **text}
+
+    def open(
+        self,
+        agent: str,
+        *,
+        key: str | None = None,
+        workspace: str | None = None,
+        title: str | None = None,
+        budget: Mapping[str, Any] | None = None,
+        source: str = "cli",
+    ) -> dict[str, Any]:
+        """Open a session. A key that is known already returns its session. `budget` has its limits."""
+        name = key or secrets.token_hex(16)
+        payload = {"agent": agent, "workspace": workspace, "title": title, "agent_session_id": name}
+        payload |= {f"budget_{what}": limit for what, limit in (budget or {}).items()}
+        fields = {field: value for field, value in payload.items() if value is not None}
+        result = self.record([Draft(name, "session.open", fields, agent=agent, source=source)])[0]
+        if result.appended is None:
+            raise result.error or InvalidInput("the session could not be opened")
+        return self.get(result.appended.session)
+
+    def get(self, session: str) -> dict[str, Any]:
+        return self.to_json(self.store.sessions.resolve(session))
+
+    def to_json(self, row: SessionRow) -> dict[str, Any]:
+        """The session as JSON, with the number of changed files and how it is known to be over."""
+        files = self._changed_files(row) if row.files_modified > 1 else row.files_modified
+        return row.to_json() | {
+            "files_modified": files,
+            "ended": session_end(self.store, row, self.now()),
+            "cost": self._memory.costs.of_session(row),
+        }
+
+    def _changed_files(self, row: SessionRow) -> int:
+        """How many files a session changed. Its row counts changes."""
+        known = self._files.get(row.n)
+        if known is None or known[0] != row.head:
+            try:
+                count = changed_files(self.store.snapshots.state_at(row.n, row.id, row.head))
+            except (NotFound, StoreDamaged, StoreNewer):  # `verify` reports it
+                return row.files_modified
+            known = self._files[row.n] = (row.head, count)
+        return known[1]
+
+    def position(self, row: SessionRow, at: int | str | None, *, begin: bool = False) -> int:
+        """A valid position of this session, by default the head. See `moments` for other names of it.
+
+        With `begin` it is where a slice begins that includes the turn, the time or the event.
+        """
+        if at is None:
+            return row.head
+        if isinstance(at, str):
+            at = position_of(self.store, row, at, self.now(), begin=begin)
+        if not 0 <= at <= row.head:
+            hint = f"its positions go from 0 to {row.head}"
+            if row.parent is not None and 0 <= at <= (row.parent_seq or 0):
+                hint += f"; it was forked from {row.parent[:8]}, which has a position {at}"
+            raise NotFound(
+                f"session {row.id[:8]} has no position {at}",
+                hint=hint,
+                details={"head": row.head},
+            )
+        return at
+
+    def move(
+        self, session: str, move: str, *, reason: str | None = None, source: str = "cli"
+    ) -> dict[str, Any]:
+        """Pause, resume, close, archive or restore a session."""
+        if move == "resume":
+            self.check_answered(session)
+        return self.append(session, f"session.{move}", source=source, reason=reason)
+
+    def listing(self, *, lifecycle: str | None = None, **filters: Any) -> list[dict[str, Any]]:
+        """Sessions, latest first. One that has been silent for long is not at work, whatever was recorded."""
+        if lifecycle in AT_WORK:
+            filters["since"] = self.now() - SILENT
+        filters["lifecycle"] = lifecycle
+        return [self.to_json(row) for row in self.store.sessions.listing(**filters)]
+
+    def handoff(
+        self,
+        session: str,
+        *,
+        to: str,
+        note: str,
+        answer_schema: Mapping[str, Any] | None = None,
+        source: str = "cli",
+    ) -> dict[str, Any]:
+        """Ask a person or the agent a question. It stays open until it is answered or waived."""
+        row = self.store.sessions.resolve(session)
+        if row.questions >= BOUNDS["questions"]:  # the state would drop the oldest
+            raise InvalidTransition(
+                f"session {row.id[:8]} has {row.questions} open questions already; this one was not asked",
+                hint="answer or waive some of them first: `fazm-memory questions` lists them",
+                details={"session": row.id, "open_questions": row.questions},
+            )
+        question = f"q{secrets.token_hex(4)}"  # never all digits: some clients would send a number
+        result = self.append(session, "handoff", source=source, id=question, to=to, note=note,
+                             answer_schema=answer_schema)  # fmt: skip
+        return result | {"question": question}
+
+    def answer(
+        self,
+        session: str,
+        question: str,
+        answer: Any = None,
+        *,
+        waived: bool = False,
+        source: str = "cli",
+        door: str | None = None,
+    ) -> dict[str, Any]:
+        """Answer an open question according to its schema, or waive it."""
+        row = self.store.sessions.resolve(session)
+        if answer is None and not waived:
+            raise InvalidRequest("an answer needs words", hint="give the answer, or waive the question")
+        asked = self.questions(row).get(question)
+        if asked is None:
+            raise NotFound(
+                f"session {row.id[:8]} has no open question {question[:40]!r}",
+                hint="`fazm-memory questions` lists the open ones",
+            )
+        if not waived:
+            answer = coerce_answer(asked["answer_schema"], answer)
+        return self.append(row.id, "handoff.answer", source=source, door=door, id=question, answer=answer,
+                         waived=waived)  # fmt: skip
+
+    def open_questions(self) -> list[dict[str, Any]]:
+        """The open questions of all sessions, latest session first."""
+        with self.store.db.reading():
+            return open_questions(self.store)
+
+    def questions(self, row: SessionRow) -> dict[str, dict[str, Any]]:
+        """The open questions of a session, by id."""
+        if not row.questions:
+            return {}
+        with self.store.db.reading():
+            return dict(self.store.snapshots.state_at(row.n, row.id, row.head).questions)
+
+    def check_answered(self, session: str) -> None:
+        """Refuse to resume a session while a question to a person is open."""
+        row = self.store.sessions.resolve(session)
+        check_answered(row.id, self.questions(row).values())
+
+    def mark_interrupted(self, *, booted: int | None = None) -> list[dict[str, Any]]:
+        """Mark unfinished calls whose agent is gone as interrupted. Returns these calls.
+
+        The agent is gone if the machine has started since (`booted`) or its session has been silent for
+        hours. A result that arrives later still counts. Why the call has no result is not known, and the mark
+        is no activity: it has the time of the last event before it.
+        """
+        now = self.now()
+        drafts, calls = [], []
+        with self.store.db.reading():
+            for row, call_id, name, at in unfinished_calls(self.store):
+                if row.last_at >= now - SILENT and (booted is None or at >= booted):
+                    continue
+                payload = {"call_id": call_id, "outcome": "interrupted", "error": NO_RESULT}
+                drafts.append(
+                    Draft(
+                        row.id,
+                        "action.amend",
+                        payload,
+                        at=row.last_at,
+                        source="companion",
+                        key=f"{name}:interrupted",
+                    )
+                )
+                calls.append({"session": row.id, "call_id": call_id, "why": NO_RESULT})
+        results = self.record(drafts) if drafts else []
+        return [
+            call
+            for call, result in zip(calls, results, strict=True)
+            if result.appended is not None and not result.appended.duplicate
+        ]

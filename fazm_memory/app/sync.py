@@ -1,0 +1,379 @@
+"""Sync this memory with other machines."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Any, TypeVar
+
+from fazm_memory.app.memory import Service
+from fazm_memory.clock import iso
+from fazm_memory.errors import Declined, FazmMemoryError, InvalidRequest, NotFound
+from fazm_memory.paths import SYNC_DATABASE, exclusive_lock
+from fazm_memory.store import STORE_FOLDER, SessionRow, forget_events
+from fazm_memory.sync import (
+    OUTGOING,
+    REMOTES,
+    SyncState,
+    Transport,
+    Vault,
+    answer_request,
+    candidate,
+    create_vault,
+    device_rows,
+    find_folders,
+    join_vault,
+    new_code,
+    open_transport,
+    own_folders,
+    place_of,
+    post_request,
+    read_answer,
+    read_request,
+)
+
+Progress = Callable[[int], None]
+Confirm = Callable[[str, str], bool]  # takes a fingerprint and who it is shared with
+T = TypeVar("T")
+POLL = 1.0  # seconds between two looks while pairing
+REASON = "asked for on another machine"
+
+
+class SyncService(Service):
+    """Sync with other machines. Use it as `memory.sync`."""
+
+    @property
+    def configured(self) -> bool:
+        """Whether this machine ever belonged to a vault. Costs one file lookup."""
+        return (self.config.home / STORE_FOLDER / SYNC_DATABASE).exists()
+
+    @cached_property
+    def state(self) -> SyncState:
+        return SyncState(self.store)
+
+    @property
+    def active(self) -> bool:
+        return self.configured and self.state.active
+
+    def close(self) -> None:
+        if "state" in self.__dict__:
+            self.__dict__.pop("state").close()
+
+    # -- vault -------------------------------------------------------------------------------------------
+
+    def init(
+        self,
+        *,
+        folder: str | None = None,
+        url: str | None = None,
+        name: str | None = None,
+        force: bool = False,
+        files: bool = False,
+    ) -> dict[str, Any]:
+        """Make a vault. The answer has the recovery key, which is shown once and stored nowhere.
+
+        With `files`, versions of files that sessions changed are shared too.
+        """
+        self._check_free()
+        place = place_of(folder, url)
+        transport = open_transport(place)
+        if not force and transport.vaults():
+            raise Declined(
+                "There is a vault in this place already.",
+                hint="`fazm-memory sync join` joins it; --force makes a second one beside it",
+            )
+        conditional = transport.probe()
+        recovery = create_vault(self.state, place=place, name=name or machine_name())
+        self.state.set(conditional=conditional, files=files)
+        with self._lock():
+            self._vault(transport).round()
+        return {**self._who(), "recovery_key": recovery, "conditional_puts": conditional}
+
+    def join(
+        self,
+        *,
+        recovery: str,
+        folder: str | None = None,
+        url: str | None = None,
+        name: str | None = None,
+        files: bool = False,
+        progress: Progress = lambda done: None,
+    ) -> dict[str, Any]:
+        """Join a vault with its recovery key, and sync once."""
+        self._check_free()
+        place = place_of(folder, url)
+        transport = open_transport(place)
+        join_vault(self.state, transport, recovery=recovery, place=place, name=name or machine_name())
+        self.state.set(files=files)
+        return {**self._who(), **self.round(progress=progress)}
+
+    def join_by_code(
+        self,
+        code: str,
+        *,
+        confirm: Confirm,
+        wait: float,
+        folder: str | None = None,
+        url: str | None = None,
+        name: str | None = None,
+        files: bool = False,
+        progress: Progress = lambda done: None,
+    ) -> dict[str, Any]:
+        """Join by the code that `pair` shows on another machine, and sync once."""
+        self._check_free()
+        place = place_of(folder, url)
+        transport = open_transport(place)
+        device, name = candidate(), name or machine_name()
+        post_request(transport, code, device, name)
+        answer = _poll(lambda: read_answer(transport, code, device), wait)
+        if not confirm(answer.fingerprint, "the other machine"):
+            raise Declined("The fingerprints differ. Nothing was joined.", hint="somebody may be in between")
+        answer.accept(self.state, place=place, name=name)
+        self.state.set(files=files)
+        return {**self._who(), **self.round(progress=progress)}
+
+    def pair(self, *, show: Callable[[str], None], confirm: Confirm, wait: float) -> dict[str, Any]:
+        """Show a code, wait for the machine that enters it, and certify that machine once confirmed."""
+        identity = self._identity()
+        self.round()
+        transport = open_transport(self.state.get("place"))
+        code = new_code()
+        show(code)
+        request = _poll(lambda: read_request(transport, code), wait)
+        if not confirm(request.fingerprint(identity.keys.sign_public), f"“{request.name}”"):
+            raise Declined("The fingerprints differ. The machine was not joined.")
+        answer_request(transport, code, request, identity, self.state.epochs())
+        return {"device": request.device, "name": request.name}
+
+    def _check_free(self) -> None:
+        if self.active:
+            raise Declined(
+                "This machine belongs to a vault already.", hint="`fazm-memory sync leave` leaves it"
+            )
+
+    def _who(self) -> dict[str, Any]:
+        identity = self._identity()
+        return {"vault": identity.vault.id, "device": identity.device, "name": self.state.get("name")}
+
+    def _identity(self) -> Any:
+        identity = self.state.identity() if self.active else None
+        if identity is None:
+            raise NotFound(
+                "This machine belongs to no vault.",
+                hint="`fazm-memory sync init --folder DIR` makes one, `sync join` joins one",
+            )
+        return identity
+
+    def leave(self, *, forget_keys: bool = False) -> dict[str, Any]:
+        """Stop syncing. What was synced stays on all machines. Joining again continues where it was."""
+        who = self._who()
+        with self._lock():
+            try:
+                self._vault().put_head(left=True)
+                reached = True
+            except FazmMemoryError:
+                reached = False
+            self.state.set(active=False)
+            if forget_keys:
+                self.state.erase()
+        return {**who, "announced": reached}
+
+    # -- rounds ------------------------------------------------------------------------------------------
+
+    def round(self, *, acknowledge: bool = True, progress: Progress = lambda done: None) -> dict[str, Any]:
+        """One round: import what is new, upload what is new here."""
+        self._identity()
+        with self._lock():
+            try:
+                report = self._vault().round(acknowledge=acknowledge, progress=progress)
+            except FazmMemoryError as error:
+                self.state.set(error=error.message, error_at=self.now())
+                raise
+        if report.imported or report.exported:
+            self.bind_folders()
+        if report.forgot:
+            self._memory.maintenance.update_exports()
+        return report.to_json()
+
+    # -- files and folders -------------------------------------------------------------------------------
+
+    def share_files(self, on: bool, *, limit: int | None = None) -> dict[str, Any]:
+        """Share versions of files that sessions changed, or stop and take back what was shared.
+
+        `limit` is the most this machine uploads, and fetches from others, in bytes.
+        """
+        self._identity()
+        limits = {} if limit is None else {"files_limit": limit}
+        self.state.set(files=on, **limits)
+        return self.file_sharing()
+
+    def file_sharing(self) -> dict[str, Any]:
+        """Whether file versions are shared, how many are, and how many of others are still to come."""
+        sharing = self._vault().files
+        shared = self.state.db.execute("SELECT count(*) FROM shared_file").fetchone()[0]
+        bytes_ = self.state.db.execute("SELECT coalesce(sum(size), 0) FROM shared_blob").fetchone()[0]
+        wanted = self.state.db.execute("SELECT count(*) FROM wanted_blob").fetchone()[0]
+        return {
+            "on": sharing.on, "limit": sharing.limit, "versions": shared, "bytes": bytes_, "to_fetch": wanted,
+        }  # fmt: skip
+
+    def bind_folders(self, candidates: Iterable[str] | None = None) -> None:
+        """Find folders of other machines here by git remotes: of these folders, or of own sessions'."""
+        folders = own_folders(self.store) if candidates is None else candidates
+        found = find_folders(self.store, self.state.get(REMOTES, {}), folders)
+        for theirs, here in found.items():
+            self.store.sessions.set_folder_name(theirs, here)
+
+    def folders(self) -> list[dict[str, Any]]:
+        """The folders of other machines' sessions, and where they are here (None: unclear)."""
+        self._identity()
+        rows = self.store.db.execute(
+            "SELECT workspace, max(device_name), count(*) FROM standing WHERE device IS NOT NULL"
+            " AND workspace IS NOT NULL AND forgotten=0 GROUP BY workspace ORDER BY max(last_at) DESC"
+        ).fetchall()
+        names = self.store.sessions.folder_names()
+        return [
+            {
+                "theirs": theirs,
+                "device": device,
+                "sessions": sessions,
+                "here": names.get(theirs, theirs if os.path.isdir(theirs) else None),
+            }
+            for theirs, device, sessions in rows
+        ]
+
+    def name_folder(self, theirs: str, here: str) -> None:
+        """Say where a folder of another machine is here. An empty text says that it is not here."""
+        self._identity()
+        if theirs not in {row["theirs"] for row in self.folders()}:
+            raise NotFound(
+                f"No session of another machine was in {theirs[:200]}.",
+                hint="`fazm-memory sync folders` lists them",
+            )
+        path = os.path.abspath(os.path.expanduser(here)) if here else ""
+        if path and not os.path.isdir(path):
+            raise InvalidRequest(f"There is no folder {path}.", hint="name a folder of this machine")
+        self.store.sessions.set_folder_name(theirs, path)
+
+    def _vault(self, transport: Transport | None = None) -> Vault:
+        return Vault(
+            self.store, self.state, transport or open_transport(self.state.get("place")),
+            home=str(self.config.user_home), now=self.now, forget=self._forget,
+            versions=(lambda: self._memory.file_versions, lambda: self._memory.existing_file_versions),
+        )  # fmt: skip
+
+    def _forget(self, chosen: dict[int, list[int]]) -> None:
+        """Forget events of our own sessions because another device asked for it."""
+        self._memory.maintenance.forget_traces(chosen)
+        forget_events(self.store, chosen, reason=REASON, at=self.now(), source="companion")
+
+    def _lock(self) -> Any:
+        folder = self.config.home / "sync"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return exclusive_lock(folder)  # two rounds at once would give one number to two heads
+
+    def ask_quarantine(self, row: SessionRow, seqs: list[int], *, released: bool, whole: bool) -> None:
+        """Ask the other machines to quarantine events of a session that one of them records."""
+        if not self.active:
+            return
+        copy = self.state.db.execute("SELECT device, origin FROM copy WHERE session=?", (row.id,)).fetchone()
+        if copy is not None:
+            request = ["quarantine", *copy, list(seqs), released, whole]
+            self.state.set(**{OUTGOING: [*self.state.get(OUTGOING, []), request]})
+
+    # -- devices and status ------------------------------------------------------------------------------
+
+    def devices(self) -> list[dict[str, Any]]:
+        """This machine first, then the others, with those that were removed."""
+        who = self._identity()
+        removed = self.state.get("removed", {})
+        count = self.state.last_batch()[0]
+        own = {
+            "id": who.device,
+            "name": self.state.get("name"),
+            "uploads": count,
+            "read": count,
+            "left": False,
+            "synced_at": self._iso("last_ok"),
+        }
+        others = device_rows(self._vault().remembered().values())
+        rows = [own | {"this": True}, *(row | {"this": False} for row in others)]
+        return [row | {"removed": row["id"] in removed} for row in rows]
+
+    def rename(self, name: str) -> None:
+        self._identity()
+        self.state.set(name=name.strip()[:60] or machine_name(), dirty=True)
+
+    def remove(self, device: str) -> dict[str, Any]:
+        """Remove another device by name or id. Begins a new epoch that it has no key for."""
+        found = [
+            row
+            for row in self.devices()
+            if not row["this"]
+            and not row["removed"]
+            and (row["name"] == device or row["id"].startswith(device))
+        ]
+        if len(found) != 1:
+            raise NotFound(
+                f'{len(found) or "No"} devices match "{device[:60]}".',
+                hint="`fazm-memory sync devices` lists names and ids",
+            )
+        with self._lock():
+            self._vault().remove(found[0]["id"])
+        return found[0] | {"removed": True}
+
+    def _iso(self, setting: str) -> str | None:
+        at = self.state.get(setting)
+        return None if at is None else iso(at)
+
+    def summary(self) -> dict[str, Any] | None:
+        """Whether sync works, in short; None if this machine belongs to no vault."""
+        if not self.active:
+            return None
+        return {
+            "name": self.state.get("name"), "last_ok": self._iso("last_ok"),
+            "error": self.state.get("error"), "problems": self.state.get("problems", []),
+        }  # fmt: skip
+
+    def status(self) -> dict[str, Any]:
+        """Where the vault is, when it last worked, what is wrong, and who has not forgotten yet."""
+        if not self.active:
+            return {"active": False}
+        state, who = self.state, self._who()
+        place = state.get("place")
+        rows = state.db.execute("SELECT n FROM batch WHERE forgets > 0 ORDER BY n DESC LIMIT 1").fetchone()
+        forgot = 0 if rows is None else int(rows[0])
+        late = [
+            entry.name
+            for entry in self._vault().remembered().values()
+            if entry.id not in state.get("removed", {})
+            and (entry.head.log is None or entry.head.log.seen.get(who["device"], (0, ""))[0] < forgot)
+        ]
+        waiting = state.db.execute("SELECT count(*) FROM waiting").fetchone()[0]
+        return {
+            "active": True, **who, "place": place.get("folder") or place["url"],
+            "last_ok": self._iso("last_ok"), "error": state.get("error"),
+            "error_at": self._iso("error_at") if state.get("error") else None,
+            "problems": state.get("problems", []), "devices": self.devices(),
+            "forgotten_not_yet_by": sorted(late), "sessions_waiting": waiting,
+            "conditional_puts": state.get("conditional"), "totals": state.get("totals", {}),
+            "files": self.file_sharing(),
+            "folders_unclear": [row["theirs"] for row in self.folders() if row["here"] is None],
+        }  # fmt: skip
+
+
+def _poll(look: Callable[[], T | None], wait: float) -> T:
+    until = time.monotonic() + wait
+    while (found := look()) is None:
+        if time.monotonic() >= until:
+            raise NotFound("The other machine did not answer in time.", hint="run both commands again")
+        time.sleep(POLL)
+    return found
+
+
+def machine_name() -> str:
+    """The name of this machine as people know it."""
+    return socket.gethostname().removesuffix(".local").removesuffix(".lan")[:60] or "this machine"

@@ -1,0 +1,321 @@
+"""Copies of the agents' transcripts: make them, restore them, say what the agent will delete."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fazm_memory.agents import (
+    CLEANUP_SETTING,
+    Places,
+    RecordFile,
+    agent_roots,
+    cleanup_days,
+    cleanup_settings_file,
+    expiring_transcripts,
+    moved_path,
+    native_resume_command,
+)
+from fazm_memory.app.backfill import agent_places, pause_spans
+from fazm_memory.app.memory import Service
+from fazm_memory.clock import iso, to_datetime
+from fazm_memory.errors import Conflict, NotFound
+from fazm_memory.paths import (
+    disk_error,
+    inside,
+    open_regular,
+    private_folder,
+    unsafe_path_reason,
+    write_private,
+)
+from fazm_memory.session import DAY
+from fazm_memory.store import EXACT, SEQ_BITS, SessionRow, TranscriptCopies, TranscriptCopy
+from fazm_memory.text import plural
+
+# Imported where it is used: `status` asks this module what will be deleted, and must start quickly.
+if TYPE_CHECKING:
+    from fazm_memory.ingest import CopyStatistics, TranscriptCopier
+
+OFF = "off"
+SOON = 7  # days ahead for which deletions by the agent are announced
+MEGABYTE = 1 << 20
+SECOND = 1_000_000
+UNLIMITED_TEXT = 1 << 30  # a redacted copy is not shortened
+BACKUPS = "backups"
+ROOT_AGENTS = {"claude": "claude-code", "codex": "codex"}  # Fazm runs other agents
+
+
+class TranscriptService(Service):
+    """Copies of the agents' own transcripts. Use it as `memory.transcripts`."""
+
+    @property
+    def copies(self) -> TranscriptCopies | None:
+        """The copies for reading; None when none were ever made here."""
+        return self._memory.existing_transcript_copies
+
+    # -- copying -----------------------------------------------------------------------------------------
+
+    def copy(self, records: Iterable[RecordFile], *, limit: int | None = None) -> CopyStatistics:
+        """Copy what is new in these records, at most about `limit` bytes of it."""
+        from fazm_memory.ingest import CopyStatistics
+
+        if self.config.transcripts == OFF or not self._memory.recording.status()["recording"]:
+            return CopyStatistics()
+        done = self._copier.copy(records, limit=limit)
+        if done.bytes and self.config.transcript_megabytes:
+            self._memory.transcript_copies.drop_above(self.config.transcript_megabytes * MEGABYTE)
+        return done
+
+    @cached_property
+    def _copier(self) -> TranscriptCopier:
+        from fazm_memory.ingest import TranscriptCopier
+
+        return TranscriptCopier(
+            self._memory.transcript_copies,
+            agent_places(self.config),
+            form=self.config.transcripts,
+            redactor=lambda: self._memory.build_redactor(UNLIMITED_TEXT),
+            pauses=lambda: pause_spans(self._memory),
+            allowed=self._allowed,
+            now=self.now,
+        )
+
+    def _allowed(self, agent_session_id: str) -> bool:
+        """Whether a session is neither forgotten, nor in the background, nor in an excluded folder."""
+        query = "SELECT n, workspace, background, forgotten, parent FROM session WHERE agent_session_id=?"
+        rows = self.store.db.execute(query, (agent_session_id,)).fetchall()
+        excluded = self._memory.recording.excluded_folders()
+        if not rows:  # such as a fork without anything of its own; its folder is not known
+            return not excluded
+        for number, workspace, background, forgotten, parent in rows:
+            if background or forgotten or self._forgotten_by_user(number, parent):
+                return False
+            if workspace is not None and any(inside(workspace, folder) for folder in excluded):
+                return False
+        return True
+
+    def _forgotten_by_user(self, number: int, parent: str | None) -> bool:
+        """Whether something of a session, or of one that it was forked from, was forgotten on request."""
+        query = "SELECT 1 FROM event WHERE id >= ? AND id < ? AND kind='forgotten' AND actor='person' LIMIT 1"
+        ends = (number << SEQ_BITS, (number + 1) << SEQ_BITS)
+        if self.store.db.execute(query, ends).fetchone() is not None:
+            return True
+        if parent is None:
+            return False
+        row = self.store.db.execute("SELECT n, parent FROM session WHERE id=?", (parent,)).fetchone()
+        return row is not None and self._forgotten_by_user(*row)
+
+    # -- restoring ---------------------------------------------------------------------------------------
+
+    def restore(
+        self,
+        session: str,
+        *,
+        home: str | None = None,
+        workspace: str | None = None,
+        force: bool = False,
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        """Put the agent's own files of a session back where the agent looks for them.
+
+        `home` is the home folder of another user or machine, `workspace` where the session's folder is now.
+        A file there that differs and is newer is only replaced with `force`; a replaced file is backed up.
+        """
+        row, copies = self._found(session)
+        places = agent_places(self.config) if home is None else Places(Path(home).expanduser().absolute(), {})
+        before = None if row is None else row.workspace
+        after = workspace or _moved_workspace(before, copies, places)
+        steps = [self._step(copy, agent_roots(places), before, after) for copy in copies]
+        conflicts = [step["path"] for step in steps if step["action"] == "conflict"]
+        if conflicts and not force and not dry_run:
+            raise Conflict(
+                f"{conflicts[0]} is there, is newer and differs from our copy. Nothing was changed.",
+                hint="--force replaces it and keeps a backup; --dry-run shows all files",
+                details={"files": conflicts},
+            )
+        if not dry_run:
+            for copy, step in zip(copies, steps, strict=True):
+                self._put_back(copy, step)
+        agent, name = ROOT_AGENTS.get(copies[0].root, copies[0].agent), copies[0].session
+        return {
+            "session": None if row is None else row.id,
+            "agent": agent,
+            "agent_session_id": name,
+            "workspace": after,
+            "files": steps,
+            "notes": _notes(copies),
+            "resume": native_resume_command(agent, name, after),
+            "dry_run": dry_run,
+        }
+
+    def _found(self, session: str) -> tuple[SessionRow | None, list[TranscriptCopy]]:
+        """A session and its copies. A session that is not recorded is found by the agent's own id."""
+        known = self.copies
+        try:
+            row: SessionRow | None = self.store.sessions.resolve(session)
+            name = None if row is None else row.agent_session_id
+        except NotFound:
+            row, name = None, session
+            if known is None or session not in known.sessions():
+                raise
+        found = known.of_session(name) if known is not None and name is not None else []
+        if not found:
+            hint = "a copy is made while the companion runs, and by `fazm-memory run --once`"
+            if self.config.transcripts == OFF:
+                hint = 'copies are switched off: transcripts = "off" in config.toml'
+            raise NotFound(f'There is no copy of the transcript of session "{session[:40]}".', hint=hint)
+        return row, found
+
+    def _step(
+        self, copy: TranscriptCopy, roots: dict[str, Path], before: str | None, after: str | None
+    ) -> dict[str, Any]:
+        """What restoring one file does."""
+        relative = moved_path(copy.root, copy.path, before, after)
+        if (reason := unsafe_path_reason(relative)) is not None:
+            raise Conflict(f"{relative} cannot be restored: {reason}.")
+        target = roots[copy.root] / relative
+        return {
+            "path": str(target),
+            "action": self._action(copy, target),
+            "bytes": copy.size,
+            "exact": copy.form == EXACT and not copy.left_out,
+            "left_out": copy.left_out,
+        }
+
+    def _action(self, copy: TranscriptCopy, target: Path) -> str:
+        if not os.path.lexists(target):
+            return "write"
+        if target.is_symlink() or not target.is_file():
+            return "conflict"
+        stat = target.stat()
+        if stat.st_size == copy.size and _digest_of_file(target) == _digest(self._content(copy)):
+            return "same"
+        older = stat.st_mtime <= copy.source_mtime and stat.st_size <= copy.size
+        return "replace" if older else "conflict"
+
+    def _content(self, copy: TranscriptCopy) -> Iterator[bytes]:
+        return self._memory.transcript_copies.content(copy)
+
+    def _put_back(self, copy: TranscriptCopy, step: dict[str, Any]) -> None:
+        """Write the file, unless it is the same, and give it the time of now: the agent deletes old files."""
+        target = Path(step["path"])
+        try:
+            if step["action"] in ("replace", "conflict") and target.is_file():
+                stamp = f"{to_datetime(self.now()):%Y-%m-%dT%H%M%S}"
+                backup = private_folder(self.config.home / BACKUPS) / f"{stamp}-{target.name}"
+                write_private(backup, target.read_bytes())
+                step["backup"] = str(backup)
+            if step["action"] != "same":
+                _write(target, self._content(copy), copy.mode)
+            os.utime(target, ns=(self.now() * 1000, self.now() * 1000))
+        except OSError as error:
+            raise disk_error(error, target) from error
+        if copy.form != EXACT or copy.left_out:  # what follows in this file continues the copy
+            from fazm_memory.ingest import file_mark
+
+            copies = self._memory.transcript_copies
+            with open_regular(target) as file, copies.db.transaction():
+                copies.update(copy, source_size=copy.size, mark=file_mark(file, copy.size))
+
+    # -- overview and retention --------------------------------------------------------------------------
+
+    def overview(self) -> dict[str, Any]:
+        """The switch, the number and size of copies, and what the agent itself will delete soon."""
+        known = self.copies
+        size = {"files": 0, "bytes": 0, "stored": 0} if known is None else known.size()
+        sessions = 0 if known is None else len(known.sessions())
+        return {"form": self.config.transcripts, "sessions": sessions, **size, "expiring": self.expiring()}
+
+    def expiring(self, days: int = SOON) -> dict[str, Any]:
+        """The sessions that Claude Code will delete in the next days, and how many of them have a copy."""
+        places = agent_places(self.config)
+        found = expiring_transcripts(places, self.now() / SECOND + days * DAY / SECOND)
+        known = self.copies
+        have = set() if known is None else known.sessions()
+        return {
+            "agent": "claude-code",
+            "setting": CLEANUP_SETTING,
+            "file": str(cleanup_settings_file(places)),
+            "after_days": cleanup_days(places),
+            "within_days": days,
+            "sessions": len(found),
+            "copied": sum(transcript.session in have for transcript in found),
+            "next": iso(round(found[0].due * SECOND)) if found else None,
+        }
+
+    def expiring_notice(self) -> str | None:
+        """The announcement in words, or None."""
+        expiring = self.expiring()
+        if not expiring["sessions"]:
+            return None
+        copied = f"{expiring['copied']} of them have a copy here (`fazm-memory restore`)."
+        if self.config.transcripts == OFF:
+            copied = "Copies of transcripts are switched off here."
+        return (
+            f"Claude Code will delete {plural(expiring['sessions'], 'session')} in the next"
+            f" {expiring['within_days']} days. {copied} `{CLEANUP_SETTING}` in {expiring['file']} is"
+            f" {expiring['after_days']}; `fazm-memory connect claude-code --keep-days 3650` raises it."
+        )
+
+    def retain(self, *, dry_run: bool = False) -> int:
+        """Delete copies that are older than the policy keeps. Return how many sessions lose theirs."""
+        known, days = self.copies, self.config.retain_transcripts
+        if known is None or not days:
+            return 0
+        return known.drop_before((self.now() - days * DAY) / SECOND, dry_run=dry_run)
+
+
+def _moved_workspace(workspace: str | None, copies: list[TranscriptCopy], places: Places) -> str | None:
+    """The workspace on this machine. Below the old home it is taken to be at the same place below the new."""
+    old = Path(copies[0].origin)
+    if workspace is None or not old.name.startswith(
+        "."
+    ):  # a folder that the user chose says nothing of the home
+        return workspace
+    before, after = str(old.parent), str(places.home)
+    if before == after or not inside(workspace, before):
+        return workspace
+    return after + workspace[len(before) :]
+
+
+def _notes(copies: list[TranscriptCopy]) -> list[str]:
+    notes = []
+    if left_out := sum(copy.left_out for copy in copies):
+        notes.append(f"{plural(left_out, 'line')} written while recording was paused are not in the copy.")
+    if any(copy.form != EXACT for copy in copies):
+        notes.append("The copy is redacted: secrets are replaced by placeholders.")
+    return notes
+
+
+def _write(target: Path, content: Iterable[bytes], mode: int) -> None:
+    """Replace a file atomically."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:60]}.", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            for data in content:
+                file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, mode)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _digest(content: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for data in content:
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def _digest_of_file(path: Path) -> str:
+    with open_regular(path) as file:
+        return _digest(iter(lambda: file.read(MEGABYTE), b""))

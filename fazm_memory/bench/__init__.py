@@ -1,1 +1,0 @@
-"""The benchmark: what we do, as ratios to floors taken in the same run on the same rows."""

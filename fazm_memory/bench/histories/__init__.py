@@ -1,1 +1,0 @@
-"""The histories of the recall benchmark, by sort."""

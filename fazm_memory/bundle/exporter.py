@@ -1,0 +1,331 @@
+"""A session as lines of JSON: with its ancestors and the versions of its files.
+
+Ancestors come first and events are in order. Exporting, importing and exporting again gives the same lines.
+Reading checks every line before anything is written.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fazm_memory.errors import BundleRefused, StoreNewer
+from fazm_memory.events import ACTORS, KINDS, SOURCES, TRUSTS, NewerVersion, Rewind, SessionOpen, read_payload
+from fazm_memory.paths import to_portable, unsafe_path_reason
+from fazm_memory.session import from_plain
+from fazm_memory.session import state_to_json as state_json
+from fazm_memory.store import (
+    EVENT_COLUMNS,
+    FILE_CAP,
+    NOT_QUARANTINED,
+    PERMISSION_BITS,
+    SEQ_MASK,
+    EventQuery,
+    FileVersion,
+    FileVersions,
+    QuarantinedEvents,
+    SessionRow,
+    Store,
+    Tombstones,
+    apply_quarantine,
+    digest_of,
+    event_id,
+    hash_chain,
+    queries,
+    unpack,
+)
+
+
+def forgotten_later(store: Store, row: SessionRow, count: int) -> set[int]:
+    """Exported positions whose payload was forgotten by an event after the exported range."""
+    if count >= row.head:
+        return set()
+    tombstones = Tombstones()
+    tombstones.add_all(store.db, row.n, count)
+    gone = store.db.execute(
+        "SELECT id FROM event WHERE id >= ? AND id < ? AND payload IS NULL ORDER BY id",
+        (event_id(row.n, 0), event_id(row.n, count)),
+    ).fetchall()
+    return set(tombstones.taken([id_ & SEQ_MASK for (id_,) in gone]))
+
+
+def quarantined_later(store: Store, row: SessionRow, count: int) -> QuarantinedEvents | None:
+    """Quarantine marks of the exported range that events after it made, or None."""
+    exported = NOT_QUARANTINED
+    for event in queries.find_events(store.log, row.n, row.id, EventQuery(stop=count, kind="quarantine")):
+        if event.payload is not None:
+            exported = apply_quarantine(exported, event.payload)
+    now = store.quarantine_view.held(row.n)
+    current, exported = (
+        QuarantinedEvents(marks.whole, frozenset(seq for seq in marks.seqs if seq < count))
+        for marks in (now, exported)
+    )
+    return current if current != exported else None
+
+
+ID = re.compile(r"[0-9a-f]{32}")
+DIGEST = re.compile(r"[0-9a-f]{64}")
+LATEST = 1 << 62
+
+
+@dataclass(frozen=True)
+class BundleEvent:
+    """A checked event of a bundle: its payload as JSON, or None with its digest."""
+
+    session: str
+    seq: int
+    at: int
+    turn: int
+    kind: str
+    version: int
+    actor: str
+    source: str
+    trust: str
+    key: str | None
+    payload: dict[str, Any] | None
+    digest: str | None
+
+
+@dataclass(frozen=True)
+class BundleSession:
+    """A session of a bundle. Its events follow."""
+
+    id: str
+    agent: str
+    agent_session_id: str | None
+    opened_at: int
+    workspace: str | None
+    held: QuarantinedEvents | None = None  # marks that its own events do not give
+
+
+@dataclass(frozen=True)
+class BundleVersion:
+    """A version of a file, with its content or the reason why there is none."""
+
+    root: str
+    path: str
+    at: int
+    content: bytes | str
+    mode: int | None = None
+
+
+Line = BundleSession | BundleEvent | BundleVersion
+
+
+# -- export ---------------------------------------------------------------------------------------------
+
+
+def lineage(store: Store, row: SessionRow) -> list[tuple[SessionRow, int]]:
+    """A session and its ancestors, oldest first, each with the number of events needed."""
+    found = [(row, row.head)]
+    while (last := found[-1][0]).parent is not None:
+        parent = store.sessions.resolve(last.parent)
+        found.append((parent, parent.head if last.parent_seq is None else last.parent_seq))
+    return found[::-1]
+
+
+def session_lines(
+    store: Store,
+    row: SessionRow,
+    home: str,
+    versions: Iterable[tuple[FileVersion, bytes | str]],
+    progress: Callable[[int], None] = lambda done: None,
+) -> Iterator[dict[str, Any]]:
+    """Every line of a session's bundle. The last one has the counts and the digest."""
+    running = hashlib.sha256()
+    counts = {"sessions": 0, "events": 0, "versions": 0}
+    for name, line in _body_lines(store, row, home, versions):
+        counts[name] += 1
+        _feed(running, line)
+        yield line
+        progress(counts["events"])
+    yield {"end": counts, "sha256": running.hexdigest()}
+
+
+def _body_lines(
+    store: Store, row: SessionRow, home: str, versions: Iterable[tuple[FileVersion, bytes | str]]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    for session, count in lineage(store, row):
+        opened: dict[str, Any] = {
+            "id": session.id, "agent": session.agent, "agent_session_id": session.agent_session_id,
+            "opened_at": session.opened_at, "workspace": to_portable(session.workspace, home),
+        }  # fmt: skip
+        if (held := quarantined_later(store, session, count)) is not None:
+            opened["held"] = {"whole": held.whole, "seqs": sorted(held.seqs)}
+        yield "sessions", {"session": opened}
+        for event in _events(store, session, count):
+            yield "events", {"event": to_portable(event, home)}
+    for version, content in versions:
+        stored: dict[str, Any] = {
+            "root": to_portable(version.root, home), "path": version.path, "at": version.at,
+        }  # fmt: skip
+        if version.mode is not None:
+            stored["mode"] = version.mode
+        if isinstance(content, bytes):
+            stored |= {"digest": digest_of(content), "data": base64.b64encode(content).decode()}
+        else:
+            stored["reason"] = content
+        yield "versions", {"version": stored}
+
+
+def _events(store: Store, row: SessionRow, count: int) -> Iterator[dict[str, Any]]:
+    forgotten = forgotten_later(store, row, count)  # imported as if they never had a payload
+    rows = store.db.execute(
+        f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ? ORDER BY id",
+        (event_id(row.n, 0), event_id(row.n, count)),
+    )
+    for id_, at, turn, kind, version, actor, source, trust, key, stored, digest, _mac in rows:
+        plain = b"null" if stored is None else unpack(stored)
+        if id_ & SEQ_MASK in forgotten:
+            digest = hash_chain.digest_of(b"")
+        yield {
+            "seq": id_ & SEQ_MASK, "at": at, "turn": turn, "kind": kind, "version": version, "actor": actor,
+            "source": source, "trust": trust, "key": key,
+            "payload": json.loads(plain.decode("utf-8", "surrogatepass")),
+        } | ({"digest": digest.hex()} if stored is None else {})  # fmt: skip
+
+
+def versions_of(versions: FileVersions, paths: Iterable[str]) -> Iterator[tuple[FileVersion, bytes | str]]:
+    """The stored versions of these files, each with its content or the reason."""
+    for version in versions.histories(paths):
+        content = None if version.digest is None else versions.read(version.digest)
+        yield version, content if content is not None else version.reason or "its content was let go"
+
+
+# -- import ---------------------------------------------------------------------------------------------
+
+
+def parse_lines(lines: Iterable[dict[str, Any]]) -> Iterator[Line]:
+    """The checked lines of a bundle. BundleRefused or StoreNewer names the first bad one."""
+    running = hashlib.sha256()
+    counts = {"sessions": 0, "events": 0, "versions": 0}
+    opened: dict[str, int] = {}
+    session: BundleSession | None = None
+    ended = False
+    for number, line in enumerate(lines, 1):
+        if ended:
+            raise _bad(number, "there is data after the end")
+        if "end" in line:
+            if line.get("end") != counts or line.get("sha256") != running.hexdigest():
+                raise _bad(number, "its checksum or its counts do not match")
+            ended = True
+            continue
+        _feed(running, line)
+        try:
+            if "session" in line:
+                counts["sessions"] += 1
+                session = _session(line["session"], opened)
+                opened[session.id] = 0
+                yield session
+            elif "event" in line and session is not None:
+                counts["events"] += 1
+                yield _event(line["event"], session, opened)
+                opened[session.id] += 1
+            elif "version" in line:
+                counts["versions"] += 1
+                yield _version(line["version"])
+            else:
+                raise ValueError("it is not a session, an event or a file version")
+        except NewerVersion as error:
+            raise StoreNewer(str(error), hint="update Fazm Memory; nothing was changed") from error
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise _bad(number, str(error)[:200]) from error
+    if not ended:
+        raise BundleRefused("The bundle is truncated.", hint="copy it again; nothing was changed")
+
+
+def _bad(number: int, what: str) -> BundleRefused:
+    return BundleRefused(f"Line {number} of the bundle is invalid: {what}.", hint="nothing was changed")
+
+
+def _session(raw: Mapping[str, Any], opened: Mapping[str, int]) -> BundleSession:
+    id_, agent = _text(raw, "id"), _text(raw, "agent")
+    if not ID.fullmatch(id_) or id_ in opened:
+        raise ValueError("the session has no valid id")
+    own, workspace = raw.get("agent_session_id"), raw.get("workspace")
+    if not all(value is None or isinstance(value, str) for value in (own, workspace)):
+        raise ValueError("agent_session_id and workspace must be text")
+    held = raw.get("held")
+    if held is not None:
+        if not isinstance(held["whole"], bool) or not isinstance(held["seqs"], list):
+            raise ValueError("its list of quarantined events cannot be read")
+        held = QuarantinedEvents(
+            held["whole"], frozenset(_number({"seqs": value}, "seqs") for value in held["seqs"])
+        )
+    return BundleSession(id_, agent[:200], own, _number(raw, "opened_at"), workspace, held)
+
+
+def _event(raw: Mapping[str, Any], session: BundleSession, opened: Mapping[str, int]) -> BundleEvent:
+    expected = opened[session.id]
+    kind, version = _text(raw, "kind"), _number(raw, "version")
+    seq = _number(raw, "seq")
+    if seq != expected:
+        raise ValueError(f"it has position {seq} instead of {expected}")
+    payload, digest = raw.get("payload"), raw.get("digest")
+    if payload is None:
+        if not isinstance(digest, str) or not DIGEST.fullmatch(digest):
+            raise ValueError("a forgotten event has no digest")
+        if kind not in KINDS:
+            raise NewerVersion(f"an event of kind {kind[:40]} was written by a newer Fazm Memory")
+    else:
+        _check_payload(read_payload(kind, version, payload), kind, expected, opened)
+    for name, allowed in (("actor", ACTORS), ("source", SOURCES), ("trust", TRUSTS)):
+        if _text(raw, name) not in allowed:
+            raise ValueError(f"its {name} must be one of {', '.join(allowed)}")
+    if expected == 0 and kind != "session.open":
+        raise ValueError("the first event of a session must be session.open")
+    key = raw.get("key")
+    if key is not None and not isinstance(key, str):
+        raise ValueError("its key must be text")
+    return BundleEvent(session.id, seq, _number(raw, "at"), _number(raw, "turn"), kind, version, raw["actor"],
+                raw["source"], raw["trust"], key, payload, digest)  # fmt: skip
+
+
+def _check_payload(payload: Any, kind: str, position: int, opened: Mapping[str, int]) -> None:
+    if isinstance(payload, SessionOpen) and payload.parent is not None:
+        if payload.parent_seq is None or not 0 <= payload.parent_seq <= opened.get(payload.parent, -1):
+            raise ValueError("it was forked from a position that is not in the bundle")
+    elif isinstance(payload, Rewind) and not 0 <= payload.to <= position:
+        raise ValueError("it is rewound to a position that it does not have")
+    elif kind == "checkpoint":
+        state_json(from_plain(payload.state))  # fails unless it is a state
+
+
+def _version(raw: Mapping[str, Any]) -> BundleVersion:
+    path, root, at = _text(raw, "path"), _text(raw, "root"), _number(raw, "at")
+    why = unsafe_path_reason(path)
+    if why is not None:
+        raise ValueError(f"{path[:80]!r} is not a path in a workspace: {why}")
+    mode = _number(raw, "mode") if "mode" in raw else None  # older bundles do not have it
+    if mode is not None and not 0 <= mode <= PERMISSION_BITS:
+        raise ValueError(f"the mode of {path[:80]!r} has more than permission bits")
+    if "data" not in raw:
+        return BundleVersion(root, path, at, _text(raw, "reason")[:500], mode)
+    content = base64.b64decode(_text(raw, "data"), validate=True)
+    if len(content) > FILE_CAP or digest_of(content) != raw.get("digest"):
+        raise ValueError(f"the content of {path[:80]!r} does not match its digest or is too large")
+    return BundleVersion(root, path, at, content, mode)
+
+
+def _text(raw: Mapping[str, Any], name: str) -> str:
+    value = raw[name]
+    if not isinstance(value, str):
+        raise ValueError(f"its {name} must be text")
+    return value
+
+
+def _number(raw: Mapping[str, Any], name: str) -> int:
+    value = raw[name]
+    if isinstance(value, bool) or not isinstance(value, int) or not -LATEST < value < LATEST:
+        raise ValueError(f"its {name} must be a number")
+    return value
+
+
+def _feed(running: Any, line: dict[str, Any]) -> None:
+    text = json.dumps(line, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    running.update(text.encode("utf-8", "surrogatepass") + b"\n")

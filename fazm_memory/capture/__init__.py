@@ -1,1 +1,0 @@
-"""What comes in: hooks, records, lines and file events, scrubbed before anything durable."""

@@ -1,1 +1,0 @@
-"""One module per agent: where its records are, and how to read them."""

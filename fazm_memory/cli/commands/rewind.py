@@ -1,0 +1,212 @@
+"""`rewind`, `fork` and `branches`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from fazm_memory.cli.main import open_memory
+from fazm_memory.cli.output import (
+    MOMENT,
+    echo,
+    echo_err,
+    format_time,
+    integer,
+    paint,
+    plural_with_verb,
+    print_json,
+    single_line,
+    table,
+)
+from fazm_memory.errors import InvalidRequest
+
+SHOWN = 60
+COLOURS = {"refuse": "red", "cannot": "yellow", "keep": "dim"}
+WORDS = {"restore": "restore", "delete": "remove", "recreate": "bring back", "rename_back": "rename back",
+         "keep": "leave", "refuse": "REFUSED", "cannot": "cannot"}  # fmt: skip
+
+
+def _id(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="session id or a unique prefix")
+
+
+def fork_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser)
+    parser.add_argument("--at", metavar="MOMENT", help=f"at this moment (default: now): {MOMENT}")
+    parser.add_argument("--title", help="a title for the branch")
+    parser.add_argument(
+        "--into", metavar="DIR", help="copy its files as of that position into this new folder"
+    )
+
+
+def fork_command(args: argparse.Namespace) -> int:
+    fork = open_memory(args).rewind.fork(args.id, at=args.at, title=args.title, into=args.into)
+    if args.json:
+        print_json(fork)
+        return 0
+    echo(f"{fork['id']} was forked from {fork['parent'][:8]} at {fork['parent_seq']}.")
+    if fork["manifest"] is not None:
+        written = fork["manifest"]["files"] - fork["manifest"]["missing"]
+        echo(f"{plural_with_verb(written, 'file', 'are')} in {fork['folder']}")
+        for file in fork["manifest"]["left_out"][:SHOWN]:
+            echo(f"  left out {file['path']}: {file['why']}")
+    return 0
+
+
+def branches_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser)
+
+
+def branches_command(args: argparse.Namespace) -> int:
+    memory = open_memory(args)
+    rows = memory.rewind.branches(args.id)
+    if args.json:
+        print_json(rows)
+        return 0
+    machines = any(row["device"] for row in rows)
+    table(
+        [
+            ("└" * row["depth"] + row["id"][:8], "" if row["parent_seq"] is None else str(row["parent_seq"]),
+             row["lifecycle"], *([row["device"] or "here"] if machines else []), str(row["head"]),
+             format_time(row["last_at"], memory.now()), row["title"] or "", row["workspace"] or "")
+            for row in rows
+        ],
+        ("id", "forked at", "state", *(["machine"] if machines else []), "events", "last", "title",
+         "workspace"),
+    )  # fmt: skip
+    return 0
+
+
+def rewind_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser)
+    parser.add_argument("--to", metavar="MOMENT", help=f"the moment to return to: {MOMENT}")
+    parser.add_argument(
+        "--files", action="store_true", help="also restore the files that the agent changed since"
+    )
+    parser.add_argument(
+        "--everyone", action="store_true", help="with --files: also files that only others changed or deleted"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only show what would change")
+    parser.add_argument("--plan", metavar="DIGEST", help="only if the plan still has this digest")
+    parser.add_argument("--undo", action="store_true", help="undo the latest rewind")
+    parser.add_argument(
+        "--force", action="store_true", help="also replace files that others changed (copies are stored)"
+    )
+    parser.add_argument(
+        "--expect", type=integer, metavar="N", help="only if the session has this many events"
+    )
+    parser.add_argument("--reason", help="a reason for the log")
+
+
+def rewind_command(args: argparse.Namespace) -> int:
+    memory = open_memory(args)
+    if args.undo and args.to is not None:
+        raise InvalidRequest("--undo and --to cannot be combined", hint="Use one of them.")
+    if args.undo and args.dry_run:
+        return _show_undo(args, memory.rewind.undo_plan(args.id))
+    if args.undo:
+        result = memory.rewind.undo(args.id, force=args.force)
+        return report_rewind(args, result, f"The latest rewind of {result['id']} was undone.")
+    if args.to is None:
+        raise InvalidRequest(
+            "The position is missing", hint="Use --to N, or --undo to undo the latest rewind."
+        )
+    row = memory.sessions.get(args.id)
+    args.to = memory.history.position(args.id, args.to)
+    change = memory.history.diff(args.id, row["events"], args.to)
+    plan = memory.rewind.plan(args.id, args.to, everyone=args.everyone) if args.files else None
+    if args.dry_run:
+        preview = {"session": row["id"], "to": args.to, "dry_run": True, "diff": change}
+        if args.json:
+            print_json(preview if plan is None else preview | {"plan": plan})
+            return 0
+        echo(_effect(change))
+        if plan is not None:
+            _show_plan(plan)
+        if row["device"]:
+            echo(f"It is recorded on “{row['device']}”: it would be continued here, in a fork at {args.to}.")
+        elif row["lifecycle"] in ("paused", "closed", "archived"):
+            echo(f"The session is {row['lifecycle']}. Resume it first.")
+        return 0
+    # Only the plan computed here is applied. If a file changes in between, nothing is done.
+    result = memory.rewind.apply(
+        args.id, args.to, files=args.files, force=args.force, reason=args.reason,
+        expected_seq=args.expect, everyone=args.everyone,
+        plan=args.plan or (plan["digest"] if plan else None),
+    )  # fmt: skip
+    result["left"] = [file for file in plan["files"] if file["action"] in ("keep", "cannot")] if plan else []
+    text = f"{result['id']} is back at {args.to}. {_effect(change)}"
+    if result.get("taken_over"):
+        text = (
+            f"{result['id']} continues {row['id'][:8]} of “{row['device']}” on this machine from {args.to}."
+        )
+    return report_rewind(args, result, text)
+
+
+def _show_undo(args: argparse.Namespace, plan: dict[str, Any]) -> int:
+    if args.json:
+        print_json({"session": plan["session"], "to": plan["to"], "dry_run": True, "plan": plan})
+        return 0
+    echo(f"{plan['session']} would return to {plan['to']}, its position before the latest rewind.")
+    _show_files(plan["files"])
+    _show_folders(plan["folders"])
+    echo(paint("Nothing was changed (--dry-run).", "dim"))
+    return 0
+
+
+def show_file_plan(args: argparse.Namespace, plan: dict[str, Any]) -> int:
+    """Print what would happen to files."""
+    if args.json:
+        print_json({"session": plan["session"], "to": plan["to"], "dry_run": True, "plan": plan})
+        return 0
+    _show_plan(plan)
+    echo(paint("Nothing was changed (--dry-run).", "dim"))
+    return 0
+
+
+def _effect(change: dict[str, Any]) -> str:
+    keys = sorted({*change["added"], *change["removed"], *change["changed"]} - {"counts"})
+    return f"Changed in its state: {', '.join(keys)}." if keys else "Its state does not change."
+
+
+def _show_plan(plan: dict[str, Any]) -> None:
+    _show_files(plan["files"])
+    _show_folders(plan["folders"])
+    for text in plan["unseen_what"]:
+        echo(paint(f"  not observed: {text}", "red"))
+    if plan["needs_force"]:
+        echo("Some files are refused without --force. A copy of every changed file is stored first.")
+    echo(paint(f"To apply exactly this plan: --plan {plan['digest']}", "dim"))
+
+
+def _show_files(files: list[dict[str, Any]]) -> None:
+    for file in files[:SHOWN]:
+        origin = f" (now {file['from']})" if file.get("from") else ""
+        word = WORDS[file["action"]]
+        mark = paint(word, COLOURS[file["action"]]) if file["action"] in COLOURS else word
+        mode = f" (mode {file['mode']['now']} → {file['mode']['then']})" if file.get("mode") else ""
+        echo(f"  {mark} {single_line(file['path'])}{origin}: {file['why']}{mode}")
+    if len(files) > SHOWN:
+        echo(f"  and {len(files) - SHOWN} more (see --json)")
+
+
+def _show_folders(folders: list[dict[str, Any]]) -> None:
+    for folder in folders[:SHOWN]:
+        word = "remove" if folder["action"] == "delete" else paint("leave", COLOURS["keep"])
+        echo(f"  {word} {single_line(folder['path'])}/ (empty): {folder['why']}")
+    if len(folders) > SHOWN:
+        echo(f"  and {len(folders) - SHOWN} more folders (see --json)")
+
+
+def report_rewind(args: argparse.Namespace, result: dict[str, Any], text: str) -> int:
+    for note in result.get("finished", ()):
+        echo_err(note)
+    if args.json:
+        print_json(result)
+        return 0
+    echo(text)
+    _show_files(result["files"] + result.get("left", []))
+    _show_folders(result.get("folders", []))
+    if result["undo"] is not None:
+        echo(f"The previous files are stored. `fazm-memory rewind {result['id'][:8]} --undo` restores them.")
+    return 0

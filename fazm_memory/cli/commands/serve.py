@@ -1,0 +1,139 @@
+"""`mcp`, `serve` and `timeline`."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from fazm_memory.cli.main import open_memory
+from fazm_memory.cli.output import echo, integer, print_json_line
+from fazm_memory.errors import InvalidRequest
+
+HIGHEST_PORT = 65535
+
+
+def mcp_arguments(parser: argparse.ArgumentParser) -> None:
+    _tools(parser)
+
+
+def mcp_command(args: argparse.Namespace) -> int:
+    from fazm_memory.mcp_server import serve_stdio
+
+    serve_stdio(lambda: open_memory(args), tools=args.tools)
+    return 0
+
+
+def serve_arguments(parser: argparse.ArgumentParser) -> None:
+    _port(parser)
+    _tools(parser)
+    parser.add_argument(
+        "--new-token", action="store_true", help="create a new token and invalidate the old one"
+    )
+
+
+def serve_command(args: argparse.Namespace) -> int:
+    from fazm_memory.mcp_server import MCP_PATH, MemoryServer, http_app
+
+    mcp_server = MemoryServer(open_memory(args), tools=args.tools)
+    try:
+        served = _server(args, new_token=args.new_token,
+                         apps=lambda port: {MCP_PATH: http_app(mcp_server, port=port)})  # fmt: skip
+
+        def started() -> None:
+            address = f"{served.origin}{MCP_PATH}"
+            if args.json:
+                print_json_line(
+                    {"url": address, "token_file": str(served.token_file), "page": served.one_time_url()}
+                )
+            else:
+                echo(f"MCP: {address}, on this machine only, with `Authorization: Bearer TOKEN`")
+                echo(f"Token: {served.token_file}")
+                echo(f"Timeline (the link works once): {served.one_time_url()}")
+                echo("Press Ctrl-C to stop.")
+            sys.stdout.flush()
+
+        _run(served, started)
+    finally:
+        mcp_server.close()
+    return 0
+
+
+def timeline_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--no-open", action="store_true", help="print the address instead of opening a browser"
+    )
+    _port(parser)
+
+
+def timeline_command(args: argparse.Namespace) -> int:
+    from fazm_memory.loopback import url_of_running_page
+
+    memory = open_memory(args)
+    _ = memory.store  # report problems here, not in the browser
+    address = url_of_running_page(memory.config.home) if args.port is None else None
+    if address is not None:  # the companion already serves it
+        _show(args, address)
+        return 0
+    served = _server(args)
+
+    def started() -> None:
+        _show(args, served.one_time_url())
+        if not args.json:
+            echo("Press Ctrl-C to stop. `fazm-memory timeline` opens it again.")
+        sys.stdout.flush()
+
+    _run(served, started)
+    return 0
+
+
+def _show(args: argparse.Namespace, address: str) -> None:
+    import webbrowser  # slow to import, and `mcp` must start fast
+
+    if args.json:
+        print_json_line({"page": address})
+    elif args.no_open or not webbrowser.open(address):
+        echo(f"Timeline (the link works once, within five minutes): {address}")
+    else:
+        echo("The timeline is open in your browser.")
+    sys.stdout.flush()
+
+
+def _tools(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tools", choices=("small", "full"), default="small", help="the MCP tools: five (default), or all"
+    )
+
+
+def _port(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=integer, metavar="N", help="the port (0: any free port)")
+
+
+def _server(args: argparse.Namespace, **more: Any) -> Any:
+    from fazm_memory.app import raise_open_file_limit
+    from fazm_memory.loopback import PORT
+    from fazm_memory.web import PageServer
+
+    if args.port is not None and not 0 <= args.port <= HIGHEST_PORT:
+        raise InvalidRequest(f"Invalid port {args.port}", hint=f"Ports go from 0 to {HIGHEST_PORT}.")
+    import logging  # late, so that `mcp` starts faster
+
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="fazm-memory: %(message)s")
+    raise_open_file_limit()
+    home = open_memory(args).config.home
+    port = PORT if args.port is None else args.port
+    return PageServer(lambda: open_memory(args), home, port=port, otherwise_any=args.port is None, **more)
+
+
+def _run(served: Any, started: Callable[[], None]) -> None:
+    """Serve until a signal. uvicorn raises the signal again after it stops, so we exit and close stores."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(0)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+    served.run(started)

@@ -1,0 +1,349 @@
+"""`sessions`, `show`, `events`, `state` and `search`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import Any
+
+from fazm_memory.cli.event_text import (
+    budget_lines,
+    commit_text,
+    decision_text,
+    event_line,
+    failed_call_text,
+    file_change_text,
+    print_state,
+    pull_request_text,
+    session_state_text,
+    source_text,
+    untrusted_text,
+    value_text,
+)
+from fazm_memory.cli.main import open_memory
+from fazm_memory.cli.output import (
+    DIGITS,
+    MOMENT,
+    echo,
+    echo_err,
+    format_time,
+    moment,
+    non_negative_int,
+    paint,
+    parse_moment,
+    plural,
+    print_json,
+    single_line,
+    table,
+    terminal_width,
+)
+from fazm_memory.errors import InvalidInput, InvalidRequest
+from fazm_memory.events import LIFECYCLES
+
+WIDE = 110  # columns of a terminal in which every column is shown
+
+
+def sessions_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--limit", type=non_negative_int, default=20, metavar="N", help="number of sessions (default 20)"
+    )
+    parser.add_argument("--agent", help="only this agent")
+    parser.add_argument("--workspace", metavar="DIR", help="only in this folder")
+    parser.add_argument(
+        "--device", metavar="NAME", help="only recorded on this machine ('here' for this one)"
+    )
+    parser.add_argument("--lifecycle", choices=LIFECYCLES, help="only sessions in this state")
+    parser.add_argument("--all", action="store_true", help="include background sessions")
+
+
+def sessions_command(args: argparse.Namespace) -> int:
+    memory = open_memory(args)
+    rows = memory.sessions.listing(
+        limit=args.limit,
+        agent=args.agent,
+        workspace=args.workspace,
+        lifecycle=args.lifecycle,
+        device=args.device,
+        background=args.all,
+    )
+    quarantined = memory.maintenance.quarantined()
+    if args.json:
+        print_json([{**row, "quarantined": quarantined.get(row["id"])} for row in rows])
+        return 0
+    if not rows:
+        filtered = args.agent or args.workspace or args.lifecycle or args.device or args.limit == 0
+        echo("No sessions match." if filtered else "No sessions yet.")
+        return 0
+    machines = any(row["device"] for row in rows)
+    if terminal_width() < WIDE:
+        _narrow_table(rows, quarantined, memory.now(), terminal_width())
+        return 0
+    table(
+        [
+            (row["id"][:8], _lifecycle_text(row, quarantined), row["agent"],
+             *([row["device"] or "here"] if machines else []),
+             format_time(row["last_at"], memory.now()), f"{row['actions']:,}", f"{row['failures']:,}",
+             row["title"] or "", row["workspace"] or "")
+            for row in rows
+        ],
+        ("id", "state", "agent", *(["machine"] if machines else []), "last", "actions", "failed", "title",
+         "workspace"),
+    )  # fmt: skip
+    return 0
+
+
+def _narrow_table(rows: list[dict[str, Any]], quarantined: dict[str, str], now: int, width: int) -> None:
+    """Id, state, age, title and folder. The title gets the room that the others leave."""
+    cells = [
+        (row["id"][:8], _lifecycle_text(row, quarantined)[:15], format_time(row["last_at"], now),
+         single_line(row["title"] or ""), (row["workspace"] or "").rstrip("/").rsplit("/", 1)[-1][:16])
+        for row in rows
+    ]  # fmt: skip
+    header = ("id", "state", "last", "title", "folder")
+    others = sum(max(len(row[n]) for row in [header, *cells]) + 2 for n in (0, 1, 2, 4))
+    room = max(12, width - others)
+    table([(*row[:3], row[3] if len(row[3]) <= room else row[3][: room - 1] + "…", row[4]) for row in cells],
+          header)  # fmt: skip
+
+
+def _lifecycle_text(session: dict[str, Any], quarantined: dict[str, str]) -> str:
+    marks = {"whole": ", quarantined", "part": ", partly quarantined"}
+    return session_state_text(session) + marks.get(quarantined.get(session["id"], ""), "")
+
+
+def _id(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="session id or a unique prefix")
+
+
+def show_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser)
+
+
+def show_command(args: argparse.Namespace) -> int:
+    from fazm_memory.app import cost_text
+
+    memory = open_memory(args)
+    session, state = memory.sessions.get(args.id), memory.history.state(args.id)
+    if args.json:
+        print_json({"session": session, "state": state})
+        return 0
+    now = memory.now()
+    echo(paint(session["title"] or "(no title)", "bold"))
+    lifecycle = _lifecycle_text(session, memory.maintenance.quarantined())
+    echo(f"{session['id']}  {lifecycle}  {session['agent']}  {session['workspace'] or ''}")
+    echo(f"opened {format_time(session['opened_at'], now)}, last {format_time(session['last_at'], now)};"
+        f" {plural(session['turns'], 'turn')}, {plural(session['actions'], 'action')},"
+        f" {session['failures']} failed")  # fmt: skip
+    if session["device"]:
+        echo(f"recorded on “{session['device']}”; `fazm-memory fork {session['id'][:8]}` continues it here")
+    if session["parent"]:
+        echo(f"forked from {session['parent'][:8]} at {session['parent_seq']}")
+    if session["ended"] is not None:
+        echo(f"ended: {session['ended']}")
+    if session["cost"] is not None:
+        echo(f"cost: {cost_text(session['cost'])}")
+    _show_work(state)
+    _section("decisions", [decision_text(decision) for decision in state["decisions_made"]])
+    _section("files", [file_change_text(file) for file in state["files_modified"]])
+    _section("failed", [failed_call_text(error) for error in state["errors"] if not error.get("minor")])
+    asked = [f"the agent asked: {question['text']}" for question in state["questions"]]
+    questions = [
+        f"question {question['id']} for the {question['to']}: {question['note']}"
+        for question in state["open_questions"]
+    ]
+    pending = [f"{action['id']}: {action['what']}" for action in state["pending_actions"]]
+    _section("open", [*asked, *questions, *pending])
+    _section("facts", [f"{key} = {value_text(fact['value'])}" for key, fact in state["facts"].items()])
+    _section("answered", [_answer_text(question) for question in state["answered_questions"]])
+    _section("retries", [_retry_text(retry) for retry in memory.history.retries(args.id)])
+    _section(
+        "removed from the model's context", [f"{entry['key']}  @{entry['seq']}" for entry in state["evicted"]]
+    )
+    _section("data sources", [source_text(source) for source in state["data_sources"]])
+    _section(
+        "artifacts", [f"{row['name']}: {row['done']} of {row['total']} done" for row in state["artifacts"]]
+    )
+    _section("budget", budget_lines(state["budget"]))
+    _section("untrusted sources", [untrusted_text(entry) for entry in state["untrusted"]])
+    quarantine = state["quarantined"]
+    if quarantine["whole"] or quarantine["seqs"]:
+        what = "the whole session" if quarantine["whole"] else plural(len(quarantine["seqs"]), "event")
+        echo(paint(f"\nin quarantine: {what}", "yellow"))
+    return 0
+
+
+def _show_work(state: dict[str, Any]) -> None:
+    """What the session is for, and what it did in its repository."""
+    goal, plan = state["goal"], state["plan"]
+    _section("goal", [goal["text"]] if goal is not None else [])
+    _section("plan", [f"{plan['title']} ({plan['status']})"] if plan is not None else [])
+    _section("requests", [request["text"] or "" for request in state["requests"]])
+    _section("branch", [state["branch"]] if state["branch"] else [])
+    _section("commits", [commit_text(commit) for commit in state["commits"]])
+    _section("pull requests", [pull_request_text(request) for request in state["pull_requests"]])
+    _section("refers to", [reference["name"] for reference in state["references"]])
+    _section("checks", [f"{check['outcome']}: {check['command']}" for check in state["checks"]], 5)
+    _section("not committed", state["uncommitted"], 8)
+    _section("notes", [note["path"] for note in state["notes"]])
+
+
+def _answer_text(question: dict[str, Any]) -> str:
+    answer = "waived" if question["waived"] else value_text(question["answer"])
+    form = ", in a form" if (question["by"], question["source"]) == ("person", "mcp") else ""
+    return f"{question['note']} → {answer} by {question['by']}{form}"
+
+
+def _retry_text(retry: dict[str, Any]) -> str:
+    before = retry["before"]["outcome"] if retry["before"] else "forgotten"
+    call = f"{retry['tool']} {retry['target']}"[:100]
+    changed = f"; changed: {', '.join(retry['changed'])}" if retry["changed"] else ""
+    return (
+        f"@{retry['retry_of']} → @{retry['seq']} {call}: {before}, then {retry['after']['outcome']}{changed}"
+    )
+
+
+def _section(title: str, lines: list[str], most: int = 15) -> None:
+    if not lines:
+        return
+    echo(f"\n{paint(title, 'dim')}")
+    for line in lines[-most:]:
+        echo(f"  {single_line(line)[:200]}")
+    if len(lines) > most:
+        echo(paint(f"  and {len(lines) - most} more (see --json)", "dim"))
+
+
+def events_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser)
+    parser.add_argument(
+        "--from",
+        dest="start",
+        type=moment,
+        default="0",
+        metavar="MOMENT",
+        help=f"from this moment on: {MOMENT}",
+    )
+    parser.add_argument(
+        "--to", dest="stop", type=moment, metavar="MOMENT", help="up to, not including, this moment"
+    )
+    parser.add_argument("--kind", metavar="K", help="only this kind, such as action or decision")
+    parser.add_argument(
+        "--tool", metavar="NAME", help="only calls of this tool and the file changes they made"
+    )
+    parser.add_argument("--file", metavar="PATH", help="only events on this file or folder")
+    parser.add_argument("--outcome", metavar="O", help="ok, error, denied, timeout or interrupted")
+    parser.add_argument("--trust", metavar="T", help="only this trust level, such as web or user")
+    parser.add_argument("--turns", metavar="A[-B]", help="only these turns")
+    parser.add_argument("--since", metavar="TIME", help="from this time on")
+    parser.add_argument("--until", metavar="TIME", help="before this time")
+    parser.add_argument("--limit", type=non_negative_int, metavar="N", help="at most N events")
+    parser.add_argument(
+        "--state-hash", action="store_true", help="with --json, the hash of the state after each event"
+    )
+
+
+def events_command(args: argparse.Namespace) -> int:
+    memory = open_memory(args)
+    events = memory.history.events(
+        args.id,
+        start=args.start,
+        stop=args.stop,
+        kind=args.kind,
+        tool=args.tool,
+        file=args.file,
+        outcome=args.outcome,
+        trust=args.trust,
+        turns=None if args.turns is None else _turns(args.turns),
+        since=None if args.since is None else parse_moment(args.since, memory.now()),
+        until=None if args.until is None else parse_moment(args.until, memory.now()),
+        limit=args.limit,
+        slim=not args.json,
+        state_hashes=args.state_hash,
+    )
+    if args.json:
+        print_json(list(events))
+        return 0
+    found = False
+    for event in events:
+        if event["kind"] == "usage" and args.kind != "usage":
+            continue  # `show` and the timeline have the tokens of each turn
+        found = True
+        at = format_time(event["at"], memory.now())
+        echo(f"{event['seq']:>6}  {at}  turn {event['turn']:<3} {event_line(event)}")
+    if not found:
+        echo("No events match.")
+    return 0
+
+
+def _turns(text: str) -> tuple[int, int]:
+    match = re.fullmatch(rf"([0-9]{{1,{DIGITS}}})(?:-([0-9]{{1,{DIGITS}}}))?", text)
+    first, last = (0, -1) if match is None else (int(match[1]), int(match[2] or match[1]))
+    if last < first:
+        raise InvalidRequest(f'Invalid turns "{text[:40]}"', hint="Use for example 3 or 3-7.")
+    return first, last
+
+
+def state_arguments(parser: argparse.ArgumentParser) -> None:
+    _id(parser)
+    parser.add_argument("--at", metavar="MOMENT", help=f"at this moment, instead of now: {MOMENT}")
+
+
+def state_command(args: argparse.Namespace) -> int:
+    memory = open_memory(args)
+    state = memory.history.state(args.id, at=args.at)
+    if args.json:
+        print_json(state)
+    else:
+        print_state(state, memory.now())
+    return 0
+
+
+def search_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "query",
+        nargs="+",
+        metavar="QUERY",
+        help='words, an "exact phrase", agent:codex, in:DIR, yesterday, …',
+    )
+    parser.add_argument(
+        "--limit", type=non_negative_int, default=10, metavar="N", help="number of hits (default 10)"
+    )
+    parser.add_argument("--quarantined", action="store_true", help="include quarantined events")
+
+
+def _changed_since(hit: dict[str, Any], now: int) -> str:
+    if hit["changed_since"] is None:
+        return ""
+    by = (
+        ""
+        if hit["changed_by"] == "unknown"
+        else f" by {'an agent' if hit['changed_by'] == 'agent' else 'a person'}"
+    )
+    return f"  (changed since{by}, {format_time(hit['changed_since'], now)})"
+
+
+def search_command(args: argparse.Namespace) -> int:
+    query = " ".join(args.query)
+    if not query.strip():
+        raise InvalidInput("The search is empty.", hint='For example: fazm-memory search "date first"')
+    if query.count('"') % 2:
+        raise InvalidInput(f"A quote in {query[:60]!r} is not closed.", hint="Close it: '\"two words\"'")
+    memory = open_memory(args)
+    hits = memory.recall.search(query, limit=args.limit, quarantined=args.quarantined)
+    for note in memory.recall.search_notes(query):
+        echo_err(f"note: {note}")
+    if args.json:
+        print_json(hits)
+        return 0
+    for session in dict.fromkeys(hit["session"] for hit in hits):  # the session of the best hit first
+        group = [hit for hit in hits if hit["session"] == session]
+        on = f"on “{group[0]['device']}”" if group[0].get("device") else None
+        where = "".join(f"  {part}" for part in (group[0]["agent"], on, group[0]["workspace"]) if part)
+        echo(f"{paint(session[:8], 'bold')}  {group[0]['title'] or '(no title)'}{where}")
+        for hit in group:
+            echo(
+                f"    @{hit['seq']}  {format_time(hit['at'], memory.now())}  {hit['kind']}  {hit['snippet']}"
+                f"{_changed_since(hit, memory.now())}"
+            )
+    if not hits:
+        echo("Nothing found.")
+    return 0

@@ -1,0 +1,1 @@
+"""Pure libraries of our own. They import nothing else of this project."""

@@ -1,0 +1,33 @@
+"""Finds secrets in text and JSON values and replaces them with `[REDACTED:rule]`.
+
+`Redactor` is the entry point. Rules cover the key formats of about 400 providers (`providers.json`), standard
+formats such as PEM and JWT, and values whose name says that they are secret. The README shows how to use it.
+"""
+
+from __future__ import annotations
+
+from fazm_memory.engines.redaction.copies import KnownSecrets
+from fazm_memory.engines.redaction.redactor import (
+    PatternError,
+    RedactedText,
+    Redactor,
+    UserPattern,
+    all_rules,
+    default_redactor,
+    shorten,
+)
+from fazm_memory.engines.redaction.rules import Rule
+from fazm_memory.engines.redaction.text import canonical
+
+__all__ = [
+    "KnownSecrets",
+    "PatternError",
+    "RedactedText",
+    "Redactor",
+    "Rule",
+    "UserPattern",
+    "all_rules",
+    "canonical",
+    "default_redactor",
+    "shorten",
+]

@@ -1,0 +1,414 @@
+"""Secrets assigned to a name, in shells, settings, JSON, programs, flags, sentences and calls."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from fazm_memory.engines.redaction.classify import (
+    KEY_QUALIFIERS,
+    MARKER,
+    Kind,
+    is_address,
+    is_bare_secret,
+    is_disordered,
+    is_listed_secret,
+    is_literal_secret,
+    is_odd,
+    is_passphrase,
+    is_placeholder,
+    is_sham,
+    is_stand_in,
+    kind_of,
+    not_placeholder_or_word,
+    words,
+)
+from fazm_memory.engines.redaction.disorder import disorder
+from fazm_memory.engines.redaction.rules import Rule, Span, has_digit, text_at
+
+KEYWORDS = (
+    *sorted(
+        words(
+            """passw passphrase passcode pwd kennwort contrasena psk mnemonic storepass keypass requirepass
+            motdepasse _de_passe bindpw rootpw presharedkey _pass -pass .pass pass: pass= "pass" 'pass'
+            _pw -pw pw: pw= secret token _jwt credential apikey secretkey privatekey accesskey authkey
+            accountkey signingkey encryptionkey validationkey"""
+        )
+    ),
+    *("seed phrase", "recovery phrase", "pass =", "pw is ", "pw for "),
+    *(f"{qualifier}{joint}key" for qualifier in sorted(KEY_QUALIFIERS) for joint in "_- ."),
+)
+
+_REST = r"[\"']?(?:[A-Za-z0-9_]|\.(?!=)|-(?!>)){0,40}+(?: (?:key|phrase))?"
+_CLOSED = r"""["'`]?[\])}]{0,2}\*{0,2}"""
+# How a name and its value are joined.
+_ANNOTATION = r"(?:: ?(?:&(?:'static )?)?[A-Za-z_][\w.\[\]| ]{0,40}(?:<[\w&'. ,]{0,30}>)? ?= ?)"
+# The type may stand between: `var dbPassword string =`, `Dim key As String =`.
+_SIGN = (
+    r"(?:[ \t]{1,4}(?:\*?string|\[\]byte|(?i:as string))(?=[ \t]{0,8}=))?"
+    r"([ \t]{0,40}(?:=>|[:.?|+]{0,3}={1,3}|:\*\*|:: |:|->|<-)[ \t]{0,40})"
+)
+_COMMA = r"([ \t]*,[ \t]*)"
+_TAG = r"(>\s{0,80})"
+_PAIR = (
+    r"((?:[ \t]*,\s{0,80}|\s{1,80})[\"']?(?i:value|default|content)[\"']?[ \t]*[:=][ \t]*"
+    r"|,ParameterValue=)"
+)
+_SENTENCE = r"( (?:[\w@.'-]{1,24} ){0,5}(?:is|was|lautet|ist)[: ]{1,2})"
+_SPACE = r"([ \t]++)"
+_BLOCK = r"(?:[|>][+-]?[ \t]*\n[ \t]+|<<[-~]?[\"']?[A-Z]{2,16}[\"']?\n[ \t]*|Some\(|\s{1,40}string\(\d+\) )?"
+# The value is in quotes or ends at the next space.
+_QUOTED = (
+    r"""[bfrBFR@]{0,2}(?:"(?:"")?((?:[^"\\\n]++|\\.)*+)"|'(?:'')?((?:[^'\\\n]++|\\.)*+)'|`([^`\n]*+)`)"""
+)
+_BARE = r"""["'`]?([^\s"'`]++)"""
+_JOINT = f"(?:{_ANNOTATION}|{_SIGN}|{_PAIR}|{_COMMA}|{_TAG}|{_SENTENCE}|{_SPACE})"
+_REGEX = f"{_REST}{_CLOSED}{_JOINT}{_BLOCK}(?:{_QUOTED}|{_BARE})"
+# The groups of the pattern, in order.
+SIGN, PAIR, COMMA, TAG, SENTENCE, SPACE, DOUBLE, SINGLE, TICK, BARE = range(1, 11)
+
+_NAME = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+_LONGEST_NAME = 64
+_NAME_END = re.compile(rb"(?:[\w.-]| (?=(?i:key|phr))){0,64}")
+_LONGEST_PHRASE = 256
+_NEAR = 256
+_BEFORE_A_FLAG = (b"", b" ", b"\t", b"\n", b'"', b"'", b"(", b"[")
+_QUOTES = (b"", b'"', b"'")
+_ODD_WORD = re.compile(rb"[^\s\d\xff]*+\d[^\s\xff]*")
+_PROPERTY = re.compile("^-[DP](?=[a-z])")  # java -DapiKey=…, gradle -PapiKey=…
+_RESOURCE = re.compile(rb"arn:[\w:/-]*:\Z")
+_SETTERS = ("env", "setenv", "setx", " -x", " -gx", " -ux")
+
+
+@dataclass(frozen=True)
+class _Assignment:
+    """A name that means a secret, the sign after it, and the span of the value."""
+
+    data: bytes
+    name: str
+    name_start: int
+    kind: Kind
+    joint: int
+    sign: bytes
+    start: int
+    end: int
+
+    def value(self, end: int | None = None) -> str:
+        return self.data[self.start : self.end if end is None else end].decode("latin-1")
+
+    def line_before(self) -> bytes:
+        """The text before the name on its line, limited because lines can be very long."""
+        return self.data[max(0, self.name_start - _NEAR) : self.name_start].rsplit(b"\n", 1)[-1]
+
+    def is_flag(self) -> bool:
+        before = self.data[max(0, self.name_start - 1) : self.name_start]
+        return self.name.startswith("-") and before in _BEFORE_A_FLAG and self.joint in (0, SIGN, SPACE)
+
+    def is_exported(self) -> bool:
+        """Whether this sets a variable: `NAME=value`, `ENV NAME value`, `set -x NAME value`."""
+        if not self.name.isupper() or self.joint not in (SIGN, SPACE):
+            return False
+        if self.joint == SIGN:
+            return self.sign == b"="
+        return self.line_before().decode("latin-1").lower().rstrip().endswith(_SETTERS)
+
+
+def _check(data: bytes, found: Any) -> Span | None:
+    name_start, name_end = _name(data, found.start())
+    name = data[name_start:name_end].decode("latin-1")
+    kind = _kind(name)
+    if kind is Kind.NONE or data.endswith(MARKER.encode(), 0, name_start):
+        return None
+    if data[max(0, name_start - 1) : name_start] == b":" and _RESOURCE.search(
+        data, max(0, name_start - 80), name_start
+    ):
+        return None  # `arn:aws:secretsmanager:eu-west-1:1:secret:name`
+    joint = next((group for group in range(SIGN, DOUBLE) if found.span(group)[0] >= 0), 0)
+    sign = data[slice(*found.span(SIGN))] if joint == SIGN else b""
+    for group in (DOUBLE, SINGLE, TICK, BARE):
+        start, end = found.span(group)
+        if start >= 0:
+            if sign[:1] == b" " and name.lower() == "pass" and not _is_long(data, start, end, group):
+                return None  # `pass = ok`: the result of a check
+            if (
+                name.strip(".-") == "PASS"
+                and sign[:1] == b":"
+                and disorder(text_at(data, (start, end))) < 0.8
+            ):
+                return None  # `--- PASS: TestReader/empty_file`: the result of a test
+            if found.start() < name_start and not _ODD_WORD.fullmatch(data, start, end):
+                return None  # `"pass": "all is well"`
+            if joint == 0 and group == BARE and (begin := _padded(data, name_end, start, end)):
+                joint, sign, start = SIGN, b":", begin
+            assignment = _Assignment(data, name, name_start, kind, joint, sign, start, end)
+            return _bare(assignment) if group == BARE else _quoted(assignment, found)
+    return None
+
+
+def _is_long(data: bytes, start: int, end: int, group: int) -> bool:
+    return has_digit(data[start:end]) and (group != BARE or is_disordered(data[start:end].decode("latin-1")))
+
+
+def _padded(data: bytes, name_end: int, start: int, end: int) -> int:
+    """The start of a value that looked like a type, `password: aHVudGVyMg==`, or 0 if it is a type."""
+    typed = data[name_end:start]
+    begin = name_end + typed.index(b":") + 1
+    begin += data[begin:start].startswith(b" ")
+    value = data[begin : start - 1].decode("latin-1")
+    padding = not data[start:end].strip(b"=")
+    return begin if typed[-1:] == b"=" and value[-1:].isalnum() and (padding or is_disordered(value)) else 0
+
+
+def _name(data: bytes, position: int) -> Span:
+    """The span of the whole name around a keyword."""
+    position += data[position] in b"\"'"  # the keyword may include the quote before the name
+    before = data[max(0, position - _LONGEST_NAME) : position]
+    found = _NAME_END.match(data, position)
+    return position - len(before) + len(before.rstrip(_NAME)), found.end() if found else position
+
+
+def names_secret(data: bytes, position: int) -> bool:
+    """Whether the name around a keyword means a secret. Most do not: `tokenize`, `next_token`."""
+    return _kind(data[slice(*_name(data, position))].decode("latin-1")) is not Kind.NONE
+
+
+def _kind(name: str) -> Kind:
+    """The kind of a name, a flag such as `-Password`, or a property such as `-DapiKey`."""
+    return kind_of(name.strip(".-")) or kind_of(_PROPERTY.sub("", name))
+
+
+def _quoted(found: _Assignment, match: Any) -> Span | None:
+    value = found.value()
+    if found.is_flag():
+        return None if is_placeholder(value) else (found.start, found.end)
+    if value.lower() in found.name.lower() or found.joint == TAG:
+        return None  # a constant with its own name as the value
+    if found.joint == COMMA:
+        # A list of words may contain "password". Only a name in quotes and a value with a digit are a pair.
+        quoted_name = found.data[match.span(COMMA)[0] - 1] in b"\"'`"
+        if not quoted_name or not (found.name.isupper() or is_odd(value) or disorder(value) >= 1):
+            return None
+        if len(value) < 6 or value.rstrip("0123456789") == found.name.rstrip("0123456789"):
+            return None  # `["pass", "arg1"]`, `["secret1", "secret2"]`
+    if found.joint in (SPACE, SENTENCE) and found.kind is not Kind.PASSWORD:
+        return None
+    if found.is_exported() and found.kind is Kind.PASSWORD and is_odd(value) and _is_phrase(value):
+        return found.start, found.end
+    kind = Kind.KEY if found.name.isupper() and found.kind is Kind.TOKEN else found.kind
+    return (found.start, found.end) if is_literal_secret(value, kind) else None
+
+
+def _is_phrase(value: str) -> bool:
+    """Up to three words, `PGPASSWORD='hunter2 hunter3'`. A message has more words, or ends with a stop."""
+    return len(value.split()) <= 3 and not is_placeholder(value) and value[-1] not in ".:"
+
+
+def _bare(found: _Assignment) -> Span | None:
+    first = found.data[found.start : found.start + 1]
+    if found.is_flag():
+        return _flag_value(found)
+    if found.is_exported():
+        end = found.end
+        while end > found.start and found.data[end - 1] in b";&|":
+            end -= 1  # the end of a shell command
+        value = found.value(end)
+        is_other = is_placeholder(value) or is_address(value) or value.startswith("$(")
+        is_other = is_other or (is_stand_in(value) if found.kind is Kind.PASSWORD else is_sham(value))
+        return (found.start, end) if len(value) >= 3 and not is_other else None
+    if found.joint == SPACE and _is_listed(found):
+        return found.start, found.end
+    if found.joint in (COMMA, SPACE) or first in (b"(", b"[", b"{"):
+        return None
+    end = _cut(found.data, found.start, found.end, b"&<;" if found.sign.strip() == b"=" else b"<")
+    if found.joint == TAG and not _is_element(found, end):
+        return None
+    while end > found.start and found.data[end - 1] in b",;:)]}>":
+        end -= 1
+    if found.joint == SENTENCE:
+        return _in_sentence(found, end)
+    if found.joint == SIGN and found.kind is Kind.PASSWORD and not found.line_before().strip(b" \t-"):
+        line = found.data[found.start : found.start + _LONGEST_PHRASE].split(b"\n", 1)[0]
+        if len(line) < _LONGEST_PHRASE and is_passphrase(line.decode("latin-1")):
+            return found.start, found.start + len(line)
+    secret = is_bare_secret(found.value(end), found.kind, own_line=_has_own_line(found, end))
+    return (found.start, end) if secret else None
+
+
+def _is_listed(found: _Assignment) -> bool:
+    """Whether the line has only a name, a gap and a value, as vaults and directories list them."""
+    gap = found.data[max(found.name_start, found.start - 2) : found.start]
+    if gap != b"  " and gap[-1:] != b"\t" and found.name.lower() not in ("bindpw", "rootpw"):
+        return False
+    after = found.data[found.end : found.end + 80].split(b"\n", 1)[0]
+    before = found.line_before().rstrip(b" \t")
+    alone = before[-1:] in _QUOTES and after.strip()[:1] in _QUOTES
+    return alone and is_listed_secret(found.value(), found.kind)
+
+
+# Words that follow a flag in a sentence about it.
+_ABOUT_FLAGS = words(
+    """flag flags option options argument arguments parameter parameters switch instead and or is was are
+    for with when if on in from as to by will via the an not but before after without can may must should
+    does has have which that this then also only into"""
+)
+
+
+def _flag_value(found: _Assignment) -> Span | None:
+    """The word after a flag, `--password hunter2`, except in a manual."""
+    value = found.value().rstrip(",;)]}")
+    if (
+        len(value) < 3
+        or is_placeholder(value)
+        or value.startswith(("-", "$", "("))
+        or value.lower().rstrip(".") in _ABOUT_FLAGS
+    ):
+        return None
+    if found.joint == SPACE:
+        before = found.line_before().strip()
+        listed = not before or before.endswith((b",", b"[", b"|", b"("))
+        end = found.start + len(value)
+        after = found.data[end : end + 80].split(b"\n", 1)[0].strip()
+        explained = value.isupper() or (value.isalpha() and after and not after.startswith(b"-"))
+        if listed and explained:
+            return None
+    return found.start, found.start + len(value)
+
+
+def _in_sentence(found: _Assignment, end: int) -> Span | None:
+    """A value in a sentence, `the password is hunter2`. Words do not count."""
+    value = found.value(end).rstrip(".!?:")
+    shortest = 5 if found.kind is Kind.PASSWORD else 12
+    if len(value) < shortest or value.isdigit() or not is_odd(value) or is_placeholder(value) or "(" in value:
+        return None
+    return found.start, found.start + len(value)
+
+
+def _has_own_line(found: _Assignment, end: int) -> bool:
+    """Whether name and value are written as in a settings file, not inside code."""
+    data = found.data
+    if (
+        found.sign == b"="
+        and found.kind is Kind.PASSWORD
+        and data[end : end + 1] in (b"", b" ", b"\t", b"\n", b"&", b";", b'"', b"'")
+    ):
+        return True  # a connection string or a query; in code a comma or a bracket would follow
+    before = found.line_before()
+    alone = (
+        not before.removeprefix(b"export ").strip(b" \t-+\"'")
+        and not data[end : end + 80].split(b"\n", 1)[0].strip()
+    )
+    spaced = found.sign != b"=" and found.sign.strip() == b"="
+    return (alone and not (spaced and before)) or found.joint in (TAG, PAIR)
+
+
+def _is_element(found: _Assignment, end: int) -> bool:
+    """Whether this is an XML element: `<password>…</password>`, `<property name="password">…`."""
+    before = found.data[max(0, found.name_start - 1) : found.name_start]
+    return before in (b"<", b'"', b"'") and found.data[end : end + 80].lstrip()[:2] == b"</"
+
+
+_LONG_STOPS, _SHORT_STOPS = re.compile(rb"[&<;]"), re.compile(rb"<")
+
+
+def _cut(data: bytes, start: int, end: int, stops: bytes) -> int:
+    found = (_LONG_STOPS if stops == b"&<;" else _SHORT_STOPS).search(data, start, end)
+    return found.start() if found else end
+
+
+# Arguments of common calls, and parts of data source names.
+_ARGUMENT = r"\s*(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s,()\"']+)\s*,"
+_LITERAL = r"\s*(?:\"([^\"\n]+)\"|'([^'\n]+)')"
+
+
+def _set(data: bytes, found: Any) -> Span | None:
+    """The argument of `setPassword("hunter2")`, unless it is a label or a message."""
+    span = not_placeholder_or_word(data, found)
+    if span is None:
+        return None
+    value = text_at(data, span)
+    return span if is_odd(value) and " " not in value else None
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "login-argument",
+        "generic",
+        (
+            *("networkcredential(", "passwordauthentication(", "usernamepasswordcredentials("),
+            *("httpbasicauth(", "httpdigestauth(", "basicauth(", "auth=("),
+        ),
+        rf"(?i:\w+(?:=)?\(){_ARGUMENT}{_LITERAL}",
+        must_match='new NetworkCredential("me", "{alnum:10}")',
+        must_not_match='new NetworkCredential("me", password)',
+        check=not_placeholder_or_word,
+    ),
+    Rule(
+        "login-call",
+        "generic",
+        (".login(", "setbasicauth(", "basic_auth(", "basic_auth ", "ftp_login("),
+        rf"(?i:\.?\w+)[( ](?:\s*\$\w+,)?{_ARGUMENT}{_LITERAL}",
+        must_match='smtp.login("me@example.com", "{alnum:10}")',
+        must_not_match='smtp.login("me@example.com", "password")',
+        word_start=False,
+        check=_set,
+    ),
+    Rule(
+        "connect-argument",
+        "generic",
+        (
+            *("new pdo(", "mysqli(", "mysqli_connect(", "mysql_connect(", "getconnection("),
+            *("pymssql.connect(", "pymysql.connect(", "mysqldb.connect(", "pg_connect("),
+        ),
+        rf"(?i:[\w. ]+\(){_ARGUMENT}{_ARGUMENT}{_LITERAL}",
+        must_match="new PDO('mysql:host=db;dbname=main', 'app', '{alnum:10}')",
+        must_not_match="new PDO('mysql:host=db;dbname=main', 'app', $password)",
+        check=not_placeholder_or_word,
+    ),
+    Rule(
+        "password-setter",
+        "generic",
+        (
+            *("setpassword(", "set_password(", "withpassword(", "setpassphrase(", "setsecret(", ".password("),
+            *("secretstr(", "secretbytes("),
+        ),
+        rf"(?i:\.?\w+\(){_LITERAL}\s*\)",
+        must_match='source.setPassword("{alnum:10}");',
+        must_not_match='form.setPassword("Password");',
+        word_start=False,
+        check=_set,
+    ),
+    Rule(
+        "go-data-source",
+        "generic",
+        ("@tcp(", "@unix("),
+        r"[\w.$-]{1,64}:([^\s:@\"'`/]{1,128})@(?:tcp|unix)\(",
+        must_match="app:{alnum:10}@tcp(db:3306)/main",
+        must_not_match="%s:%s@tcp(%s:3306)/main",
+        before=200,
+        check=not_placeholder_or_word,
+    ),
+    Rule(
+        "oracle-login",
+        "Oracle",
+        ("jdbc:oracle:", "sqlplus ", "expdp ", "impdp ", "sqlldr ", "rman target "),
+        r"(?:jdbc:oracle:\w+:|(?:sqlplus|expdp|impdp|sqlldr|rman target)[ \t]+(?:-\w+[ \t]+){0,4}[\"']?)"
+        r"[A-Za-z][\w$#.]*/([^\s@/\"']+)(?:[@\"'\s]|\z)",
+        must_match="sqlplus system/{alnum:10}@//db:1521/XE",
+        must_not_match="sqlplus / as sysdba",
+        check=not_placeholder_or_word,
+    ),
+    Rule(
+        "named-secret",
+        "generic",
+        KEYWORDS,
+        _REGEX,
+        must_match="DB_PASSWORD={alnum:14}",
+        must_not_match="password = get_password(user)",
+        word_start=False,
+        is_backtracking=True,
+        is_local=True,
+        admits=names_secret,
+        check=_check,
+    ),
+)

@@ -1,0 +1,341 @@
+"""Secrets on command lines: the flags and arguments in which common programs take a password."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from fazm_memory.engines.redaction.classify import is_odd, is_placeholder, is_stand_in
+from fazm_memory.engines.redaction.rules import Rule, Span, first_group, text_at
+
+# Between a program and its flag: the rest of one command on one line. Continued lines are joined in another
+# view.
+_BETWEEN = r"(?:[^\n|;&]{0,400}?[ \t])"
+_VALUE = r"""(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|;&<>]+))"""
+_NO_SWITCH = r"""(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|;&<>/][^\s"'|;&<>]*))"""
+_TEXT = r"(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)"
+_PORTS = re.compile(r"[\d.]*(?::\d+)+(?:/\w+)?")  # `-p 8080:80` publishes a port
+
+
+def _argument(data: bytes, found: Any) -> Span | None:
+    span = first_group(data, found)
+    value = text_at(data, span)
+    return (
+        None
+        if is_placeholder(value)
+        or is_stand_in(value)
+        or value.startswith(("-", "$(", "file://"))
+        or _PORTS.fullmatch(value)
+        else span
+    )
+
+
+def _device(data: bytes, found: Any) -> Span | None:
+    """In manuals the same commands are followed by words: `snmp-server community string`."""
+    span = _argument(data, found)
+    return span if span and is_odd(text_at(data, span)) else None
+
+
+def _command(
+    name: str, programs: str, flags: str, must_match: str, must_not_match: str, value: str = _VALUE
+) -> Rule:
+    """A rule for a program (several, separated by `|`) and the flags before its password."""
+    return Rule(
+        name=name,
+        provider="command line",
+        keywords=tuple(programs.split("|")),
+        # The words may be in quotes, as in `CMD ["mysqladmin", "-phunter2"]`.
+        pattern=rf"(?i:{programs})[\w.-]*(?:[\"'],)?[ \t]{_BETWEEN}?[\"']?(?:{flags}){value}",
+        must_match=must_match,
+        must_not_match=must_not_match,
+        requires=b"-",
+        check=_argument,
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    _command(
+        "mysql-password", "mysql|mariadb", "-p", "mysql -u root -p{alnum:10} main", "mysql -u root -p main"
+    ),
+    _command("sshpass", "sshpass", r"-p[ \t]*", "sshpass -p {alnum:10} ssh host", "sshpass -e ssh host"),
+    _command(
+        "login-password",
+        "docker login|podman login|registry login|buildah login|skopeo login|nerdctl login|az login|oc login",
+        r"-p[ \t]*|--password[= \t]",
+        "docker login -u me -p {alnum:10} registry.example.com",
+        "docker run -p 8080:80 image",
+    ),
+    _command(
+        "database-password",
+        "mongo|sqlcmd|bcp|clickhouse-client|cqlsh|isql",
+        r"-[pP][ \t]*",
+        "mongosh -u root -p {alnum:10}",
+        "mongosh --port 27017",
+    ),
+    _command(
+        "remote-password",
+        "psexec|paexec|evil-winrm|crackmapexec|netexec|nxc|plink|pscp|psftp",
+        r"-p[ \t]+|-pw[ \t]+",
+        "psexec host -u bob -p {alnum:10} cmd",
+        "psexec host -u bob cmd",
+    ),
+    _command(
+        "snmp-password",
+        "snmpwalk|snmpget|snmpset|snmpbulkwalk",
+        r"-[AX][ \t]+",
+        "snmpwalk -v3 -u bob -A {alnum:10} host",
+        "snmpwalk -v2c -c public host",
+    ),
+    _command(
+        "redis-password",
+        "redis-cli|valkey-cli",
+        r"-a[ \t]+",
+        "redis-cli -h db -a {alnum:10}",
+        "redis-cli -h db",
+    ),
+    _command(
+        "ldap-password",
+        "ldapsearch|ldapmodify|ldapadd|ldapwhoami|ldappasswd",
+        r"-w[ \t]*",
+        "ldapsearch -D cn=admin -w {alnum:10}",
+        "ldapsearch -D cn=admin -W",
+    ),
+    _command(
+        "samba-password",
+        "smbclient|rpcclient",
+        r"-U[ \t]*[^\s%]+%",
+        "smbclient //h/s -U me%{alnum:10}",
+        "smbclient -U me",
+    ),
+    _command(
+        "transfer-password",
+        "lftp",
+        r"-u[ \t]*[^\s,]+,",
+        "lftp -u me,{alnum:10} sftp://files.example.com",
+        "lftp -u me sftp://files.example.com",
+    ),
+    _command(
+        "cipher-password",
+        "openssl enc|openssl aes|openssl des",
+        r"-k[ \t]+|-K[ \t]+",
+        "openssl enc -aes-256-cbc -k {alnum:10} -in a -out b",
+        "openssl enc -aes-256-cbc -kfile key.txt -in a -out b",
+    ),
+    _command(
+        "archive-password",
+        "7z|zip|unzip|unrar|rar",
+        r"-h?p|-P[ \t]+",
+        "7z a -p{alnum:10} out.7z dir",
+        "7z a out.7z dir",
+    ),
+    _command(
+        "user-password-flag",
+        "curl|wget|http|xh",
+        r"(?:-u[ \t]*|--user[= \t]+|-U[ \t]*|--proxy-user[= \t]+|-a[ \t]+|--auth[= \t]+)[\"']?[^\s:\"']*:",
+        "curl -u me:{alnum:10} https://api.example.com",
+        "curl -u me https://api.example.com:8443/",
+        value=r"([^\s\"']+)",
+    ),
+    _command(
+        "curl-cookie",
+        "curl|wget",
+        r"-b[ \t]*|--cookie[= \t]+",
+        "curl -b 'sid={alnum:20}' https://example.com",
+        "curl -b cookies.txt https://example.com",
+        value=r"(?:\"([^\"\n=]+=[^\"\n]+)\"|'([^'\n=]+=[^'\n]+)'|([\w.-]+=\S+))",
+    ),
+    _command(
+        "key-passphrase",
+        "ssh-keygen",
+        r"-[NP][ \t]*",
+        "ssh-keygen -t ed25519 -N {alnum:10} -f id",
+        "ssh-keygen -t ed25519 -N '' -f id",
+    ),
+    _command(
+        "secure-parameter",
+        "put-parameter",
+        r"--type[= \t]+[\"']?SecureString[\"']?[ \t]+(?:[^\n|;&]{0,400}?[ \t])?--value[= \t]+",
+        "aws ssm put-parameter --name /app/db --type SecureString --value {alnum:10}",
+        "aws ssm put-parameter --name /app/db --type SecureString --value file://db.txt",
+    ),
+    _command(
+        "secure-parameter-first",
+        "put-parameter",
+        r"--value[= \t]+",
+        "aws ssm put-parameter --name /app/db --value {alnum:10} --type SecureString",
+        "aws ssm put-parameter --name /app/region --value eu-west-1 --type String",
+        value=_VALUE + r"[ \t](?:[^\n|;&]{0,400}?[ \t])?--type[= \t]+[\"']?SecureString",
+    ),
+    _command(
+        "secret-body",
+        "gh secret set|glab variable set",
+        r"-b[ \t]*|--body[= \t]+|-v[ \t]+|--value[= \t]+",
+        "gh secret set DEPLOY --body {alnum:10}",
+        "gh secret set DEPLOY --body-file key.txt",
+    ),
+    Rule(
+        "scheduled-task-password",
+        "command line",
+        ("schtasks",),
+        rf"(?i:schtasks)(?:\.exe)?[ \t]{_BETWEEN}?(?i:/rp)[ \t]+{_NO_SWITCH}",
+        must_match="schtasks /create /tn a /ru bob /rp {alnum:10} /tr a.exe",
+        must_not_match="schtasks /create /tn a /ru bob /tr a.exe",
+        check=_argument,
+    ),
+    Rule(
+        "message-broker-password",
+        "RabbitMQ",
+        ("rabbitmqctl ",),
+        rf"rabbitmqctl[ \t]{_BETWEEN}?(?:add_user|change_password|authenticate_user)[ \t]+\S+[ \t]+{_VALUE}",
+        must_match="rabbitmqctl add_user bob {alnum:10}",
+        must_not_match="rabbitmqctl list_users",
+        check=_argument,
+    ),
+    Rule(
+        "domain-login",
+        "command line",
+        (
+            "secretsdump",
+            "wmiexec",
+            "smbexec",
+            "dcomexec",
+            "atexec",
+            "mssqlclient",
+            "getuserspns",
+            "psexec.py",
+        ),
+        r"[\w.-]{6,24}[ \t](?:[^\n|;&]{0,200}?[ \t])?[\w.-]+/[\w.-]+:"
+        r"(?:'([^'\n]+)'|\"([^\"\n]+)\"|([^\s'\"@]+))@",
+        must_match="secretsdump.py corp/bob:{alnum:10}@10.0.0.1",
+        must_not_match="secretsdump.py corp/bob@10.0.0.1",
+        requires=b"@",
+        check=_argument,
+    ),
+    Rule(
+        "openssl-password",
+        "command line",
+        ("pass:",),
+        r"pass:([^\s\"':][^\s\"']{2,})",
+        must_match="openssl rsa -passin pass:{alnum:10}",
+        must_not_match="pass: 12 fail: 0",
+        check=_argument,
+    ),
+    Rule(
+        "keychain-password",
+        "command line",
+        ("security ",),
+        rf"security[ \t]+(?:add|unlock|set|create|import)[\w-]*[ \t]{_BETWEEN}?(?:-w|-p|-P|-k)[ \t]+{_VALUE}",
+        must_match="security add-generic-password -a me -s app -w {alnum:10}",
+        must_not_match="security find-generic-password -a me -w",
+        check=_argument,
+    ),
+    Rule(
+        "account-password",
+        "command line",
+        ("dscl ", "networksetup ", "htpasswd ", "wpa_passphrase ", "net user ", "net use "),
+        rf"(?:dscl[ \t]{_BETWEEN}?-passwd[ \t]+\S+|networksetup[ \t]+-setairportnetwork[ \t]+\S+[ \t]+{_TEXT}"
+        rf"|htpasswd[ \t]{_BETWEEN}?-[a-zA-Z]*b[a-zA-Z]*[ \t]+\S+[ \t]+\S+"
+        rf"|wpa_passphrase[ \t]+{_TEXT}|net user[ \t]+\S+|net use[ \t]{_BETWEEN}?/user:\S+"
+        rf"|net use[ \t]+(?:\S+[ \t]+)?\\\\\S+)[ \t]+{_NO_SWITCH}",
+        must_match="networksetup -setairportnetwork en0 Home {alnum:10}",
+        must_not_match="networksetup -listallhardwareports",
+        check=_argument,
+    ),
+    Rule(
+        "wireless-password",
+        "command line",
+        ("nmcli ",),
+        rf"nmcli[ \t]+(?:[\w-]+[ \t]+){{0,4}}connect[ \t]+{_TEXT}[ \t]+password[ \t]+{_VALUE}",
+        must_match="nmcli dev wifi connect Office password {alnum:10}",
+        must_not_match="nmcli dev wifi connect Office password <password>",
+        requires=b" password ",
+        check=_argument,
+    ),
+    Rule(
+        "recovery-code",
+        "generic",
+        ("recovery code", "backup code", "recovery_code", "backup_code"),
+        r"(?i:recovery|backup)[ _](?i:codes?)[\"']?[ \t]*(?:is|[:=])\s{0,8}[\"']?"
+        r"([A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}){1,5}|\d{8,12})\b",
+        must_match="Recovery code: {lower:5}-{lower:5}",
+        must_not_match="recovery code: none",
+        check=_device,
+    ),
+    Rule(
+        "sudo-password",
+        "command line",
+        ("sudo ",),
+        rf"sudo[ \t]+(?:-\w+[ \t]+)*-S[^\n<]{{0,200}}<<<[ \t]*{_VALUE}",
+        must_match="sudo -S true <<< {alnum:10}",
+        must_not_match="sudo -S true < file",
+        check=_argument,
+    ),
+    Rule(
+        "redis-settings",
+        "command line",
+        ("requirepass", "masterauth", "6379> auth "),
+        # In a shell, a settings file, a list of arguments, or at the prompt of the client.
+        rf"(?:(?i:requirepass|masterauth)(?:[ \t]+|[\"'],[ \t]*)"
+        rf"|6379> (?i:auth)[ \t]+(?:\w+[ \t]+)?){_VALUE}",
+        must_match="requirepass {alnum:12}",
+        must_not_match="requirepass <password>",
+        check=_argument,
+    ),
+    Rule(
+        "secure-string",
+        "command line",
+        ("convertto-securestring ",),
+        rf"(?i:convertto-securestring)[ \t]+(?:-\w+[ \t]+)?{_VALUE}",
+        must_match='ConvertTo-SecureString "{alnum:10}" -AsPlainText -Force',
+        must_not_match="ConvertTo-SecureString $plain -AsPlainText",
+        check=_argument,
+    ),
+    Rule(
+        "piped-secure-string",
+        "command line",
+        ("| convertto-securestring",),
+        r"(?:\"([^\"\n]+)\"|'([^'\n]+)')[ \t]*\| (?i:convertto-securestring)",
+        must_match="'{alnum:10}' | ConvertTo-SecureString -AsPlainText -Force",
+        must_not_match="'$plain' | ConvertTo-SecureString -AsPlainText -Force",
+        before=200,
+        word_start=False,
+        check=_argument,
+    ),
+    Rule(
+        "remote-desktop",
+        "command line",
+        ("freerdp ", "freerdp3 ", "rdesktop "),
+        rf"(?:freerdp3?[ \t]{_BETWEEN}?/p:|rdesktop[ \t]{_BETWEEN}?-p[ \t]+){_VALUE}",
+        must_match="xfreerdp /u:me /p:{alnum:10} /v:host",
+        must_not_match="xfreerdp /u:me /port:3389 /v:host",
+        word_start=False,
+        check=_argument,
+    ),
+    Rule(
+        "network-device",
+        "command line",
+        (
+            *("snmp-server community ", "enable secret ", "enable password ", "radius-server key "),
+            *("tacacs-server key ", "password 7 ", "secret 5 ", "secret 9 ", "username "),
+        ),
+        r"(?:(?:snmp-server community|(?:radius|tacacs)-server key) (?:[05789] )?"
+        r"|enable (?:secret|password) [05789] |username \S+ (?:privilege \d+ )?(?:password|secret) [05789] )"
+        r"([^\s\"'<>]{4,})|password 7 ([0-9A-F]{8,})|secret [59] (\$[\w$./]{8,})",
+        must_match="username admin privilege 15 password 0 {alnum:10}",
+        must_not_match="snmp-server community <name> RO",
+        check=_device,
+    ),
+    Rule(
+        "piped-password",
+        "command line",
+        ("echo ", "printf "),
+        rf"(?:echo|printf)(?:[ \t]+-\w+)*[ \t]+{_VALUE}[ \t]*\|[ \t]*"
+        r"(?:sudo[ \t]+(?:-\w+[ \t]+)*-S|(?:docker|podman|npm)[ \t]+login|gh[ \t]+(?:auth|secret)"
+        r"|(?:npx[ \t]+)?(?:wrangler[ \t]+(?:pages[ \t]+)?secret|vercel[ \t]+env)"
+        r"|chpasswd|passwd|gpg|cryptsetup)",
+        must_match="echo {alnum:10} | sudo -S true",
+        must_not_match="echo done | tee log",
+        requires=b"|",
+        check=_argument,
+    ),
+)

@@ -1,0 +1,410 @@
+"""What echo, printf, tr, cut, sed and other text tools print.
+
+Each tool takes its arguments and its input and returns what it prints, or None for options that are not
+followed. This resolves names that are built in `$(…)` and in pipes.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable
+
+from fazm_memory.engines.shell_effects.parser import ansi_text
+from fazm_memory.engines.shell_effects.patterns import (
+    Match,
+    Pattern,
+    compiled,
+    is_text,
+    posix_source,
+    substituted,
+)
+
+TextTool = Callable[[list[str], str], str | None]
+_CLASSES = {
+    "[:upper:]": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    "[:lower:]": "abcdefghijklmnopqrstuvwxyz",
+    "[:digit:]": "0123456789",
+    "[:space:]": " \t\n\v\f\r",
+    "[:blank:]": " \t",
+    "[:punct:]": "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~",
+}
+_CLASSES["[:alpha:]"] = _CLASSES["[:upper:]"] + _CLASSES["[:lower:]"]
+_CLASSES["[:alnum:]"] = _CLASSES["[:digit:]"] + _CLASSES["[:alpha:]"]
+_FORMAT = re.compile(r"%(?:%|([-0+ #]*)(\d{0,4}|\*)(\.\d{1,4})?([sdiuxXobcqf]))")
+_CUT_OPTION = re.compile(r"-([dfc])(.*)", re.DOTALL)
+_MOST = 10_000
+Edit = Callable[[str], str]
+_WIDEST = 1_000
+_FLAGS = re.compile(r"[gGiIpe0-9]*")
+
+
+def sed_output(args: list[str], text: str) -> str | None:
+    """Return what sed prints if its script has only substitutions."""
+    extended = any(arg in ("-E", "-r") for arg in args)
+    rest = [arg for arg in args if arg not in ("-E", "-r", "-u", "--")]
+    scripts = [rest[i + 1] for i, arg in enumerate(rest) if arg == "-e" and i + 1 < len(rest)] or rest[:1]
+    expected = 2 * len(scripts) if rest[:1] == ["-e"] else 1
+    if len(rest) != expected or any(script.startswith("-") for script in scripts):
+        return None
+    edit = substitutions("\n".join(scripts), extended=extended)
+    if edit is None or not is_text(text):
+        return None
+    return "".join(edit(line) + "\n" for line in lines_of(text))
+
+
+def lines_of(text: str) -> list[str]:
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def character_ranges(text: str) -> str | None:
+    """Expand the ranges in a set of characters: `a-e` to `abcde`."""
+    out: list[str] = []
+    at = 0
+    while at < len(text):
+        if text[at + 1 : at + 2] == "-" and at + 2 < len(text):
+            low, high = ord(text[at]), ord(text[at + 2])
+            if high - low > _WIDEST or len(out) > _WIDEST:
+                return None
+            out += map(chr, range(low, high + 1))
+            at += 3
+        else:
+            out.append(text[at])
+            at += 1
+    return "".join(out)
+
+
+def substitutions(script: str, *, extended: bool, perl: bool = False) -> Edit | None:
+    """Compile `s/old/new/flags` and `y/abc/xyz/` of sed or Perl to a function of a line.
+
+    Return None if the script has other commands.
+    """
+    steps: list[Edit] = []
+    at = 0
+    while at < len(script):
+        if script[at] in " \t\n;":
+            at += 1
+            continue
+        command, delimiter = script[at], script[at + 1 : at + 2]
+        closing = {"{": "}", "(": ")", "[": "]"}.get(delimiter, delimiter)
+        if command not in "sy" or not delimiter or delimiter in "\\\n" or delimiter.isalnum():
+            return None
+        first, at = _delimited(script, at + 2, closing)
+        if closing != delimiter and script[at : at + 1] == delimiter:
+            at += 1
+        second, at = _delimited(script, at, closing)
+        flags = _FLAGS.match(script, at)
+        at = flags.end() if flags else at
+        if first is None or second is None or script[at : at + 1] not in ("", ";", "\n", " ", "\t"):
+            return None
+        if command == "y":
+            step = _transliteration(first, second)
+        else:
+            step = _substitution_step(first, second, flags[0] if flags else "", extended, perl)
+        if step is None:
+            return None
+        steps.append(step)
+
+    def run(line: str) -> str:
+        for step in steps:
+            line = step(line)
+        return line
+
+    return run if steps else None
+
+
+def _delimited(script: str, at: int, closing: str) -> tuple[str | None, int]:
+    out: list[str] = []
+    while at < len(script):
+        char = script[at]
+        if char == closing:
+            return "".join(out), at + 1
+        if char == "\\" and at + 1 < len(script):
+            out.append(script[at + 1] if script[at + 1] == closing else script[at : at + 2])
+            at += 2
+        else:
+            out.append(char)
+            at += 1
+    return None, at
+
+
+def _transliteration(first: str, second: str) -> Edit | None:
+    old, new = character_ranges(first), character_ranges(second)
+    if old is None or new is None or len(old) != len(new):
+        return None
+    table = str.maketrans(old, new)
+    return lambda line: line.translate(table)
+
+
+def _substitution_step(old: str, new: str, flags: str, extended: bool, perl: bool) -> Edit | None:
+    if "e" in flags:
+        return None  # the result would be executed
+    source = old if perl else posix_source(old, extended=extended)
+    pattern = compiled(source, longest=not perl, ignore_case="i" in flags.lower()) if source else None
+    if pattern is None:
+        return None
+    digits = re.sub(r"\D", "", flags)[:6]
+    count = 0 if "g" in flags else 1
+    return _substitution(pattern, new, count, int(digits or 1), perl)
+
+
+def _substitution(pattern: Pattern, new: str, count: int, first: int, perl: bool) -> Edit:
+    tokens = re.findall(r"\\.|\$\d|\$\{\d\}|[&]|[^\\&$]+|.", new, re.DOTALL)
+
+    def fill(match: Match) -> str:
+        out: list[str] = []
+        mode, once = "", ""
+        for token in tokens:
+            if len(token) == 2 and token[0] == "\\" and token[1] in "LUElu":
+                if token[1] in "lu":
+                    once = token[1]
+                else:
+                    mode = token[1].replace("E", "")
+                continue
+            text = _token(token, match, perl)
+            text = text.lower() if mode == "L" else text.upper() if mode == "U" else text
+            if once and text:
+                text = (text[0].lower() if once == "l" else text[0].upper()) + text[1:]
+                once = ""
+            out.append(text)
+        return "".join(out)
+
+    return lambda line: substituted(pattern, line, fill, count, first)
+
+
+def _token(token: str, match: Match, perl: bool) -> str:
+    if token == "&" and not perl:
+        return match.group(0) or ""
+    digits = re.fullmatch(r"\\(\d)|\$(\d)|\$\{(\d)\}", token)
+    if digits and (digits[1] or perl):
+        number = int(digits[1] or digits[2] or digits[3])
+        return (match.group(number) or "") if number <= len(match.groups()) else ""
+    if len(token) == 2 and token[0] == "\\":
+        return {"n": "\n", "t": "\t"}.get(token[1], token[1])
+    return token
+
+
+def echo(args: list[str], _: str) -> str | None:
+    newline, escapes = "\n", False
+    while args and re.fullmatch(r"-[neE]+", args[0]):
+        newline = "" if "n" in args[0] else newline
+        escapes = "e" in args[0] or (escapes and "E" not in args[0])
+        args = args[1:]
+    text = " ".join(args)
+    if not escapes and re.search(r"\\[abcefnrtv0\\]", text):
+        return None  # sh and zsh expand it, bash does not
+    return (ansi_text(text) if escapes else text) + newline
+
+
+def printf(args: list[str], _: str) -> str | None:
+    args = args[1:] if args[:1] == ["--"] else args
+    if not args or args[0].startswith("-"):
+        return None
+    form, values = ansi_text(args[0]), args[1:]
+    out: list[str] = []
+    while len(out) <= _MOST:
+        used: list[str] = []
+        filled = _fill_format(form, values, used)
+        if filled is None:
+            return None
+        out.append(filled)
+        values = values[len(used) :]
+        if not values or not used:
+            return "".join(out)
+    return None
+
+
+def _fill_format(form: str, values: list[str], used: list[str]) -> str | None:
+    def fill(found: re.Match[str]) -> str:
+        if found[0] == "%%":
+            return "%"
+        value = values[len(used)] if len(used) < len(values) else ""
+        used.append(value)
+        return _formatted(found, value)
+
+    try:
+        return _FORMAT.sub(fill, form)
+    except ValueError:
+        return None
+
+
+def _formatted(found: re.Match[str], value: str) -> str:
+    flags, width, precision, letter = found[1], found[2], found[3] or "", found[4]
+    if width == "*" or letter in "qf":
+        raise ValueError("not followed")
+    if letter in "diuxXo":
+        number = ord(value[1]) if value[:1] in "'\"" and len(value) > 1 else _integer(value or "0")
+        return f"%{flags}{width}{precision}{'d' if letter in 'iu' else letter}" % number
+    text = ansi_text(value) if letter == "b" else value[:1] if letter == "c" else value
+    return f"%{flags}{width}{precision}s" % text
+
+
+def _integer(text: str) -> int:
+    text = text.strip()
+    sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
+    octal = len(digits) > 1 and digits.startswith("0") and digits.isdigit()
+    return sign * int(digits, 8 if octal else 0)
+
+
+def basename(args: list[str], _: str) -> str | None:
+    suffix = ""
+    args = [arg for arg in args if arg != "--"]
+    several = bool(args) and args[0] in ("-a", "--multiple")
+    if args[:1] == ["-s"] and len(args) > 2:
+        several, suffix, args = True, args[1], args[1:]
+    names = args[1:] if several else args[:1]
+    if not names or (args[0].startswith("-") and not several):
+        return None
+    if not several and len(args) > 1:
+        suffix = args[1]
+    bare = [posixpath.basename(name.rstrip("/")) or "/" for name in names]
+    return "".join((name.removesuffix(suffix) or name) + "\n" for name in bare)
+
+
+def dirname(args: list[str], _: str) -> str | None:
+    out = []
+    for name in args:
+        root = "/" if name.startswith("/") else "."
+        if name != "--":
+            out.append((posixpath.dirname(name.rstrip("/")) or root) + "\n")
+    return "".join(out)
+
+
+def translate(args: list[str], text: str) -> str | None:
+    flags = "".join(arg[1:] for arg in args if re.fullmatch(r"-[cdsC]+", arg)).lower()
+    words = [arg for arg in args if not re.fullmatch(r"-[cdsC]+", arg)]
+    sets = [_character_set(word) for word in words]
+    first, second = (sets[0], sets[-1]) if 1 <= len(sets) <= 2 else (None, None)
+    if first is None or second is None:
+        return None
+    if not text.isascii() and (("c" in flags and "d" not in flags) or "[:" in "".join(words)):
+        return None  # bytes on Linux, characters on macOS
+
+    def chosen(char: str) -> bool:
+        return (char in first) != ("c" in flags)
+
+    def new(char: str) -> str:
+        return second[-1] if "c" in flags else second[min(first.rindex(char), len(second) - 1)]
+
+    if "d" in flags:
+        text = "".join(char for char in text if not chosen(char))
+    elif len(sets) == 2 and second:
+        text = "".join(new(char) if chosen(char) else char for char in text)
+    if "s" in flags:
+        out: list[str] = []
+        for char in text:
+            squeezed = char in second if len(sets) == 2 else chosen(char)
+            if not (squeezed and out and out[-1] == char):
+                out.append(char)
+        text = "".join(out)
+    return text
+
+
+def _character_set(text: str) -> str | None:
+    text = ansi_text(text)
+    for name, chars in _CLASSES.items():
+        text = text.replace(name, chars if name != "[:punct:]" else chars.replace("-", "") + "-")
+    return None if "[:" in text else character_ranges(text)
+
+
+def cut(args: list[str], text: str) -> str | None:
+    delimiter, wanted, mode = "\t", "", ""
+    waiting = list(args)
+    while waiting:
+        found = _CUT_OPTION.fullmatch(waiting.pop(0))
+        if found is None:
+            return None
+        value = found[2] or (waiting.pop(0) if waiting else "")
+        if found[1] == "d":
+            delimiter = value
+        else:
+            mode, wanted = found[1], value
+    spans = [re.fullmatch(r"(\d{0,6})(-?)(\d{0,6})", part) for part in wanted.split(",")]
+    if not wanted or not all(span and span[1] != "0" for span in spans) or len(delimiter) != 1:
+        return None
+    out = []
+    for line in lines_of(text):
+        cells = line.split(delimiter) if mode == "f" else list(line)
+        if mode == "f" and len(cells) == 1:
+            out.append(line)
+            continue
+        picked: list[str] = []
+        for span in spans:
+            assert span is not None
+            first = int(span[1] or 1)
+            last = int(span[3]) if span[3] else len(cells) if span[2] else first
+            picked += cells[first - 1 : last]
+        out.append((delimiter if mode == "f" else "").join(picked))
+    return "".join(line + "\n" for line in out)
+
+
+def seq(args: list[str], _: str) -> str | None:
+    padded = "-w" in args
+    numbers = [arg for arg in args if arg != "-w"]
+    if not 1 <= len(numbers) <= 3 or not all(re.fullmatch(r"-?\d{1,9}", number) for number in numbers):
+        return None
+    values = [int(number) for number in numbers]
+    first, step, last = {1: (1, 1, values[0]), 2: (values[0], 1, values[-1])}.get(len(values), tuple(values))
+    if step == 0 or abs(last - first) // abs(step) > _MOST:
+        return None
+    counted = range(first, last + (1 if step > 0 else -1), step)
+    width = max(len(str(first)), len(str(last))) if padded else 0
+    return "".join(f"{number:0{width}d}\n" for number in counted)
+
+
+def grep(args: list[str], text: str) -> str | None:
+    flags = "".join(arg[1:] for arg in args if re.fullmatch(r"-[vEiFoxec]+", arg))
+    rest = [arg for arg in args if not re.fullmatch(r"-[vEiFoxec]+", arg)]
+    if len(rest) != 1 or rest[0].startswith("-") or "o" in flags or not is_text(text):
+        return None
+    source = re.escape(rest[0]) if "F" in flags else posix_source(rest[0], extended="E" in flags)
+    pattern = None if source is None else compiled(source, ignore_case="i" in flags)
+    if pattern is None:
+        return None
+    match = pattern.fullmatch if "x" in flags else pattern.search
+    selected = [line for line in lines_of(text) if (match(line) is None) == ("v" in flags)]
+    return f"{len(selected)}\n" if "c" in flags else "".join(line + "\n" for line in selected)
+
+
+def sort_lines(args: list[str], text: str) -> str | None:
+    flags = "".join(arg.lstrip("-") for arg in args)
+    if not set(flags) <= set("ruz"):
+        return None
+    end = "\0" if "z" in flags else "\n"
+    found = text.removesuffix(end).split(end) if text else []
+    found = sorted(set(found) if "u" in flags else found, reverse="r" in flags)
+    return "".join(line + end for line in found)
+
+
+def first_or_last_lines(name: str) -> TextTool:
+    def some(args: list[str], text: str) -> str | None:
+        found = re.fullmatch(r"(?:-n)?\0?-?(\d{1,9})", "\0".join(args)) if args else None
+        if args and found is None:
+            return None
+        count = int(found[1]) if found else 10
+        selected = [row + "\n" for row in lines_of(text)]
+        return "".join(selected[:count] if name == "head" else selected[max(0, len(selected) - count) :])
+
+    return some
+
+
+def copy_input(args: list[str], text: str) -> str | None:
+    return text if not args or args == ["-"] else None
+
+
+TOOLS: dict[str, TextTool] = {
+    "echo": echo,
+    "printf": printf,
+    "basename": basename,
+    "dirname": dirname,
+    "tr": translate,
+    "cut": cut,
+    "seq": seq,
+    "grep": grep,
+    "egrep": lambda args, text: grep(["-E", *args], text),
+    "sort": sort_lines,
+    "head": first_or_last_lines("head"),
+    "tail": first_or_last_lines("tail"),
+    "cat": copy_input,
+    "sed": sed_output,
+}

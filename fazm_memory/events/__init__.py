@@ -1,0 +1,100 @@
+"""What can be recorded: drafts, events, payloads, their codec, trust and the session lifecycle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fazm_memory.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from fazm_memory.events import codec, event, lifecycle
+    from fazm_memory.events.codec import PayloadError, json_schema
+    from fazm_memory.events.event import (
+        FAILED,
+        KINDS,
+        KINDS_WITHOUT_TEXT,
+        RETAINED_FIELDS,
+        Action,
+        ActionAmend,
+        ActionStart,
+        Artifact,
+        ArtifactItem,
+        Branch,
+        BudgetPassed,
+        Checkpoint,
+        Decision,
+        Draft,
+        Event,
+        Evicted,
+        FileChange,
+        FileTouch,
+        FolderListing,
+        Forgotten,
+        LifecycleMove,
+        NewerVersion,
+        Plan,
+        Prompt,
+        Quarantine,
+        Recovered,
+        Rewind,
+        SessionOpen,
+        TodoItem,
+        Todos,
+        UnknownRecord,
+        Usage,
+        canonical_json,
+        input_hash,
+        is_fully_retained,
+        payload_class,
+        read_payload,
+        retained_payload,
+        target_of,
+    )
+    from fazm_memory.events.kinds import (
+        KIND_NAMES,
+        ArtifactForm,
+        BudgetLimit,
+        By,
+        Change,
+        Outcome,
+        PlanStatus,
+        TodoStatus,
+        Touch,
+    )
+    from fazm_memory.events.lifecycle import LIFECYCLES, Lifecycle
+    from fazm_memory.events.trust import (
+        ACTORS,
+        FORM_SOURCE,
+        PERSON_SOURCES,
+        SOURCES,
+        TRUST_RANK,
+        TRUSTS,
+        UNTRUSTED,
+        Trust,
+        default_actor,
+        limit_trust,
+        lowest_trust,
+        trust_ceiling,
+        users_decision,
+    )
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "codec": "PayloadError json_schema",
+        "event": (
+            "Action ActionAmend ActionStart Artifact ArtifactItem Branch BudgetPassed Checkpoint Decision "
+            "Draft Event Evicted FAILED FileChange "
+            "FileTouch FolderListing Forgotten KINDS KINDS_WITHOUT_TEXT LifecycleMove NewerVersion Plan "
+            "Prompt Quarantine RETAINED_FIELDS Recovered Rewind SessionOpen TodoItem Todos UnknownRecord "
+            "Usage canonical_json "
+            "input_hash is_fully_retained payload_class read_payload retained_payload target_of"
+        ),
+        "kinds": "ArtifactForm BudgetLimit By Change KIND_NAMES Outcome PlanStatus TodoStatus Touch",
+        "lifecycle": "LIFECYCLES Lifecycle",
+        "trust": (
+            "ACTORS FORM_SOURCE PERSON_SOURCES SOURCES TRUSTS TRUST_RANK Trust UNTRUSTED default_actor "
+            "limit_trust lowest_trust trust_ceiling users_decision"
+        ),
+    },
+)

@@ -1,0 +1,23 @@
+"""A session in formats that people and other tools read: Markdown, ATIF and OpenTelemetry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fazm_memory.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from fazm_memory.formats.atif import to_atif
+    from fazm_memory.formats.conversation import Conversation, read_conversation
+    from fazm_memory.formats.markdown import to_markdown
+    from fazm_memory.formats.otel import to_otlp
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "atif": "to_atif",
+        "conversation": "Conversation read_conversation",
+        "markdown": "to_markdown",
+        "otel": "to_otlp",
+    },
+)

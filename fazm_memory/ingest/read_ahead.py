@@ -1,0 +1,233 @@
+"""Reading ahead: worker processes read and redact records while the importer records what came before.
+
+A worker is a program of its own with a pipe in each direction. It never opens the store. It ends when its
+pipe is closed, so none outlives the importer, however that ends. If a worker is lost, the importer reads by
+itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any
+
+from fazm_memory.agents import Chunk, Cursor, Places, RecordFile, readers
+from fazm_memory.engines.redaction import KnownSecrets, Redactor, UserPattern
+from fazm_memory.ingest.prepare import CleanPayload, SessionName, redact_payloads
+
+WORTHWHILE = 16 << 20  # bytes to import; for less the workers would start in vain
+MOST_WORKERS = 4
+LENGTH = struct.Struct(">Q")
+
+
+@dataclass(frozen=True)
+class WorkerSetup:
+    """What a worker needs to read and redact as the importer does."""
+
+    places: Places
+    patterns: tuple[tuple[str, str], ...] = ()
+    text_cap: int | None = None
+
+    def redactor(self) -> Redactor:
+        patterns = [UserPattern(name, regex) for name, regex in self.patterns]
+        return Redactor(patterns) if self.text_cap is None else Redactor(patterns, text_cap=self.text_cap)
+
+
+@dataclass(frozen=True)
+class ReadTask:
+    """Read the next chunk of a file. `reader` is the position of its reader in `agents.readers`."""
+
+    reader: int
+    record: RecordFile
+    cursor: Cursor
+    limit: int
+
+
+@dataclass(frozen=True)
+class ReadResult:
+    """A chunk whose drafts and carried state are redacted, and the secrets that were found in it.
+
+    `carry` is what may be stored. The cursor of the chunk has the state as it was read, for the next chunk.
+    """
+
+    chunk: Chunk
+    carry: Mapping[str, Any] = field(default_factory=dict)
+    secrets: Mapping[SessionName, Mapping[str, str]] = field(default_factory=dict)
+
+
+class WorkerLost(Exception):
+    """A worker process ended before it answered."""
+
+
+class ReadError(Exception):
+    """A worker could not read a file. The message names the error."""
+
+
+def worker_count() -> int:
+    """The number of workers that this machine has cores for; 0 if workers cannot be started."""
+    # The app bundle has its own way to start Python, which was never tried with workers.
+    if getattr(sys, "frozen", None):
+        return 0
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, MOST_WORKERS) if cores > 1 else 0
+
+
+class ReadAhead:
+    """Chunks that workers read before they are asked for. At most one chunk of a file is read ahead."""
+
+    def __init__(self, setup: WorkerSetup, workers: int) -> None:
+        self._workers = [_Worker(setup) for _ in range(workers)]
+        self._pending: dict[Path, tuple[int, Future[ReadResult]]] = {}
+
+    def start(self, task: ReadTask) -> None:
+        """Have a chunk read, unless it is being read already."""
+        known = self._pending.get(task.record.path)
+        if known is None or known[0] != task.cursor.offset:
+            worker = min(self._workers, key=lambda worker: worker.load)
+            self._pending[task.record.path] = task.cursor.offset, worker.submit(task)
+
+    def result(self, task: ReadTask) -> ReadResult:
+        """The chunk of a task. Raises WorkerLost or ReadError."""
+        self.start(task)
+        return self._pending.pop(task.record.path)[1].result()
+
+    def close(self) -> None:
+        for worker in self._workers:
+            worker.close()
+
+
+class _Worker:
+    def __init__(self, setup: WorkerSetup) -> None:
+        # -P: a module in the current folder must not pass for one of ours.
+        command = [sys.executable, "-P", "-c", f"from {__name__} import main; main()"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._to, self._from = self._process.stdin, self._process.stdout
+        self._waiting: deque[Future[ReadResult]] = deque()
+        self._lock = threading.Lock()
+        self._lost = False
+        # Answers are taken as they come: a worker that cannot write would not read either.
+        self._thread = threading.Thread(target=self._receive, name="read ahead", daemon=True)
+        self._thread.start()
+        self._send(setup)
+
+    @property
+    def load(self) -> int:
+        """Chunks that wait here. A lost worker gets none while there is another."""
+        return sys.maxsize if self._lost else len(self._waiting)
+
+    def submit(self, task: ReadTask) -> Future[ReadResult]:
+        future: Future[ReadResult] = Future()
+        with self._lock:
+            if self._lost:
+                future.set_exception(WorkerLost())
+                return future
+            self._waiting.append(future)
+        self._send(task)
+        return future
+
+    def close(self) -> None:
+        """End the worker, also in the middle of a chunk. It has nothing that could be lost."""
+        self._process.kill()
+        self._process.wait()
+        self._thread.join()
+        with contextlib.suppress(OSError):  # what a lost worker did not take is still in the buffer
+            self._to.close()
+        self._from.close()
+
+    def _send(self, message: object) -> None:
+        try:
+            _write(self._to, message)
+        except OSError:
+            self._lose()
+
+    def _receive(self) -> None:
+        try:
+            while True:
+                answer = _read(self._from)
+                with self._lock:
+                    future = self._waiting.popleft()
+                if isinstance(answer, ReadResult):
+                    future.set_result(answer)
+                else:
+                    future.set_exception(ReadError(answer))
+        except (EOFError, OSError, ValueError):
+            self._lose()
+
+    def _lose(self) -> None:
+        with self._lock:
+            self._lost = True
+            waiting, self._waiting = self._waiting, deque()
+        for future in waiting:
+            future.set_exception(WorkerLost())
+
+
+def _write(file: IO[bytes], message: object) -> None:
+    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    file.write(LENGTH.pack(len(data)))
+    file.write(data)
+    file.flush()
+
+
+def _read(file: IO[bytes]) -> Any:
+    """The next message of our own process at the other end. Raises EOFError at the end."""
+    head = file.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        raise EOFError
+    data = file.read(LENGTH.unpack(head)[0])
+    return pickle.loads(data)
+
+
+def read_redacted(readers_of_places: Sequence[Any], redactor: Redactor, task: ReadTask) -> ReadResult:
+    """Read a chunk and redact it."""
+    chunk: Chunk = readers_of_places[task.reader].read(task.record, task.cursor, limit=task.limit)
+    secrets: dict[SessionName, KnownSecrets] = {}
+    known = [secrets.setdefault((draft.agent, draft.session), KnownSecrets()) for draft in chunk.drafts]
+    payloads = redact_payloads(redactor, [draft.payload for draft in chunk.drafts], known)
+    drafts = tuple(
+        replace(draft, payload=CleanPayload(payload))
+        for draft, payload in zip(chunk.drafts, payloads, strict=True)
+    )
+    return ReadResult(
+        replace(chunk, drafts=drafts),
+        redactor.value(dict(chunk.cursor.carry))[0],
+        {name: found.names() for name, found in secrets.items() if found.added},
+    )
+
+
+def work(from_importer: IO[bytes], to_importer: IO[bytes]) -> None:
+    """Answer tasks until the importer closes the pipe."""
+    setup: WorkerSetup = _read(from_importer)
+    redactor, agents = setup.redactor(), readers(setup.places)
+    while True:
+        try:
+            task: ReadTask = _read(from_importer)
+        except EOFError:
+            return
+        try:
+            answer: ReadResult | str = read_redacted(agents, redactor, task)
+        except Exception as error:  # reported by the importer for this file; the others are read
+            answer = f"{type(error).__name__}: {error}"
+        _write(to_importer, answer)
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the importer is interrupted, and closes the pipe
+    with os.fdopen(os.dup(1), "wb") as answers:
+        os.dup2(2, 1)  # whatever a library prints must not mix with the answers
+        try:
+            work(sys.stdin.buffer, answers)
+        except BrokenPipeError:
+            os._exit(0)  # the importer is gone

@@ -1,0 +1,275 @@
+"""Copying the agents' own transcripts as they grow.
+
+A copy is byte for byte, with two exceptions. Lines that were written while recording was paused are left out
+and counted. With the form "redacted" each line is redacted first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import BinaryIO
+
+from fazm_memory.agents import NativeFile, Places, RecordFile, moment, record_of, session_files
+from fazm_memory.engines.redaction import KnownSecrets, Redactor
+from fazm_memory.ingest.importer import QUIET, TimeRange
+from fazm_memory.paths import is_utf8, open_regular
+from fazm_memory.store import EXACT, TranscriptCopies, TranscriptCopy
+
+BLOCK = 4 << 20
+HEAD = 1024
+TAIL = 4096
+SECOND = 1_000_000
+LARGEST = 1 << 30  # a larger file is not copied
+
+
+@dataclass
+class CopyStatistics:
+    """Files and bytes that were added, and files that could not be read, with the reason."""
+
+    files: int = 0
+    bytes: int = 0
+    more: bool = False  # stopped at the limit
+    troubles: dict[str, str] = field(default_factory=dict)
+
+
+class TranscriptCopier:
+    """Brings the copies up to date with the agents' files.
+
+    `allowed` says whether a session, by the agent's id, may be copied. `redactor` is needed for redacted
+    copies only.
+    """
+
+    def __init__(
+        self,
+        copies: TranscriptCopies,
+        places: Places,
+        *,
+        form: str,
+        redactor: Callable[[], Redactor],
+        pauses: Callable[[], Sequence[TimeRange]],
+        allowed: Callable[[str], bool],
+        now: Callable[[], int],
+    ) -> None:
+        self.copies = copies
+        self.places = places
+        self.form = form
+        self.redactor = redactor
+        self.pauses = pauses
+        self.allowed = allowed
+        self.now = now
+        self._secrets = KnownSecrets()  # found in any file: copies of them are redacted too
+        self._known: dict[tuple[str, str, str], TranscriptCopy] = {}
+        self._paths: dict[str, TranscriptCopy] = {}
+        for copy in copies.all():
+            if not copy.replaced:
+                self._remember(copy)
+
+    def _remember(self, copy: TranscriptCopy) -> None:
+        self._known[_name(copy)] = copy
+        self._paths[f"{copy.origin}/{copy.path}"] = copy
+
+    def copy(self, records: Iterable[RecordFile], *, limit: int | None = None) -> CopyStatistics:
+        """Copy what is new in these records and in the files that belong to them.
+
+        Stops after the first file with which `limit` bytes are reached.
+        """
+        done = CopyStatistics()
+        changed = [record for record in records if self._changed(record)]
+        if not changed:
+            return done
+        forgotten = self.copies.forgotten()
+        for record in changed:
+            if limit is not None and done.bytes >= limit:
+                done.more = True
+                break
+            if record.session in forgotten or not self.allowed(record.session):
+                continue
+            for file in session_files(record, self.places):
+                try:
+                    self._copy(file, done)
+                except FileNotFoundError:
+                    continue  # deleted meanwhile
+                except OSError as error:
+                    done.troubles[str(file.absolute)] = error.strerror or str(error)
+        return done
+
+    def _changed(self, record: RecordFile) -> bool:
+        known = self._paths.get(str(record.path))
+        if known is None or known.source_mtime != record.mtime:
+            return True
+        incomplete = known.source_size != record.size or (self._checkable(known) and self._unchecked(known))
+        return incomplete and self._quiet(record.mtime)
+
+    def _quiet(self, mtime: float) -> bool:
+        return self.now() / SECOND - mtime > QUIET
+
+    def _checkable(self, copy: TranscriptCopy) -> bool:
+        return copy.form == EXACT and not copy.left_out
+
+    def _unchecked(self, copy: TranscriptCopy) -> bool:
+        return copy.checked != copy.source_mtime
+
+    def _copy(self, file: NativeFile, done: CopyStatistics) -> None:
+        path = file.absolute
+        if not is_utf8(str(path)):
+            return
+        with open_regular(path) as source:
+            stat = os.fstat(source.fileno())
+            if stat.st_size > LARGEST:
+                done.troubles[str(path)] = f"larger than {LARGEST >> 20} MiB, not copied"
+                return
+            copy = self._current(file)
+            if copy is not None and self._up_to_date(copy, file, stat):
+                self._remember(copy)
+                return
+            if not path.name.endswith(".jsonl") and self._in_pause(round(stat.st_mtime * SECOND)):
+                return
+            with self.copies.db.transaction():
+                before = 0 if copy is None else copy.size
+                copy = self._updated(copy, file, source, stat)
+            self._remember(copy)
+            if copy.size != before:
+                done.files += 1
+                done.bytes += abs(copy.size - before)
+
+    def _current(self, file: NativeFile) -> TranscriptCopy | None:
+        """The copy as it is now. Another process may have restored or deleted it."""
+        known = self._known.get((file.session, file.root, file.name))
+        return None if known is None else self.copies.find(known.id)
+
+    def _up_to_date(self, copy: TranscriptCopy, file: NativeFile, stat: os.stat_result) -> bool:
+        source = (copy.origin, copy.path, copy.source_size, copy.source_mtime)
+        if source != (file.origin, file.path, stat.st_size, stat.st_mtime):
+            return False
+        return not (self._quiet(stat.st_mtime) and self._checkable(copy) and self._unchecked(copy))
+
+    def _updated(
+        self, copy: TranscriptCopy | None, file: NativeFile, source: BinaryIO, stat: os.stat_result
+    ) -> TranscriptCopy:
+        """The copy with all that is new in the file. In a transaction."""
+        lines = file.path.endswith(".jsonl")
+        if copy is not None and not self._continues(copy, source, stat.st_size, lines):
+            if lines:  # another file: what was there before stays
+                self.copies.update(copy, replaced=1)
+                copy = None
+            else:
+                copy = self.copies.cut(copy, 0)
+                self.copies.update(copy, source_size=0)
+                copy = self.copies.get(copy.id)
+        if copy is None:
+            copy = self.copies.create(
+                session=file.session, agent=file.agent, root=file.root, path=file.path, origin=file.origin,
+                form=self.form, source_size=0, source_mtime=0.0, mode=stat.st_mode & 0o777, mark="",
+                at=self.now(),
+            )  # fmt: skip
+        quiet = self._quiet(stat.st_mtime)
+        if quiet and self._checkable(copy):
+            copy = self._check(copy, source)
+        end = copy.source_size
+        blocks = _blocks(source, copy.source_size, whole=quiet) if lines else _all(source)
+        for block in blocks:
+            end += len(block)
+            kept, left_out = self._filtered(block, copy, lines)
+            copy = self.copies.append(copy, kept)
+            if left_out:
+                self.copies.update(copy, left_out=copy.left_out + left_out)
+                copy = self.copies.get(copy.id)
+        self.copies.update(
+            copy, source_size=end, source_mtime=stat.st_mtime, mark=file_mark(source, end), path=file.path,
+            origin=file.origin, checked=stat.st_mtime if quiet else copy.checked, at=self.now(),
+        )  # fmt: skip
+        return self.copies.get(copy.id)
+
+    def _continues(self, copy: TranscriptCopy, source: BinaryIO, size: int, lines: bool) -> bool:
+        """Whether the file only grew since it was copied. Other files than lists of lines are rewritten."""
+        if not lines:
+            return False
+        return size >= copy.source_size and file_mark(source, copy.source_size) == copy.mark
+
+    def _check(self, copy: TranscriptCopy, source: BinaryIO) -> TranscriptCopy:
+        """Compare the copy with the whole file. From a difference on it is copied again."""
+        for begin, size, digest in self.copies.parts(copy):
+            source.seek(begin)
+            if hashlib.sha256(source.read(size)).hexdigest() != digest:
+                self.copies.cut(copy, begin)
+                self.copies.update(copy, source_size=begin)
+                return self.copies.get(copy.id)
+        return copy
+
+    # -- pauses and redaction ----------------------------------------------------------------------------
+
+    def _in_pause(self, at: int) -> bool:
+        return any(since <= at < until for since, until in self.pauses())
+
+    def _filtered(self, block: bytes, copy: TranscriptCopy, lines: bool) -> tuple[bytes, int]:
+        """What may be stored of a block, and how many lines were left out."""
+        pauses = [pause for pause in self.pauses() if pause[1] >= copy.source_mtime * SECOND] if lines else []
+        if not pauses and copy.form == EXACT:
+            return block, 0
+        if not lines:
+            return self._redacted(block), 0
+        kept, left_out, paused = [], 0, False
+        for line in block.splitlines(keepends=True):
+            if pauses and (at := moment((record_of(line) or {}).get("timestamp"))) is not None:
+                paused = any(since <= at < until for since, until in pauses)
+            if paused:
+                left_out += 1
+            else:
+                kept.append(line if copy.form == EXACT else self._redacted(line))
+        return b"".join(kept), left_out
+
+    @cached_property
+    def _redactor(self) -> Redactor:
+        return self.redactor()
+
+    def _redacted(self, data: bytes) -> bytes:
+        """A line or a small file without secrets. What has none stays as it is."""
+        text = data.decode("utf-8", "surrogateescape")
+        with contextlib.suppress(ValueError, RecursionError):
+            value = json.loads(text)
+            redacted, _ = self._redactor.value(value, self._secrets)
+            if redacted == value:
+                return data
+            end = "\n" if text.endswith("\n") else ""
+            return (json.dumps(redacted, ensure_ascii=False, separators=(",", ":")) + end).encode(
+                "utf-8", "surrogatepass"
+            )
+        return self._redactor.text(text, None, self._secrets).text.encode("utf-8", "surrogateescape")
+
+
+def _name(copy: TranscriptCopy) -> tuple[str, str, str]:
+    return copy.session, copy.root, NativeFile("", "", copy.root, copy.path, "").name
+
+
+def _all(source: BinaryIO) -> Iterator[bytes]:
+    source.seek(0)
+    yield source.read()
+
+
+def _blocks(source: BinaryIO, start: int, *, whole: bool) -> Iterator[bytes]:
+    """The bytes from `start`, in blocks of whole lines. Without `whole` a half line at the end waits."""
+    source.seek(start)
+    rest = b""
+    while data := source.read(BLOCK):
+        rest += data
+        end = rest.rfind(b"\n") + 1
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
+    if rest and whole:
+        yield rest
+
+
+def file_mark(source: BinaryIO, size: int) -> str:
+    """Identifies the first `size` bytes of a file by its beginning and its end."""
+    digest = hashlib.sha256(str(size).encode())
+    for begin, length in ((0, min(HEAD, size)), (max(0, size - TAIL), min(TAIL, size))):
+        source.seek(begin)
+        digest.update(source.read(length))
+    return digest.hexdigest()[:32]

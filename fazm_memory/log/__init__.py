@@ -1,1 +1,0 @@
-"""The truth: an append-only, encrypted event log in SQLite."""

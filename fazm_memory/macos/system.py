@@ -1,0 +1,122 @@
+"""Small services of macOS: app bundle, alerts, launch at login, the Accessibility permission."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from AppKit import (
+    NSAlert,
+    NSAlertFirstButtonReturn,
+    NSApplication,
+    NSTextField,
+    NSWorkspace,
+)
+from ApplicationServices import AXIsProcessTrusted, AXIsProcessTrustedWithOptions, kAXTrustedCheckOptionPrompt
+from Foundation import NSURL, NSBundle
+from ServiceManagement import SMAppService, SMAppServiceStatusEnabled, SMAppServiceStatusRequiresApproval
+
+from fazm_memory.translation import translate
+
+# -- the app bundle --------------------------------------------------------------------------------------
+
+PYTHON = "org.python."  # a plain interpreter runs inside Python.app, which has an identifier too
+
+
+def bundle_identifier() -> str | None:
+    """The identifier of our app bundle, or None when a plain interpreter runs us.
+
+    Some system services end a process that has no bundle, so this is checked first.
+    """
+    identifier = NSBundle.mainBundle().bundleIdentifier()
+    if identifier is None or str(identifier).startswith(PYTHON):
+        return None
+    return str(identifier)
+
+
+def bundle_path() -> str:
+    return str(NSBundle.mainBundle().bundlePath())
+
+
+# -- alerts ----------------------------------------------------------------------------------------------
+
+
+def bring_to_front() -> None:
+    """Make us the active app. A menu bar item is not, so its windows would open behind others."""
+    app = NSApplication.sharedApplication()
+    if app.respondsToSelector_("activate"):
+        app.activate()  # type: ignore[deprecated, unused-ignore]
+    else:
+        app.activateIgnoringOtherApps_(True)
+
+
+_closing = threading.Event()  # the app quits: no alert is shown any more, and all count as not answered
+
+
+def close_alerts() -> None:
+    """End the alert that is open, if any, because the app quits. On the main thread."""
+    _closing.set()
+    app = NSApplication.sharedApplication()
+    if app.modalWindow() is not None:
+        app.abortModal()
+
+
+def alert(title: str, text: str, buttons: Sequence[str], field: NSTextField | None = None) -> bool:
+    """Show a modal alert. Returns whether the first button was pressed."""
+    if _closing.is_set():
+        return False
+    box = NSAlert.alloc().init()
+    box.setMessageText_(title)
+    box.setInformativeText_(text)
+    for button in buttons:
+        box.addButtonWithTitle_(button)
+    if field is not None:
+        box.setAccessoryView_(field)
+        box.window().setInitialFirstResponder_(field)
+    # Without this the alert would block quitting, logging out and shutting down.
+    box.window().setPreventsApplicationTerminationWhenModal_(False)
+    bring_to_front()
+    return bool(box.runModal() == NSAlertFirstButtonReturn)
+
+
+# -- launch at login -------------------------------------------------------------------------------------
+
+
+def login_item_state() -> bool | None:
+    """Whether we are launched at login. None if we are not an app."""
+    if bundle_identifier() is None:
+        return None
+    return bool(SMAppService.mainAppService().status() == SMAppServiceStatusEnabled)
+
+
+def set_login_item(on: bool) -> str:
+    """Turn launch at login on or off. Returns a message for the user, or an empty string."""
+    if bundle_identifier() is None:
+        return translate("Only the app can be launched at login, not a plain Python program.")
+    service = SMAppService.mainAppService()
+    done, error = service.registerAndReturnError_(None) if on else service.unregisterAndReturnError_(None)
+    if on and service.status() == SMAppServiceStatusRequiresApproval:
+        SMAppService.openSystemSettingsLoginItems()
+        return translate("macOS asks you to allow it: System Settings → General → Login Items.")
+    if not done:
+        why = "" if error is None else str(error.localizedDescription())
+        return translate("macOS refused. {why}", why=why or translate("No reason was given."))
+    return ""
+
+
+# -- the Accessibility permission ------------------------------------------------------------------------
+
+SETTINGS = "x-apple.systempreferences:com.apple.preference.security?Privacy_Accessibility"
+
+
+def has_permission() -> bool:
+    return bool(AXIsProcessTrusted())
+
+
+def prompt_permission() -> None:
+    """Let the system ask. It does so once in the life of an app; after that only its settings help."""
+    AXIsProcessTrustedWithOptions({kAXTrustedCheckOptionPrompt: True})
+
+
+def open_permission_settings() -> None:
+    NSWorkspace.sharedWorkspace().openURL_(NSURL.URLWithString_(SETTINGS))

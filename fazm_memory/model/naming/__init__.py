@@ -1,1 +1,0 @@
-"""How names are made: programs learned from examples of before and after. `conventions` is the way in."""

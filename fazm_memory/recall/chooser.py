@@ -1,0 +1,376 @@
+"""The chooser: how much a line of the dialogue is worth to the next session, and which lines fit.
+
+The worth of a line is a weighted sum of what can be seen in it: who said it, where it stands, what it names.
+Lines are then taken by worth per token. What repeats a chosen line counts little, and every thread gets its
+share. The same input gives the same choice, and `line_reason` says why.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fazm_memory.recall.dialogue import Line
+
+WORD = re.compile(r"[^\W\d_][\w]*(?:[-./:][\w]+)*|\d+(?:[.,]\d+)*|--?[a-z][\w-]+")
+NAMES = re.compile(
+    r"[A-Za-z_]\w*(?:[./:-]\w+)*\(?|--[a-z][\w-]+"  # candidates; `is_name` decides
+)
+STOP_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """a an the of to in on for and or is are was were be been it its this that these those with as at by
+        from i you we they he she my your our their not no do does did done have has had will would can could
+        should may might must so if then than but also just now let me im ill lets there here what which when
+        where how why all any some each one two into out up down over under only very more most such about
+        after before same new own yes ok okay please want need like get got make made use used using via""",
+    )
+)
+LEAD_INS = re.compile(
+    r"(?i)(?:(?:now|first|next|good|great|perfect|ok|okay|alright|i see|excellent|right|done|sure)[,.! ]*)*"
+    r"(?:let me|let's (?:check|look|see|run|verify)|now (?:i|let)|looking at|checking|running|waiting"
+    r"|i'?(?:ll| will) (?:now |also )?(?:check|look|read|run|search|explore|start|verify|find|launch|see"
+    r"|wait))\b"
+)
+NARRATION = re.compile(
+    r"(?i)(?:(?:now|first|next|also|then|so|good|ok|okay|great|perfect|alright|right)[,.!: -]*)*"
+    r"(?:i (?:need|should|can|will|want|have to|see|also)|i'?ll|let me|let's|we need|need to|there (?:is|are)"
+    r" (?:also|still)|the (?:file|test|tests|build|lint|linter|diagnostics?)\b)"
+)
+CHATTER = re.compile(
+    r"(?i)\W*(?:sorry|thanks?|thank you|hi|hello|great|perfect|nice|cool|continue|go on|proceed|no response"
+    r" requested|api error|you'?re right|good (?:question|catch|point)|i understand|done)\b[^a-z]*"
+    r"(?:continue|go on|please|you|very much|again)?\W*"
+)
+COMMAND = re.compile(r"/[a-z][\w:-]*")
+CORRECTION = re.compile(
+    r"(?i)\b(?:don'?t|do not|never|always|instead|rather|should(?:n'?t)?|must|prefer|wrong|not what|no,"
+    r"|actually|only|keep|remove|simple|simplest|i want|i think|why)\b"
+)
+RULE = re.compile(
+    r"(?i)(?:^|[,.;:!(\n-] ?|\b(?:please|and|but|so|just|then) )(?:don'?t|do not|never|always|no need to)\b"
+    r"|\b(?:you (?:must|should|can'?t|may not)|must (?:not|never|always)|should (?:not|never|always|only)"
+    r"|shouldn'?t|i(?:'d)? prefer|make sure|from now on|without asking|before (?:doing|you)|simplest"
+    r"|only way)\b"
+)
+CAUSE = re.compile(
+    r"(?i)\b(?:because|since|root cause|the (?:issue|problem|bug|fix|reason)|instead of|so that|rather than"
+    r"|due to|caused|fails?|failed|broken|missing|limitation|gap|trade-?off|decision|decided|chose|kept)\b"
+)
+FINDING = re.compile(
+    r"(?i)\b(?:see|found|find|understand|identified|here's|that's|this is)\b.{0,25}"
+    r"\b(?:the|an?|real|actual)\b.{0,20}\b(?:issue|problem|bug|cause|culprit|gap)\b|\broot cause"
+    r"|\bturns out\b"
+    r"|\bthe (?:issue|problem|bug|cause|reason|fix|solution|gap) (?:is|was)\b"
+    r"|\bwas (?:wrong|missing|broken|caused)|\bactually\b"
+)
+CHOICE = re.compile(
+    r"(?i)\b(?:kept|keep|stays?|left|unchanged|instead of|rather than|no longer|not needed|deliberately"
+    r"|intentional|on purpose|by design|decid\w+|chose|chosen|option \w)\b"
+)
+RESULT = re.compile(
+    r"(?i)\b(?:added|removed|fixed|created|updated|implemented|renamed|moved|changed|replaced|refactored|wrote"
+    r"|extracted|split|committed|pushed|merged|filed|sent|booked|filled|now (?:uses?|returns?|shows?|handles?"
+    r"|checks?))\b"
+)
+UNFINISHED = re.compile(
+    r"(?i)\b(?:not (?:yet|run|tested|done|implemented|covered|included|committed|pushed)|remaining"
+    r"|still (?:need\w*|to|open|fails?|missing)|todo|next steps?|follow-?up|open question|later|pending"
+    r"|missing|manual(?:ly)? test|would you like|want me to|should i|shall i|limitation|caveat|known issue)\b"
+)
+REQUEST = re.compile(
+    r"(?i)\b(?:can you|could you|let'?s|i want|i'd|we (?:should|need|want)|please|make sure|add|remove|fix"
+    r"|change|update|why|how|what)\b"
+)
+INJECTION = re.compile(
+    r"(?i)\b(?:ignore|disregard|forget) (?:all |any |the |your )*(?:previous|prior|above|earlier|other)\b"
+    r"|\bsystem prompt\b|\bnew instructions?\b|\byou are now\b"
+)
+TEST_NAME = re.compile(r"'?`?Test\w+(?:_\w+)*`?'?\.?$")
+
+
+def terms_of_text(text: str) -> frozenset[str]:
+    """The words of a text that carry meaning, without endings."""
+    found = set()
+    for word in WORD.findall(text):
+        low = word.lower().strip("-./:")
+        if len(low) > 1 and low not in STOP_WORDS:
+            found.add(_stem(low) if low.isalpha() else low)
+    return frozenset(found)
+
+
+def _stem(word: str) -> str:
+    for ending in ("ing", "edly", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
+
+
+# A weight for each feature of a line. Fitted on days with known notes, then rounded.
+FEATURES: dict[str, float] = {
+    "": -0.34,
+    "length": 0.55,
+    "names": 0.10,
+    "user's words": 0.16,
+    "named again": 0.05,
+    "depth": 0.04,
+    "digit": -0.04,
+    "long text": -0.08,
+    "last turn": 0.05,
+    # who said it
+    "first": 0.07,
+    "asked": -0.16,
+    "reply": 0.0,
+    "refusal": 0.35,
+    "answer": 0.15,
+    "plan": 0.01,
+    "summary": -0.05,
+    "closing": -0.09,
+    "interim": -0.12,
+    # a prompt
+    "prompt: whole": 0.30,
+    "prompt: corrects": 0.24,
+    "prompt: wants": 0.13,
+    "prompt: work": 0.10,
+    "prompt: begins": 0.08,
+    "prompt: short": -0.05,
+    "prompt: asks": -0.05,
+    "prompt: names": -0.08,
+    # an answer
+    "last question": 0.41,
+    "last answer, unfinished": 0.41,
+    "final: names": 0.28,
+    "final: result": 0.18,
+    "interim: finding": 0.14,
+    "interim: result": 0.08,
+    "interim: names": 0.07,
+    "closing: finding": -0.04,
+    "answer: begins": 0.06,
+    "final: begins": 0.10,
+    "closing: work": 0.10,
+    "narrates": -0.08,
+    "answer: early": 0.03,
+    "answer: short": 0.09,
+    "answer: late": -0.04,
+    "answer: ends": -0.05,
+    # a plan
+    "plan: title": 0.34,
+    "plan: begins": 0.12,
+    "plan: early": 0.04,
+    "plan: ends": -0.05,
+    # what it tells
+    "choice": 0.15,
+    "unfinished": 0.08,
+    "cause": 0.03,
+    "result": 0.02,
+    "form list": 0.07,
+    "form heading": 0.04,
+    "form row": -0.08,
+    "short heading": -0.05,
+    "test name": -0.1,
+}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a line is judged against: the words of the user, and how often later lines repeat a name."""
+
+    user_terms: frozenset[str] = frozenset()
+    later: Mapping[int, Collection[str]] = field(default_factory=dict)
+    recency: int = 0  # 0 for the newest session
+    added: frozenset[str] = frozenset()  # names that the session added to code, in lower case
+
+
+def line_features(line: Line, terms: frozenset[str], scene: Scene) -> dict[str, float]:
+    """The features of a line by name, each 0 to about 1."""
+    text, role, form = line.text, line.role, line.form
+    names = {name.lower() for name in names_in(text)} | {term for term in terms if not term.isalpha()}
+    later = scene.later.get(line.seq, ())
+    found: dict[str, float] = {
+        role: 1, f"form {form}": 1, "length": math.log(20 + len(text)) / 5,
+        "names": min(len(names), 4) / 4, "depth": line.depth, "recency": min(scene.recency, 6) / 6,
+        "user's words": len(terms & scene.user_terms) / max(1, len(terms)),
+        "named again": sum(name in later for name in names) / len(names) if names else 0,
+        "long text": min(line.count, 30) / 30, "digit": any(char.isdigit() for char in text),
+        "last turn": line.turns_left == 0, "late turn": 1 <= line.turns_left <= 2, "work": line.work,
+        "added names": min(2, sum(name in scene.added for name in names)) / 2,
+    }  # fmt: skip
+    if role in ("first", "asked"):
+        found |= {
+            "prompt: begins": line.place == 0, "prompt: far down": line.place >= 6,
+            "prompt: corrects": bool(CORRECTION.search(text)), "prompt: asks": text.endswith("?"),
+            "prompt: short": len(text) < 40, "prompt: wants": bool(REQUEST.search(text)),
+            "prompt: whole": line.count == 1, "prompt: names": bool(names), "prompt: work": line.work,
+            "prompt: long": min(1.0, len(text) / 200),
+        }  # fmt: skip
+    else:
+        found |= {
+            "narrates": bool(NARRATION.match(text)), "cause": bool(CAUSE.search(text)),
+            "result": bool(RESULT.search(text)), "choice": bool(CHOICE.search(text)),
+            "unfinished": bool(UNFINISHED.search(text)), "test name": bool(TEST_NAME.fullmatch(text)),
+            "short heading": form == "heading" and len(text) < 22,
+        }  # fmt: skip
+    if role in ("final", "closing", "interim"):
+        asks = text.endswith("?")
+        found |= {
+            "answer: begins": line.place == 0, "answer: early": 1 <= line.place <= 4,
+            "answer: ends": line.from_end == 0, "answer: late": line.from_end in (1, 2),
+            "last question": asks and role == "final" and line.from_end == 0, "other question": asks,
+            "answer: short": line.count <= 8 and role != "interim",
+            f"{role}: finding": bool(FINDING.search(text)), f"{role}: result": bool(RESULT.search(text)),
+            f"{role}: names": bool(names), f"{role}: begins": line.place == 0, f"{role}: work": line.work,
+            "last answer, unfinished": role == "final" and found["unfinished"],
+        }  # fmt: skip
+    if role == "plan":
+        found |= {
+            "plan: title": line.place == 0, "plan: begins": 1 <= line.place <= 6,
+            "plan: early": 6 < line.place <= 14, "plan: ends": line.from_end <= 4,
+        }  # fmt: skip
+    if role == "summary":
+        wanted = re.search(r"(?i)user|feedback|error|pending|current|next|request|intent", line.heading)
+        found |= {"summary: section": bool(wanted), "summary: user": "user" in text.lower()[:40]}
+    return {name: float(value) for name, value in found.items() if value}
+
+
+def line_worth(features: Mapping[str, float]) -> float:
+    return sum(FEATURES.get(name, 0.0) * value for name, value in features.items()) + FEATURES.get("", 0.0)
+
+
+def is_boilerplate(line: Line) -> bool:
+    """Whether a line says nothing to a successor: chatter, a lead-in, an order to a model."""
+    if INJECTION.search(line.text) and not line.by_user:
+        return True
+    if (
+        CHATTER.fullmatch(line.text)
+        or COMMAND.fullmatch(line.text)
+        or len(line.text) < (3 if line.by_user else 6)
+    ):
+        return True
+    if line.by_user:
+        return False
+    if line.form == "heading" and line.place and not names_in(line.text):
+        return True  # the title of a part
+    if line.form == "lead":  # what it announces is not in it
+        return True
+    return bool(LEAD_INS.match(line.text)) and not FINDING.search(line.text)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Something that may be chosen. Lines of one message or turn compete with each other."""
+
+    id: str
+    worth: float
+    cost: int
+    terms: frozenset[str]
+    thread: int
+    message: tuple[str, int] = ("", 0)
+    new_words: float = 0.5  # how much of the worth goes when its words are known already
+
+
+COST_POWER = 0.5
+SAME = 0.7  # share of the words that makes two lines the same
+MESSAGE_DECAY = 0.93
+THIN = 0.6  # of the worth depends on having something to say
+ENOUGH = 22.0  # of rarity of its words, about five rare ones
+FLOOR = 0.1
+
+
+def choose(
+    candidates: Sequence[Candidate], room: int, shares: Mapping[int, int], taken: Iterable[Candidate] = ()
+) -> list[int]:
+    """The positions of the candidates that fit into `room`, by worth per token.
+
+    `shares` is the most that a thread may take, `taken` are the candidates that are in already.
+    """
+    counts = Counter(term for candidate in candidates for term in candidate.terms)
+    rarity = {term: math.log(1 + len(candidates) / count) for term, count in counts.items()}
+    mass = [sum(rarity[term] for term in candidate.terms) or 1.0 for candidate in candidates]
+    known: set[str] = set()
+    chosen: list[int] = []
+    used: Counter[int] = Counter()
+    messages: Counter[tuple[str, int]] = Counter()
+    similar: dict[str, list[frozenset[str]]] = {}
+
+    def add(candidate: Candidate) -> None:
+        known.update(candidate.terms)
+        messages[candidate.message] += 1
+        for term in candidate.terms:
+            similar.setdefault(term, []).append(candidate.terms)
+
+    def gain(nth: int) -> float:
+        candidate = candidates[nth]
+        new = sum(rarity[term] for term in candidate.terms if term not in known) / mass[nth]
+        part = candidate.new_words
+        factor = 1 - part + part * new
+        if new < 0.12 and part:
+            factor *= 0.2
+        if part:
+            factor *= 1 - THIN + THIN * min(1.0, mass[nth] / ENOUGH)
+        decay = MESSAGE_DECAY ** messages[candidate.message] if candidate.message[0] else 1.0
+        return float(candidate.worth * factor * decay / candidate.cost**COST_POWER)
+
+    for candidate in taken:
+        add(candidate)
+    heap = [
+        (-gain(nth), nth)
+        for nth, candidate in enumerate(candidates)
+        if candidate.worth > FLOOR or not candidate.new_words
+    ]
+    heapq.heapify(heap)
+    while heap:
+        _, nth = heapq.heappop(heap)
+        candidate, now = candidates[nth], gain(nth)
+        if heap and -now > heap[0][0] + 1e-12:
+            heapq.heappush(heap, (-now, nth))
+            continue
+        if candidate.cost > room or used[candidate.thread] + candidate.cost > shares.get(
+            candidate.thread, room
+        ):
+            continue
+        if candidate.new_words and _repeats(candidate.terms, similar):
+            continue
+        room -= candidate.cost
+        used[candidate.thread] += candidate.cost
+        chosen.append(nth)
+        add(candidate)
+    return chosen
+
+
+def _repeats(terms: frozenset[str], similar: Mapping[str, list[frozenset[str]]]) -> bool:
+    """Whether a chosen line has nearly the same words, and not far fewer."""
+    if len(terms) < 3:
+        return False
+    shared = Counter(id(other) for term in terms for other in similar.get(term, ()))
+    others = {id(other): other for term in terms for other in similar.get(term, ())}
+    return any(
+        count >= max(3, SAME * min(len(terms), len(others[key]))) and len(terms) <= 1.3 * len(others[key])
+        for key, count in shared.items()
+    )
+
+
+IDENTIFIER = re.compile(
+    r"[a-z][a-z0-9]*(?:[A-Z]\w*)+|[A-Z][a-z0-9]+(?:[A-Z]\w*)+|[a-z0-9]+(?:_[a-z0-9]+)+|[\w-]+\.[a-z]{1,5}"
+)
+
+
+def names_in(text: str) -> set[str]:
+    """The identifiers and file names in a text."""
+    found = (name.rstrip("(").rsplit("/", 1)[-1] for name in NAMES.findall(text))
+    return {name for name in found if 5 <= len(name) <= 40 and IDENTIFIER.fullmatch(name)}
+
+
+NAME_WEIGHTS = {"final": 3, "closing": 2, "asked": 3, "first": 2, "reply": 3, "refusal": 3}
+
+
+def weigh_names(lines: Iterable[Line]) -> Counter[str]:
+    """How much the names in these lines matter."""
+    counts: Counter[str] = Counter()
+    for line in lines:
+        for name in names_in(line.text):
+            counts[name] += NAME_WEIGHTS.get(line.role, 1)
+    return counts

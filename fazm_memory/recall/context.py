@@ -1,0 +1,419 @@
+"""The context for a new session, within a budget, and the files from which hooks read it.
+
+It has the most useful items that fit, grouped by session, DONE apart from OPEN. One line says how many were
+left out and how to find them. The same log at the same time renders the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from fazm_memory.agents import native_resume_command
+from fazm_memory.clock import iso
+from fazm_memory.errors import InvalidRequest
+from fazm_memory.paths import CONTEXT_FOLDER, private_folder, write_private
+from fazm_memory.recall.chooser import Candidate, choose, terms_of_text
+from fazm_memory.recall.digest import Digest, SessionDigest
+from fazm_memory.recall.handover import (
+    goal_ids,
+    goal_text,
+    handover_lines,
+    heading,
+    older_text,
+    resume_command,
+)
+from fazm_memory.recall.items import EXCLUDED, Item, inclusion_reason
+from fazm_memory.recall.quoting import CHARACTERS_PER_TOKEN, fenced, neutral, nonce, quote, size
+from fazm_memory.recall.threads import Thread, group_threads
+from fazm_memory.store import Store
+
+CHOICES_KEY = "context.choices"
+
+
+def read_choices(store: Store) -> dict[str, str]:
+    """`pin` or `exclude` by item id."""
+    row = store.db.execute("SELECT value FROM meta WHERE key=?", (CHOICES_KEY,)).fetchone()
+    return {} if row is None else dict(json.loads(row[0]))
+
+
+def set_choice(store: Store, item: str, choice: str | None) -> dict[str, str]:
+    """Pin or exclude an item, or undo that with None. Returns all choices."""
+    with store.db.transaction():
+        choices = read_choices(store)
+        choices.pop(item, None)
+        if choice is not None:
+            choices[item] = choice
+        store.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (CHOICES_KEY, json.dumps(choices)))
+    return choices
+
+
+MOST_CHARACTERS = 9_800  # clients cut at 10,000
+NAMES_SHARE = 0.07  # of the room, for the names that matter and are in no chosen line
+LINE = 5  # characters around an item
+SHARE = 1.8  # of an equal share of the room, for a thread
+OLDER_SHARE = 0.04  # of the room, for a line on work of older days
+DAY_LABEL = 30  # characters of the name of a day
+MAX_LISTED = 150  # items in the data that did not fit
+
+HEAD = "Fazm Memory: what happened before {place}. Requests and rules are the user's words unless marked."
+NOTHING = "Fazm Memory: nothing is recorded {place} yet."
+FOOT = "Left out for space: {count}. memory_search or fazm-memory search finds the rest."
+PINS = "{count} of them pinned by the user: the pins alone do not fit"
+
+
+@dataclass(frozen=True)
+class Context:
+    """A rendered context: the text a model reads, and the same as data."""
+
+    text: str
+    included: tuple[Item, ...]
+    left_out: tuple[Item, ...]
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+def tokens(text: str) -> int:
+    """An estimate: four characters of English are a token (see `size`)."""
+    return -(-size(text) // CHARACTERS_PER_TOKEN)
+
+
+def render_context(
+    digest: Digest, *, budget: int, secret: bytes, choices: Mapping[str, str] | None = None, home: str = ""
+) -> Context:
+    """The context of a digest. `choices` has `pin` or `exclude` by item id."""
+    choices = choices or {}
+    place = f"in {quote(digest.workspace, 200)}" if digest.workspace else "on this machine"
+    pinned = {item.id for item in digest.items if choices.get(item.id) == "pin"}
+    frame = size(HEAD.format(place=place)) + len(fenced([], "0" * 32)) + len(FOOT.format(count=10**6)) + 8
+    frame += len(PINS.format(count=10**6)) + 2 if pinned else 0
+    room = min(budget * CHARACTERS_PER_TOKEN, MOST_CHARACTERS) - frame
+    if room < 0:
+        least = -(-frame // CHARACTERS_PER_TOKEN)
+        raise InvalidRequest(f"{budget} tokens cannot hold a context", hint=f"give it at least {least}")
+    threads = group_threads(digest.tasks)
+    stale = _replaced(threads) - pinned
+    candidates = [item for item in digest.items if choices.get(item.id) != "exclude" and item.id not in stale]
+    threads, chosen, lines = _fitting(digest, threads, candidates, room, pinned)
+    mark = nonce(secret, str(digest.now), place, *lines)
+    text = f"{HEAD.format(place=place)}\n{fenced(lines, mark)}" if lines else NOTHING.format(place=place)
+    included = {item.id for item in chosen}
+    left = [item for item in candidates if item.id not in included]
+    left.sort(key=lambda item: (item.id not in pinned, -item.score, -item.at, item.seq, item.id))
+    pins_left = sum(item.id in pinned for item in left)
+    if left:
+        more = f", {PINS.format(count=pins_left)}" if pins_left else ""
+        text += f"\n{FOOT.format(count=f'{len(left)}{more}')}"
+    text += "\n"
+    data = {
+        "workspace": digest.workspace,
+        "at": iso(digest.now),
+        "day": digest.day,
+        "text": text,
+        "characters": len(text),
+        "tokens": tokens(text),
+        "budget": budget,
+        "tasks": [_task_json(task) for task in digest.tasks],
+        "threads": [_thread_json(thread, chosen) for thread in threads],
+        "items": _items_json(digest, chosen, choices),
+        "left_out": len(left),
+        "pins_left_out": pins_left,
+    }
+    return Context(text, tuple(chosen), tuple(left), data)
+
+
+def _replaced(threads: Iterable[Thread]) -> set[str]:
+    """Items about the state of a repository that a later session of the same thread has newer."""
+    replaced = set()
+    for thread in threads:
+        known: set[str] = set()
+        for task in reversed(thread.tasks):
+            latest = [item for item in task.items if item.kind in ("uncommitted", "checks")]
+            replaced |= {item.id for item in latest if item.kind in known}
+            known |= {item.kind for item in latest}
+    return replaced
+
+
+def _fitting(
+    digest: Digest, threads: list[Thread], items: Sequence[Item], room: int, pinned: Collection[str]
+) -> tuple[list[Thread], list[Item], list[str]]:
+    """The threads and items that fit, and their lines. Pinned items come first. No item is cut.
+
+    Work of older days gets a small part of the room, and what recent work leaves.
+    """
+
+    def lines_of(threads: Sequence[Thread], chosen: Sequence[Item]) -> list[str]:
+        return handover_lines(threads, chosen, digest.preferences, pinned, digest.workspace, room)
+
+    of = {task.session.id: nth for nth, thread in enumerate(threads) for task in thread.tasks}
+    pins = [item for item in items if item.id in pinned]
+    pins.sort(key=lambda item: (-item.score, -item.at, item.seq, item.id))
+    threads, older = _affordable(threads, pins, room)
+    shown = _sessions(threads) | {""}
+    pins = [item for item in pins if item.session in shown]
+    headed = goal_ids(threads)
+    heads = [item for item in items if item.id in headed and item.id not in pinned]
+    rest = [
+        item for item in items if item.id not in pinned and item.id not in headed and item.session in shown
+    ]
+    bare = _length(lines_of(threads, ()))
+    reserve = min(int(room * OLDER_SHARE), sum(size(older_text(thread, ())) + 3 for thread in older))
+    for_names = int((room - bare) * NAMES_SHARE)
+    room_left = room - bare - reserve - for_names - sum(size(item.text) + LINE for item in pins)
+    known = [Candidate("", 1.0, 0, terms_of_text(goal_text(thread)), -1) for thread in threads]
+    places = choose(
+        [_candidate(item, of) for item in rest], room_left, _shares(threads, of, room_left),
+        [*known, *(_candidate(item, of) for item in pins)],
+    )  # fmt: skip
+    chosen = [*pins, *heads, *(rest[nth] for nth in places)]
+    left = room - _length(lines_of(threads, chosen))
+    threads, chosen = _with_older(threads, older, items, chosen, left, of)
+    lines = lines_of(threads, chosen)
+    while chosen and _length(lines) > room:  # headings and titles took more than expected
+        chosen.pop()
+        lines = lines_of(threads, chosen)
+    while threads and _length(lines) > room:
+        threads = threads[:-1]
+        lines = lines_of(threads, chosen)
+    named = _with_names(threads, chosen, min(for_names, room - _length(lines)))
+    return threads, chosen, lines_of(named, [*chosen, *_name_items(named)])
+
+
+def _sessions(threads: Iterable[Thread]) -> set[str]:
+    return {task.session.id for thread in threads for task in thread.tasks}
+
+
+def _with_older(
+    threads: list[Thread],
+    older: list[Thread],
+    items: Sequence[Item],
+    chosen: list[Item],
+    room: int,
+    of: Mapping[str, int],
+) -> tuple[list[Thread], list[Item]]:
+    """The threads with those of older days that fit into the room that is left, and their items."""
+    fitting: list[Thread] = []
+    for thread in older:
+        cost = size(older_text(thread, ())) + DAY_LABEL
+        if cost > room:
+            break
+        room -= cost
+        fitting.append(thread)
+    sessions = _sessions(fitting)
+    rest = [item for item in items if item.session in sessions]
+    places = choose([_candidate(item, of) for item in rest], room, {})
+    return [*threads, *fitting], [*chosen, *(rest[nth] for nth in places)]
+
+
+def _shares(threads: Sequence[Thread], of: Mapping[str, int], room: int) -> dict[int, int]:
+    """The most that each thread may take."""
+    each = room if len(threads) < 2 else int(room * SHARE / len(threads))
+    return {of[thread.tasks[0].session.id]: each for thread in threads}
+
+
+def _affordable(threads: list[Thread], pins: Sequence[Item], room: int) -> tuple[list[Thread], list[Thread]]:
+    """The threads whose headings leave room for items or that have pinned ones, and those of older days."""
+    sessions = {item.session for item in pins}
+    used = 0
+    fitting, older = [], []
+    recent = any(not thread.older for thread in threads)
+    for thread in threads:
+        pinned = any(task.session.id in sessions for task in thread.tasks)
+        if thread.older and recent and not pinned:
+            older.append(thread)
+            continue
+        used += len(heading(thread, None)) + 60
+        if used <= room * 0.6 or pinned:
+            fitting.append(thread)
+    return fitting, older
+
+
+def _candidate(item: Item, of: Mapping[str, int]) -> Candidate:
+    typed = item.message < 0
+    novelty = 0.0 if typed else 0.15 if item.text.startswith('"') else 0.5
+    return Candidate(
+        item.id, item.score, size(item.text) + LINE, terms_of_text(item.text), of.get(item.session, -1),
+        (item.session if not typed else "", item.message), novelty,
+    )  # fmt: skip
+
+
+def _length(lines: Iterable[str]) -> int:
+    return sum(size(line) + 1 for line in lines)
+
+
+def _with_names(threads: list[Thread], chosen: Sequence[Item], room: int) -> list[Thread]:
+    """The threads, each with an item of the names that matter in it and stand in no chosen line."""
+    if room <= 0:
+        return threads
+    text = " ".join(item.text for item in chosen)
+    found: dict[int, list[str]] = {}
+    names = sorted(
+        ((weight, name, nth) for nth, thread in enumerate(threads) for task in thread.tasks
+         for name, weight in task.names), key=lambda entry: (-entry[0], entry[1]),
+    )  # fmt: skip
+    for weight, name, nth in names:
+        if weight >= 2 and name not in text and size(name) + 2 <= room and name not in found.get(nth, ()):
+            room -= size(name) + 2 if nth in found else size(name) + 12
+            found.setdefault(nth, []).append(name)
+    named = []
+    for nth, thread in enumerate(threads):
+        if nth in found:
+            last = thread.tasks[-1]
+            text = ", ".join(neutral(name) for name in found[nth])
+            id_ = f"{last.session.id[:8]}:names:{last.since}"
+            item = Item(id_, "DONE", "names", text, 0.2, last.session.id, 0, "local", "names")
+            thread = replace(thread, tasks=(*thread.tasks[:-1], replace(last, items=(*last.items, item))))
+        named.append(thread)
+    return named
+
+
+def _name_items(threads: Iterable[Thread]) -> list[Item]:
+    return [
+        item for thread in threads for task in thread.tasks for item in task.items if item.kind == "names"
+    ]
+
+
+THREAD_PARTS = {
+    "asked": "goal", "why": "decisions", "plan": "decisions", "rule": "preferences", "todo": "open",
+    "waiting": "open", "open": "open", "failed": "failed", "found": "failed", "run": "references",
+    "read": "references", "known": "references",
+}  # fmt: skip
+
+
+def _thread_json(thread: Thread, chosen: Collection[Item]) -> dict[str, Any]:
+    """A thread as data, with the items that are in the text."""
+    shown = {item.id for item in chosen}
+    parts: dict[str, list[dict[str, Any]]] = {
+        name: [] for name in ("done", "decisions", "preferences", "open", "failed", "references")
+    }
+    asked: list[dict[str, Any]] = []
+    for task in thread.tasks:
+        for item in task.items:
+            if item.id in shown:
+                why = inclusion_reason(item, label=task.label, choice=None, included=True)
+                row = {"id": item.id, "text": item.text, "session": item.session, "seq": item.seq,
+                       "at": iso(item.at or task.ended), "trust": item.trust, "why": why}  # fmt: skip
+                part = THREAD_PARTS.get(item.label, "done")
+                (asked if part == "goal" else parts[part]).append(row)
+    return {
+        "goal": goal_text(thread),
+        "branch": thread.branch or None,
+        "began": iso(thread.began),
+        "ended": iso(thread.ended),
+        "sessions": [task.session.id for task in thread.tasks],
+        "asked": asked,
+        **parts,
+        "resume": resume_command(thread.tasks[-1]),
+    }
+
+
+def _items_json(digest: Digest, chosen: Sequence[Item], choices: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The items: those included in the order of the choice, the best of those left out, and excluded ones."""
+    included = {item.id for item in chosen}
+    days = {task.session.id: task.label for task in digest.tasks}
+    others = [item for item in digest.items if item.id not in included]
+    excluded = [item for item in others if choices.get(item.id) == "exclude"]
+    left = [item for item in others if choices.get(item.id) != "exclude"]
+    left.sort(key=lambda item: (choices.get(item.id) != "pin", -item.score, -item.at, item.seq, item.id))
+    rows = []
+    for rank, item in enumerate([*chosen, *left[:MAX_LISTED]], 1):
+        why = inclusion_reason(
+            item, label=days.get(item.session), choice=choices.get(item.id), included=item.id in included
+        )
+        rows.append(_item_json(item, item.id in included, rank, why))
+    return rows + [_item_json(item, False, None, EXCLUDED) for item in excluded]
+
+
+def _task_json(task: SessionDigest) -> dict[str, Any]:
+    row = task.session
+    return {
+        "session": row.id,
+        "agent": row.agent,
+        "title": row.title,
+        "workspace": row.workspace,
+        "device": row.device_name or row.device,
+        "lifecycle": row.lifecycle,
+        "day": task.label,
+        "began": iso(task.began),
+        "ended": iso(task.ended),
+        "requests": [dict(request.__dict__) for request in task.requests],
+        "first_request": None if task.first is None else dict(task.first.__dict__),
+        "began_on": task.began_on,
+        "since": task.since,
+        "resume": native_resume_command(row.agent, row.agent_session_id, row.workspace),
+    }
+
+
+def _item_json(item: Item, included: bool, rank: int | None, why: str) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "section": item.section,
+        "kind": item.kind,
+        "text": item.text,
+        "session": item.session,
+        "seq": item.seq,
+        "trust": item.trust,
+        "included": included,
+        "score": round(item.score, 3),
+        "rank": rank,
+        "why": why,
+    }
+
+
+RESUME = "resume-"
+MAX_FOLDERS = 20  # latest folders with a file of their own; others use that of the nearest parent
+MAX_SESSIONS = 20  # latest sessions with a file of news
+
+
+def hashed_name(name: str) -> str:
+    """A safe file name for any text."""
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def context_file_name(workspace: str | None) -> str:
+    """The name of the context file of a workspace, without suffix."""
+    return "context" if workspace is None else hashed_name(workspace)
+
+
+def write_context(home: Path, workspace: str | None, context: Context) -> Path:
+    """Write the context as text and JSON. Returns the path of the text."""
+    folder = private_folder(home / CONTEXT_FOLDER)
+    name = context_file_name(workspace)
+    data = json.dumps(context.data, ensure_ascii=False, indent=1).encode("utf-8", "replace")
+    write_private(folder / f"{name}.json", data, sync=False)
+    path = folder / f"{name}.md"
+    write_private(path, context.text.encode("utf-8", "replace"), sync=False)
+    return path
+
+
+def folders_with_item(home: Path, item: str) -> list[str | None]:
+    """The workspaces whose context file has an item, included or not. None is the whole machine."""
+    found = []
+    for path in sorted((home / CONTEXT_FOLDER).glob("*.json")):
+        try:
+            data = json.loads(path.read_bytes())
+        except FileNotFoundError:  # another process is replacing the files
+            continue
+        except ValueError:  # not synced: empty after a power cut
+            continue
+        if any(row["id"] == item for row in data["items"]):
+            found.append(data["workspace"])
+    return found
+
+
+def write_news(home: Path, agent_session_id: str, text: str) -> Path:
+    """Write the news that a session gets when its agent resumes it."""
+    path = private_folder(home / CONTEXT_FOLDER) / f"{RESUME}{hashed_name(agent_session_id)}.md"
+    write_private(path, text.encode("utf-8", "replace"), sync=False)
+    return path
+
+
+def remove_other_exports(home: Path, written: Iterable[Path]) -> None:
+    """Remove every export but these."""
+    names = {path.stem for path in written}
+    for path in (home / CONTEXT_FOLDER).glob("*"):
+        if path.suffix in (".md", ".json", ".keys", ".tsv") and path.stem not in names:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,212 @@
+"""The dialogue of a session: what the user asked and refused, what the agent answered and planned.
+
+Every sentence of it is a line that the context may show. A line knows who said it, where it stands and what
+it names, which is what `chooser` judges it by.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from fazm_memory.events import Event
+from fazm_memory.recall.sentences import Sentence, plain_markdown, shortened, split_sentences
+from fazm_memory.store import EVENT_COLUMNS, SessionRow, Store, effective_ranges, event_id, to_event
+
+MAX_UTTERANCES = 300  # of one session, the latest
+MAX_SCANNED = 20_000  # events at the end of a session that are searched for them
+MAX_LINES = 150  # of one text: its first and its last
+WHOLE_PROMPT = 280  # a prompt of this length is one line
+SHORT_REPLY = 60
+RETYPED = 2  # events between a prompt that was interrupted and the next
+RETYPED_WITHIN = 60_000_000  # microseconds
+ANSWERED = " -> "  # between a question and its answer
+KINDS = ("prompt", "message", "decision", "plan", "evicted")
+ANSWERS = frozenset({"final", "closing", "interim"})
+LOG_OF_MUCH_WORK = 6.0  # about 400 events
+USER_ROLES = frozenset({"first", "asked", "reply", "refusal", "answer"})
+PLAN_PROMPT = re.compile(r"\s*implement the following plan:?\s*", re.IGNORECASE)
+PLAN_BOILERPLATE = re.compile(r"if you need specific details from before exiting plan mode.*", re.I | re.S)
+REPLY = re.compile(
+    r"(?i)(?:yes|yep|yeah|no|nope|ok|okay|sure|do|go|y|[1-9]|[a-d]|both|all|continue|please|option|let'?s|leave|none)\b"
+)
+PASTED = re.compile(r"^(?: {4,}|\t|  +[⎿│├└]|\s+at )(?![-*•\d]).*$", re.MULTILINE)
+NOT_TYPED = re.compile(r"\s*(?:<[a-z][\w-]*>|\[Request interrupted|Caveat:|This session is being continued)")
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """One thing that was said. `role` says by whom and where it stands in the session."""
+
+    role: str
+    text: str
+    seq: int
+    at: int
+    trust: str
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One sentence of the dialogue."""
+
+    session: str
+    role: str
+    form: str
+    text: str
+    heading: str
+    seq: int
+    at: int
+    trust: str
+    place: int  # in its text
+    count: int  # lines of its text
+    turn: int
+    depth: float  # 0 at the beginning of the session, 1 at its end
+    work: float = 0.0  # how much was done for it or before it, 0 to 1
+    turns_left: int = 0  # after its turn
+
+    @property
+    def from_end(self) -> int:
+        return self.count - 1 - self.place
+
+    @property
+    def by_user(self) -> bool:
+        return self.role in USER_ROLES
+
+
+def read_dialogue(store: Store, row: SessionRow, since: int) -> list[Utterance]:
+    """What was said in a session from position `since` on. Reads a bounded number of events."""
+    low = max(since, row.head - MAX_SCANNED)
+    rows = store.db.execute(
+        f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ?"
+        f" AND kind IN ({','.join('?' * len(KINDS))}) ORDER BY id DESC LIMIT ?",
+        (event_id(row.n, low), event_id(row.n, row.head), *KINDS, MAX_UTTERANCES),
+    ).fetchall()
+    events = store.quarantine_view.events(row.n, [to_event(found, row.id, b"") for found in rows[::-1]])
+    ranges = effective_ranges(store.db, row.n, row.head, low)
+    return utterances(
+        [
+            event
+            for event in events
+            if event.payload is not None and any(begin <= event.seq < end for begin, end in ranges)
+        ]
+    )
+
+
+def utterances(events: Sequence[Event]) -> list[Utterance]:
+    """The dialogue of these events, each with its role."""
+    talk = _without_retyped([event for event in events if _spoken(event)])
+    last_message = max((nth for nth, event in enumerate(talk) if event.kind == "message"), default=-1)
+    first_prompt = next((nth for nth, event in enumerate(talk) if event.kind == "prompt"), -1)
+    found: list[Utterance] = []
+    for nth, event in enumerate(talk):
+        later = talk[nth + 1] if nth + 1 < len(talk) else None
+        about = ""
+        text, role = _text(event), event.kind
+        if event.kind == "message":
+            answered = later is not None and later.kind in ("prompt", "decision")
+            role = "final" if nth == last_message else "closing" if answered else "interim"
+        elif event.kind == "prompt":
+            role, text = _prompt_role(text, nth == first_prompt, talk[nth - 1] if nth else None)
+        elif event.kind == "decision":
+            role = getattr(event.payload, "form", None) or "decision"
+            about = getattr(event.payload, "about", None) or ""
+            if question := getattr(event.payload, "question", None):
+                text = f"{question}{ANSWERED}{text}"
+        elif event.kind == "evicted":
+            role = "summary"
+        found.append(Utterance(role, text, event.seq, event.at, event.trust, about))
+    return found
+
+
+def _without_retyped(talk: list[Event]) -> list[Event]:
+    """Without short prompts that were interrupted at once and typed anew."""
+    retyped = {
+        event.seq
+        for event, later in pairwise(talk)
+        if event.kind == later.kind == "prompt"
+        and event.source == later.source == "transcript"
+        and event.turn != later.turn
+        and len(_text(event)) <= SHORT_REPLY
+        and later.seq - event.seq <= RETYPED
+        and later.at - event.at <= RETYPED_WITHIN
+    }
+    return [event for event in talk if event.seq not in retyped]
+
+
+def _spoken(event: Event) -> bool:
+    """Whether an event is part of the dialogue. Decisions without a form are items of the state."""
+    if event.kind == "decision":
+        return getattr(event.payload, "form", None) in ("refusal", "answer")
+    text = _text(event)
+    return bool(text.strip()) and not (event.kind == "prompt" and NOT_TYPED.match(text))
+
+
+def _text(event: Event) -> str:
+    payload: Any = event.payload
+    if event.kind == "decision":
+        return str(payload.what)
+    if event.kind == "evicted":
+        return payload.summary or ""
+    return str(payload.text or "")
+
+
+def _prompt_role(text: str, first: bool, before: Event | None) -> tuple[str, str]:
+    """The role of a prompt and its text. A short reply is joined with the question that it answers."""
+    if plan := PLAN_PROMPT.match(text):
+        return "plan", PLAN_BOILERPLATE.sub("", text[plan.end() :])
+    asked = closing_question(_text(before)) if before is not None and before.kind == "message" else ""
+    if asked and not first and len(text) < SHORT_REPLY and REPLY.match(text):
+        return "reply", f"{asked}{ANSWERED}{text}"
+    return "first" if first else "asked", text
+
+
+def closing_question(text: str) -> str:
+    """The question with which a message ends, or an empty string."""
+    lines = split_sentences(text[-2000:])
+    for line in lines[-1:-4:-1]:
+        if line.text.endswith("?"):
+            return shortened(line.text, 180)
+    return ""
+
+
+def dialogue_lines(session: str, talk: Sequence[Utterance]) -> list[Line]:
+    """The sentences of a dialogue in order."""
+    lines: list[Line] = []
+    turn = 0
+    asking = [said.seq for said in talk if _asks(said)]
+    end = talk[-1].seq if talk else 0
+    for nth, said in enumerate(talk):
+        if _asks(said):
+            turn += 1
+        begin = asking[turn - 1] if turn else said.seq
+        until = said.seq if said.role in ANSWERS else asking[turn] if turn < len(asking) else end
+        work = min(1.0, math.log(1 + max(0, until - begin)) / LOG_OF_MUCH_WORK)
+        depth = nth / max(1, len(talk) - 1)
+        sentences = _sentences(said)
+        count = len(sentences)
+        ends = [*sentences[: MAX_LINES * 2 // 3], *sentences[MAX_LINES * 2 // 3 :][-MAX_LINES // 3 :]]
+        lines += [
+            Line(session, said.role, one.form, one.text, one.heading, said.seq, said.at, said.trust,
+                 one.place, count, turn, depth, work, len(asking) - turn)
+            for one in ends
+        ]  # fmt: skip
+    return lines
+
+
+def _asks(said: Utterance) -> bool:
+    """Whether an utterance begins a turn."""
+    return said.role in USER_ROLES or said.role == "plan"
+
+
+def _sentences(said: Utterance) -> Sequence[Sentence]:
+    if said.role in USER_ROLES and len(said.text) <= WHOLE_PROMPT and "\n\n" not in said.text.strip():
+        text = plain_markdown(said.text)
+        return [Sentence(text, "sentence", 0)] if text else []
+    if said.role in USER_ROLES:  # an indented line is part of something pasted
+        return split_sentences(PASTED.sub("", said.text))
+    return split_sentences(said.text)

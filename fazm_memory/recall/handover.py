@@ -1,0 +1,242 @@
+"""The handover: the chosen items as a note that reads like a colleague's.
+
+It opens with what is live, what waits for the user and what comes next. Then come the threads, the latest
+first, each with its request, decisions, results and open points; older days have a line each. The user's
+rules and the commands to resume stand at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+from fazm_memory.agents import native_resume_command
+from fazm_memory.clock import to_datetime
+from fazm_memory.recall.dialogue import PLAN_PROMPT
+from fazm_memory.recall.digest import Request, SessionDigest
+from fazm_memory.recall.items import Item
+from fazm_memory.recall.lines import GOAL
+from fazm_memory.recall.quoting import neutral, plain_name, quote
+from fazm_memory.recall.sentences import shortened
+from fazm_memory.recall.threads import Thread
+
+GROUPS = (
+    "asked", "why", "naming", "done", "added", "found", "failed", "plan", "earlier", "known", "read", "apps",
+    "run", "todo", "waiting", "open", "files",
+)  # fmt: skip
+JOINED = frozenset({"added"})  # groups whose items are parts of one list
+PLAN = re.compile(r"(?i)^plan:\s*")
+RULES = "USER RULES"
+RESUME = "RESUME"
+ALSO = "Also"
+MAX_RESUME = 6
+ROOM_PER_RESUME = 2000  # characters of a context
+MAX_NEXT = 4
+
+
+def handover_lines(
+    threads: Sequence[Thread],
+    chosen: Collection[Item],
+    own: Sequence[Item],
+    pinned: Collection[str],
+    folder: str | None,
+    room: int = 8000,
+) -> list[str]:
+    """The lines of a handover with these items. `own` are the user's preferences.
+
+    In little `room` only the latest threads have a command to resume them.
+    """
+    shown = {item.id for item in chosen}
+    top = _top(threads, shown)
+    above = {item.id for _, items in top for _, item in items}
+    lines = [f"{title:<8}{text}" for title, text in _top_lines(threads, top)]
+    trivial: list[str] = []
+    rules = [("", item) for item in own if item.id in shown]
+    older: dict[str, list[str]] = {}
+    label = None
+    agent = _usual_agent(threads)
+    for number, thread in enumerate(threads, 1):
+        items = [item for task in thread.tasks for item in task.items if item.id in shown]
+        rules += [(str(number), item) for item in items if item.label == "rule"]
+        goals = goal_ids([thread])
+        rest = [
+            item for item in items if item.label != "rule" and item.id not in above and item.id not in goals
+        ]
+        if thread.older:
+            older.setdefault(thread.tasks[-1].label, []).append(
+                f"{older_text(thread, rest)}{_machines(thread)}"
+            )
+            continue
+        told = any(item.id not in goals for item in items)
+        if not told and any(other is not thread and _worked(other) for other in threads):
+            trivial.append(f"{number} {_times(thread)}{_machines(thread)} {goal_text(thread)}")
+            continue
+        day = thread.tasks[-1].label
+        if day != label:
+            label = day
+            lines.append(f"{day[0].upper()}{day[1:]}:")
+        lines += [f"{number} {heading(thread, folder, agent)}", *_groups(thread, rest, pinned)]
+    lines += [f"{day[0].upper()}{day[1:]}: {' | '.join(texts)}" for day, texts in older.items()]
+    if trivial:
+        lines.append(f"{ALSO}: {'; '.join(trivial)}")
+    if rules:
+        lines.append(RULES)
+        lines += [
+            f"- {item.text}{f' ({number})' if number and len(threads) > 1 else ''}" for number, item in rules
+        ]
+    return lines + resume_lines(threads, max(1, min(MAX_RESUME, room // ROOM_PER_RESUME)))
+
+
+def _worked(thread: Thread) -> bool:
+    return not thread.older and any(task.items for task in thread.tasks)
+
+
+def _top(threads: Sequence[Thread], shown: Collection[str]) -> list[tuple[str, list[tuple[int, Item]]]]:
+    """What waits for the user and what comes next, of the threads of the last active days."""
+    waiting: list[tuple[int, Item]] = []
+    following: list[tuple[int, Item]] = []
+    for number, thread in enumerate(threads, 1):
+        for item in (item for task in thread.tasks for item in task.items if item.id in shown):
+            if item.label == "waiting" and not thread.older:
+                waiting.append((number, item))
+            elif item.label == "todo" and len(following) < MAX_NEXT and _new(item, number, following):
+                following.append((number, item))
+    return [("WAITING", waiting), ("NEXT", following)]
+
+
+def _new(item: Item, number: int, listed: Iterable[tuple[int, Item]]) -> bool:
+    """Whether no listed item of the same thread says the same."""
+    return all((number, item.text) != (other, known.text) for other, known in listed)
+
+
+def _top_lines(
+    threads: Sequence[Thread], top: Iterable[tuple[str, list[tuple[int, Item]]]]
+) -> Iterable[tuple[str, str]]:
+    recent = [thread for thread in threads if not thread.older]
+    if recent:
+        about = neutral(recent[0].branch) or (goal_text(recent[0], 70) if len(recent) > 1 else "")
+        ended = f"last active {to_datetime(recent[0].ended):%H:%M}{_by(threads)}"
+        yield "NOW", ", ".join(filter(None, ("thread 1", about, ended)))
+    for title, items in top:
+        for nth, (number, item) in enumerate(items):
+            yield "" if nth else title, f"{number}: {item.text}"
+
+
+def _by(threads: Sequence[Thread]) -> str:
+    agent = _usual_agent(threads)
+    return f" ({plain_name(agent)})" if agent else ""
+
+
+def heading(thread: Thread, folder: str | None, agent: str = "") -> str:
+    """The first line of a thread: branch, times and what it is for. `agent` need not be named."""
+    branch = f"{neutral(thread.branch)}, " if thread.branch else ""
+    last = thread.tasks[-1]
+    place = last.session.workspace
+    where = f" in {quote(place, 160)}" if place and place != folder else ""
+    done, total = last.todos
+    since = next((f", since {task.began_on}" for task in thread.tasks if task.began_on), "")
+    machines = _machines(thread)
+    named = machines or last.session.agent != agent
+    notes = [
+        f"{plain_name(last.session.agent)}{machines}" if named else "",
+        f"{len(thread.tasks)} sessions" if len(thread.tasks) > 1 else "",
+        f"{done} of {total} steps done" if done < total else "",
+    ]
+    about = ", ".join(filter(None, notes))
+    return f"{branch}{_times(thread)}{since}{f' ({about})' if about else ''}{where}: {goal_text(thread)}"
+
+
+def _machines(thread: Thread) -> str:
+    """Where a thread was worked on, latest first; nothing if only on this machine."""
+    rows = [task.session for task in reversed(thread.tasks)]
+    names = list(dict.fromkeys(row.device_name or row.device for row in rows))
+    if names == [None]:
+        return ""
+    return " " + " and ".join("here" if name is None else f"on {quote(name, 60)}" for name in names)
+
+
+def _usual_agent(threads: Sequence[Thread]) -> str:
+    """The agent of all these threads, or an empty string if there are several."""
+    agents = {thread.tasks[-1].session.agent for thread in threads}
+    return agents.pop() if len(agents) == 1 else ""
+
+
+def _times(thread: Thread) -> str:
+    return f"{to_datetime(thread.began):%H:%M}-{to_datetime(thread.ended):%H:%M}"
+
+
+def goal_ids(threads: Iterable[Thread]) -> set[str]:
+    """The items that the headings of these threads show."""
+    firsts = [thread.tasks[0] for thread in threads if not thread.older]
+    return {task.goal.id for task in firsts if task.goal is not None and task.first is None}
+
+
+def goal_text(thread: Thread, longest: int = GOAL) -> str:
+    """What a thread is for, in the user's words if possible."""
+    for task in thread.tasks:
+        if task.plan_title and (task.goal is None or task.goal.kind == "plan"):
+            return f"plan {quote(PLAN.sub('', task.plan_title), longest)}"
+        if task.first is not None:
+            return _request(task.first, longest)
+        if task.goal is not None and task.goal.kind == "plan":
+            return f"plan {quote(PLAN.sub('', task.goal.text), longest)}"
+        if task.goal is not None:
+            return _asked(task.goal.text, task.goal.trust, longest)
+        if task.requests:
+            return _request(task.requests[0], longest)
+    title = next((task.session.title for task in thread.tasks if task.session.title), None)
+    return f"about {quote(title, longest)}" if title else "no request recorded"
+
+
+def _request(request: Request, longest: int) -> str:
+    if plan := PLAN_PROMPT.match(request.text):
+        title = request.text[plan.end() :].strip().partition("\n")[0]
+        return f"plan {quote(PLAN.sub('', title.lstrip('# ')), longest)}"
+    return _asked(quote(request.text, 2 * longest), request.trust, longest)
+
+
+def _asked(quoted: str, trust: str, longest: int) -> str:
+    """A quoted request, shortened inside its quotes."""
+    words = quoted.partition('"')[2].rpartition('"')[0]
+    return f'"{shortened(words, longest)}"{"" if trust == "user" else f" [{trust}]"}'
+
+
+def _groups(thread: Thread, items: Sequence[Item], pinned: Collection[str]) -> list[str]:
+    lines = []
+    order = {task.session.id: nth for nth, task in enumerate(thread.tasks)}
+    for group in dict.fromkeys((*GROUPS, *(item.label for item in items))):
+        rows = [item for item in items if item.label == group]
+        rows.sort(
+            key=lambda item: (item.id not in pinned, order.get(item.session, 0), item.message, -item.score)
+        )
+        texts = list(dict.fromkeys(item.text for item in rows))
+        if group in JOINED and texts:
+            texts = [", ".join(texts)]
+        lines += [f"  - {text}" if nth else f"  {group}: {text}" for nth, text in enumerate(texts)]
+    return lines
+
+
+def older_text(thread: Thread, items: Sequence[Item]) -> str:
+    """Work of an older day, as part of a line."""
+    texts = "; ".join(item.text for item in sorted(items, key=lambda item: -item.score))
+    return f"{goal_text(thread, 70)}{f'; {texts}' if texts else ''}"
+
+
+def resume_lines(threads: Sequence[Thread], most: int = MAX_RESUME) -> list[str]:
+    """How to resume the latest session of each thread of the last active days."""
+    commands: list[str] = []
+    before = ""
+    for number, thread in enumerate(threads, 1):
+        command = resume_command(thread.tasks[-1])
+        if command and not thread.older and len(commands) < most:
+            program, _, name = command.rpartition(" ")
+            commands.append(f"{number}: {neutral(name if program == before else command)}")
+            before = program
+    return [f"{RESUME} {', '.join(commands)}"] if commands else []
+
+
+def resume_command(task: SessionDigest) -> str | None:
+    row = task.session
+    return (
+        None if row.lifecycle == "archived" else native_resume_command(row.agent, row.agent_session_id, None)
+    )

@@ -1,0 +1,166 @@
+"""Items from the dialogue of a session: its lines, judged, labelled and quoted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from fazm_memory.recall.chooser import (
+    CHOICE,
+    FINDING,
+    FLOOR,
+    RULE,
+    UNFINISHED,
+    Scene,
+    is_boilerplate,
+    line_features,
+    line_worth,
+    terms_of_text,
+    weigh_names,
+)
+from fazm_memory.recall.dialogue import ANSWERED, Line, Utterance, dialogue_lines
+from fazm_memory.recall.items import Item, Section
+from fazm_memory.recall.quoting import neutral, quote
+
+MAX_LINES = 250  # of one session, the best
+LONGEST_RULE = 260
+GOAL = 200  # characters
+KINDS = {
+    "first": "request", "asked": "request", "reply": "answer", "answer": "answer", "refusal": "refusal",
+    "plan": "plan", "summary": "summary",
+}  # fmt: skip
+REASONS = {
+    "first": "the first request",
+    "asked": "a request",
+    "reply": "the user's answer to a question",
+    "answer": "the user's answer to a question",
+    "refusal": "the user refused a call and said why",
+    "plan": "from the plan",
+    "summary": "from the agent's summary of a compacted conversation",
+    "final": "from the answer that ended the session",
+    "closing": "from the answer that closed a turn",
+    "interim": "said by the agent at work",
+}
+FEATURE_REASONS = {
+    "last question": "an open question of the agent",
+    "last answer, unfinished": "says what is left",
+    "unfinished": "says what is left",
+    "interim: finding": "names a cause",
+    "choice": "says what was chosen",
+    "prompt: corrects": "corrects or restricts",
+    "plan: title": "the title of the plan",
+}
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """What a context uses of a session's dialogue."""
+
+    items: tuple[Item, ...] = ()
+    goal: Item | None = None
+    names: tuple[tuple[str, int], ...] = ()  # identifiers and how much they matter
+
+
+def dialogue_items(
+    session: str,
+    talk: Sequence[Utterance],
+    *,
+    folder: str | None,
+    worth: float,
+    recency: int,
+    superseded: Collection[int] = (),
+    added: Collection[str] = (),
+) -> Dialogue:
+    """The items of a dialogue that are worth showing.
+
+    `superseded` are positions that no longer hold, `added` the names that the session added to code.
+    """
+    lines = dialogue_lines(session, [said for said in talk if said.seq not in superseded])
+    terms = [terms_of_text(line.text) for line in lines]
+    user_terms = frozenset(
+        term for line, found in zip(lines, terms, strict=True) if line.by_user for term in found
+    )
+    scene = Scene(user_terms, _later(lines, terms), recency, frozenset(name.lower() for name in added))
+    items: list[Item] = []
+    goal: Item | None = None
+    for line, found in zip(lines, terms, strict=True):
+        if is_boilerplate(line):
+            continue
+        features = line_features(line, found, scene)
+        score = line_worth(features)
+        item = _item(line, score * worth, features, folder)
+        if goal is None and (line.role in ("first", "asked") or (line.role, line.place) == ("plan", 0)):
+            goal = item
+        if score > FLOOR:
+            items.append(item)
+    best = sorted(items, key=lambda item: -item.score)[:MAX_LINES]
+    names = sorted(weigh_names(lines).items(), key=lambda entry: (-entry[1], entry[0]))[:60]
+    return Dialogue(tuple(sorted(best, key=lambda item: item.seq)), goal, tuple(names))
+
+
+def _later(lines: Sequence[Line], terms: Sequence[frozenset[str]]) -> dict[int, frozenset[str]]:
+    """By position of a message, the words of all later ones."""
+    later: dict[int, frozenset[str]] = {}
+    known: set[str] = set()
+    for line, found in zip(reversed(lines), reversed(terms), strict=True):
+        if line.seq not in later:
+            later[line.seq] = frozenset(known)
+        known |= found
+    return later
+
+
+def _item(line: Line, score: float, features: dict[str, float], folder: str | None) -> Item:
+    kind = KINDS.get(line.role, "said")
+    label = line_label(line)
+    text = without_prefix(line.text, folder)
+    shown = _in_quotes(text, line) if line.by_user else neutral(text)
+    name = (
+        str(line.seq)
+        if kind in ("request", "refusal", "answer") and not line.place
+        else f"{line.seq}.{line.place}"
+    )
+    why = [
+        REASONS.get(line.role, "said"),
+        *(FEATURE_REASONS[name] for name in FEATURE_REASONS if name in features),
+    ]
+    section: Section = "OPEN" if label in ("open", "waiting") else "DONE"
+    return Item(
+        f"{line.session[:8]}:{kind}:{name}", section, kind, shown, score + min(line.seq, 10**6) / 10**9,
+        line.session, line.seq, line.trust, label, "; ".join(dict.fromkeys(why)), line.seq, line.at,
+    )  # fmt: skip
+
+
+def _in_quotes(text: str, line: Line) -> str:
+    """The user's words. A question that they answer stands before them."""
+    question, arrow, answer = (
+        text.rpartition(ANSWERED) if line.role in ("reply", "answer") else ("", "", text)
+    )
+    quoted = f"{neutral(question)}{ANSWERED}{quote(answer, 300)}" if arrow else quote(text, 300)
+    return quoted if line.trust == "user" else f"{quoted} [{line.trust}]"
+
+
+def line_label(line: Line) -> str:
+    """The group in which a line is shown."""
+    text = line.text
+    if line.by_user:
+        if line.role == "refusal" or (
+            line.role in ("asked", "first") and line.trust == "user" and len(text) <= LONGEST_RULE
+            and RULE.search(text) and not text.endswith("?")
+        ):  # fmt: skip
+            return "rule"
+        return "why" if line.role in ("answer", "reply") else "asked"
+    if line.role in ("plan", "summary"):
+        return {"plan": "plan", "summary": "earlier"}[line.role]
+    if line.role == "final" and text.endswith("?") and line.from_end <= 2:
+        return "waiting"
+    if line.role == "final" and UNFINISHED.search(text):
+        return "open"
+    return "found" if FINDING.search(text) else "why" if CHOICE.search(text) else "done"
+
+
+def without_prefix(text: str, folder: str | None) -> str:
+    """A text with paths inside the folder as relative ones."""
+    if folder and len(folder) > 3:
+        text = re.sub(rf"{re.escape(folder.rstrip('/'))}/(?=\S)", "", text)
+    return text

@@ -1,0 +1,133 @@
+"""Resume a session: by the agent's own command, in a new session, or by the clipboard.
+
+Every surface uses these options, so all of them agree. Nothing is started here.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fazm_memory.agents import (
+    INVALID_ID_REASON,
+    NEW_SESSION_COMMANDS,
+    RESUME_COMMANDS,
+    is_resumable_id,
+    native_resume_command,
+    no_command_reason,
+    rewound_reason,
+)
+from fazm_memory.store import SEQ_MASK, SessionRow, Store, effective_ranges, event_id
+
+MAX_BRIEFING = 20_000  # characters; the length of a command line is limited
+FAZM = "fazm"
+FAZM_FIRST_MESSAGE = "Please take up this task again.\n\n"
+
+Method = Literal["exact", "briefing", "clipboard"]
+
+
+@dataclass(frozen=True)
+class ResumeOption:
+    """One way to resume. `why` is the reason that no better way is possible."""
+
+    method: Method
+    command: str | None = None  # for a shell in `folder`
+    folder: str | None = None
+    fazm_message: str = ""  # the first message, if Fazm has to open a new window
+    why: str = ""
+
+
+def resume_options(store: Store, row: SessionRow, briefing: str) -> list[ResumeOption]:
+    """The ways to resume a session, best first. The last one, the clipboard, always works.
+
+    Whether the agent's program is installed is not checked: an app sees another PATH than a terminal.
+    """
+    folder = row.workspace if row.workspace is not None and os.path.isdir(row.workspace) else None
+    options: list[ResumeOption] = []
+    if row.agent == FAZM:
+        first = f"{FAZM_FIRST_MESSAGE}{briefing[:MAX_BRIEFING]}"
+        why = "its window is closed, so a new one gets the briefing"
+        options.append(ResumeOption("briefing", folder=folder, fazm_message=first, why=why))
+        return [*options, ResumeOption("clipboard", folder=folder, why="Fazm did not answer")]
+    why = _why_not_exact(store, row, folder)
+    if not why:
+        command = native_resume_command(row.agent, row.agent_session_id, None)
+        options.append(ResumeOption("exact", command, folder))
+    if (new_session := NEW_SESSION_COMMANDS.get(row.agent)) is not None:
+        command = new_session.format(text=shlex.quote(briefing[:MAX_BRIEFING].replace("\0", "")))
+        options.append(ResumeOption("briefing", command, folder, why=why))
+    return [*options, ResumeOption("clipboard", folder=folder, why=why)]
+
+
+def resume_offer(store: Store, row: SessionRow, briefing: str) -> dict[str, Any]:
+    """The best option for a terminal on this machine, as JSON: `took` is the method."""
+    options = [option for option in resume_options(store, row, briefing) if not option.fazm_message]
+    program = shlex.split(options[0].command)[0] if options[0].command else None
+    installed = program is None or shutil.which(program) is not None
+    option = options[0] if installed else options[-1]
+    why = option.why if installed else f"{program} is not installed here"
+    if row.agent == FAZM:
+        why = no_command_reason(FAZM)
+    command = option.command
+    if command is not None and option.folder is not None:
+        command = f"cd {shlex.quote(option.folder)} && {command}"
+    reasons = {
+        "exact": "the agent has this session itself",
+        "briefing": f"{why}, so a new session is given the briefing",
+        "clipboard": f"{why}, so you paste the briefing into a new session",
+    }
+    return {
+        "session": row.id,
+        "briefing": briefing,
+        "cwd": option.folder,
+        "command": command,
+        "took": option.method,
+        "why": reasons[option.method],
+    }
+
+
+def _why_not_exact(store: Store, row: SessionRow, folder: str | None) -> str:
+    """Why the agent itself cannot resume this session. Empty when it can."""
+    if row.agent_session_id is None or row.agent not in RESUME_COMMANDS:
+        return no_command_reason(row.agent)
+    if not is_resumable_id(row.agent_session_id):
+        return INVALID_ID_REASON
+    if folder is None:
+        return f"the folder it worked in is gone ({row.workspace or 'unknown'})"
+    if (transcript := _missing_transcript(store, row)) is not None:
+        return f"its own record is gone ({transcript})"
+    if (position := _rewound_to(store, row)) is not None:
+        return rewound_reason(position)
+    return ""
+
+
+def _missing_transcript(store: Store, row: SessionRow) -> str | None:
+    """The path of the agent's transcript, if it was read once and no longer exists."""
+    rows = store.db.execute(
+        "SELECT path FROM cursor WHERE agent=? AND instr(path, ?) > 0", (row.agent, row.agent_session_id)
+    ).fetchall()
+    paths = [str(path) for (path,) in rows]
+    return paths[0] if paths and not any(os.path.exists(path) for path in paths) else None
+
+
+def _rewound_to(store: Store, row: SessionRow) -> int | None:
+    """The position of the last rewind, if the agent has not continued from there.
+
+    The agent's own session would continue with what was rewound.
+    """
+    rewind = store.db.execute(
+        "SELECT seq, target FROM rewind WHERE session=? ORDER BY seq DESC LIMIT 1", (row.n,)
+    ).fetchone()
+    if rewind is None:
+        return None
+    latest = store.db.execute(
+        "SELECT id FROM event WHERE id >= ? AND id < ? AND kind IN ('prompt', 'message', 'action')"
+        " ORDER BY id DESC LIMIT 1",
+        (event_id(row.n, 0), event_id(row.n, row.head)),
+    ).fetchone()
+    last = -1 if latest is None else int(latest[0]) & SEQ_MASK
+    counts = any(start <= last < stop for start, stop in effective_ranges(store.db, row.n, row.head))
+    return None if last < 0 or counts else int(rewind[1])

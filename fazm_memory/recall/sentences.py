@@ -1,0 +1,162 @@
+"""Sentences: what a message consists of, as lines that can be chosen one by one.
+
+Markdown is taken apart into headings, sentences, list items and table rows. Code blocks are left out, and a
+lead-in such as "The harness now creates:" is joined with a short list that follows it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+LONGEST = 300  # characters of a sentence
+LONGEST_LIST = 240  # characters of a list that is joined with its lead-in
+SPLIT_FROM = 160  # a line of this length is split into its sentences
+
+BLOCK = re.compile(r"^([ \t]*)(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\2[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+BULLET = re.compile(r"^\s*(?:[-*•+–]|\(?\d{1,3}[.)]|[a-z][.)]|\[[ xX]\])\s+(?:\[[ xX]\]\s+)?")
+HEADING = re.compile(r"^\s*#{1,6}\s+")
+BOLD_LINE = re.compile(r"^\s*(?:\*\*|__)([^*_]{2,90}?)(?:\*\*|__)\s*:?\s*$")
+RULE = re.compile(r"^[\s|:=─━┄+\-*_]+$")
+EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+LINK = re.compile(r"!?\[([^\]\n]*)\]\(([^)\s]*)\)")
+SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]*`]*\s+(?=[A-Z0-9\"'(\[`*$/~])")
+ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|No|St|Dr|Mr|Ms|resp)|\b[A-Z])\.$")
+CLAUSE_END = re.compile(r"[;,:)]\s|\s[-–—]\s")
+COMMAND = re.compile(r"(?:\$ )?[a-z][\w.+/-]*(?: (?:[-\w./=@:,+~*#%]+|\"[^\"]*\"|'[^']*'|&&|\||2>&1))+")
+STATUS_MARKS = re.compile("[\u2600-\u27bf\u2b50-\u2b55\U0001f300-\U0001faff\ufe0f]+ ?")
+TAG = re.compile(r"</?[a-zA-Z][\w:-]*(?:\s[^<>]*)?>")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One line of a text. `form` is heading, sentence, item, row, list, lead or code."""
+
+    text: str
+    form: str
+    place: int  # among the sentences of its text
+    heading: str = ""
+
+
+@lru_cache(maxsize=4096)
+def split_sentences(text: str) -> tuple[Sentence, ...]:
+    """The sentences of a text in order."""
+    found: list[Sentence] = []
+    heading = ""
+    for form, line in _joined(_lines(text)):
+        if form == "heading":
+            heading = line
+        found.append(Sentence(line, form, len(found), "" if form == "heading" else heading))
+    return tuple(found)
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """A text cut at the end of a sentence or clause, with a sign that it goes on."""
+    if len(text) <= longest:
+        return text
+    head = text[: longest - 1]
+    ends = [found.end() for found in SENTENCE_END.finditer(head)] or [0]
+    if ends[-1] < longest // 2:
+        ends = [found.start() for found in CLAUSE_END.finditer(head)] or [0]
+    end = ends[-1] if ends[-1] >= longest // 3 else max(head.rfind(" "), longest // 2)
+    return head[:end].rstrip(" ,;:-–—(") + "…"
+
+
+def plain_markdown(line: str) -> str:
+    """A line without emphasis, link targets, emoji and repeated spaces."""
+    line = LINK.sub(r"\1", line)
+    line = EMPHASIS.sub(r"\2", line)
+    line = STATUS_MARKS.sub("", line)
+    return " ".join(line.split())
+
+
+def _lines(text: str) -> Iterator[tuple[str, str]]:
+    """The lines of a text and their forms."""
+    for line in BLOCK.sub(_first_code_line, text).splitlines():
+        if line.startswith("\0"):
+            yield "code", line[1:]
+            continue
+        if len(line.strip()) < 3 or RULE.match(line):
+            continue
+        if line.lstrip().startswith("|"):
+            if row := _row(line):
+                yield "row", row
+            continue
+        yield from _line(line)
+
+
+def _first_code_line(found: re.Match[str]) -> str:
+    """The first line of a short code block: a command or a commit message. Others are left out."""
+    lines = [line.strip() for line in found[3].splitlines() if line.strip()]
+    wanted = 0 < len(lines) <= 4 and 8 <= len(lines[0]) <= 160 and COMMAND.fullmatch(lines[0])
+    return f"\0{lines[0]}\n" if wanted else "\n"
+
+
+def _row(line: str) -> str:
+    cells = [plain_markdown(cell) for cell in line.strip().strip("|").split("|")]
+    cells = [cell for cell in cells if cell and cell not in ("-", "–", "—")]
+    return f"{cells[0]}: {', '.join(cells[1:])}" if len(cells) > 1 else ""
+
+
+def _line(line: str) -> Iterator[tuple[str, str]]:
+    bold = BOLD_LINE.match(line)
+    if HEADING.match(line) or bold:
+        text = plain_markdown(bold[1] if bold else HEADING.sub("", line)).rstrip(":")
+        if len(text) >= 3:
+            yield "heading", text
+        return
+    form = "item" if BULLET.match(line) else "sentence"
+    text = plain_markdown(BULLET.sub("", line.lstrip("> ")))
+    if len(text) < 3:
+        return
+    if text.endswith(":"):
+        *before, last = _sentences(text)
+        yield from ((form, shortened(part)) for part in before)
+        yield "lead", shortened(last)
+    elif len(text) < SPLIT_FROM:
+        yield form, text
+    else:
+        yield from ((form, shortened(part)) for part in _sentences(text))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    start = 0
+    for end in SENTENCE_END.finditer(text):
+        part = text[start : end.start() + 1].strip()
+        if len(part) < 30 or ABBREVIATION.search(part):
+            continue
+        yield part
+        start = end.end()
+    if rest := text[start:].strip():
+        yield rest
+
+
+def _joined(lines: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The lines, with a lead-in and the items after it as one, as far as they fit."""
+    lead, items = "", list[str]()
+
+    def flush() -> Iterator[tuple[str, str]]:
+        nonlocal lead, items
+        joined, taken = lead, 0
+        for item in items if lead else ():
+            longer = f"{joined}{';' if taken else ''} {item.rstrip('.;')}"
+            if len(longer) > LONGEST_LIST:
+                break
+            joined, taken = longer, taken + 1
+        if lead:
+            yield ("list", joined) if taken else ("lead", lead.rstrip(":"))
+        yield from (("item", item) for item in items[taken:])
+        lead, items = "", []
+
+    for form, line in lines:
+        if form == "item":
+            items.append(line)
+            continue
+        yield from flush()
+        if form == "lead":
+            lead = line
+        else:
+            yield form, line
+    yield from flush()

@@ -1,0 +1,44 @@
+"""Restore files to a point in time: the plan, a safe restore, its undo, a copy for forks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fazm_memory.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from fazm_memory.rewind.fork_copy import ManifestEntry, manifest, write_manifest
+    from fazm_memory.rewind.plan import FileContent, RewindPlan, RewindStep
+    from fazm_memory.rewind.restore import (
+        DONE,
+        DROPPED,
+        PLANNED,
+        RUNNING,
+        UNDONE,
+        EmptiedFolder,
+        KeepRule,
+        RestoredStep,
+        RestoreJournal,
+        RestoreRun,
+        RewindContext,
+        emptied_folders,
+        exclusive_rewind,
+        open_workspace,
+        undo_keep_rule,
+    )
+    from fazm_memory.rewind.safe_directory import SafeDirectory, WriteRefused
+    from fazm_memory.rewind.state_at import changed_files
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "fork_copy": "ManifestEntry manifest write_manifest",
+        "plan": "FileContent RewindPlan RewindStep",
+        "restore": (
+            "DONE DROPPED EmptiedFolder KeepRule PLANNED RUNNING RestoreJournal RestoreRun RestoredStep "
+            "RewindContext UNDONE emptied_folders exclusive_rewind open_workspace undo_keep_rule"
+        ),
+        "safe_directory": "SafeDirectory WriteRefused",
+        "state_at": "changed_files",
+    },
+)

@@ -1,0 +1,83 @@
+"""What a session is at a moment: its state, the reducer that folds events into it, and differences.
+
+Also the retention policy, and events as rows for lists and drawings. Pure: no clock and no disk.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fazm_memory.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from fazm_memory.session import diff, retention
+    from fazm_memory.session.budget import fits, has_limits
+    from fazm_memory.session.consequences import (
+        CALL_KINDS,
+        DEFERRED_WINDOW,
+        Consequences,
+        call_position,
+        causal_position,
+        consequences_of,
+        disk_changes_by_call,
+    )
+    from fazm_memory.session.dialogue import title_of
+    from fazm_memory.session.diff import hunks, text_diff
+    from fazm_memory.session.event_summary import event_json, lane_marks, shorten, summary_row
+    from fazm_memory.session.naming_report import (
+        folder_progress_text,
+        learn_from_session,
+        naming_report_json,
+        paths_in_use,
+    )
+    from fazm_memory.session.outline import OutlineRow, outline_rows
+    from fazm_memory.session.reducer import end_of, fold, fork_state, initial_state
+    from fazm_memory.session.retention import (
+        DAY,
+        GROUPS,
+        RECENTLY_ACTIVE,
+        TRANSIENT,
+        RetentionPolicy,
+        StoredPayload,
+    )
+    from fazm_memory.session.state import (
+        BOUNDS,
+        FOLD_VERSION,
+        QUARANTINED_CALLS,
+        VALUE_BOUND,
+        FileAuthor,
+        FileEntry,
+        SessionState,
+        changed_files,
+        check_answered,
+        from_plain,
+        from_snapshot,
+        parent_folder,
+        state_hash,
+        state_to_json,
+        to_plain,
+        to_snapshot,
+    )
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "budget": "fits has_limits",
+        "consequences": (
+            "CALL_KINDS Consequences DEFERRED_WINDOW call_position causal_position consequences_of "
+            "disk_changes_by_call"
+        ),
+        "dialogue": "title_of",
+        "diff": "hunks text_diff",
+        "event_summary": "event_json lane_marks shorten summary_row",
+        "naming_report": "folder_progress_text learn_from_session naming_report_json paths_in_use",
+        "outline": "OutlineRow outline_rows",
+        "reducer": "end_of fold fork_state initial_state",
+        "retention": "DAY GROUPS RECENTLY_ACTIVE RetentionPolicy StoredPayload TRANSIENT",
+        "state": (
+            "BOUNDS FOLD_VERSION FileAuthor FileEntry QUARANTINED_CALLS SessionState VALUE_BOUND "
+            "changed_files check_answered from_plain from_snapshot parent_folder state_hash "
+            "state_to_json to_plain to_snapshot"
+        ),
+    },
+)

@@ -1,0 +1,242 @@
+"""Shell commands of calls, split into their parts, and which of them are test, lint or build runs.
+
+A reading for people, not a shell parser: it is cheap enough for every call. A part is one program with its
+words, without variable settings and wrappers such as `timeout 60`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+SHELLS = frozenset(
+    {
+        "bash", "sh", "zsh", "shell", "shell_command", "local_shell", "terminal", "exec", "exec_command",
+        "execute_command", "run_command", "run_shell_command", "run_terminal_cmd", "run_in_terminal",
+        "container.exec", "run_bash", "execute_bash",
+    }
+)  # fmt: skip
+COMMAND = 6000  # characters of a command that are read
+MAX_LINE = 160
+MAX_WORDS = 60
+OUTPUT = 6000  # characters at the end of an output that are searched for failures
+HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?.*?^\s*\1\b", re.S | re.M)
+REDIRECTION = re.compile(r"\d?>+&\d|&>+\s*\S+|\d?>+\s*/dev/null")
+PART = re.compile(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^;&|\n'"\\])+""", re.S)
+WORD = re.compile(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+""", re.S)
+SETTING = re.compile(r"\w+=.*", re.S)
+WRAPPERS = frozenset({"sudo", "time", "nice", "env", "command", "exec", "npx", "bunx", "then", "do", "else"})
+WITH_RUN = frozenset({"uv", "poetry", "pipenv", "hatch", "pdm", "rye"})
+
+
+def command_of(tool: str, value: Any) -> str:
+    """The command line of a shell call, or an empty text. `bash -lc X` is X."""
+    if not isinstance(value, Mapping) or tool.lower() not in SHELLS:
+        return ""
+    command = value.get("command") or value.get("cmd") or value.get("script")
+    if isinstance(command, (list, tuple)):
+        words = [str(word) for word in command]
+        command = words[2] if len(words) > 2 and words[1] in ("-c", "-lc") else " ".join(words)
+    return command if isinstance(command, str) else ""
+
+
+def output_text(output: Any) -> str:
+    """The printed text of a call."""
+    if isinstance(output, Mapping):
+        output = "\n".join(
+            str(output[name]) for name in ("stdout", "stderr", "output", "text") if output.get(name)
+        )
+    return output if isinstance(output, str) else ""
+
+
+def parts_of(command: str) -> list[list[str]]:
+    """The programs of a command, each with its words."""
+    command = command[:COMMAND]
+    if "<<" in command:
+        command = HEREDOC.sub(" ", command)
+    if ">" in command:
+        command = REDIRECTION.sub(" ", command)
+    found = (_words(part) for part in PART.findall(command))
+    return [words for words in found if words]
+
+
+def _words(part: str) -> list[str]:
+    words = [word.strip("\"'") if word[0] in "\"'" else word for word in WORD.findall(part.strip(" \t({})"))]
+    while words:
+        first = words[0]
+        if SETTING.fullmatch(first) or first in WRAPPERS:
+            words = words[1:]
+        elif first == "timeout" or (first in WITH_RUN and words[1:2] == ["run"]):
+            words = words[2:]
+        else:
+            break
+    if words and "/" in words[0]:
+        words = [words[0].rsplit("/", 1)[-1], *words[1:]]
+    return words
+
+
+TASKS = r"(?:make|just|task|mise|mise run|mise r)"
+NODE = r"(?:npm|pnpm|yarn|bun)(?: run)?"
+TESTERS = (
+    r"go test|pytest|py\.test|python[\d.]* -m (?:pytest|unittest)|cargo (?:nextest|test)|jest|vitest|mocha"
+    rf"|rspec|tox|nox|phpunit|ctest|gotestsum|{NODE} test\S*|(?:{TASKS}|rake|mix|dotnet|swift|deno|bun|mvn"
+    r"|bazel|playwright|gradlew?|xcodebuild|zig|sbt|lein|dart|flutter) (?:[\w:.-]*\btest)\b[\w:.-]*"
+)
+LINTERS = (
+    r"golangci-lint|ruff|eslint|flake8|mypy|pyright|pylint|tsc|cargo (?:clippy|fmt)|go vet|gofmt|staticcheck"
+    r"|pre-commit|shellcheck|biome|prettier|swiftlint|rubocop|black|isort"
+    rf"|{NODE} (?:lint|typecheck|format|check)\S*|{TASKS} (?:lint|fmt|format|check|typecheck|vet)\b[\w:.-]*"
+)
+BUILDERS = (
+    r"go (?:build|install|generate)|cargo (?:build|check)|xcodebuild|swift build|docker build|cmake|ninja"
+    rf"|make$|{NODE} (?:build|compile)\S*|(?:mvn|gradlew?) (?:package|build|compile)"
+    rf"|{TASKS} (?:build|compile)\b[\w:.-]*"
+)
+RUNNER = re.compile(rf"(?:(?P<test>{TESTERS})|(?P<lint>{LINTERS})|(?P<build>{BUILDERS}))(?=\s|$)")
+MAYBE_CHECK = re.compile(
+    r"test|lint|ruff|tsc|mypy|pyright|flake8|clippy|vet|fmt|check|build|spec|tox|nox|jest|make|black|isort"
+    r"|prettier|biome|cmake|ninja|rubocop|cargo|go install"
+)
+SIGNS = ("FAIL", "fail", "exit status", "***")  # one of them is in every match of FAILURE
+FAILURE = re.compile(
+    r"^\s*--- FAIL|^FAIL\b|^FAILED\b|test result: FAILED|\b[1-9]\d* (?:failed|failing|failures?)\b"
+    r"|^exit status [1-9]|^make: \*\*\*",
+    re.M,
+)
+FILTER = re.compile(r"\|\s*(?:grep|rg|egrep)\b[^|;&\n]*(?:\|[^|;&\n]+)*")
+SHOWS_OUTCOME = re.compile(r"fail|error|ok\b|pass|---| -v|issues?", re.I)
+PROBLEM = re.compile(r"^\S+:\d+:\d+: |^error(?:\[\w+\])?: |\b[1-9]\d* (?:errors?|issues?|problems?)\b", re.M)
+FAILING_TEST = re.compile(r"--- FAIL: (\w+)|(?:FAILED|ERROR) \S+?::(\w+)|^FAIL\s+(\S+)", re.M)
+NAMED_TESTS = re.compile(r"(?<=\s)(?:-run|-k|-t|--filter|-g)[= ]+['\"]?([^'\"\s]+)")
+
+
+@dataclass(frozen=True)
+class CheckRun:
+    """A test, lint or build run: its command, and the packages and names of tests it was limited to."""
+
+    kind: str
+    command: str
+    targets: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+def checks_of(parts: list[list[str]]) -> tuple[CheckRun, ...]:
+    """The test, lint and build runs among the parts of a command."""
+    found: list[CheckRun] = []
+    stashed = False
+    for words in parts:
+        if words[:2] == ["git", "stash"]:  # until `pop`, other code is checked than the session's
+            stashed = words[2:3] not in (["pop"], ["apply"], ["drop"], ["list"], ["show"])
+        line = " ".join(words[:MAX_WORDS])
+        match = None if stashed else RUNNER.match(line)
+        if match is None:
+            continue
+        text = line if len(line) <= MAX_LINE else line[: MAX_LINE - 1] + "…"
+        found.append(CheckRun(str(match.lastgroup), text, *_limits(line[match.end() :])))
+    return tuple(found)
+
+
+def _limits(rest: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The packages or files and the names of tests in the arguments of a run."""
+    names = [name.strip("^$()") for found in NAMED_TESTS.findall(rest) for name in re.split(r"[|/]", found)]
+    targets: list[str] = []
+    for word in NAMED_TESTS.sub(" ", rest).split():
+        if not word.startswith(("-", ">", "<", "$")) and ("/" in word or "." in word):
+            path, *parts = word.removeprefix("./").split("::")
+            targets.append(path.removesuffix("...").rstrip("/"))
+            names += parts
+    return tuple(filter(None, dict.fromkeys(targets))), tuple(filter(None, dict.fromkeys(names)))
+
+
+def _check_outcome(checks: tuple[CheckRun, ...], command: str, outcome: str, output: str) -> str | None:
+    """The outcome of a run, None if it is unknown.
+
+    The exit code of `go test | tail` is that of tail, so the output counts too. `| grep` may leave out what
+    failed.
+    """
+    if outcome != "ok":
+        return "failed" if outcome == "error" else outcome
+    if "|" not in command and ";" not in command:
+        return "ok"
+    tail = output[-OUTPUT:]
+    if any(sign in tail for sign in SIGNS) and FAILURE.search(tail):
+        return "failed"
+    if any(check.kind != "test" for check in checks) and PROBLEM.search(tail):
+        return "failed"
+    filtered = FILTER.search(command)
+    return None if filtered is not None and SHOWS_OUTCOME.search(filtered[0]) is None else "ok"
+
+
+@dataclass(frozen=True)
+class ShellCall:
+    """The command of a call, read once for all who need it.
+
+    `check_outcome` is that of all its `checks`, None if it has none or if it is unknown.
+    """
+
+    command: str
+    parts: list[list[str]]
+    checks: tuple[CheckRun, ...] = ()
+    check_outcome: str | None = None
+
+
+def shell_call(tool: str, value: Any, outcome: str, output: Any) -> ShellCall | None:
+    """The command of a call, or None if the call is not of a shell."""
+    command = command_of(tool, value)
+    if not command:
+        return None
+    parts = parts_of(command)
+    checks = checks_of(parts) if MAYBE_CHECK.search(command) else ()
+    if not checks:
+        return ShellCall(command, parts)
+    return ShellCall(command, parts, checks, _check_outcome(checks, command, outcome, output_text(output)))
+
+
+def failing_tests(output: str) -> list[str]:
+    """Names of the tests that an output reports as failed."""
+    found = (name for match in FAILING_TEST.finditer(output[-OUTPUT:]) for name in match.groups() if name)
+    return list(dict.fromkeys(found))[:10]
+
+
+LOOKUPS = frozenset(
+    {
+        "[", "[[", "ag", "awk", "cat", "cd", "cmp", "column", "comm", "cut", "diff", "du", "echo", "egrep",
+        "fd", "fgrep", "file", "find", "grep", "head", "jq", "less", "ls", "pwd", "rg", "sed", "sort", "stat",
+        "tail", "test", "tr", "tree", "true", "type", "uniq", "wc", "which", "xxd",
+    }
+)  # fmt: skip
+GIT_LOOKUPS = frozenset(
+    {
+        "blame", "branch", "cat-file", "check-ignore", "config", "describe", "diff", "for-each-ref", "grep",
+        "log", "ls-files", "ls-tree", "merge-base", "reflog", "remote", "rev-parse", "show", "show-ref",
+        "status",
+    }
+)  # fmt: skip
+
+
+def only_looks(parts: list[list[str]]) -> bool:
+    """Whether a command only looks something up, so that a failure says little."""
+    return bool(parts) and all(
+        words[0] in LOOKUPS or (words[0] == "git" and git_verb(words)[0] in GIT_LOOKUPS) for words in parts
+    )
+
+
+def git_verb(words: list[str]) -> tuple[str, list[str]]:
+    """The verb of a git command and what follows it, without options such as `-C DIR`."""
+    rest = words[1:]
+    while rest and rest[0].startswith("-"):
+        rest = rest[2:] if rest[0] in ("-C", "-c", "--git-dir", "--work-tree") else rest[1:]
+    return (rest[0], rest[1:]) if rest else ("", [])
+
+
+def elsewhere(folder: str, workspace: str | None) -> bool:
+    """Whether a folder of a command is outside the session's workspace."""
+    folder = folder.strip("\"'")
+    if folder.startswith("$") or "mktemp" in folder:
+        return True
+    if workspace is None or not folder.startswith("/"):
+        return workspace is None and folder.startswith("/tmp")
+    inside = folder.rstrip("/") + "/"
+    return not (inside.startswith(f"{workspace}/") or f"{workspace}/".startswith(inside))

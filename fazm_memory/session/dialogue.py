@@ -1,0 +1,453 @@
+"""What user and agent say to each other: goal, closing questions, short answers, corrections, notes.
+
+A short answer such as "yes" or "2" means nothing without the agent's closing question, so both become one
+decision. A short request that overturns what was just done is a decision too. A later decision supersedes an
+earlier one only when it says so (`replaces`), repeats the question, takes what the earlier one rejected,
+or says nearly the same sentence with another value.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fazm_memory.events import Event
+from fazm_memory.session.state import bounded_text
+from fazm_memory.text import cut_title, plan_title
+
+if TYPE_CHECKING:
+    from fazm_memory.session.state import StateBuilder
+
+TAIL = 3000  # characters at the end of a message that are read
+AFTER = 300  # characters of prose that may follow a closing question
+QUESTION = 400  # characters of a question in the state
+OPTION = 160
+MAX_OPTIONS = 9
+SHORT_QUESTION = 60  # a shorter question is stored with the sentence before it
+FENCED = re.compile(r"```.*?(?:```|\Z)", re.S)
+LISTED = re.compile(r"\s*(?:[-*•|]|\d{1,2}[.)]|[A-Za-z][.)])\s")
+HEADING = re.compile(r"\s*(?:#|\*\*[^*]+\*\*:?\s*$)")
+OPTION_LINE = re.compile(
+    r"\s*(?:[-*]\s+)?(?:#+\s*)?\**(?:(?:Option|Approach|Fix|Alternative)\s+)?"
+    r"(\d{1,2}|[A-H])\**\s*[.):—–-]\**\s*(\S.*)",
+    re.I,
+)
+SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][*_)])\s+|(?<=[.!?]\*\*)\s+")
+# A question that its options complete: "Would you prefer:" and a list.
+CHOICE = re.compile(
+    r"\b(?:would you (?:prefer|like)|do you (?:prefer|want)|should (?:I|we))\b[^.?!]*:$", re.I
+)
+EMPTY_QUESTION = re.compile(
+    r"(?:is there |do you have |did you want |want me to (?:do )?)?any(?:thing)?(?: else| other| more)\b.*"
+    r"|(?:does (?:that|this) )?make sense\?|does (?:that|this) (?:help|answer).*|right\?|ok(?:ay)?\?",
+    re.I | re.S,
+)
+
+
+def closing_question(text: str) -> dict[str, Any] | None:
+    """The question with which a message ends, with the options it lists; None if it asks nothing."""
+    tail = text[-TAIL:]
+    if "?" not in tail and ":\n" not in tail:
+        return None
+    if "```" in tail:  # the tail may begin inside a block
+        tail = FENCED.sub("\n", "```" + tail if text.count("```", 0, -TAIL) % 2 else tail)
+    lines = tail.rstrip().split("\n")
+    after = 0
+    for index in range(len(lines) - 1, -1, -1):
+        line = lines[index]
+        sentences = SENTENCES.split(line.strip())
+        for place in range(len(sentences) - 1, -1, -1):
+            sentence = sentences[place].strip(" \t*_>-")
+            asks = sentence.endswith("?") or (CHOICE.search(sentence) and _options(lines[index + 1 :]))
+            if asks and sentence[:1] not in "|#":
+                whole = _whole_question(
+                    sentence, sentences[:place], lines[:index], LISTED.match(line) is not None
+                )
+                options = {} if EMPTY_QUESTION.fullmatch(sentence) else _options(lines)
+                return (
+                    {"text": whole[-QUESTION:], **({"options": options} if options else {})}
+                    if whole
+                    else None
+                )
+            after += 0 if LISTED.match(line) else len(sentence)
+            if after > AFTER:
+                return None
+    return None
+
+
+def _whole_question(sentence: str, before: list[str], lines: list[str], listed: bool) -> str:
+    """The question with the sentence that it refers to. Empty if it asks for nothing in particular."""
+    if EMPTY_QUESTION.fullmatch(sentence):
+        return ""
+    alternative = sentence[:3].lower() == "or "
+    if len(sentence) >= SHORT_QUESTION and not listed and not alternative:
+        return sentence
+    if not before:
+        line = next((line for line in reversed(lines) if line.strip() and not LISTED.match(line)), "")
+        before = [] if HEADING.match(line) else SENTENCES.split(line.strip())
+    context = before[-1].strip(" \t*_>-") if before else ""
+    return f"{context} {sentence}".strip()
+
+
+def _options(lines: list[str]) -> dict[str, str]:
+    """The last enumeration of a message: label and text."""
+    options: dict[str, str] = {}
+    for line in lines:
+        match = OPTION_LINE.match(line)
+        if match is None:
+            continue
+        label = match[1].upper()
+        if label in ("1", "A"):
+            options = {}
+        elif not options:
+            continue
+        if len(options) < MAX_OPTIONS:
+            options[label] = match[2].replace("**", "").strip()[:OPTION]
+    return options if len(options) > 1 else {}
+
+
+# -- answers and corrections -----------------------------------------------------------------------------
+
+MAX_ANSWER = 400
+MAX_ANSWERS = 2000  # a numbered answer to each of several questions
+MAX_CHOICE = 200
+MAX_CORRECTION = 500
+
+
+def _any(*phrases: str) -> str:
+    return "(?:" + "|".join(phrases) + ")"
+
+
+YES = re.compile(
+    _any(
+        "yes", "yeah", "yep", "yup", "ye", "y", "sure", "ok", "okay", "correct", "right", "exactly",
+        "please do", "go ahead", "go for it", "do it", "do that", "sounds good", "looks good", "perfect",
+        "it'?s perfect", "lgtm", "agreed", "absolutely", "definitely", "great", "cool", "nice", "fine",
+        "good", "all good", "makes sense", "that was the idea",
+    ) + r"\b",
+    re.I,
+)  # fmt: skip
+NO = re.compile(
+    _any(
+        "no(?! (?:idea|problem))",
+        "nope",
+        "nah",
+        "n",
+        "not (?:now|yet|needed)",
+        "neither",
+        "none",
+        "skip",
+        "later",
+    )
+    + r"\b",
+    re.I,
+)
+PICK = re.compile(
+    _any(
+        r"let'?s\b", r"go with\b", r"i(?:'d| would)? (?:like|prefer|go|pick|choose)\b", r"options?\b",
+        r"number\b",
+        r"(?:do |implement |take |use )?both\b", r"the (?:first|second|third|former|latter|last)\b",
+        r"(?:do|implement|take|use|try|fix)? ?[1-9](?!\d|\.\d)\b", r"[a-h][\s.,)]*$", r"all of", r"all\W*$",
+    ),
+    re.I,
+)  # fmt: skip
+# An order answers a question that leaves a choice. After an offer ("Want me to…?") it is a new request.
+ORDER = re.compile(
+    r"(?:use|do|take|keep|link|leave|remove|add|only|just|make|rename|apply|i want|i think)\b", re.I
+)
+LEAVES_CHOICE = re.compile(r"\bwhich\b|\bwhat\b|\bprefer|\bor\b|\bhow\b", re.I)
+# "ok, let's look at the docs" takes up something else, unless it speaks of what was asked.
+MOVES_ON = re.compile(
+    r"(?:ok|okay|great|cool|nice|fine|good|perfect)[,.!]? +(?:let'?s|now|next|then)\b", re.I
+)
+YES_BUT = re.compile(r"\w+[ ,]+but\b", re.I)
+LABEL = re.compile(r"(?<![\w.#/-])([1-9])(?![\w/-]|\.\d)|\b[Oo]ption ([A-H])\b")
+ORDINALS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "former": "1", "latter": "2"}
+ORDINAL = re.compile(r"\bthe (first|second|third|fourth|former|latter)\b|^(first|second|third)\b")
+EVERY = re.compile(r"(?:do |let'?s do |yes,? )?(?:both|all(?: of| three| four|\W*$))")
+NUMBERED = re.compile(r"1[.)] .*\b2[.)] ", re.S)  # one answer to each of several questions
+LABELS_WITHIN = 80
+PICKS_LABEL = re.compile(r"(?:option )?[1-9](?: and\b|,| \+)|option [a-h]\b", re.I)  # "3 and I would also…"
+
+OVERTURNS = re.compile(
+    "^" + _any(
+        r"no[,.;: ]", "nope", "don'?t ", "do not ", "never ", "stop (?!for)", "instead", "actually",
+        "revert", "undo", "roll ?back", "ignore ", "wait[, ]", "not (?!sure)", "please (?:don'?t|do not)",
+        r"i (?:meant|said)\b",
+        "(?:can|could) (?:we|you) (?:please )?not ",
+        "(?:that|this|it)(?:'s| is| was) (?:wrong|not |incorrect)",
+        r"(?:that|this|it|the [\w -]{1,40}) should(?:n'?t| not)?\b",
+        "i (?:don'?t|do not) (?:want|like|need|think)", "you (?:should|shouldn'?t|forgot|missed|broke|must)",
+        "we should(?:n'?t| not| at least)", "rather ", "how about instead", "thinking again",
+        "on second thoughts?", r"(?:let'?s )?use [^.\n]{1,60}[, ](?:and )?not ",
+    ),
+    re.I,
+)  # fmt: skip
+CONTRADICTS = re.compile(
+    _any(
+        r"\b(?:is|are|was|were|looks?|seems?|sounds?) (?:wrong|incorrect|not (?:right|correct|what))\b",
+        r"\bdoes(?:n'?t| not) (?:sound|look|seem) ri(?:ght|gth)", r"\bon purpose\b", r"\binstead\b(?! ->)",
+        r"\bthe \w+ (?:is|are) (?:right|correct|fine)\b", r"\brather than\b",
+    ),
+    re.I,
+)  # fmt: skip
+ALTERNATIVE = re.compile(r"\bor\b[^.?!\n]{0,80}\binstead\b", re.I)
+PASTED = "❯$<>=[{/|•⏺"
+NOT_COMMIT = re.compile(r"(?:can|could) (?:we|you) (?:please )?not ", re.I)
+
+
+def read_prompt(b: StateBuilder, event: Event, text: str) -> None:
+    """Take what a request decides: the answer to the agent's question, or a correction of its work."""
+    asked, b.asking = b.asking, None
+    words = text.strip()
+    first = not b.requests
+    _note_goal(b, event, words)
+    _note_memo(b, event, words)
+    if first or not words or words[0] in PASTED or event.actor != "person":
+        return
+    longest = MAX_ANSWERS if NUMBERED.match(words) else MAX_ANSWER
+    if asked is not None and len(words) <= longest and _answers(words, asked["text"]):
+        options = asked.get("options", {})
+        chosen = chosen_options(words, options)
+        entry = {
+            "what": bounded_text(words),
+            "form": "answer",
+            "question": asked["text"],
+            "asked": asked["seq"],
+        }
+        entry["alternatives"] = list(options.values())
+        add_decision(b, event, entry | ({"chosen": chosen} if chosen else {}))
+    elif len(words) <= MAX_CORRECTION and _corrects(words):
+        about = asked["text"] if asked is not None else None
+        add_decision(b, event, {"what": bounded_text(words), "form": "correction", "about": about})
+
+
+def _answers(words: str, question: str) -> bool:
+    """Whether a request can only be an answer to the question before it."""
+    begins = YES.match(words) or NO.match(words)
+    if NUMBERED.match(words) is not None:
+        return True
+    if MOVES_ON.match(words) and content_words(words).isdisjoint(content_words(question)):
+        return False
+    if PICKS_LABEL.match(words) is not None:
+        return True
+    if "?" in words[:120] or words.endswith("?"):
+        # "yes, can there be less space?" agrees and asks; "yeah but is it?" only asks.
+        return (
+            begins is not None
+            and YES_BUT.match(words) is None
+            and words[begins.end() :][:1] in (",", ".", "!")
+        )
+    if begins is not None or len(words) > MAX_CHOICE:
+        return begins is not None
+    return PICK.match(words) is not None or (
+        ORDER.match(words) is not None and LEAVES_CHOICE.search(question) is not None
+    )
+
+
+def chosen_options(words: str, options: dict[str, str]) -> list[str]:
+    """The texts of the options that an answer names."""
+    low = words.lower()
+    if not options or NUMBERED.match(words):
+        return []
+    if EVERY.match(low):
+        return list(options.values())
+    head = words[:LABELS_WITHIN] if len(words) <= 2 * LABELS_WITHIN else words[: LABELS_WITHIN // 4]
+    labels = [number or letter for number, letter in LABEL.findall(head)]
+    labels += [ORDINALS[word or alone] for word, alone in ORDINAL.findall(head.lower())]
+    if len(words) <= 2:
+        labels.append(words[:1].upper())
+    return [options[label] for label in dict.fromkeys(labels) if label in options]
+
+
+def _corrects(words: str) -> bool:
+    """Whether a request overturns what was just done. A question does not, nor does pasted output."""
+    if words.endswith("?") and NOT_COMMIT.match(words) is None:
+        return False
+    if words.count("\n") > 6:
+        return False
+    # "whether X or Y should be used instead" names an alternative and overturns nothing.
+    return (OVERTURNS.match(words) or CONTRADICTS.search(ALTERNATIVE.sub("", words))) is not None
+
+
+# -- decisions -------------------------------------------------------------------------------------------
+
+CONTENT = re.compile(r"[\w./-]*\w")
+WORDS = (
+    "a an and are as at be but by can do for from have i if in into is it it's its just let's me my no "
+    "not now of ok on one or our please should so that the then there they this to too up us was we what "
+    "when will with yes you your also want instead use"
+)
+COMMON = frozenset(WORDS.split())
+SAME_QUESTION = 0.8
+SAME_SENTENCE = 0.6
+SHARED_WORDS = 4
+COMPLETED = 20  # characters
+LOOK_BACK = 40  # earlier decisions that a new one is compared with
+
+
+def add_decision(b: StateBuilder, event: Event, entry: dict[str, Any]) -> None:
+    """Add a decision, and mark the earlier one that it supersedes."""
+    b.count("decisions")
+    row: dict[str, Any] = {
+        "seq": event.seq,
+        "at": event.at,
+        "turn": event.turn,
+        "why": None,
+        "alternatives": [],
+    }
+    row |= {name: value for name, value in entry.items() if value is not None}
+    row |= {"trust": event.trust, "actor": event.actor, "superseded_by": None}
+    replaced = _supersede(b, row)
+    if replaced is not None:
+        row["instead_of"] = {"seq": replaced["seq"], "what": replaced["what"]}
+    b.put("decisions_made", event.seq, row)
+
+
+def _supersede(b: StateBuilder, new: dict[str, Any]) -> dict[str, Any] | None:
+    """Mark the decisions that a new one supersedes. Returns the latest of them."""
+    replaced: dict[str, Any] | None = None
+    named = new.get("replaces")
+    question, what = content_words(new.get("question")), content_words(new["what"])
+    plan = new.get("about") if new.get("form") == "plan" else None
+    for seq in [*b.decisions_made][: -LOOK_BACK - 1 : -1]:
+        old = b.decisions_made[seq]
+        if old.get("superseded_by") is not None or (
+            old.get("actor") == "person" and new["actor"] != "person"
+        ):
+            continue
+        if named is not None and seq != named:
+            continue
+        again = question and _overlap(question, content_words(old.get("question"))) >= SAME_QUESTION
+        if old.get("question") and new.get("question") and not again:
+            continue  # "yes" to another question
+        # A bare verdict on the plan ends with the next one. What the user said about it still holds.
+        verdict = plan and old.get("about") == plan and old["what"] in ("accepted", "rejected")
+        # A request that was sent too early is sent again, completed.
+        completed = len(old["what"]) >= COMPLETED and new["what"].startswith(old["what"])
+        if (
+            any((named is not None, again, verdict, completed))
+            or _takes_alternative(new, old)
+            or _restates(what, old)
+        ):
+            b.decisions_made[seq] = old | {"superseded_by": new["seq"]}
+            replaced = replaced or old
+    return replaced
+
+
+def _takes_alternative(new: dict[str, Any], old: dict[str, Any]) -> bool:
+    """Whether a decision chooses what an earlier one rejected, and rejects or leaves what that chose."""
+    chosen, before = content_words(new["what"]), content_words(old["what"])
+    rejected = [content_words(text) for text in old.get("alternatives") or ()]
+    dropped = [content_words(text) for text in new.get("alternatives") or ()]
+    return bool(chosen and before) and (chosen in rejected or before in dropped) and chosen != before
+
+
+def _restates(what: frozenset[str], old: dict[str, Any]) -> bool:
+    before = content_words(old["what"])
+    shared = len(what & before)
+    return shared >= SHARED_WORDS and shared >= SAME_SENTENCE * len(what | before)
+
+
+def content_words(text: str | None) -> frozenset[str]:
+    """The words of a text that say what it is about."""
+    return frozenset(CONTENT.findall((text or "").lower())) - COMMON
+
+
+def _overlap(first: frozenset[str], second: frozenset[str]) -> float:
+    return len(first & second) / len(first | second) if first and second else 0.0
+
+
+# -- goal, plan and notes --------------------------------------------------------------------------------
+
+NO_REQUEST = re.compile(
+    _any("hi", "hello", "hey", "yes", "no", "ok", "okay", "thanks", "thank you", "test", "ping", "continue",
+         "go on", "resume", "try again", r"\d+", r"/\S*") + r"[\s.!,]*",
+    re.I,
+)  # fmt: skip
+PLAN_REQUEST = re.compile(
+    r"(?:please )?(?:implement|execute|follow|start|continue)[\w ]{0,30}\bplan\b[^\n]{0,40}:?\s*\n", re.I
+)
+PLAN_TEXT = 2000
+TITLE = 80  # characters
+MARKS = "#*•❯> \t"  # at the ends of a line that becomes a title
+
+
+def request_text(text: str) -> tuple[str, str | None]:
+    """What a request asks for, and the plan that it hands over.
+
+    "Implement the following plan" says nothing: the heading of the plan does.
+    """
+    match = PLAN_REQUEST.match(text)
+    if match is None or not (plan := text[match.end() :].strip()):
+        return text, None
+    return plan_title(plan) or text, plan
+
+
+def title_of(text: str) -> str | None:
+    """A title from a request: its plan's heading, or its first lines that say something."""
+    lines = [line for line in request_text(text.strip())[0].split("\n") if line.strip(" #*->`=")]
+    title = lines[0] if lines else ""
+    if title.rstrip().endswith(":") and len(title) < TITLE and len(lines) > 1:  # a lead-in says nothing
+        title = f"{title} {lines[1].strip(MARKS)}"
+    return cut_title(title.strip(MARKS), TITLE) or None
+
+
+def _note_goal(b: StateBuilder, event: Event, words: str) -> None:
+    if (b.goal is not None and not b.goal.get("weak")) or not words:
+        return
+    text, plan = request_text(words)
+    weak = NO_REQUEST.fullmatch(words) is not None
+    if b.goal is not None and weak:
+        return
+    b.goal = {"text": bounded_text(text), "seq": event.seq, "at": event.at, "trust": event.trust}
+    if weak:
+        b.goal["weak"] = True
+    if plan is not None:
+        set_plan(b, event, plan, plan_title(plan), "accepted")
+
+
+def set_plan(b: StateBuilder, event: Event, text: str | None, title: str | None, status: str) -> None:
+    """Set the session's plan, or the status of the one with this title."""
+    title = title or (plan_title(text) if text else None)
+    before = b.plan if b.plan is not None and (not title or b.plan["title"] == title) else None
+    if text is None and before is not None:
+        b.plan = before | {"status": status, "decided_at": event.seq}
+        return
+    text = text if text is None or len(text) <= PLAN_TEXT else text[: PLAN_TEXT - 1] + "…"
+    b.plan = {
+        "title": title, "text": text, "status": status, "seq": event.seq, "at": event.at,
+        "trust": event.trust,
+    }  # fmt: skip
+
+
+WRITE_DOWN = re.compile(
+    r"\b(?:write|save|put|note|document|record|dump|store)\b.{0,60}"
+    r"(?:\bdown\b|\bfile\b|\bnotes?\b|markdown|\.md\b|\bsummary\b)|\bsummari[sz]e\b|\bhand-?over\b",
+    re.I | re.S,
+)
+WHERE_WE_ARE = re.compile(
+    r"so far|where we (?:are|left|stand|stopped)|pick (?:this|it|that)?\s*up|tomorrow|next (?:session|time)"
+    r"|hand-?(?:over|off)|continue (?:this |it )?later|current (?:state|status|progress)|our progress"
+    r"|for later",
+    re.I,
+)
+DOCUMENTS = (".md", ".txt", ".org", ".rst", ".adoc", ".markdown")
+
+
+def _note_memo(b: StateBuilder, event: Event, words: str) -> None:
+    """Remember that the user asked to write down where the work stands."""
+    asked = len(words) <= 1000 and WRITE_DOWN.search(words) is not None
+    before = b.noting is not None and event.turn - b.noting <= 1
+    b.noting = event.turn if asked and (before or WHERE_WE_ARE.search(words) is not None) else None
+
+
+def note_document(b: StateBuilder, event: Event, path: str, change: str) -> None:
+    """Name a document as the session's memory, if the user has just asked for one."""
+    if (
+        b.noting is not None
+        and b.noting == b.turn
+        and change in ("created", "modified")
+        and path.endswith(DOCUMENTS)
+    ):
+        b.put("notes", path, {"path": path, "seq": event.seq, "at": event.at})

@@ -1,0 +1,299 @@
+"""Differences between two states or two texts, and the events that caused them.
+
+Each cause has a role. Decisions, errors, retries and requests are listed before other steps; what does not
+fit is counted by kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import SequenceMatcher, unified_diff
+from typing import Any
+
+from fazm_memory.events import FAILED, Event, target_of
+from fazm_memory.session.failures import LOOKUP_TOOLS
+from fazm_memory.session.state import SessionState, state_to_json
+
+# These change with every event.
+NOT_COMPARED = frozenset({"session", "at", "last_at"})
+KEYED_LISTS: dict[str, str] = {
+    "files_modified": "path",
+    "folders": "path",
+    "apps": "app",
+    "decisions_made": "seq",
+    "pending_actions": "id",
+    "errors": "seq",
+    "requests": "seq",
+    "running": "call_id",
+    "open_questions": "id",
+    "answered_questions": "id",
+    "untrusted": "seq",
+    "evicted": "key",
+    "questions": "seq",
+    "branches": "seq",
+    "commits": "seq",
+    "pull_requests": "number",
+    "references": "name",
+    "checks": "command",
+    "notes": "path",
+    "todos": "text",
+    "retries": "seq",
+    "artifacts": "name",
+    "data_sources": "kind:name",
+}
+SINGLE = frozenset({"goal", "plan"})  # one value, compared as a whole
+MAX_CAUSES = 200
+MAIN_ROLES = frozenset({"decision", "error", "retry", "request"})
+
+
+def compare(before: SessionState, after: SessionState, events: Iterable[Event] = ()) -> dict[str, Any]:
+    """The difference: `from, to, added, removed, changed` by key of the state, and `because`."""
+    old, new = state_to_json(before), state_to_json(after)
+    homes = _homes(before, after)
+    added: dict[str, Any] = {}
+    removed: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
+    for key in old:
+        owned = key == "files_modified" and before.session != after.session
+        if key in NOT_COMPARED or (old[key] == new[key] and not owned):
+            continue
+        if key in KEYED_LISTS:
+            name = KEYED_LISTS[key]
+            had, has = _by(old[key], name, before.session, homes), _by(new[key], name, after.session, homes)
+            owners = (before.session, after.session) if owned else None
+            _tables(key, had, has, added, removed, changed, values=True, owners=owners)
+        elif isinstance(old[key], list):
+            _sets(key, old[key], new[key], added, removed, homes)
+        elif isinstance(old[key], dict) and key not in SINGLE:
+            _tables(key, old[key], new[key], added, removed, changed, values=False)
+        else:
+            changed[key] = {"from": old[key], "to": new[key]}
+    return {
+        "from": before.at,
+        "to": after.at,
+        "added": added,
+        "removed": removed,
+        "changed": changed,
+        "because": causes(events),
+    }
+
+
+def with_contents(
+    comparison: dict[str, Any], before: SessionState, after: SessionState, alike: Mapping[str, bool | None]
+) -> dict[str, Any]:
+    """Add to a comparison of two branches whether the contents of changed files are `alike`.
+
+    A file that both changed in the same way to the same content moves from `changed` to `same`. The other
+    rows say whether the `content` is different, the same or unknown.
+    """
+    homes = _homes(before, after)
+    same: list[dict[str, Any]] = []
+    rest: list[dict[str, Any]] = []
+    for row in comparison["changed"].get("files_modified", ()):
+        known = alike.get(row["key"])
+        old, new = ({**row[side], "from": _below(row[side]["from"], homes)} for side in ("from", "to"))
+        if known and all(old[name] == new[name] for name in ("change", "from", "by")):
+            same.append(row)
+        else:
+            rest.append({**row, "content": "unknown" if known is None else "same" if known else "different"})
+    changed = {name: rows for name, rows in comparison["changed"].items() if name != "files_modified"}
+    if rest:
+        changed["files_modified"] = rest
+    return {**comparison, "changed": changed, "same": {"files_modified": same} if same else {}}
+
+
+def _homes(before: SessionState, after: SessionState) -> tuple[str, ...]:
+    """The folders of two branches. Files correspond by their path below these folders."""
+    folders = {state.workspace.rstrip("/") for state in (before, after) if state.workspace}
+    return tuple(f"{folder}/" for folder in sorted(folders, reverse=True)) if len(folders) == 2 else ()
+
+
+def _below(path: Any, homes: tuple[str, ...]) -> Any:
+    if not isinstance(path, str):
+        return path
+    return next((path[len(home) :] or path for home in homes if path.startswith(home)), path)
+
+
+def _by(
+    rows: list[dict[str, Any]], name: str, session: str, homes: tuple[str, ...] = ()
+) -> dict[Any, dict[str, Any]]:
+    # A position is meaningful only within its session. Rows that a fork inherited name the parent.
+    if name == "path":
+        return {_below(row[name], homes): row for row in rows}
+    if name == "kind:name":
+        return {f"{row['kind']}:{row['name']}": row for row in rows}
+    if name != "seq":
+        return {row[name]: row for row in rows}
+    return {(row.get("session", session), row["seq"]): row for row in rows}
+
+
+def _same(old: Any, new: Any, owners: tuple[str, str] | None = None) -> bool:
+    if isinstance(old, dict) and isinstance(new, dict):
+        # Two branches may have made different changes at the same position.
+        apart = owners is not None and old.get("session", owners[0]) != new.get("session", owners[1])
+        gone = old.get("change") == new.get("change") == "deleted"
+        if gone and (apart or old["path"] != new["path"]):
+            return bool(old["by"] == new["by"])
+        if apart:
+            return False
+        return {**old, "session": None} == {**new, "session": None}
+    return bool(old == new)
+
+
+def _sets(
+    key: str,
+    old: list[Any],
+    new: list[Any],
+    added: dict[str, Any],
+    removed: dict[str, Any],
+    homes: tuple[str, ...],
+) -> None:
+    had, has = ({_below(value, homes): value for value in values} for values in (old, new))
+    if more := [value for name, value in has.items() if name not in had]:
+        added[key] = more
+    if fewer := [value for name, value in had.items() if name not in has]:
+        removed[key] = fewer
+
+
+def _tables(
+    key: str,
+    old: dict[Any, Any],
+    new: dict[Any, Any],
+    added: dict[str, Any],
+    removed: dict[str, Any],
+    changed: dict[str, Any],
+    *,
+    values: bool,
+    owners: tuple[str, str] | None = None,
+) -> None:
+    """Compare two tables. With `values` the result is a list of rows, as outside."""
+    came = {name: new[name] for name in new if name not in old}
+    went = {name: old[name] for name in old if name not in new}
+    moved = {
+        name: {"from": old[name], "to": new[name]}
+        for name in new
+        if name in old and not _same(old[name], new[name], owners)
+    }
+    for target, rows in ((added, came), (removed, went)):
+        if rows:
+            target[key] = list(rows.values()) if values else rows
+    if moved:
+        changed[key] = [{"key": _shown(name), **row} for name, row in moved.items()] if values else moved
+
+
+def _shown(key: Any) -> Any:
+    return key[1] if isinstance(key, tuple) else key
+
+
+def causes(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """The events that made the difference, in order. The last entry counts those left out by kind."""
+    main: list[tuple[int, dict[str, Any]]] = []
+    steps: list[tuple[int, dict[str, Any]]] = []
+    more: dict[str, int] = {}
+    for place, event in enumerate(events):
+        details = _cause(event)
+        if details is None:
+            continue
+        role = _role(event)
+        chosen = main if role in MAIN_ROLES else steps
+        if len(chosen) < MAX_CAUSES:
+            cause = {"seq": event.seq, "turn": event.turn, "kind": event.kind, "role": role, **details}
+            chosen.append((place, cause))
+        else:
+            more[event.kind] = more.get(event.kind, 0) + 1
+    room = MAX_CAUSES - len(main)
+    for _, cause in steps[room:]:
+        more[cause["kind"]] = more.get(cause["kind"], 0) + 1
+    named = [cause for _, cause in sorted([*main, *steps[:room]], key=lambda item: item[0])]
+    return named if not more else [*named, {"kind": "more", "role": "more", "counts": more}]
+
+
+def add_replaced(because: list[dict[str, Any]], states: Iterable[SessionState]) -> None:
+    """Add to each decision among the causes what it was chosen instead of."""
+    rows = {seq: row for state in states for seq, row in state.decisions_made.items() if "instead_of" in row}
+    for cause in because:
+        if cause["kind"] == "decision" and cause["seq"] in rows:
+            cause["instead_of"] = rows[cause["seq"]]["instead_of"]
+
+
+def _role(event: Event) -> str:
+    p = event.payload
+    if event.kind == "decision":
+        return "decision"
+    if event.kind == "prompt":
+        return "request"
+    if event.kind in ("action", "action.amend") and p is not None:
+        if p.outcome in FAILED:
+            return "error"
+        if getattr(p, "retry_of", None) is not None and p.tool.lower() not in LOOKUP_TOOLS:
+            return "retry"
+        return "change" if any(touch.change != "read" for touch in p.files) else "step"
+    return "change" if event.kind == "file" else "step"
+
+
+def _cause(event: Event) -> dict[str, Any] | None:
+    p = event.payload
+    if p is None:
+        return {"what": "forgotten"}
+    if event.kind == "decision":
+        return {"what": p.what, "why": p.why, **({} if p.replaces is None else {"replaces": p.replaces})}
+    if event.kind == "action":
+        cause: dict[str, Any] = {"what": p.tool, "outcome": p.outcome}
+        if p.outcome in FAILED:
+            cause["why"] = p.error
+        if p.retry_of is not None:
+            cause["retry_of"] = p.retry_of
+        if target := target_of(p.input):
+            cause["target"] = target
+        if p.files:
+            cause["files"] = [touch.path for touch in p.files[:20]]
+        return cause
+    if event.kind == "budget":
+        return {"what": f"the limit of {p.what} was passed: {p.spent:g} of {p.limit:g}"}
+    if event.kind == "artifact":
+        return {"what": f"artifact {p.name}"}
+    if event.kind == "file":
+        return {"what": f"{p.change} {p.path}", "why": f"by {p.by}: {p.evidence or 'seen on disk'}"}
+    if event.kind == "prompt":
+        return {"what": p.text[:200]}
+    if event.kind == "evicted":
+        return {"what": "the context was compacted", "keys": list(p.keys[:20])}
+    if event.kind in ("message", "usage", "unknown", "seen", "action.start"):
+        return None
+    text = getattr(p, "what", None) or getattr(p, "note", None) or getattr(p, "title", None)
+    return {"what": text or event.kind, "why": getattr(p, "reason", None)}
+
+
+CONTEXT_LINES = 3
+MAX_LINES = 4000  # of both texts
+MAX_SHOWN = 2000
+
+
+def hunks(before: str, after: str) -> tuple[list[dict[str, Any]], str | None]:
+    """The hunks, and why some are missing (None when all are there)."""
+    old, new = before.splitlines(), after.splitlines()
+    if len(old) + len(new) > MAX_LINES:
+        return [], f"Too long to compare: {len(old):,} and {len(new):,} lines."
+    found: list[dict[str, Any]] = []
+    shown = 0
+    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT_LINES):
+        lines: list[dict[str, str]] = []
+        for tag, low, high, first, last in group:
+            if tag == "equal":
+                lines += [{"op": " ", "text": line} for line in old[low:high]]
+                continue
+            lines += [{"op": "-", "text": line} for line in old[low:high]]
+            lines += [{"op": "+", "text": line} for line in new[first:last]]
+        shown += len(lines)
+        if shown > MAX_SHOWN:
+            return found, f"More than {MAX_SHOWN:,} lines differ. The first are shown."
+        (_, low, _, first, _), (_, _, high, _, last) = group[0], group[-1]
+        found.append({"a": low + 1, "a_lines": high - low, "b": first + 1, "b_lines": last - first,
+                     "lines": lines})  # fmt: skip
+    return found, None
+
+
+def text_diff(before: str, after: str, *, first: str, second: str) -> str:
+    """A unified diff of two short texts."""
+    old, new = before.splitlines()[:MAX_SHOWN], after.splitlines()[:MAX_SHOWN]
+    return "\n".join(unified_diff(old, new, first, second, lineterm=""))

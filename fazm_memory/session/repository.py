@@ -1,0 +1,327 @@
+"""Repository facts of a session: branches, commits, pull requests, references, checks.
+
+They come from calls of git and gh with their output, and from the user's words. A command that worked in
+another folder, such as a throw-away repository in /tmp, says nothing about the workspace.
+"""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatch
+from typing import TYPE_CHECKING, Any
+
+from fazm_memory.events import Event
+from fazm_memory.session.commands import CheckRun, ShellCall, elsewhere, git_verb, output_text
+
+if TYPE_CHECKING:
+    from fazm_memory.events import Action
+    from fazm_memory.session.state import StateBuilder
+
+NAME = 200  # characters of a name or subject
+FILES = 20  # files listed with a commit
+ALL = "*"  # in `staged`: everything
+COMMITTED = re.compile(r"^\[([^\]\n]{1,200}?) ([0-9a-f]{7,40})\] (.*)$", re.M)
+SWITCHED = re.compile(r"^Switched to (?:a new )?branch '([^'\n]+)'|^Already on '([^'\n]+)'", re.M)
+PUSHED = re.compile(r"^\s*(?:[+*=]?\s*(?:\[[^\]\n]+\]|[0-9a-f]+\.{2,3}[0-9a-f]+))\s+(\S+) -> \S+", re.M)
+MESSAGE = re.compile(
+    r"""(?:-[a-z]*m|--message)[= ]?\s*(?:"\$\(cat\s+<<-?\s*['"]?\w+['"]?\s*\n\s*(?P<here>[^\n]*)"""
+    r"""|"(?P<double>(?:\\.|[^"\\\n])*)|'(?P<single>[^'\n]*)|(?P<bare>[^\s"']+))""",
+)
+HEREDOC_FILE = re.compile(r"-F\s*-\s*<<-?\s*['\"]?\w+['\"]?\s*\n\s*([^\n]*)")
+BACK = re.compile(r"HEAD(?:~(\d*)|(\^+))$")
+PULL = re.compile(r"https?://[^\s\"'<>]+?/(?:pull|pulls|merge_requests)/(\d+)")
+ISSUE = re.compile(r"https?://[^\s\"'<>]+?/issues/(\d+)")
+TITLE = re.compile(r"""(?:--title|-t)[= ]\s*(?:"((?:\\.|[^"\\])*)"|'([^']*)')""")
+SHOWN_TITLE = re.compile(r'"title":"((?:\\.|[^"\\])*)"')
+SHOWN_STATE = re.compile(r'"state":"(OPEN|CLOSED|MERGED)"')
+VIEWED_TITLE = re.compile(r"title:\t([^\n]+)")
+VIEWED_STATE = re.compile(r"^state:\t(OPEN|CLOSED|MERGED)$", re.M)
+PULL_STATES = {"create": "open", "merge": "merged", "close": "closed", "reopen": "open"}
+PULL_VERBS = frozenset(
+    {*PULL_STATES, "view", "diff", "checkout", "review", "comment", "edit", "ready", "checks"}
+)
+
+
+def read_call(b: StateBuilder, event: Event, p: Action, call: ShellCall) -> None:
+    """Take repository facts from a shell call that was not refused."""
+    outside = False
+    for words in call.parts:
+        program = words[0]
+        if program == "cd":
+            target = words[1] if len(words) > 1 else "~"
+            outside = elsewhere(target, b.workspace) or (outside and not target.startswith("/"))
+        elif program == "git" and not outside:
+            outside = _git(b, event, p, call.command, words)
+        elif program == "gh" and not outside and len(words) > 2:
+            _gh(b, event, p, call.command, words)
+    if call.check_outcome is not None and not outside:
+        for check in _reported_checks(call):
+            b.put("checks", check.command, {
+                "command": check.command, "kind": check.kind, "outcome": call.check_outcome,
+                "seq": event.seq, "at": event.at,
+            })  # fmt: skip
+
+
+def _reported_checks(call: ShellCall) -> tuple[CheckRun, ...]:
+    """The runs whose outcome is known: all if they succeeded. Which of several failed is unknown."""
+    if call.check_outcome == "ok":
+        return call.checks
+    tests = tuple(check for check in call.checks if check.kind == "test")
+    return (tests or call.checks)[:1]
+
+
+# -- git -------------------------------------------------------------------------------------------------
+
+
+def _git(b: StateBuilder, event: Event, p: Action, command: str, words: list[str]) -> bool:
+    """One git command. Returns whether what follows is in another repository."""
+    if "-C" in words and elsewhere(
+        words[words.index("-C") + 1 :][:1][0] if words[-1] != "-C" else "", b.workspace
+    ):
+        return False
+    verb, rest = git_verb(words)
+    if verb in ("init", "clone"):
+        return True
+    if verb == "add":
+        b.staged = [*b.staged, *_staged(rest)][-50:]
+    elif verb == "commit" and "--dry-run" not in rest:
+        _commit(b, event, p, command, rest)
+    elif verb == "push" and "--dry-run" not in rest and p.outcome == "ok":
+        _push(b, output_text(p.output))
+    elif verb in ("checkout", "switch", "restore", "reset", "branch"):
+        if p.outcome == "ok":
+            MOVES[verb](b, event, output_text(p.output), rest)
+    elif verb == "status" and p.outcome == "ok" and "working tree clean" in output_text(p.output):
+        b.uncommitted = {}
+    return False
+
+
+def _staged(words: list[str]) -> list[str]:
+    everything = {"-A", "--all", ".", "-u", "--update", "*", ":/"}
+    return [ALL if word in everything else word for word in words if word in everything or word[:1] != "-"]
+
+
+def _commit(b: StateBuilder, event: Event, p: Action, command: str, rest: list[str]) -> None:
+    output = output_text(p.output)
+    found = COMMITTED.findall(output)
+    if not found and (p.outcome != "ok" or "nothing to commit" in output or "no changes added" in output):
+        return
+    if f"@{event.seq}" in b.commits or (found and found[-1][1] in b.commits):
+        return  # the output of a chain of commits was read with the first of them
+    amended = _last_commit(b) if "--amend" in rest else None
+    if amended is not None:
+        del b.commits[amended]
+    files = _take_committed(b, rest)
+    for where, hashed, subject in found or [("", "", _subject(command))]:
+        branch = None if "detached" in where else where.split(" ", 1)[0] or None
+        if branch is not None:
+            set_branch(b, event, branch)
+        b.put("commits", hashed or f"@{event.seq}", {
+            "hash": hashed or None, "subject": subject[:NAME], "branch": branch or b.branch,
+            "pushed": False, "files": files, "seq": event.seq, "at": event.at,
+        })  # fmt: skip
+
+
+def _last_commit(b: StateBuilder) -> str | None:
+    """The key of the latest commit on the current branch."""
+    return next((key for key in reversed(b.commits) if b.commits[key]["branch"] == b.branch), None)
+
+
+def _subject(command: str) -> str:
+    """The first line of the message in a command."""
+    match = MESSAGE.search(command) or HEREDOC_FILE.search(command)
+    text = next((part for part in match.groups() if part), "") if match is not None else ""
+    return text.replace('\\"', '"').replace("\\n", " ").strip()
+
+
+def _take_committed(b: StateBuilder, rest: list[str]) -> list[str]:
+    """Remove the committed files from the uncommitted ones. Returns them, the latest first."""
+    everything = any(word in ("--all", "-a") or re.fullmatch(r"-\w*a\w*", word) for word in rest)
+    names = [] if everything or ALL in b.staged else b.staged
+    taken = [path for path in b.uncommitted if not names or any(_names(path, name) for name in names)]
+    for path in taken:
+        del b.uncommitted[path]
+    b.staged = []
+    return taken[::-1][:FILES]
+
+
+def _names(path: str, name: str) -> bool:
+    """Whether an argument of git names this file or a folder around it."""
+    name = name.removeprefix("./").rstrip("/")
+    if any(sign in name for sign in "*?["):
+        return fnmatch(path, f"*/{name}")
+    return path == name or path.endswith(f"/{name}") or f"/{name.lstrip('/')}/" in path
+
+
+def _push(b: StateBuilder, output: str) -> None:
+    if "[rejected]" in output or "error: failed to push" in output:
+        return
+    pushed = set(PUSHED.findall(output)) or {b.branch}
+    for key, entry in b.commits.items():
+        if not entry["pushed"] and entry["branch"] in pushed:
+            b.commits[key] = entry | {"pushed": True}
+
+
+def _checkout(b: StateBuilder, event: Event, output: str, rest: list[str]) -> None:
+    match = SWITCHED.search(output)
+    if match is not None:
+        set_branch(b, event, match[1] or match[2])
+    elif len(rest) > 1 and rest[0] in ("-b", "-B", "-c", "-C", "--create"):
+        set_branch(b, event, rest[1])
+    elif "--" in rest or rest == ["."]:
+        _discard(b, rest[rest.index("--") + 1 :] if "--" in rest else rest)
+
+
+def _restore(b: StateBuilder, event: Event, output: str, rest: list[str]) -> None:
+    if "--staged" not in rest and "-S" not in rest:
+        _discard(b, rest)
+
+
+def _discard(b: StateBuilder, names: list[str]) -> None:
+    for path in list(b.uncommitted):
+        if any(name == "." or (name[:1] != "-" and _names(path, name)) for name in names):
+            del b.uncommitted[path]
+
+
+def _reset(b: StateBuilder, event: Event, output: str, rest: list[str]) -> None:
+    if "--hard" in rest:
+        b.uncommitted = {}
+    match = BACK.match(rest[-1]) if rest else None
+    for _ in (
+        range(int(match[1] or 1) if match[1] is not None else len(match[2]) if match[2] else 0)
+        if match
+        else ()
+    ):
+        key = _last_commit(b)
+        if key is None or b.commits[key]["pushed"]:
+            return
+        del b.commits[key]
+
+
+def _branch_command(b: StateBuilder, event: Event, output: str, rest: list[str]) -> None:
+    if rest[:1] not in (["-m"], ["-M"], ["--move"]) or len(rest) < 2:
+        return
+    old, new = (b.branch if len(rest) == 2 else rest[1]), rest[-1]
+    for key, entry in b.commits.items():
+        if entry["branch"] == old:
+            b.commits[key] = entry | {"branch": new}
+    if old == b.branch:
+        set_branch(b, event, new)
+
+
+MOVES = {
+    "checkout": _checkout, "switch": _checkout, "restore": _restore, "reset": _reset,
+    "branch": _branch_command,
+}  # fmt: skip
+
+
+def set_branch(b: StateBuilder, event: Event, name: str) -> None:
+    """Note the branch of the workspace, if it is another than before."""
+    if name and name != b.branch and name != "HEAD":
+        b.branch = name[:NAME]
+        b.put("branches", event.seq, {"name": b.branch, "seq": event.seq, "at": event.at})
+
+
+# -- pull requests and references ------------------------------------------------------------------------
+
+
+def _gh(b: StateBuilder, event: Event, p: Action, command: str, words: list[str]) -> None:
+    topic, verb = words[1], words[2]
+    if p.outcome != "ok":
+        return
+    output = output_text(p.output)
+    if topic == "issue" and verb == "create" and (match := ISSUE.search(output)) is not None:
+        _refer(b, event, f"#{match[1]}", "issue", url=match[0], opened=True)
+    if topic == "api":
+        match = re.search(r"/pulls/(\d+)", command)
+        if match is not None:
+            _pull_request(b, event, match[1])
+    if topic != "pr" or verb not in PULL_VERBS:
+        return
+    if any(word.startswith("$") for word in words[3:]):
+        return  # a loop over many
+    named = next((word for word in words[3:] if word.isdigit() or PULL.match(word)), "")
+    match = PULL.search(named) or PULL.search(output)
+    number = named if named.isdigit() else match[1] if match is not None else None
+    if number is None:
+        return
+    url = match[0] if match is not None and match[1] == number else None
+    title = TITLE.search(command) if verb in ("create", "edit") else None
+    shown = _shown_pull_request(output) if verb == "view" else {}
+    state = PULL_STATES.get(verb)
+    if title is not None:
+        shown["title"] = (title[1] or title[2] or "")[:NAME]
+    _pull_request(b, event, number, **(shown | {"url": url} | ({"state": state} if state else {})))
+
+
+def _shown_pull_request(output: str) -> dict[str, str | None]:
+    """The title and state that `gh pr view --json` or `gh pr view` printed."""
+    if output.startswith("{"):
+        title, state = SHOWN_TITLE.search(output), SHOWN_STATE.search(output)
+    else:
+        title, state = VIEWED_TITLE.match(output), VIEWED_STATE.search(output)
+    found = {} if title is None else {"title": title[1].replace('\\"', '"')[:NAME]}
+    return found | ({} if state is None else {"state": state[1].lower()})
+
+
+def _pull_request(b: StateBuilder, event: Event, number: str, **known: str | None) -> None:
+    before = b.pull_requests.get(number, {"number": int(number), "url": None, "title": None, "state": None})
+    news = {name: value for name, value in known.items() if value}
+    b.put("pull_requests", number, before | news | {"seq": event.seq, "at": event.at})
+
+
+TICKET = re.compile(r"\b([A-Z][A-Z0-9]{1,9}-\d{1,6})\b")
+NOT_TICKETS = re.compile(
+    r"(?:UTF|SHA|ISO|RFC|HTTP|GPT|MD|AES|RSA|TLS|SSL|BASE|IPV|CVE|PEP|ES|ECMA|UTC|GMT|COVID|ARM|CP|LATIN|H|X|US"
+    r"|EN|ASCII|WINDOWS|ED|OPT|STEP|PHASE|PART|TASK|OPTION|SONNET|OPUS|HAIKU|CLAUDE|GEMINI|V)-\d+"
+)
+NUMBERED = re.compile(r"(?:\b(PRs?|pull requests?|pr|issues?|MR)\s*)?(?<![\w/&#])#(\d{1,6})\b", re.I)
+PULL_NUMBER = re.compile(r"\b(?:PR|pull request)\s+(\d{1,6})\b", re.I)
+URL = re.compile(r"https?://[^\s<>\"'`\])}]+")
+SMALLEST = 10  # a bare #3 is the third item of a list more often than an issue
+READ = 4000  # characters of a request that are searched
+
+
+def read_references(b: StateBuilder, event: Event, text: str) -> None:
+    """Take tickets, numbers of issues and pull requests, and addresses from the user's words."""
+    text = text[:READ]
+    if "-" in text:
+        for name in TICKET.findall(text):
+            if NOT_TICKETS.fullmatch(name) is None:
+                _refer(b, event, name, "ticket")
+    if "http" in text:
+        for found in URL.findall(text):
+            _refer_url(b, event, found.rstrip(".,;:!?*"))
+        text = URL.sub(" ", text)
+    if "#" in text:
+        for label, number in NUMBERED.findall(text):
+            if label or int(number) >= SMALLEST:
+                _refer(b, event, f"#{number}", "pull_request" if label[:1] in "pPmM" and label else "issue")
+    if "PR" in text or "pr " in text or "request" in text:
+        for number in PULL_NUMBER.findall(text):
+            _refer(b, event, f"#{number}", "pull_request")
+
+
+def _refer_url(b: StateBuilder, event: Event, url: str) -> None:
+    for pattern, kind in ((PULL, "pull_request"), (ISSUE, "issue")):
+        if (match := pattern.match(url)) is not None:
+            _refer(b, event, f"#{match[1]}", kind, url=match[0])
+            return
+    _refer(b, event, url[:300], "url")
+
+
+def _refer(b: StateBuilder, event: Event, name: str, kind: str, **more: Any) -> None:
+    before = b.references.get(name, {})
+    entry = {"name": name, "kind": kind, "seq": event.seq, "at": event.at, "trust": event.trust}
+    b.put("references", name, before | entry | more)
+
+
+# -- uncommitted files -----------------------------------------------------------------------------------
+
+
+def note_change(b: StateBuilder, path: str, change: str, origin: str | None, seq: int) -> None:
+    """Count a changed file of the workspace as uncommitted."""
+    if origin is not None:
+        b.uncommitted.pop(origin, None)
+    if b.workspace and path.startswith(f"{b.workspace}/") and "/.git/" not in path:
+        b.put("uncommitted", path, seq)

@@ -1,0 +1,436 @@
+"""SessionState: the state of a session as a bounded value.
+
+Its size does not grow with the log, so a snapshot stays small and a step cheap. Tables keep their newest
+entries and count the rest in `omitted`. The log has them all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from fazm_memory.clock import iso
+from fazm_memory.errors import InvalidTransition
+from fazm_memory.events import By, Change, Lifecycle, canonical_json
+from fazm_memory.session.budget import budget_json
+
+
+@dataclass(frozen=True, slots=True)
+class FileAuthor:
+    """The last change of a file by one author. `turn` is that of the call that made it."""
+
+    by: By
+    change: Change
+    evidence: str
+    seq: int
+    turn: int | None = None
+    session: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "by": self.by,
+            "change": self.change,
+            "evidence": self.evidence,
+            "seq": self.seq,
+            "turn": self.turn,
+            **({} if self.session is None else {"session": self.session}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """One changed file, as in `files_modified`.
+
+    `was` is an earlier change of a renamed file, which stays when the file is renamed back. `doubted_by` is
+    the position of the untrusted call that may have led to the last change. `session` is set when the
+    position belongs to the parent of a fork. `changed_by` has the last change of each author, if there is
+    more than one.
+    """
+
+    path: str
+    change: Change
+    origin: str | None
+    by: By
+    evidence: str
+    seq: int
+    was: Change | None = None
+    session: str | None = None
+    doubted_by: int | None = None
+    turn: int | None = None
+    changed_by: tuple[FileAuthor, ...] = ()
+
+    def authors(self) -> tuple[FileAuthor, ...]:
+        """The last change of each author, the latest author last."""
+        own = FileAuthor(self.by, self.change, self.evidence, self.seq, self.turn, self.session)
+        return self.changed_by or (own,)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "path": self.path,
+            "change": self.change,
+            "from": self.origin,
+            "by": self.by,
+            "evidence": self.evidence,
+            "seq": self.seq,
+            "turn": self.turn,
+            **({} if self.was is None else {"was": self.was}),
+            **({} if self.session is None else {"session": self.session}),
+            **({} if self.doubted_by is None else {"doubted_by": self.doubted_by}),
+            **({} if not self.changed_by else {"changed_by": [one.to_json() for one in self.changed_by]}),
+        }
+
+    def json_by(self, by: By) -> dict[str, Any] | None:
+        """The entry as this author left it; None if the author did not change the file."""
+        if by == self.by and not self.changed_by:
+            return self.to_json()
+        found = next((author for author in self.changed_by if author.by == by), None)
+        return None if found is None else self.to_json() | found.to_json()
+
+    @classmethod
+    def from_json(cls, raw: dict[str, Any]) -> FileEntry:
+        return cls(
+            raw["path"], raw["change"], raw["from"], raw["by"], raw["evidence"], raw["seq"],
+            raw.get("was"), raw.get("session"), raw.get("doubted_by"), raw.get("turn"),
+            tuple(FileAuthor(**author) for author in raw.get("changed_by", ())),
+        )  # fmt: skip
+
+
+def parent_folder(path: str) -> str:
+    """The folder of a path, from its text alone."""
+    head, _, _ = path.rstrip("/").rpartition("/")
+    return head or ("/" if path.startswith("/") else ".")
+
+
+def apply_change(
+    files: dict[str, FileEntry],
+    path: str,
+    change: Change,
+    *,
+    origin: str | None,
+    by: By,
+    evidence: str,
+    seq: int,
+    doubted_by: int | None = None,
+    turn: int | None = None,
+) -> None:
+    """Add one change to the net changes. The newest entry is last."""
+    before = files.pop(path, None)
+    moved: FileEntry | None = None
+    latest = FileAuthor(by, change, evidence, seq, turn)
+
+    def put(path: str, change: Change, origin: str | None = None, was: Change | None = None) -> None:
+        authors = _authors(latest, before, moved)
+        files[path] = FileEntry(
+            path, change, origin, by, evidence, seq, was, doubted_by=doubted_by, turn=turn, changed_by=authors
+        )
+
+    if change == "renamed" and origin is not None and origin != path:
+        moved = files.pop(origin, None)
+        first, was = origin, None
+        if moved is not None and moved.change == "renamed":
+            first, was = moved.origin or origin, moved.was
+        elif moved is not None and moved.change != "deleted":
+            was = moved.change
+        if first != path:
+            put(path, "renamed", first, was)
+        elif was is not None:
+            put(path, was)
+        return  # renamed back without another change: no net change
+    if before is not None and change == "modified" and before.change in ("created", "renamed"):
+        was = before.was or ("modified" if before.change == "renamed" else None)
+        put(path, before.change, before.origin, was)
+        return
+    if before is not None and change == "created" and before.change == "deleted":
+        change = "modified"  # deleted and created again
+    if before is not None and change == "deleted" and before.change == "renamed":
+        # People know the file by its first name.
+        first = before.origin or path
+        taken = files.pop(first, None)
+        gone = taken is None or taken.change == "deleted"  # otherwise a new file has that name now
+        put(first, "deleted" if gone else "modified")
+        return
+    put(path, change)
+
+
+def _authors(latest: FileAuthor, *entries: FileEntry | None) -> tuple[FileAuthor, ...]:
+    """The last change of each author with this one; empty if there is one author."""
+    authors = {author.by: author for entry in entries if entry is not None for author in entry.authors()}
+    own = authors.pop(latest.by, None)
+    if own is not None and own.change == "created" and latest.change == "modified":
+        latest = replace(latest, change="created")
+    return (*authors.values(), latest) if authors else ()
+
+
+FOLD_VERSION = 11  # snapshots of another version are not used
+
+BOUNDS: dict[str, int] = {
+    "tools_used": 200,
+    "files_modified": 1000,
+    "files_read": 300,
+    "folders": 200,
+    "apps": 50,
+    "decisions_made": 200,
+    "pending_actions": 200,
+    "facts": 300,
+    "errors": 50,
+    "evicted_keys": 300,
+    "seen": 50,
+    "running": 100,
+    "questions": 50,
+    "answered": 50,
+    "untrusted": 50,
+    "doubts": 16,
+    "marks": 100,
+    "requests": 20,
+    "branches": 20,
+    "commits": 50,
+    "pull_requests": 20,
+    "references": 40,
+    "checks": 20,
+    "uncommitted": 200,
+    "notes": 20,
+    "unresolved": 50,
+    "retries": 50,
+    "data_sources": 100,
+    "artifacts": 8,
+    "turn_starts": 64,
+}
+TEXT_BOUND = 500  # characters of a text in the state
+VALUE_BOUND = 4000  # characters of the JSON of a value in the state
+MAX_LISTED_FILES = 400
+QUARANTINED_CALLS = "held_back"  # stored key in `counts`: quarantined calls that an exported state leaves out
+
+
+@dataclass(frozen=True)
+class SessionState:
+    """The state after the first `at` events."""
+
+    session: str = ""
+    at: int = 0
+    lifecycle: Lifecycle = "open"
+    turn: int = 0
+    last_at: int = 0
+    agent: str = ""
+    workspace: str | None = None
+    title: str | None = None
+    tools_used: dict[str, int] = field(default_factory=dict)
+    files_modified: dict[str, FileEntry] = field(default_factory=dict)
+    files_read: dict[str, int] = field(default_factory=dict)
+    folders: dict[str, dict[str, Any]] = field(default_factory=dict)
+    apps: dict[str, dict[str, Any]] = field(default_factory=dict)
+    decisions_made: dict[int, dict[str, Any]] = field(default_factory=dict)
+    pending_actions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    errors: dict[int, dict[str, Any]] = field(default_factory=dict)
+    evicted_keys: dict[str, int] = field(default_factory=dict)
+    seen: dict[str, dict[str, Any]] = field(default_factory=dict)
+    running: dict[str, dict[str, Any]] = field(default_factory=dict)
+    questions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    answered: dict[str, dict[str, Any]] = field(default_factory=dict)
+    untrusted: dict[int, dict[str, Any]] = field(default_factory=dict)
+    doubts: dict[int, dict[str, Any]] = field(default_factory=dict)  # used by the reducer only
+    marks: dict[int, dict[str, Any]] = field(default_factory=dict)
+    requests: dict[int, dict[str, Any]] = field(default_factory=dict)
+    goal: dict[str, Any] | None = None
+    plan: dict[str, Any] | None = None
+    todos: list[dict[str, Any]] = field(default_factory=list)
+    asking: dict[str, Any] | None = None  # the agent's closing question
+    noting: int | None = None  # the turn in which the user asked to write down where the work stands
+    branch: str | None = None
+    branches: dict[int, dict[str, Any]] = field(default_factory=dict)
+    commits: dict[str, dict[str, Any]] = field(default_factory=dict)
+    pull_requests: dict[str, dict[str, Any]] = field(default_factory=dict)
+    references: dict[str, dict[str, Any]] = field(default_factory=dict)
+    checks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    staged: list[str] = field(default_factory=list)  # arguments of `git add` since the last commit
+    uncommitted: dict[str, int] = field(default_factory=dict)
+    notes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    unresolved: dict[int, dict[str, Any]] = field(default_factory=dict)  # what failed calls tried
+    retries: dict[int, dict[str, Any]] = field(default_factory=dict)
+    data_sources: dict[str, dict[str, Any]] = field(default_factory=dict)
+    artifacts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    turn_starts: dict[int, int] = field(default_factory=dict)  # first position of the latest turns
+    ending: dict[str, Any] | None = None
+    trust: str = "user"
+    budget: dict[str, Any] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    omitted: dict[str, int] = field(default_factory=dict)
+
+
+INT_KEYED = (
+    "decisions_made", "errors", "marks", "requests", "untrusted", "doubts", "branches", "unresolved",
+    "retries",
+)  # fmt: skip
+
+
+def changed_files(state: SessionState) -> int:
+    """How many files a session changed, with those that the state has dropped."""
+    return len(state.files_modified) + state.omitted.get("files_modified", 0)
+
+
+def to_snapshot(state: SessionState) -> bytes:
+    raw = to_plain(state)
+    return json.dumps(raw, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def from_snapshot(data: bytes) -> SessionState:
+    return from_plain(json.loads(data))
+
+
+# What no state shows, or what names the session and the moment.
+NOT_HASHED = frozenset(
+    {"session", "at", "last_at", "turn_starts", "doubts", "unresolved", "noting", "staged", "seen", "marks"}
+)
+
+
+def state_hash(state: SessionState) -> str:
+    """A hash that is equal for equal states, on every machine.
+
+    It covers what a state shows, without the session's id, its position and the time of the last event:
+    two states without a difference have one hash. It depends on the version of the fold.
+    """
+    plain = {name: value for name, value in to_plain(state).items() if name not in NOT_HASHED}
+    plain["budget"] = budget_json(state.budget, state.counts.get("actions", 0), state.last_at)
+    return hashlib.sha256(canonical_json([FOLD_VERSION, plain])).hexdigest()
+
+
+def to_plain(state: SessionState) -> dict[str, Any]:
+    """The whole state as values that JSON can represent."""
+    raw = dict(state.__dict__)
+    raw["files_modified"] = [entry.to_json() for entry in state.files_modified.values()]
+    for name in (*INT_KEYED, "turn_starts"):
+        raw[name] = {str(key): value for key, value in raw[name].items()}
+    return raw
+
+
+def from_plain(plain: Mapping[str, Any]) -> SessionState:
+    """The state from `to_plain`. A field that an older program did not write gets its default."""
+    raw = {field.name: plain[field.name] for field in fields(SessionState) if field.name in plain}
+    raw["files_modified"] = {row["path"]: FileEntry.from_json(row) for row in raw["files_modified"]}
+    for name in (*INT_KEYED, "turn_starts"):
+        raw[name] = {int(key): value for key, value in raw.get(name, {}).items()}
+    return SessionState(**raw)
+
+
+def state_to_json(state: SessionState) -> dict[str, Any]:
+    """The state as the CLI, the page and MCP show it."""
+    return {
+        "session": state.session,
+        "at": state.at,
+        "lifecycle": state.lifecycle,
+        "turn": state.turn,
+        "agent": state.agent,
+        "workspace": state.workspace,
+        "title": state.title,
+        "last_at": iso(state.last_at) if state.last_at else None,
+        "ended": None if state.ending is None else state.ending["how"],
+        "goal": _dated(state.goal),
+        "requests": [row | {"at": iso(row["at"])} for row in state.requests.values()],
+        "tools_used": dict(sorted(state.tools_used.items(), key=lambda item: (-item[1], item[0]))),
+        "files_modified": [entry.to_json() for entry in state.files_modified.values()],
+        "files_read": list(state.files_read),
+        "folders": [{"path": path, **entry} for path, entry in state.folders.items()],
+        "apps": [{"app": app, **entry} for app, entry in state.apps.items()],
+        "decisions_made": [row | {"at": iso(row["at"])} for row in state.decisions_made.values()],
+        "pending_actions": list(state.pending_actions.values()),
+        "plan": _dated(state.plan),
+        "todos": list(state.todos),
+        "questions": [] if state.asking is None else [_dated(state.asking)],
+        "branch": state.branch,
+        "branches": [_dated(row) for row in state.branches.values()],
+        "commits": [_dated(row) for row in state.commits.values()],
+        "pull_requests": [_dated(row) for row in state.pull_requests.values()],
+        "references": [_dated(row) for row in state.references.values()],
+        "checks": [_dated(row) for row in state.checks.values()],
+        "uncommitted": list(state.uncommitted),
+        "notes": [_dated(row) for row in state.notes.values()],
+        "facts": dict(state.facts),
+        "errors": list(state.errors.values()),
+        "retries": list(state.retries.values()),
+        "data_sources": [_dated(row) for row in state.data_sources.values()],
+        "artifacts": [_dated(row) for row in state.artifacts.values()],
+        "evicted_keys": list(state.evicted_keys),
+        "evicted": [{"key": key, "seq": seq} for key, seq in state.evicted_keys.items()],
+        "running": [
+            {"call_id": call, **entry, "at": iso(entry["at"])} for call, entry in state.running.items()
+        ],
+        "open_questions": list(state.questions.values()),
+        "answered_questions": [row | {"at": iso(row["at"])} for row in state.answered.values()],
+        "untrusted": list(state.untrusted.values()),
+        "trust": state.trust,
+        "budget": budget_json(state.budget, state.counts.get("actions", 0), state.last_at),
+        "counts": dict(state.counts),
+        "omitted": dict(state.omitted),
+    }
+
+
+def _dated(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if row is None else {**row, "at": iso(row["at"])}
+
+
+def check_answered(session: str, questions: Iterable[Mapping[str, Any]]) -> None:
+    """Raise InvalidTransition while one of the open questions is for a person."""
+    waiting = [question for question in questions if question["to"] == "human"]
+    if waiting:
+        raise InvalidTransition(
+            f"session {session[:8]} waits for a person: {waiting[0]['note']}",
+            hint="a person answers it in the timeline, the menu bar or the terminal",
+            details={"session": session, "open_questions": [question["id"] for question in waiting]},
+        )
+
+
+COPIED = (*BOUNDS, "budget", "counts", "omitted")
+
+
+class StateBuilder:
+    """A mutable copy of a state, for one call of `fold`."""
+
+    def __init__(self, base: SessionState) -> None:
+        self.__dict__.update(base.__dict__)
+        for name in COPIED:
+            self.__dict__[name] = dict(getattr(base, name))
+
+    if TYPE_CHECKING:  # the fields of SessionState, writable
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
+
+    def freeze(self) -> SessionState:
+        return SessionState(**self.__dict__)
+
+    def put(self, name: str, key: Any, value: Any) -> None:
+        """Add an entry as the newest. Beyond the bound the oldest is dropped and counted."""
+        table: dict[Any, Any] = self.__dict__[name]
+        table.pop(key, None)
+        table[key] = value
+        self.trim(name)
+
+    def trim(self, name: str) -> None:
+        table: dict[Any, Any] = self.__dict__[name]
+        while len(table) > BOUNDS[name]:
+            del table[next(iter(table))]
+            self.omitted[name] = self.omitted.get(name, 0) + 1
+
+    def count(self, name: str, by: int = 1) -> None:
+        self.counts[name] = self.counts.get(name, 0) + by
+
+
+def bounded_text(text: str | None) -> str | None:
+    return text if text is None or len(text) <= TEXT_BOUND else text[: TEXT_BOUND - 1] + "…"
+
+
+def cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def bounded_value(value: Any) -> Any:
+    """The value, or the beginning of its JSON when it is too large for a state."""
+    if isinstance(value, str):
+        return bounded_text(value)
+    if isinstance(value, (dict, list)):
+        text = json.dumps(value, ensure_ascii=False)
+        return value if len(text) <= VALUE_BOUND else bounded_text(text)
+    return value

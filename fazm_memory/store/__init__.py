@@ -1,0 +1,160 @@
+"""The encrypted event log in SQLite, and everything derived from it.
+
+`Store` opens the database, its keys and its hash chain. Search index, snapshots, facts and counts are
+derived from the events and can be rebuilt. `file_versions`, `framework_store` and `transcript_copies` are
+databases beside it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fazm_memory.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from fazm_memory.store import calendar, hash_chain, pages, quarantine, queries, retention, snapshots
+    from fazm_memory.store.database import LOG_PAGES, Database, migrate, pragmas
+    from fazm_memory.store.event_log import (
+        EVENT_COLUMNS,
+        INSERT_EVENT,
+        SEQ_BITS,
+        SEQ_MASK,
+        AppendResult,
+        NewEvent,
+        SessionHead,
+        believed_time,
+        event_id,
+        pack,
+        parse_json,
+        to_event,
+        to_stored,
+        unpack,
+    )
+    from fazm_memory.store.facts import FactRow
+    from fazm_memory.store.file_versions import (
+        ABSENT,
+        FILE_CAP,
+        NEWEST,
+        PERMISSION_BITS,
+        REWIND,
+        VERSIONS_DATABASE,
+        FileVersion,
+        FileVersions,
+        FolderChange,
+        FolderHistory,
+        NewVersion,
+        device_prefix,
+        digest_of,
+        plain_root,
+        too_large,
+        versions_exist,
+    )
+    from fazm_memory.store.forget import (
+        Tombstones,
+        choose_events,
+        files_named,
+        follow_forgotten,
+        forget_events,
+        noted_sessions,
+        ranges_of,
+        read_noted,
+        vacuum,
+    )
+    from fazm_memory.store.framework_store import (
+        FrameworkItem,
+        FrameworkStore,
+        framework_store_exists,
+        owner_of,
+        parts_of,
+    )
+    from fazm_memory.store.overview import StoreChanges, StoreWatcher, open_questions, store_overview
+    from fazm_memory.store.pages import EventFilter, event_page, kinds_of, outcomes_of
+    from fazm_memory.store.projections import INDEX_AFTER
+    from fazm_memory.store.quarantine import (
+        NOT_QUARANTINED,
+        QuarantinedEvents,
+        apply_quarantine,
+        read_quarantine,
+    )
+    from fazm_memory.store.queries import (
+        AT_WORK,
+        SILENT,
+        CallEffects,
+        EventQuery,
+        events_of_item,
+        session_end,
+        unfinished_calls,
+    )
+    from fazm_memory.store.search_index import (
+        INDEXED_TEXT,
+        STOP_WORDS,
+        FileChangeSince,
+        SearchHit,
+        SearchScope,
+        SearchTerm,
+        Span,
+        best_first,
+        event_text,
+        fts_quote,
+        index_text,
+        terms_of,
+    )
+    from fazm_memory.store.sessions import (
+        HERE,
+        MAX_FORK_DEPTH,
+        SessionRow,
+        common_ancestor,
+        effective_ranges,
+        lineage,
+    )
+    from fazm_memory.store.snapshots import SPACING
+    from fazm_memory.store.store import PAGE, STORE_FOLDER, Store
+    from fazm_memory.store.transcript_copies import (
+        EXACT,
+        TranscriptCopies,
+        TranscriptCopy,
+        transcript_copies_exist,
+    )
+    from fazm_memory.store.verify import VerifyFinding, VerifyReport, verify_store
+    from fazm_memory.store.writer import Writer, earlier_call, earlier_failure
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "calendar": "",
+        "database": "Database LOG_PAGES migrate pragmas",
+        "event_log": (
+            "AppendResult EVENT_COLUMNS INSERT_EVENT NewEvent SEQ_BITS SEQ_MASK SessionHead "
+            "believed_time event_id pack "
+            "parse_json to_event to_stored unpack"
+        ),
+        "facts": "FactRow",
+        "file_versions": (
+            "ABSENT FILE_CAP FileVersion FileVersions FolderChange FolderHistory NEWEST NewVersion "
+            "PERMISSION_BITS REWIND VERSIONS_DATABASE device_prefix digest_of plain_root too_large "
+            "versions_exist"
+        ),
+        "forget": (
+            "Tombstones choose_events files_named follow_forgotten forget_events noted_sessions ranges_of "
+            "read_noted vacuum"
+        ),
+        "framework_store": "FrameworkItem FrameworkStore framework_store_exists owner_of parts_of",
+        "hash_chain": "",
+        "overview": "StoreChanges StoreWatcher open_questions store_overview",
+        "pages": "EventFilter event_page kinds_of outcomes_of",
+        "projections": "INDEX_AFTER",
+        "quarantine": "NOT_QUARANTINED QuarantinedEvents apply_quarantine read_quarantine",
+        "queries": "AT_WORK CallEffects EventQuery SILENT events_of_item session_end unfinished_calls",
+        "retention": "",
+        "search_index": (
+            "FileChangeSince INDEXED_TEXT STOP_WORDS SearchHit SearchScope SearchTerm Span best_first "
+            "event_text fts_quote index_text terms_of"
+        ),
+        "sessions": "HERE MAX_FORK_DEPTH SessionRow common_ancestor effective_ranges lineage",
+        "snapshots": "SPACING",
+        "store": "PAGE STORE_FOLDER Store",
+        "transcript_copies": "EXACT TranscriptCopies TranscriptCopy transcript_copies_exist",
+        "verify": "VerifyFinding VerifyReport verify_store",
+        "writer": "Writer earlier_call earlier_failure",
+    },
+)

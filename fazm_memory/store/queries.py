@@ -1,0 +1,410 @@
+"""Queries for events of a session, by position, time, kind, tool, file, outcome and trust.
+
+Turns and minutes are resolved to positions first. Kind and trust are columns; tool, file and outcome are
+searched in the stored bytes, and only likely matches are decoded. A change that only the watcher saw counts
+as a change of its call.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Set
+from dataclasses import dataclass
+from typing import Any
+
+from fazm_memory.clock import iso
+from fazm_memory.events import Event, FolderListing
+from fazm_memory.session import DEFERRED_WINDOW, call_position, end_of
+from fazm_memory.store import hash_chain
+from fazm_memory.store.database import Database, translated_errors
+from fazm_memory.store.event_log import EVENT_COLUMNS, SEQ_MASK, ZSTD_MAGIC, EventLog, event_id, to_event
+from fazm_memory.store.sessions import SessionRow, effective_ranges, lineage
+from fazm_memory.store.store import Store
+from fazm_memory.store.writer import target_key
+
+# A minute counts these, so that minutes without them need not be read.
+COUNTED = {"action": "actions", "decision": "decisions", "file": "files", "app": "apps"}
+
+MinuteRange = tuple[int, int]
+
+
+def ranges_counting(db: Database, number: int, column: str, low: int, high: int) -> list[MinuteRange]:
+    """The ranges between two positions whose minutes counted any, plus what is not counted yet."""
+    (indexed,) = db.execute("SELECT indexed FROM session WHERE n=?", (number,)).fetchone()
+    found = db.execute(
+        f"SELECT first, last + 1 FROM minute WHERE session=? AND {column} > 0 AND last >= ? AND first < ?",
+        (number, low, high),
+    ).fetchall()
+    merged: list[MinuteRange] = []
+    for first, stop in sorted([*found, (indexed, high)]):
+        first, stop = max(first, low), min(stop, high)
+        if merged and first <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
+        elif first < stop:
+            merged.append((first, stop))
+    return merged
+
+
+WATCHED = "(kind = 'file' AND source = 'files')"
+# Events about a call. Their tool is known only from the call itself.
+OF_A_CALL = f"({WATCHED} OR kind = 'action.amend')"
+
+
+class CallEffects:
+    """The calls of a session and the changes seen during them. Caches, for one query."""
+
+    def __init__(self, log: EventLog, number: int, session: str) -> None:
+        self.log = log
+        self.number = number
+        self.session = session
+        self._tools: dict[int, str | None] = {}
+
+    def tool_of(self, event: Event) -> str | None:
+        """The tool of a call, or of the call that an event belongs to."""
+        own = getattr(event.payload, "tool", None)
+        if own is not None or event.payload is None:
+            return own
+        call = self._amended(event.seq) if event.kind == "action.amend" else call_position(event)
+        return None if call is None else self._tool_at(call)
+
+    def touching(self, low: int, high: int, file: str, named: Callable[[str], bool]) -> set[int]:
+        """The positions of calls, start and end, that changed a file according to the watcher.
+
+        `named` says whether a path is the file.
+        """
+        calls: set[int] = set()
+        for event in self._seen(low, high, file):
+            call, change = call_position(event), event.payload
+            if call is not None and any(named(path) for path in (change.path, change.origin) if path):
+                calls |= {call, *self._ended(call)}
+        return {call for call in calls if low <= call < high}
+
+    def span(self, seq: int) -> tuple[int, int]:
+        """Where the call of an event ended and began, if known."""
+        call = self._amended(seq)
+        ended = seq if call is None else call
+        key = self._key(ended)
+        began = None if key is None else self._at_key(f"{key}:start")
+        return ended, ended if began is None else began
+
+    def _seen(self, low: int, high: int, file: str) -> Iterator[Event]:
+        """Watcher events in and shortly after these positions whose bytes may name a file."""
+        end = min(high + DEFERRED_WINDOW, SEQ_MASK)
+        for begin, stop in ranges_counting(self.log.db, self.number, "files", low, end):
+            rows = self.log.db.execute(
+                f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ? AND {WATCHED}"
+                " AND (substr(payload, 1, 4) = ? OR instr(payload, ?) > 0) ORDER BY id",
+                (event_id(self.number, begin), event_id(self.number, stop), ZSTD_MAGIC, file_needle(file)),
+            )
+            for row in rows:
+                yield to_event(row, self.session, b"")
+
+    def _ended(self, call: int) -> Iterator[int]:
+        """Where a call ended, given the position of its start."""
+        key = self._key(call)
+        if key is not None and key.endswith(":start"):
+            ends = (key.removesuffix(":start"), key.removesuffix("start") + "interrupted")
+            found = self.log.db.execute("SELECT id FROM event WHERE key IN (?, ?)", ends)
+            yield from (id_ & SEQ_MASK for (id_,) in found.fetchall())
+
+    def _amended(self, seq: int) -> int | None:
+        """The position of the call that an amendment belongs to."""
+        key = self._key(seq)
+        return None if key is None else self._at_key(key.removesuffix(":amend"))
+
+    def _at_key(self, key: str) -> int | None:
+        found = self.log.db.execute("SELECT id FROM event WHERE key=?", (key,)).fetchone()
+        return None if found is None else int(found[0]) & SEQ_MASK
+
+    def _key(self, seq: int) -> str | None:
+        found = self.log.db.execute(
+            "SELECT key FROM event WHERE id=?", (event_id(self.number, seq),)
+        ).fetchone()
+        return None if found is None else found[0]
+
+    def _tool_at(self, seq: int) -> str | None:
+        if seq not in self._tools:
+            event = next(self.log.slice(self.number, self.session, seq, seq + 1), None)
+            self._tools[seq] = None if event is None else getattr(event.payload, "tool", None)
+        return self._tools[seq]
+
+
+def file_needle(file: str) -> bytes:
+    """The bytes by which a payload names a file, or anything inside a folder of that name."""
+    name = file.rstrip("/").rsplit("/", 1)[-1]
+    return json.dumps(name, ensure_ascii=False)[1:-1].encode("utf-8", "replace")
+
+
+MINUTE = 60_000_000
+WITH_FILES = ("action", "action.amend", "file", "seen")
+
+
+@dataclass(frozen=True)
+class EventQuery:
+    """Conditions for events of a session; None means any. `turns` are the first and the last turn."""
+
+    start: int = 0
+    stop: int | None = None
+    kind: str | None = None
+    tool: str | None = None
+    file: str | None = None
+    outcome: str | None = None
+    trust: str | None = None
+    turns: tuple[int, int] | None = None
+    since: int | None = None
+    until: int | None = None
+    limit: int | None = None
+    holding: str | None = None  # text in the stored payload; compressed payloads always match
+
+
+def find_events(log: EventLog, number: int, session: str, wanted: EventQuery) -> Iterator[Event]:
+    """The matching events of a session, in order, as a stream."""
+    low, high = _range(log, number, wanted)
+    effects = CallEffects(log, number, session)
+    touching: set[int] = set()
+    if (file := wanted.file) is not None:
+        touching = effects.touching(low, high, file, lambda path: path_matches(path, file))
+    clauses, values = _clauses(wanted, [event_id(number, seq) for seq in sorted(touching)])
+    columns = ", ".join(f"event.{name.strip()}" for name in EVENT_COLUMNS.split(","))
+    rows = log.db.execute(
+        f"SELECT {columns}, (SELECT mac FROM event AS before WHERE before.id = event.id - 1) FROM event"
+        f" WHERE id >= ? AND id < ?{clauses} ORDER BY id",
+        (event_id(number, low), event_id(number, high), *values),
+    )
+    count = 0
+    with translated_errors(log.db.path):
+        for row in rows:
+            first = row[0] & SEQ_MASK == 0  # the row before it is another session's
+            event = to_event(
+                row[:-1], session, hash_chain.genesis(log.key, session) if first else bytes(row[-1] or b"")
+            )
+            if not _matches(event, wanted, effects, touching):
+                continue
+            if count == wanted.limit:
+                return
+            count += 1
+            yield event
+
+
+def _range(log: EventLog, number: int, wanted: EventQuery) -> tuple[int, int]:
+    """The positions where matches can be."""
+    low = max(0, min(wanted.start, SEQ_MASK))
+    high = SEQ_MASK if wanted.stop is None else max(0, min(wanted.stop, SEQ_MASK))
+    if wanted.turns is not None:
+        first, last = wanted.turns
+        low = max(low, _turn_begins(log, number, first, SEQ_MASK))
+        high = min(high, _turn_begins(log, number, last + 1, high))
+    if wanted.since is not None or wanted.until is not None:
+        begin = -(1 << 60) if wanted.since is None else wanted.since // MINUTE
+        end = 1 << 60 if wanted.until is None else -(-wanted.until // MINUTE)
+        first, last = log.db.execute(
+            "SELECT min(first), max(last) FROM minute WHERE session=? AND minute >= ? AND minute < ?",
+            (number, begin, end),
+        ).fetchone()
+        # Minutes are updated in batches, so events after them may be of any time.
+        (indexed,) = log.db.execute("SELECT indexed FROM session WHERE n=?", (number,)).fetchone()
+        low = max(low, indexed if first is None else min(first, indexed))
+        behind = log.db.execute("SELECT head > indexed FROM session WHERE n=?", (number,)).fetchone()[0]
+        if not behind:
+            high = min(high, 0 if last is None else last + 1)
+    return low, max(low, high)
+
+
+def _turn_begins(log: EventLog, number: int, turn: int, otherwise: int) -> int:
+    row = log.db.execute(
+        "SELECT seq FROM turn WHERE session=? AND turn >= ? ORDER BY turn LIMIT 1", (number, turn)
+    ).fetchone()
+    return otherwise if row is None else int(row[0])
+
+
+def _clauses(wanted: EventQuery, touching: list[int]) -> tuple[str, list[Any]]:
+    """The conditions that SQL can check: columns exactly, payload bytes as a first filter."""
+    clauses: list[str] = []
+    values: list[Any] = []
+    for column, value in (("kind", wanted.kind), ("trust", wanted.trust)):
+        if value is not None:
+            clauses.append(f"{column} = ?")
+            values.append(value)
+    for column, sign, moment in (("at", ">=", wanted.since), ("at", "<", wanted.until)):
+        if moment is not None:
+            clauses.append(f"{column} {sign} ?")
+            values.append(moment)
+    contains = "(substr(payload, 1, 4) = ? OR instr(payload, ?) > 0)"
+    if wanted.tool is not None:
+        clauses.append(f"(kind IN ('action', 'action.start') AND {contains} OR {OF_A_CALL})")
+        tool = f'"tool":{json.dumps(wanted.tool, ensure_ascii=False)}'
+        values += [ZSTD_MAGIC, tool.encode("utf-8", "replace")]
+    if wanted.outcome is not None:
+        clauses.append("kind IN ('action', 'action.amend')")
+        if wanted.outcome != "ok":  # "ok" is the default and not stored
+            clauses.append(contains)
+            values += [ZSTD_MAGIC, f'"{wanted.outcome}"'.encode()]
+    if wanted.file is not None:
+        kinds = ", ".join(f"'{kind}'" for kind in WITH_FILES)
+        clauses.append(f"(kind IN ({kinds}) AND {contains} OR id IN (SELECT value FROM json_each(?)))")
+        values += [ZSTD_MAGIC, file_needle(wanted.file), json.dumps(touching)]
+    if wanted.holding is not None:
+        clauses.append(contains)
+        values += [ZSTD_MAGIC, wanted.holding.encode("utf-8", "replace")]
+    return "".join(f" AND {clause}" for clause in clauses), values
+
+
+def _matches(event: Event, wanted: EventQuery, effects: CallEffects, touching: Set[int]) -> bool:
+    """Check the conditions that need the decoded payload."""
+    p = event.payload
+    if p is None:
+        return wanted.tool is None and wanted.outcome is None and wanted.file is None
+    if wanted.outcome is not None and getattr(p, "outcome", None) != wanted.outcome:
+        return False
+    if wanted.tool is not None and effects.tool_of(event) != wanted.tool:
+        return False
+    if wanted.file is None or event.seq in touching:
+        return True
+    return any(path_matches(path, wanted.file) for path in paths_of(event))
+
+
+def paths_of(event: Event) -> Iterator[str]:
+    """Every path of an event."""
+    p = event.payload
+    if event.kind == "file":
+        yield from (path for path in (p.path, p.origin) if path)
+    elif event.kind == "seen":
+        yield from _shown(p)
+    else:
+        for touch in getattr(p, "files", ()):
+            yield from (path for path in (touch.path, touch.origin) if path)
+        for shown in getattr(p, "seen", ()):
+            yield from _shown(shown)
+
+
+def _shown(listing: FolderListing) -> Iterator[str]:
+    yield listing.folder
+    base = listing.folder.rstrip("/")
+    yield from (name if name.startswith("/") else f"{base}/{name}" for name in listing.files)
+
+
+def path_matches(path: str, asked: str) -> bool:
+    """Whether a path is the file, ends with it, or is inside it."""
+    wanted = asked.rstrip("/")
+    return path == wanted or path.endswith(f"/{wanted.lstrip('/')}") or path.startswith(f"{wanted}/")
+
+
+AT_ITS_PLACE = {"decision": "decision", "request": "prompt", "failed": "action", "vain": "action"}
+BY_ITS_ID = frozenset({"pending", "question", "answered"})
+ASKED = (
+    "SELECT id FROM event INDEXED BY event_asked WHERE id >= ? AND id < ?"
+    " AND (kind BETWEEN 'handoff' AND 'handoff.answer' OR kind BETWEEN 'pending' AND 'pending.done')"
+    " AND (substr(payload, 1, 4) = ? OR instr(payload, ?) > 0) ORDER BY id"
+)
+
+
+def events_of_item(store: Store, row: SessionRow, what: str, name: str) -> list[Event]:
+    """The events that created and ended an item of the context. Empty if it is no longer current."""
+    found: list[Event] = []
+    for session, at in lineage(store.sessions, row, row.head):
+        if what in AT_ITS_PLACE:
+            own = _at(store, session, at, int(name)) if _is_place(name) else None
+            if own is not None and own.kind == AT_ITS_PLACE[what]:
+                return [own] if what not in ("failed", "vain") or _still_fails(store, session, own) else []
+        elif what == "fact":
+            if (last := _last_word(store, session, at, name)) is not None:
+                return [last]
+        elif what in BY_ITS_ID:
+            found = _asked(store, session, at, name) + found
+    return found
+
+
+def _is_place(name: str) -> bool:
+    """Whether a name can be a position."""
+    return name.isdecimal() and len(name) <= len(str(SEQ_MASK))
+
+
+def _at(store: Store, session: SessionRow, at: int, seq: int) -> Event | None:
+    """The event at a position, if it still counts and is not quarantined."""
+    if seq >= at or store.quarantine_view.held(session.n).has(seq):
+        return None
+    ranges = effective_ranges(store.db, session.n, at, seq)
+    if not ranges or ranges[0][0] != seq:  # undone by a rewind
+        return None
+    event = next(store.log.slice(session.n, session.id, seq, seq + 1), None)
+    return None if event is None or event.payload is None else event
+
+
+def _last_word(store: Store, session: SessionRow, at: int, key: str) -> Event | None:
+    rows = store.db.execute(
+        "SELECT seq FROM fact WHERE key=? AND session=? AND seq < ? ORDER BY seq DESC", (key, session.n, at)
+    ).fetchall()
+    events = (_at(store, session, at, seq) for (seq,) in rows)
+    return next((event for event in events if event is not None), None)
+
+
+def _asked(store: Store, session: SessionRow, at: int, name: str) -> list[Event]:
+    """The events that opened and ended a question or a pending item."""
+    needle = json.dumps(name, ensure_ascii=False).encode("utf-8", "replace")
+    bounds = event_id(session.n, 0), event_id(session.n, at)
+    rows = store.db.execute(ASKED, (*bounds, ZSTD_MAGIC, needle)).fetchall()
+    found = (_at(store, session, at, row[0] & SEQ_MASK) for row in rows)
+    return [event for event in found if event is not None and event.payload.id == name]
+
+
+def _still_fails(store: Store, session: SessionRow, event: Event) -> bool:
+    """Whether no later call with the same tool and target, or the same input, succeeded."""
+    key = target_key(event.payload) or event.payload.input_hash
+    row = store.db.execute(
+        "SELECT 1 FROM failed_call WHERE session=? AND hash=?", (session.n, key)
+    ).fetchone()
+    return key is None or row is not None
+
+
+CLOSE_WITHIN = 50  # events at the end of a closed session that are searched for its closing
+SILENT = 6 * 3_600_000_000  # microseconds without an event after which an agent counts as gone
+
+
+def session_end(store: Store, row: SessionRow, now: int) -> str | None:
+    """How a session is known to be over: exit, replaced, closed or silent since a time; None if it is not."""
+    if row.lifecycle in ("closed", "archived"):
+        tail = store.log.slice(row.n, row.id, max(0, row.head - CLOSE_WITHIN), row.head)
+        closes = [
+            event.payload for event in tail if event.kind == "session.close" and event.payload is not None
+        ]
+        return end_of(closes[-1].reason if closes else None)
+    if row.lifecycle in AT_WORK and row.last_at < now - SILENT:
+        return f"silent since {iso(row.last_at)}"
+    return None
+
+
+SESSIONS = 200  # the latest
+TAIL = 300  # events of each
+AT_WORK = ("open", "active", "resumed")
+START = ":start"
+
+
+def unfinished_calls(store: Store) -> Iterator[tuple[SessionRow, str, str, int]]:
+    """Calls without an end: session, call id, key and start time."""
+    for row in store.sessions.listing(limit=SESSIONS):
+        if row.lifecycle not in AT_WORK or row.device is not None:
+            continue
+        begun = store.db.execute(
+            "SELECT id, key, at FROM event WHERE id >= ? AND id < ? AND kind='action.start'"
+            " AND key IS NOT NULL ORDER BY id",
+            (event_id(row.n, max(0, row.head - TAIL)), event_id(row.n, row.head)),
+        ).fetchall()
+        for id_, key, at in begun:
+            call = key.removesuffix(START)
+            ended = store.db.execute(
+                "SELECT 1 FROM event WHERE key IN (?, ?)", (call, f"{call}:interrupted")
+            ).fetchone()
+            if ended is None:
+                seq = id_ & SEQ_MASK
+                event = next(store.log.slice(row.n, row.id, seq, seq + 1))
+                if event.payload is not None and event.payload.call_id is not None:
+                    yield row, event.payload.call_id, call, at
+
+
+def claimed_times(db: Database, number: int) -> dict[int, int]:
+    """The times that events of a session claimed and that were in the future when they arrived."""
+    rows = db.execute(
+        "SELECT event & ?, at FROM claimed WHERE event >= ? AND event < ?",
+        (SEQ_MASK, event_id(number, 0), event_id(number + 1, 0)),
+    ).fetchall()
+    return dict(rows)

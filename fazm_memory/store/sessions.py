@@ -1,0 +1,308 @@
+"""Session rows: by id, prefix or the agent's own id, in listings, and with their ancestors.
+
+Listing reads one page of session rows, newest first, so its cost does not grow with the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import cache, reduce
+from operator import or_
+from posixpath import dirname
+from typing import Any
+
+from fazm_memory.clock import iso
+from fazm_memory.errors import Ambiguous, NotFound
+from fazm_memory.store.database import Database, translated_errors
+from fazm_memory.store.schema import HOUR, SessionTable
+
+HERE = "here"  # the name of this machine in filters
+
+
+@dataclass(frozen=True)
+class SessionRow:
+    """A session's row. `n` is internal and never shown."""
+
+    n: int
+    id: str
+    agent: str
+    agent_session_id: str | None
+    title: str | None
+    workspace: str | None
+    lifecycle: str
+    parent: str | None
+    parent_seq: int | None
+    background: bool
+    opened_at: int
+    last_at: int
+    head: int
+    turn: int
+    actions: int
+    failures: int
+    files_modified: int
+    questions: int
+    forgotten: bool
+    device: str | None = None  # the id of the machine that records it, if not this one
+    device_name: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "agent": self.agent,
+            "agent_session_id": self.agent_session_id,
+            "title": self.title,
+            "workspace": self.workspace,
+            "lifecycle": self.lifecycle,
+            "ended": None,
+            "parent": self.parent,
+            "parent_seq": self.parent_seq,
+            "opened_at": iso(self.opened_at),
+            "last_at": iso(self.last_at),
+            "turns": self.turn,
+            "events": self.head,
+            "actions": self.actions,
+            "failures": self.failures,
+            "files_modified": self.files_modified,
+            "open_questions": self.questions,
+            "background": self.background,
+            "device": self.device_name or self.device,
+        }
+
+
+COLUMNS = [getattr(SessionTable, name) for name in SessionRow.__dataclass_fields__]
+
+
+def _row(values: tuple[Any, ...]) -> SessionRow:
+    named = dict(zip(SessionRow.__dataclass_fields__, values, strict=True))
+    named["background"], named["forgotten"] = bool(named["background"]), bool(named["forgotten"])
+    return SessionRow(**named)
+
+
+@cache
+def _statement(*names: str) -> str:
+    """The statement peewee makes for sessions by these fields. Making it takes longer than running it."""
+    query = SessionTable.select(*COLUMNS)
+    for name in names:
+        query = query.where(getattr(SessionTable, name) == "")
+    return str(query.sql()[0])
+
+
+class Sessions:
+    def __init__(self, database: Database) -> None:
+        self.db = database
+        # A session as it was at an earlier time, or None if it was opened later. See `Store.show_as_of`.
+        self.as_of: Callable[[SessionRow], SessionRow | None] | None = None
+
+    def fetch(self, query: Any) -> list[SessionRow]:
+        with translated_errors(self.db.path):
+            return self._shown([_row(values) for values in query.tuples().execute(self.db.peewee)])
+
+    def _shown(self, rows: list[SessionRow]) -> list[SessionRow]:
+        if self.as_of is None:
+            return rows
+        return [row for row in map(self.as_of, rows) if row is not None]
+
+    def _latest(self, query: Any, limit: int | None) -> list[SessionRow]:
+        """The first rows of a query that is ordered by the time of the last event."""
+        if self.as_of is None:
+            return self.fetch(query if limit is None else query.limit(limit))
+        return sorted(self.fetch(query), key=lambda row: (-row.last_at, -row.n))[:limit]
+
+    def _equal(self, **wanted: str) -> list[SessionRow]:
+        rows = self.db.execute(_statement(*wanted), tuple(wanted.values()))
+        return [_row(values) for values in rows.fetchall()]
+
+    def resolve(self, text: str) -> SessionRow:
+        """The session with this id, unique prefix of an id, or the agent's own id."""
+        wanted = text.strip().encode("utf-8", "replace").decode()  # arguments may have any bytes
+        if wanted:
+            exact = self._shown(self._equal(id=wanted))
+            if exact:
+                return exact[0]
+            found = self.fetch(
+                SessionTable.select(*COLUMNS)
+                .where((SessionTable.id >= wanted) & (SessionTable.id < wanted + "\U0010ffff"))
+                .limit(6)
+            ) or self.fetch(
+                SessionTable.select(*COLUMNS).where(SessionTable.agent_session_id == wanted).limit(6)
+            )
+            if len(found) == 1:
+                return found[0]
+            if found:
+                names = ", ".join(f"{row.id[:12]} ({row.title or row.agent})" for row in found[:5])
+                raise Ambiguous(
+                    f'"{text}" matches several sessions: {names}.', hint="give more characters of the id"
+                )
+        raise NotFound(f'No session matches "{text[:60]}".', hint="`fazm-memory sessions` lists all sessions")
+
+    def by_key(self, key: str, agent: str | None) -> SessionRow | None:
+        """The session with this id or agent session id.
+
+        Prefixes do not count, so that a write never goes to the wrong session.
+        """
+        agents = {} if agent is None else {"agent": agent}
+        statement = f"{_statement('id')} UNION ALL {_statement('agent_session_id', *agents)}"
+        rows = self.db.execute(statement, (key, key, *agents.values())).fetchall()
+        found = [_row(values) for values in rows]
+        if exact := [row for row in found if row.id == key]:
+            return exact[0]
+        if len(found) > 1:
+            raise Ambiguous(
+                f"Two agents have a session named {key[:60]!r}.", hint='say which with "agent" in the line'
+            )
+        return found[0] if found else None
+
+    def listing(
+        self,
+        *,
+        limit: int | None = 50,
+        before: int | None = None,
+        agent: str | None = None,
+        workspace: str | None = None,
+        lifecycle: str | None = None,
+        device: str | None = None,
+        since: int | None = None,
+        background: bool = False,
+    ) -> list[SessionRow]:
+        """Sessions, latest first. `before` is a `last_at` to continue from, `since` the earliest one.
+
+        `device` is the name or id of the machine that records them, or HERE.
+        """
+        # Without a bound on the hour SQLite would sort the whole table instead of using the index.
+        query = SessionTable.select(*COLUMNS).where(
+            (SessionTable.forgotten == 0) & (SessionTable.hour > -HOUR)
+        )
+        if not background:
+            query = query.where(SessionTable.background == 0)
+        for field, value in ((SessionTable.agent, agent), (SessionTable.workspace, workspace)):
+            if value is not None:
+                query = query.where(field == value)
+        if device == HERE:
+            query = query.where(SessionTable.device.is_null())
+        elif device is not None:
+            query = query.where((SessionTable.device == device) | (SessionTable.device_name == device))
+        query = query.order_by(SessionTable.hour.desc(), SessionTable.last_at.desc(), SessionTable.n.desc())
+        if self.as_of is not None:  # the columns have the present state
+            rows = self._latest(query, None)
+            earliest = -1 if since is None else since
+            return [row for row in rows if lifecycle in (None, row.lifecycle) and row.last_at >= earliest][
+                :limit
+            ]
+        if lifecycle is not None:
+            query = query.where(SessionTable.lifecycle == lifecycle)
+        if since is not None:
+            query = query.where((SessionTable.last_at >= since) & (SessionTable.hour >= since // HOUR))
+        if before is not None:
+            query = query.where((SessionTable.last_at < before) & (SessionTable.hour <= before // HOUR))
+        return self._latest(query, limit)
+
+    def in_workspace(
+        self, workspace: str | None, *, limit: int | None, begins: Collection[str] | None = None
+    ) -> list[SessionRow]:
+        """The latest sessions in a folder, in one inside it, or in one around it.
+
+        With `begins` only those whose ids begin so.
+        """
+        query = SessionTable.select(*COLUMNS).where(
+            (SessionTable.forgotten == 0) & (SessionTable.background == 0)
+        )
+        if begins is not None:
+            ids = [
+                (SessionTable.id >= prefix) & (SessionTable.id < prefix + "\U0010ffff")
+                for prefix in sorted(begins)
+                if prefix
+            ]
+            query = query.where(reduce(or_, ids, SessionTable.id == ""))
+        if workspace is not None:
+            inside = (SessionTable.workspace >= f"{workspace}/") & (SessionTable.workspace < f"{workspace}0")
+            around = [workspace]
+            while (above := dirname(around[-1].rstrip("/"))) not in ("", "/", around[-1]):
+                around.append(above)
+            around += [
+                theirs
+                for theirs, here in self.folder_names().items()
+                if here in around or here.startswith(f"{workspace}/")
+            ]
+            query = query.where(SessionTable.workspace.in_(around) | inside)
+        query = query.order_by(SessionTable.last_at.desc(), SessionTable.n.desc())
+        return self._latest(query, limit)
+
+    def folder_names(self) -> dict[str, str]:
+        """Folders of other machines and where they are here; empty text if they are not here."""
+        rows = self.db.execute("SELECT key, value FROM meta WHERE key >= 'folder:' AND key < 'folder;'")
+        return {key.removeprefix("folder:"): value for key, value in rows.fetchall()}
+
+    def set_folder_name(self, theirs: str, here: str) -> None:
+        """Remember where a folder of another machine is here."""
+        with self.db.transaction():
+            self.db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (f"folder:{theirs}", here))
+
+    def numbered(self, numbers: Sequence[int]) -> list[SessionRow]:
+        """These sessions, in this order."""
+        found = {
+            row.n: row for row in self.fetch(SessionTable.select(*COLUMNS).where(SessionTable.n.in_(numbers)))
+        }
+        return [found[number] for number in numbers if number in found]
+
+    def children(self, session: str) -> list[SessionRow]:
+        return self.fetch(
+            SessionTable.select(*COLUMNS).where(SessionTable.parent == session).order_by(SessionTable.n)
+        )
+
+    def totals(self) -> dict[str, int]:
+        row = self.db.execute(
+            "SELECT count(*), coalesce(sum(head), 0), coalesce(sum(actions), 0) FROM standing"
+            " WHERE forgotten=0"
+        ).fetchone()
+        return {"sessions": row[0], "events": row[1], "actions": row[2]}
+
+    def turn_position(self, number: int, turn: int, head: int) -> int:
+        """The position after a turn: where the next one begins, or the head."""
+        row = self.db.execute(
+            "SELECT seq FROM turn WHERE session=? AND turn > ? ORDER BY turn LIMIT 1", (number, turn)
+        ).fetchone()
+        return head if row is None else int(row[0])
+
+
+Range = tuple[int, int]
+MAX_FORK_DEPTH = 1000
+
+
+def effective_ranges(db: Database, number: int, at: int, start: int = 0) -> list[Range]:
+    """The ranges of positions, from `start` on, that make up the state at a position.
+
+    Ranges are half-open and in order; rewinds leave some out.
+    """
+    ranges: list[Range] = []
+    while at > start:
+        row = db.execute(
+            "SELECT seq, target FROM rewind WHERE session=? AND seq < ? ORDER BY seq DESC LIMIT 1",
+            (number, at),
+        ).fetchone()
+        begin, before = (0, 0) if row is None else (int(row[0]), int(row[1]))
+        if max(begin, start) < at:
+            ranges.append((max(begin, start), at))
+        at = before
+    return ranges[::-1]
+
+
+def lineage(sessions: Sessions, row: SessionRow, at: int) -> list[tuple[SessionRow, int]]:
+    """The session with a position, then its parent with the position of the fork, and so on."""
+    found = [(row, at)]
+    while row.parent is not None and row.parent_seq is not None and len(found) < MAX_FORK_DEPTH:
+        parent, at = sessions.resolve(row.parent), row.parent_seq
+        found.append((parent, at))
+        row = parent
+    return found
+
+
+def common_ancestor(
+    sessions: Sessions, first: tuple[SessionRow, int], second: tuple[SessionRow, int]
+) -> tuple[SessionRow, int] | None:
+    """The session and position up to which two sessions share their history, or None."""
+    known = {row.n: (row, at) for row, at in lineage(sessions, *first)}
+    for row, at in lineage(sessions, *second):
+        if row.n in known:
+            return row, min(at, known[row.n][1])
+    return None

@@ -1,0 +1,38 @@
+"""The same memory on several machines, end-to-end encrypted, over a folder or an object store.
+
+Each device writes its own sessions as sealed, signed segments and one head. The others import them as copies
+that are only read. See docs/sync.md for the layout and the threat model.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fazm_memory.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from fazm_memory.sync.exporter import OUTGOING
+    from fazm_memory.sync.pairing import (
+        answer_request,
+        candidate,
+        new_code,
+        post_request,
+        read_answer,
+        read_request,
+    )
+    from fazm_memory.sync.state import SyncState
+    from fazm_memory.sync.transports import Transport, open_transport, place_of
+    from fazm_memory.sync.vault import RoundReport, Vault, create_vault, device_rows, join_vault
+    from fazm_memory.sync.workspaces import REMOTES, find_folders, own_folders
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "exporter": "OUTGOING",
+        "pairing": "answer_request candidate new_code post_request read_answer read_request",
+        "state": "SyncState",
+        "transports": "Transport open_transport place_of",
+        "vault": "RoundReport Vault create_vault device_rows join_vault",
+        "workspaces": "REMOTES find_folders own_folders",
+    },
+)

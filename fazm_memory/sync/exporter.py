@@ -1,0 +1,343 @@
+"""Put this device's own sessions into batches, and its batches into objects.
+
+What will be put is written to the state database first, without the bytes: an object that a crash kept from
+being put is made again from the log, under a new name. Small objects are merged so that the number of objects
+grows with the logarithm of the history. An object is written again, from the log as it is now, when events in
+it were forgotten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from fazm_memory.events import Forgotten
+from fazm_memory.store import (
+    EventQuery,
+    Store,
+    event_id,
+    noted_sessions,
+    queries,
+    ranges_of,
+    read_noted,
+)
+from fazm_memory.sync.files import FileSharing, NamedVersion
+from fazm_memory.sync.heads import newest
+from fazm_memory.sync.segments import SegmentName, lost_part, pack_segment, read_part, segment_key
+from fazm_memory.sync.state import Identity, Part, SyncState, next_link
+from fazm_memory.sync.workspaces import Repository, repository
+
+BATCH_EVENTS = 20_000
+BATCH_BYTES = 8 << 20  # stored bytes of payloads in a batch
+FAN = 16  # objects of one size class that are merged into one
+MERGED_BYTES = 8 << 20  # objects are not merged beyond this
+WAITS = b""  # the `body` of an object that was not put yet; earlier versions stored its bytes there
+OUTGOING = "outgoing"  # requests for other devices that are in no batch yet
+
+
+class PendingSession(NamedTuple):
+    """A session of this device: how many events it has, and how many of them are in batches."""
+
+    n: int
+    id: str
+    head: int
+    parent: str | None
+    sent: int
+    mark: str
+
+
+@dataclass
+class BatchExporter:
+    store: Store
+    state: SyncState
+    identity: Identity
+    home: str
+    files: FileSharing
+    again: list[str] = field(default_factory=list)  # sessions that are uploaded again
+    _bodies: dict[str, bytes] = field(default_factory=dict)  # made and not put yet, by name
+
+    def pending(self) -> list[PendingSession]:
+        """Own sessions with events that are in no batch yet: newest first, but parents before forks."""
+        sent = self.state.sent()
+        rows = self.store.db.execute(
+            "SELECT n, id, head, parent FROM standing WHERE device IS NULL ORDER BY last_at DESC, n DESC"
+        ).fetchall()
+        again = self.state.origins()
+        uploaded = [(row, sent.get(again.get(row[1], row[1]), (0, ""))) for row in rows]
+        own = {row[1]: PendingSession._make((*row, *upto)) for row, upto in uploaded}
+        found: dict[str, PendingSession] = {}
+
+        def add(row: PendingSession) -> None:
+            if row.id in found or row.head <= row.sent:
+                return
+            if row.parent in own:
+                add(own[row.parent])
+            found[row.id] = row
+
+        for row in own.values():
+            add(row)
+        return list(found.values())
+
+    def diverged(self) -> list[str]:
+        """Origins of own sessions that are not what was put into batches: the store was recovered."""
+        return [
+            origin
+            for origin, (stop, mark) in self.state.sent().items()
+            if not self._holds(Part(origin, 0, stop, mark))
+        ]
+
+    def _holds(self, part: Part) -> bool:
+        """Whether the log has what a part was made of."""
+        session = self.state.own_session(part.session)
+        row = self.store.db.execute("SELECT n FROM session WHERE id=?", (session,)).fetchone()
+        return row is not None and self._mark(row[0], part.stop) == part.mark
+
+    def _begin_editions(self) -> None:
+        """Upload sessions again that differ from what was uploaded. Nothing lost stays in the store."""
+        found = self.diverged()
+        if not found:
+            return
+        with self.state.db.transaction():
+            for origin in found:
+                self.again.append(self.state.own_session(origin) or origin)
+                self.state.begin_edition(origin, self.identity.device)
+            for first, last, generation in self._holding([(origin, 0, 1 << 62) for origin in found]):
+                self._build(first, last, generation + 1)
+
+    def batches(self) -> Iterator[int]:
+        """Make batches until everything is in one. Yields after each, with the number of its events."""
+        self._withdraw_files()
+        if self.pending():
+            with self.store.db.reading():
+                self._begin_editions()
+        while True:
+            with self.store.db.reading():
+                parts, count = self._next_parts()
+                requests = self._requests()
+                files = self.files.next_rows(self._is_own)
+                if not parts and not requests and not files:
+                    return
+                self._add(parts, requests, files)
+            yield count
+
+    def _is_own(self, session: str) -> bool:
+        row = self.store.db.execute("SELECT device FROM session WHERE id=?", (session,)).fetchone()
+        return row is not None and row[0] is None
+
+    def _withdraw_files(self) -> None:
+        """Write the objects again that name file versions which are not shared any more."""
+        with self.store.db.reading(), self.state.db.transaction():
+            for first, last, generation in self._with_batches(self.files.withdraw()):
+                self._build(first, last, generation + 1)
+
+    def _with_batches(self, batches: Collection[int]) -> list[tuple[int, int, int]]:
+        """The objects that hold these batches."""
+        return [
+            (first, last, generation)
+            for first, last, generation, *_ in self.state.objects()
+            if any(first <= batch <= last for batch in batches)
+        ]
+
+    def _next_parts(self) -> tuple[list[Part], int]:
+        parts: list[Part] = []
+        events = size = 0
+        again = self.state.origins()
+        for row in self.pending():
+            if events >= BATCH_EVENTS or size >= BATCH_BYTES:
+                break
+            start = row.sent
+            stop = min(row.head, start + BATCH_EVENTS - events)
+            size += self._size(row.n, start, stop)
+            events += stop - start
+            parts.append(Part(again.get(row.id, row.id), start, stop, self._mark(row.n, stop)))
+        return parts, events
+
+    def _size(self, number: int, start: int, stop: int) -> int:
+        row = self.store.db.execute(
+            "SELECT coalesce(sum(length(payload)), 0) FROM event WHERE id >= ? AND id < ?",
+            (event_id(number, start), event_id(number, stop)),
+        ).fetchone()
+        return int(row[0])
+
+    def _mark(self, number: int, stop: int) -> str:
+        row = self.store.db.execute(
+            "SELECT mac FROM event WHERE id=?", (event_id(number, stop - 1),)
+        ).fetchone()
+        return "" if row is None else bytes(row[0]).hex()
+
+    def _requests(self) -> list[Any]:
+        """What was forgotten or quarantined here of other devices' sessions, and not asked for yet."""
+        requests = list(self.state.get(OUTGOING, []))
+        for number in noted_sessions(self.store.db):
+            id_ = self.store.db.execute("SELECT id FROM session WHERE n=?", (number,)).fetchone()[0]
+            copy = self.state.db.execute("SELECT device, origin FROM copy WHERE session=?", (id_,)).fetchone()
+            if copy is None:
+                continue
+            noted = read_noted(self.store.db, self.store.log.key, number, id_)
+            known = {seq for low, high in self.state.tombstones(*copy) for seq in range(low, high)}
+            here = {seq for low, high in noted.ranges for seq in range(low, high)} | set(noted.left)
+            if here - known:
+                requests.append(["forget", *copy, [list(pair) for pair in ranges_of(here - known)]])
+        return requests
+
+    def _add(self, parts: list[Part], requests: list[Any], files: list[NamedVersion]) -> None:
+        """One more batch, with its object, and the objects that have to be written again because of it."""
+        last, link = self.state.last_batch()
+        batch = last + 1
+        forgotten = [found for part in parts for found in self._forgotten(part)]
+        requests = [*requests, *self._forget_lost(forgotten)]
+        forgets = len(forgotten) + sum(request[0] == "forget" for request in requests)
+        with self.state.db.transaction():
+            link = next_link(link, parts, requests)
+            self.state.db.execute(
+                "INSERT INTO batch VALUES (?,?,?,?)", (batch, link, json.dumps(requests), forgets)
+            )
+            self.state.db.executemany(
+                "INSERT INTO part VALUES (?,?,?,?,?,?)",
+                [(batch, place, part.session, part.start, part.stop, part.mark)
+                 for place, part in enumerate(parts)],
+            )  # fmt: skip
+            self.state.db.executemany(
+                "INSERT OR REPLACE INTO sent VALUES (?,?,?)",
+                [(part.session, part.stop, part.mark) for part in parts],
+            )
+            tombstones = [
+                (request[1], request[2], low, high)
+                for request in requests
+                if request[0] == "forget"
+                for low, high in request[3]
+            ]
+            self.state.db.executemany("INSERT OR IGNORE INTO tombstone VALUES (?,?,?,?)", tombstones)
+            self.state.set(**{OUTGOING: []})
+            self.files.add(batch, files)
+            self._build(batch, batch, 0)
+            for first, final, generation in self._holding(forgotten):
+                self._build(first, final, generation + 1)
+            self._merge()
+
+    def _forgotten(self, part: Part) -> Iterator[tuple[str, int, int]]:
+        """The ranges of its session that events of a part forgot."""
+        row = self.store.sessions.resolve(self.state.own_session(part.session) or part.session)
+        query = EventQuery(start=part.start, stop=part.stop, kind="forgotten")
+        for event in queries.find_events(self.store.log, row.n, row.id, query):
+            if isinstance(event.payload, Forgotten):
+                yield from ((part.session, low, high) for low, high in event.payload.ranges)
+                yield from ((part.session, int(seq), int(seq) + 1) for seq in event.payload.left)
+
+    def _forget_lost(self, forgotten: list[tuple[str, int, int]]) -> list[Any]:
+        """Requests to forget the same positions in copies of what was uploaded before and is lost here."""
+        found: dict[str, list[list[int]]] = {}
+        for origin, low, high in forgotten:
+            session = self.state.own_session(origin)
+            rows = self.state.db.execute("SELECT origin FROM lost WHERE session=?", (session,)).fetchall()
+            for (lost,) in rows:
+                found.setdefault(lost, []).append([low, high])
+        return [["forget", self.identity.device, lost, ranges] for lost, ranges in found.items()]
+
+    def _holding(self, forgotten: list[tuple[str, int, int]]) -> list[tuple[int, int, int]]:
+        """The objects that hold events in these ranges."""
+        found = set()
+        for session, low, high in forgotten:
+            rows = self.state.db.execute(
+                "SELECT o.first, o.last, o.generation FROM part p JOIN object o"
+                " ON o.first = (SELECT max(first) FROM object WHERE first <= p.batch)"
+                " WHERE p.session=? AND p.stop > ? AND p.start < ?",
+                (session, low, high),
+            )
+            found |= {tuple(row) for row in rows.fetchall()}
+        return sorted(found)
+
+    def _merge(self) -> None:
+        """Merge the last objects while FAN of them are of one size class."""
+        while True:
+            tail = self.state.objects()[-FAN:]
+            classes = {_size_class(first, last) for first, last, *_ in tail}
+            if len(tail) < FAN or len(classes) > 1 or sum(entry[5] for entry in tail) > MERGED_BYTES:
+                return
+            self._build(tail[0][0], tail[-1][1], 1 + max(entry[2] for entry in tail))
+
+    def _build(self, first: int, last: int, generation: int) -> None:
+        """The object with these batches as the log has them now. It replaces those with the same batches."""
+        replaced = self.state.db.execute(
+            "SELECT first, last, generation FROM object WHERE first >= ? AND last <= ?", (first, last)
+        ).fetchall()
+        self.state.db.executemany(
+            "INSERT OR IGNORE INTO garbage VALUES (?)", [(self.name(*entry),) for entry in replaced]
+        )
+        self.state.db.execute("DELETE FROM object WHERE first >= ? AND last <= ?", (first, last))
+        epochs = self.state.epochs()
+        epoch = newest(epochs)
+        batches: list[dict[str, Any]] = []
+        payloads: list[bytes] = []
+        repositories: dict[str | None, Repository | None] = {}
+        for number in range(first, last + 1):
+            entries = []
+            for part in self.state.parts(number):
+                if not self._holds(part):  # keeps the chain whole, without inventing content
+                    entries.append(lost_part(part))
+                    continue
+                session = self.state.own_session(part.session) or part.session
+                workspace = self.store.sessions.resolve(session).workspace
+                if workspace not in repositories:
+                    repositories[workspace] = repository(workspace)
+                entry, found = read_part(self.store, part, session, repositories[workspace])
+                entries.append(entry)
+                payloads += found
+            batch = {"parts": entries, "requests": self.state.requests(number)}
+            if files := self.files.rows(number):
+                batch["files"] = files
+            batches.append(batch)
+        header = {"before": self.state.link_at(first - 1), "home": self.home, "batches": batches}
+        device = self.identity.device
+        name = SegmentName(self.identity.vault.id, device, first, last, generation, epoch)
+        key = segment_key(bytes.fromhex(epochs[epoch]["secret"]), device)
+        body = pack_segment(name, key, self.identity.keys, header, payloads)
+        digest = hashlib.sha256(body).hexdigest()
+        self.state.db.execute(
+            "INSERT INTO object VALUES (?,?,?,?,?,?,?)",
+            (first, last, generation, epoch, digest, len(body), WAITS),
+        )
+        self._bodies[self.name(first, last, generation)] = body
+
+    def name(self, first: int, last: int, generation: int) -> str:
+        return object_name(self.identity, self.identity.device, first, last, generation)
+
+    def put(self, put: Callable[[str, bytes], str]) -> bool:
+        """Put the contents and objects that wait. Returns whether there were any objects."""
+        self.files.put(put)
+        waiting = "SELECT first, last, generation FROM object WHERE body IS NOT NULL ORDER BY first"
+        rows = self.state.db.execute(waiting).fetchall()
+        lost = [entry for entry in rows if self.name(*entry) not in self._bodies]
+        if lost:  # a crash came between: nobody has read them, but the name may have been used
+            with self.store.db.reading(), self.state.db.transaction():
+                for first, last, generation in lost:
+                    self._build(first, last, generation + 1)
+            rows = self.state.db.execute(waiting).fetchall()
+        for entry in rows:
+            put(self.name(*entry), self._bodies[self.name(*entry)])
+        if rows:
+            self.state.db.execute("UPDATE object SET body=NULL WHERE body IS NOT NULL")
+        self._bodies.clear()
+        return bool(rows)
+
+    def drop_garbage(self, delete: Callable[[str], None]) -> None:
+        """Delete objects that no head names any more."""
+        for (name,) in self.state.db.execute("SELECT name FROM garbage").fetchall():
+            delete(name)
+            self.state.db.execute("DELETE FROM garbage WHERE name=?", (name,))
+
+
+def object_name(identity: Identity, device: str, first: int, last: int, generation: int) -> str:
+    vault = identity.vault
+    object_ = vault.name("object", device, first, last, generation)
+    return f"{vault.id}/o/{vault.name('device', device)}/{object_}"
+
+
+def _size_class(first: int, last: int) -> int:
+    size, classed = last - first + 1, 0
+    while size >= FAN:
+        size, classed = size // FAN, classed + 1
+    return classed

@@ -1,0 +1,285 @@
+"""Import the batches of another device: its sessions become copies that are only read here.
+
+Positions are those of the other device, so importing a batch again adds nothing. What was forgotten anywhere
+is not stored again. A session whose parent is not here yet waits for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fazm_memory.errors import StoreNewer
+from fazm_memory.events import ACTORS, TRUSTS, Forgotten, NewerVersion, Quarantine, SessionOpen, read_payload
+from fazm_memory.paths import move_folders
+from fazm_memory.store import (
+    NewEvent,
+    SessionHead,
+    Store,
+    Writer,
+    files_named,
+    follow_forgotten,
+    forget_events,
+    hash_chain,
+    parse_json,
+    quarantine,
+    to_stored,
+)
+from fazm_memory.sync.crypto import NotAuthentic
+from fazm_memory.sync.files import FileSharing
+from fazm_memory.sync.segments import Batch, SegmentEvent, SegmentPart
+from fazm_memory.sync.state import SyncState
+from fazm_memory.sync.workspaces import REMOTES, moved_folders
+
+NO_PAYLOAD = hash_chain.digest_of(b"")  # the digest of an event that was imported without its payload
+CHUNK = 1000  # events of one transaction
+ASKED = "asked for on another machine"
+
+Forget = Callable[[dict[int, list[int]]], None]
+
+
+@dataclass
+class ImportResult:
+    """What one round imported."""
+
+    events: int = 0
+    sessions: set[str] = field(default_factory=set)  # local ids
+    forgot: int = 0
+
+
+@dataclass
+class BatchImporter:
+    store: Store
+    state: SyncState
+    own: str  # the id of this device
+    home: str
+    now: Callable[[], int]
+    forget: Forget  # forgets events of our own sessions
+    files: FileSharing
+    result: ImportResult = field(default_factory=ImportResult)
+    _arrived: list[str] = field(default_factory=list)  # sessions that waited and do no more
+
+    def take(self, device: str, home: str, batch: Batch, only: str | None = None) -> None:
+        """Import a batch of a device. With `only`, just the events of that session, which waited."""
+        parts = deque(part for part in batch.parts if only is None or part.part.session == only)
+        while parts:
+            left = CHUNK
+            with self.store.writing() as writer:  # short transactions: others write meanwhile
+                while parts and left > 0:
+                    count, done = self._part(
+                        writer, device, home, parts[0], batch.n, replay=only is not None, most=left
+                    )
+                    left -= 1 + count
+                    if done:
+                        parts.popleft()
+        for origin in self._arrived:
+            self.state.db.execute("DELETE FROM waiting WHERE device=? AND origin=?", (device, origin))
+        self._arrived.clear()
+        if only is None:
+            self.files.take(device, batch.files, lambda session: self._moved(device, session, home))
+            for request in batch.requests:
+                self._request(request)
+
+    def _moved(self, device: str, origin: str, home: str) -> dict[str, str]:
+        """How the folders of a session of another device are called here."""
+        row = self.state.db.execute(
+            "SELECT moved FROM copy WHERE device=? AND origin=?", (device, origin)
+        ).fetchone()
+        return moved_folders(self.store, {}, home, self.home) if row is None else json.loads(row[0])
+
+    # -- sessions ----------------------------------------------------------------------------------------
+
+    def _part(
+        self,
+        writer: Writer,
+        device: str,
+        home: str,
+        part: SegmentPart,
+        batch: int,
+        *,
+        replay: bool,
+        most: int,
+    ) -> tuple[int, bool]:
+        """Import up to `most` events of a part. Returns how many, and whether the part is done."""
+        origin = part.part.session
+        waiting = "SELECT 1 FROM waiting WHERE device=? AND origin=?"
+        if part.session.get("lost"):
+            return 0, True  # its machine has not got it any more, and uploaded the session again
+        if not replay and self.state.db.execute(waiting, (device, origin)).fetchone() is not None:
+            return 0, True
+        head, moved = self._session(writer, device, home, part)
+        opening = self._opening(part, moved) if head is None else None
+        if (head is None and opening is None) or (head is not None and head.head < part.part.start):
+            # It waits for its parent, or for events before these, which are then read from the beginning.
+            begin = batch if head is None and part.part.start == 0 else 0
+            self.state.db.execute("INSERT OR IGNORE INTO waiting VALUES (?,?,?)", (device, origin, begin))
+            return 0, True
+        if head is None:
+            assert opening is not None
+            session = self._name(device, origin, moved)
+            self._note_remote(opening.workspace, part.session)
+            if part.session.get("again"):
+                self.state.set(again=self.state.get("again", {}) | {str(part.session["again"]): origin})
+            opened = part.session["opened_at"]
+            head = writer.create(opening.agent, opened, session_id=session, arrived=self.now())
+        gone = self.state.tombstones(device, origin)
+        begin = head.head - part.part.start
+        events = part.events[begin : begin + most]
+        for seq, event in enumerate(events, head.head):
+            if any(low <= seq < high for low, high in gone):
+                event = event._replace(payload=None)
+            self._event(writer, head, device, event, moved)
+        if replay:
+            self._arrived.append(origin)
+        self.result.sessions.add(head.id)
+        return len(events), head.head >= part.part.stop
+
+    def _note_remote(self, folder: str | None, theirs: dict[str, Any]) -> None:
+        """Remember the git remote of a folder, by which it may be found here later."""
+        remotes = self.state.get(REMOTES, {})
+        if folder is not None and theirs.get("remote") and folder not in remotes:
+            entry = [str(theirs["remote"]), str(theirs.get("inside") or "")]
+            self.state.set(**{REMOTES: remotes | {folder: entry}})
+
+    def _session(
+        self, writer: Writer, device: str, home: str, part: SegmentPart
+    ) -> tuple[SessionHead | None, dict[str, str]]:
+        """The copy of a session, if there is one, and how its folders are called here."""
+        row = self.state.db.execute(
+            "SELECT session, moved FROM copy WHERE device=? AND origin=?", (device, part.part.session)
+        ).fetchone()
+        if row is None:
+            return None, moved_folders(self.store, part.session, home, self.home)
+        found = self.store.db.execute("SELECT n FROM session WHERE id=?", (row[0],)).fetchone()
+        return None if found is None else writer.head(found[0]), dict(json.loads(row[1]))
+
+    def _opening(self, part: SegmentPart, moved: dict[str, str]) -> SessionOpen | None:
+        """The opening of a new session; None if it or the session it was forked from is not here yet."""
+        if part.part.start != 0 or not part.events:
+            return None
+        event = part.events[0]
+        if event.payload is None:
+            return SessionOpen(agent=str(part.session["agent"]))
+        opening = self._payload(event, moved)
+        if not isinstance(opening, SessionOpen):
+            raise NotAuthentic("a session does not begin with its opening")
+        if opening.parent is not None:
+            parent = self._local(opening.parent)
+            row = (
+                parent and self.store.db.execute("SELECT head FROM standing WHERE id=?", (parent,)).fetchone()
+            )
+            if not row or row[0] < (opening.parent_seq or 0):
+                return None
+        return opening
+
+    def _local(self, origin: str) -> str | None:
+        """Our id of a session that any device may have recorded."""
+        found = "SELECT session FROM copy WHERE origin=?"
+        row = self.state.db.execute(found, (origin,)).fetchone()
+        if row is None and (again := self.state.get("again", {}).get(origin)) is not None:
+            row = self.state.db.execute(found, (again,)).fetchone()
+        row = row or self.store.db.execute("SELECT id FROM session WHERE id=?", (origin,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def _name(self, device: str, origin: str, moved: dict[str, str]) -> str:
+        """An id for the copy: its own, or one derived from it if another session has that here."""
+        known = self.state.local_session(device, origin)
+        if known is not None:
+            return known
+        row = self.store.db.execute("SELECT device FROM session WHERE id=?", (origin,)).fetchone()
+        session = origin
+        if row is not None:
+            session = hashlib.sha256(f"copy {device} {origin}".encode()).hexdigest()[:32]
+        self.state.db.execute(
+            "INSERT OR REPLACE INTO copy VALUES (?,?,?,?)", (session, device, origin, json.dumps(moved))
+        )
+        return session
+
+    def _event(
+        self, writer: Writer, head: SessionHead, device: str, event: SegmentEvent, moved: dict[str, str]
+    ) -> None:
+        if event.actor not in ACTORS or event.trust not in TRUSTS:
+            raise NotAuthentic(f"event {head.head} has an unknown actor or trust")
+        payload, stored, digest = self._payload(event, moved), None, NO_PAYLOAD
+        if isinstance(payload, SessionOpen):
+            parent = None if payload.parent is None else self._local(payload.parent) or payload.parent
+            payload = replace(payload, parent=parent, device=device)
+        elif isinstance(payload, Forgotten):
+            self._forget_files(device, head.n, head.head, payload)
+            payload = follow_forgotten(self.store, writer, head, payload)
+            self.result.forgot += payload.count
+        elif head.head == 0:  # its opening was forgotten
+            payload = SessionOpen(agent=head.agent, device=device)
+        if payload is not None:
+            stored = to_stored(payload)
+            digest = hash_chain.digest_of(stored)
+        entry = NewEvent(event.kind, payload, event.at, event.actor, event.source, event.trust, event.turn)
+        writer.restore(head, entry, event.version, stored, digest)
+        self.result.events += 1
+
+    def _payload(self, event: SegmentEvent, moved: dict[str, str]) -> Any:
+        if event.payload is None:
+            return None
+        raw = parse_json(event.payload)
+        if any(folder.encode() in event.payload for folder in moved):
+            raw = move_folders(raw, moved)
+        try:
+            return read_payload(event.kind, event.version, raw)
+        except NewerVersion as error:
+            raise StoreNewer(str(error), hint="update Fazm Memory on this machine") from error
+        except (ValueError, TypeError) as error:
+            raise NotAuthentic(f"an event of kind {event.kind[:40]} cannot be read: {error}") from error
+
+    # -- requests ----------------------------------------------------------------------------------------
+
+    def _request(self, request: Any) -> None:
+        """What another device asks for: to forget, quarantine or release events of any device's session."""
+        kind, device, origin, *rest = request
+        if device == self.own:
+            session = self.state.own_session(origin)
+        else:
+            session = self.state.local_session(device, origin)
+        row = (
+            session
+            and self.store.db.execute("SELECT n, head FROM standing WHERE id=?", (session,)).fetchone()
+        )
+        if kind == "forget":
+            ranges = [(int(low), int(high)) for low, high in rest[0]]
+            self.state.db.executemany(
+                "INSERT OR IGNORE INTO tombstone VALUES (?,?,?,?)",
+                [(device, origin, low, high) for low, high in ranges],
+            )
+            if row:
+                seqs = sorted({seq for low, high in ranges for seq in range(low, min(high, row[1]))})
+                self._forget(row[0], seqs, mine=device == self.own)
+        elif kind == "quarantine" and row:
+            seqs, released, whole = rest
+            mark = Quarantine(seqs=tuple(seqs), released=bool(released), whole=bool(whole))
+            with self.store.writing() as writer:
+                if device == self.own:
+                    entry = NewEvent("quarantine", mark, self.now(), "person", "companion", "user")
+                    writer.append(writer.head(row[0]), entry)
+                else:
+                    quarantine.record_quarantine(self.store.db, row[0], mark)
+
+    def _forget_files(self, device: str, number: int, head: int, event: Forgotten) -> None:
+        """Delete the device's versions of the files that are named in what it forgot."""
+        seqs = {seq for low, high in event.ranges for seq in range(low, min(high, head))}
+        seqs |= {int(seq) for seq in event.left if int(seq) < head}
+        if seqs:
+            self.files.forget(device, files_named(self.store, {number: sorted(seqs)}))
+
+    def _forget(self, number: int, seqs: list[int], *, mine: bool) -> None:
+        if not seqs:
+            return
+        self.result.forgot += len(seqs)
+        if mine:
+            self.forget({number: seqs})
+        else:
+            row = self.store.db.execute("SELECT device FROM session WHERE n=?", (number,)).fetchone()
+            self.files.forget(row[0], files_named(self.store, {number: seqs}))
+            forget_events(self.store, {number: seqs}, reason=ASKED, at=self.now(), source="companion")

@@ -1,0 +1,151 @@
+"""Join a second machine by a short code, through the vault's own place.
+
+The code, 56 random bits through scrypt, seals two messages: the new device's public keys, and the answer with
+its certificate and the vault's keys, which only its private key opens. People compare a fingerprint of both
+devices before the answer is made and before it is used.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import orjson
+
+from fazm_memory.errors import InvalidInput
+from fazm_memory.sync.crypto import (
+    NotAuthentic,
+    VaultKeys,
+    derive,
+    fingerprint,
+    from_groups,
+    groups,
+    seal,
+    seal_for,
+    unseal,
+    unseal_from,
+)
+from fazm_memory.sync.heads import Certificate, sign_certificate
+from fazm_memory.sync.state import Identity, SyncState
+from fazm_memory.sync.transports import Transport
+from fazm_memory.sync.vault import enter
+
+CODE_BYTES = 10  # 16 letters; the last 24 bits are a checksum against typing errors
+SECRET_BYTES = 7
+
+
+def new_code() -> str:
+    """A code to show: four groups of four letters and digits."""
+    secret = secrets.token_bytes(SECRET_BYTES)
+    return groups(base64.b32encode(secret + _checksum(secret)).decode())
+
+
+def _checksum(secret: bytes) -> bytes:
+    return hashlib.sha256(b"pair" + secret).digest()[: CODE_BYTES - SECRET_BYTES]
+
+
+@dataclass(frozen=True)
+class Rendezvous:
+    """The key of a code, and the names of the two messages."""
+
+    key: bytes
+
+    @staticmethod
+    def of(code: str) -> Rendezvous:
+        raw = from_groups(code)
+        if len(raw) != CODE_BYTES or _checksum(raw[:SECRET_BYTES]) != raw[SECRET_BYTES:]:
+            raise InvalidInput(
+                "This is not a pairing code.", hint="`sync pair` on the other machine shows it"
+            )
+        salt = b"fazm-memory pair 1"
+        return Rendezvous(hashlib.scrypt(raw, salt=salt, n=1 << 15, r=8, p=1, maxmem=1 << 26, dklen=32))
+
+    def name(self, what: str) -> str:
+        return f"pair/{derive(self.key, f'name {what}').hex()[:32]}"
+
+
+@dataclass(frozen=True)
+class PairRequest:
+    """The device that wants to join."""
+
+    device: str
+    sign: str
+    box: str
+    name: str
+
+    def fingerprint(self, other: bytes) -> str:
+        return fingerprint(bytes.fromhex(self.sign), other)
+
+
+def post_request(transport: Transport, code: str, identity: Identity, name: str) -> PairRequest:
+    """On the new machine: leave its public keys for the other one."""
+    meeting = Rendezvous.of(code)
+    keys = identity.keys
+    request = PairRequest(identity.device, keys.sign_public.hex(), keys.box_public.hex(), name)
+    transport.put(meeting.name("request"), seal(meeting.key, orjson.dumps(asdict(request)), "pair request"))
+    return request
+
+
+def read_request(transport: Transport, code: str) -> PairRequest | None:
+    """On the first machine: the request, once it is there."""
+    meeting = Rendezvous.of(code)
+    data = transport.get(meeting.name("request"))
+    if data is None:
+        return None
+    try:
+        return PairRequest(**orjson.loads(unseal(meeting.key, data, "pair request")))
+    except NotAuthentic:
+        return None  # not complete yet, or not made with this code
+
+
+def answer_request(
+    transport: Transport, code: str, request: PairRequest, identity: Identity, epochs: dict[str, Any]
+) -> None:
+    """On the first machine, after people compared the fingerprints: certify the new device."""
+    meeting = Rendezvous.of(code)
+    plain = Certificate(request.device, request.sign, request.box, identity.device)
+    certificate = sign_certificate(identity.vault, plain, identity.keys)
+    vault = identity.vault
+    answer = {
+        "key": vault.key.hex(), "root_sign": vault.root_sign.hex(), "root_box": vault.root_box.hex(),
+        "certificate": asdict(certificate), "epochs": epochs, "signer": identity.keys.sign_public.hex(),
+    }  # fmt: skip
+    sealed = seal_for(bytes.fromhex(request.box), orjson.dumps(answer), "pair answer")
+    transport.put(meeting.name("answer"), seal(meeting.key, sealed, "pair answer"))
+    transport.delete(meeting.name("request"))
+
+
+@dataclass(frozen=True)
+class PairAnswer:
+    """What the first machine gives to the new one."""
+
+    identity: Identity
+    certificate: Certificate
+    epochs: dict[str, Any]
+    fingerprint: str
+
+    def accept(self, state: SyncState, *, place: dict[str, Any], name: str) -> None:
+        enter(state, self.identity, self.certificate, self.epochs, place=place, name=name)
+
+
+def read_answer(transport: Transport, code: str, identity: Identity) -> PairAnswer | None:
+    """On the new machine: the answer, once it is there. It is deleted from the store."""
+    meeting = Rendezvous.of(code)
+    data = transport.get(meeting.name("answer"))
+    if data is None:
+        return None
+    sealed = unseal(meeting.key, data, "pair answer")
+    raw = orjson.loads(unseal_from(identity.keys.box_private, sealed, "pair answer"))
+    transport.delete(meeting.name("answer"))
+    vault = VaultKeys(*(bytes.fromhex(raw[name]) for name in ("key", "root_sign", "root_box")))
+    certificate = Certificate(**raw["certificate"])
+    shown = fingerprint(bytes.fromhex(raw["signer"]), identity.keys.sign_public)
+    return PairAnswer(Identity(vault, identity.device, identity.keys), certificate, raw["epochs"], shown)
+
+
+def candidate() -> Identity:
+    """A new device that belongs to no vault yet."""
+    return Identity.fresh(VaultKeys(b"", b"", b""))

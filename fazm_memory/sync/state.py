@@ -1,0 +1,216 @@
+"""What this device remembers of its vault: a small encrypted database beside the log.
+
+It holds the device's keys, what it uploaded in which batch, the objects of its own log, the last head of
+every other device and how far each was imported. All of it is written before what it describes is put, so
+that a round that is killed anywhere is finished by the next one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from fazm_memory.paths import SYNC_DATABASE
+from fazm_memory.store import Database, Store
+from fazm_memory.sync.crypto import KeyPairs, VaultKeys
+
+STEP_1 = """
+CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE batch (
+    n INTEGER PRIMARY KEY, link TEXT NOT NULL, requests TEXT NOT NULL, forgets INTEGER NOT NULL);
+CREATE TABLE part (
+    batch INTEGER NOT NULL, place INTEGER NOT NULL, session TEXT NOT NULL, start INTEGER NOT NULL,
+    stop INTEGER NOT NULL, mark TEXT NOT NULL, PRIMARY KEY (batch, place)) WITHOUT ROWID;
+CREATE INDEX part_session ON part (session, stop);
+CREATE TABLE sent (session TEXT PRIMARY KEY, stop INTEGER NOT NULL, mark TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE object (
+    first INTEGER PRIMARY KEY, last INTEGER NOT NULL, generation INTEGER NOT NULL, epoch TEXT NOT NULL,
+    digest TEXT NOT NULL, size INTEGER NOT NULL, body BLOB);
+CREATE TABLE garbage (name TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE device (id TEXT PRIMARY KEY, name TEXT NOT NULL, stamp TEXT NOT NULL, cursor INTEGER NOT NULL,
+    link TEXT NOT NULL, head TEXT NOT NULL, problem TEXT) WITHOUT ROWID;
+CREATE TABLE copy (
+    session TEXT PRIMARY KEY, device TEXT NOT NULL, origin TEXT NOT NULL, moved TEXT NOT NULL) WITHOUT ROWID;
+CREATE UNIQUE INDEX copy_origin ON copy (device, origin);
+CREATE TABLE waiting (device TEXT NOT NULL, origin TEXT NOT NULL, batch INTEGER NOT NULL,
+    PRIMARY KEY (device, origin)) WITHOUT ROWID;
+CREATE TABLE tombstone (
+    device TEXT NOT NULL, origin TEXT NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL,
+    PRIMARY KEY (device, origin, low, high)) WITHOUT ROWID
+"""
+# Shared file versions: the own ones by batch, the contents of them that were put, and the contents of other
+# devices' versions (by the id of the version here) that are not here yet.
+STEP_2 = """
+CREATE TABLE shared_file (version INTEGER PRIMARY KEY, batch INTEGER NOT NULL, digest TEXT,
+    mark TEXT NOT NULL, session TEXT NOT NULL);
+CREATE INDEX shared_file_batch ON shared_file (batch);
+CREATE INDEX shared_file_digest ON shared_file (digest);
+CREATE TABLE shared_blob (digest TEXT PRIMARY KEY, epoch TEXT NOT NULL, size INTEGER NOT NULL,
+    put INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE wanted_blob (version INTEGER PRIMARY KEY, mark TEXT NOT NULL, device TEXT NOT NULL,
+    digest TEXT NOT NULL, epoch TEXT NOT NULL, size INTEGER NOT NULL, tries INTEGER NOT NULL)
+"""
+# A session whose log is not what was uploaded, for example after a recovery, is uploaded again as another
+# origin. What was uploaded before is lost here.
+STEP_3 = """
+CREATE TABLE edition (session TEXT PRIMARY KEY, origin TEXT NOT NULL) WITHOUT ROWID;
+CREATE UNIQUE INDEX edition_origin ON edition (origin);
+CREATE TABLE lost (origin TEXT PRIMARY KEY, session TEXT NOT NULL) WITHOUT ROWID
+"""
+START = hashlib.sha256(b"fazm-memory sync start").hexdigest()  # the link before the first batch
+
+
+@dataclass(frozen=True)
+class Part:
+    """Events `start` to `stop` of one session in a batch. `mark` is the MAC of the last one here."""
+
+    session: str
+    start: int
+    stop: int
+    mark: str
+
+
+def next_link(link: str, parts: list[Part], requests: list[Any]) -> str:
+    """The link of the chain after one more batch. Forgetting payloads does not change it."""
+    said = [[[part.session, part.start, part.stop, part.mark] for part in parts], requests]
+    return hashlib.sha256(f"{link} {json.dumps(said, sort_keys=True)}".encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who this device is: its vault, its id and its keys."""
+
+    vault: VaultKeys
+    device: str
+    keys: KeyPairs
+
+    @staticmethod
+    def fresh(vault: VaultKeys) -> Identity:
+        return Identity(vault, secrets.token_hex(16), KeyPairs.generate())
+
+
+class SyncState:
+    """The database of one device."""
+
+    def __init__(self, store: Store) -> None:
+        self.db = Database(
+            store.path.with_name(SYNC_DATABASE), store.keys.database, steps=(STEP_1, STEP_2, STEP_3)
+        )
+
+    def close(self) -> None:
+        self.db.close()
+
+    # -- settings ----------------------------------------------------------------------------------------
+
+    def get(self, key: str, default: Any = None) -> Any:
+        row = self.db.execute("SELECT value FROM setting WHERE key=?", (key,)).fetchone()
+        return default if row is None else json.loads(row[0])
+
+    def set(self, **values: Any) -> None:
+        """Write settings. Each call is durable on its own unless it is in a transaction."""
+        rows = [(key, json.dumps(value)) for key, value in values.items()]
+        self.db.executemany("INSERT OR REPLACE INTO setting VALUES (?,?)", rows)
+
+    @property
+    def active(self) -> bool:
+        return bool(self.get("active", False))
+
+    def identity(self) -> Identity | None:
+        raw = self.get("identity")
+        if raw is None:
+            return None
+        vault = VaultKeys(*(bytes.fromhex(raw[name]) for name in ("key", "root_sign", "root_box")))
+        keys = KeyPairs(bytes.fromhex(raw["sign"]), bytes.fromhex(raw["box"]))
+        return Identity(vault, raw["device"], keys)
+
+    def begin(self, identity: Identity, **settings: Any) -> None:
+        """Forget any former vault and begin with this one."""
+        raw = {
+            "key": identity.vault.key.hex(), "root_sign": identity.vault.root_sign.hex(),
+            "root_box": identity.vault.root_box.hex(), "device": identity.device,
+            "sign": identity.keys.sign_private.hex(), "box": identity.keys.box_private.hex(),
+        }  # fmt: skip
+        self.erase()
+        with self.db.transaction():
+            self.set(identity=raw, number=0, epochs={}, **settings)
+
+    def erase(self) -> None:
+        """Forget the vault, its keys and everything remembered of it."""
+        with self.db.transaction():
+            tables = self.db.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
+            for (table,) in tables:
+                self.db.execute(f"DELETE FROM {table}")
+
+    def epochs(self) -> dict[str, dict[str, Any]]:
+        """The epoch secrets this device has: id to rank, issuer and secret (hex)."""
+        return dict(self.get("epochs", {}))
+
+    # -- own log -----------------------------------------------------------------------------------------
+
+    def last_batch(self) -> tuple[int, str]:
+        row = self.db.execute("SELECT n, link FROM batch ORDER BY n DESC LIMIT 1").fetchone()
+        return (0, START) if row is None else (int(row[0]), str(row[1]))
+
+    def link_at(self, batch: int) -> str:
+        row = self.db.execute("SELECT link FROM batch WHERE n=?", (batch,)).fetchone()
+        return START if row is None else str(row[0])
+
+    def sent(self) -> dict[str, tuple[int, str]]:
+        """How far each session was put into a batch, and the mark there."""
+        rows = self.db.execute("SELECT session, stop, mark FROM sent").fetchall()
+        return {session: (stop, mark) for session, stop, mark in rows}
+
+    def origins(self) -> dict[str, str]:
+        """Own sessions that were uploaded again, and as what."""
+        return dict(self.db.execute("SELECT session, origin FROM edition").fetchall())
+
+    def own_session(self, origin: str) -> str | None:
+        """The own session that is uploaded as this; None if that upload is lost here."""
+        row = self.db.execute("SELECT session FROM edition WHERE origin=?", (origin,)).fetchone()
+        if row is not None:
+            return str(row[0])
+        lost = self.db.execute("SELECT 1 FROM lost WHERE origin=?", (origin,)).fetchone()
+        return origin if lost is None else None
+
+    def begin_edition(self, origin: str, device: str) -> None:
+        """Upload a session as another origin from now on, because this one is not what the log has."""
+        session = self.own_session(origin) or origin
+        again = hashlib.sha256(f"again {device} {origin}".encode()).hexdigest()[:32]
+        self.db.execute("INSERT OR IGNORE INTO lost VALUES (?,?)", (origin, session))
+        self.db.execute("DELETE FROM sent WHERE session=?", (origin,))
+        self.db.execute("INSERT OR REPLACE INTO edition VALUES (?,?)", (session, again))
+
+    def parts(self, batch: int) -> list[Part]:
+        rows = self.db.execute(
+            "SELECT session, start, stop, mark FROM part WHERE batch=? ORDER BY place", (batch,)
+        )
+        return [Part(*row) for row in rows.fetchall()]
+
+    def requests(self, batch: int) -> list[Any]:
+        row = self.db.execute("SELECT requests FROM batch WHERE n=?", (batch,)).fetchone()
+        return [] if row is None else list(json.loads(row[0]))
+
+    def objects(self) -> list[tuple[int, int, int, str, str, int]]:
+        """The objects of the own log in order: first, last, generation, epoch, digest, size."""
+        rows = self.db.execute(
+            "SELECT first, last, generation, epoch, digest, size FROM object ORDER BY first"
+        ).fetchall()
+        return [tuple(row) for row in rows]
+
+    # -- other devices -----------------------------------------------------------------------------------
+
+    def local_session(self, device: str, origin: str) -> str | None:
+        """The id that a session of another device has here."""
+        row = self.db.execute(
+            "SELECT session FROM copy WHERE device=? AND origin=?", (device, origin)
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def tombstones(self, device: str, origin: str) -> list[tuple[int, int]]:
+        rows = self.db.execute(
+            "SELECT low, high FROM tombstone WHERE device=? AND origin=?", (device, origin)
+        )
+        return [(low, high) for low, high in rows.fetchall()]

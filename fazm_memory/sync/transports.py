@@ -1,0 +1,291 @@
+"""Where a vault's objects are: a folder, or an object store through `obstore`.
+
+A transport puts, gets, deletes and lists whole objects by name. Nothing relies on conditional writes: every
+object has one writer. `probe` only finds out, for `sync status`, whether a provider has them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
+
+from fazm_memory.errors import FazmMemoryError, InvalidRequest, SyncUnavailable
+from fazm_memory.paths import sync_folder
+
+PART = re.compile(r"[0-9a-f]{32}")  # of a name: anything else in the folder is not ours
+TIMEOUT = "30s"
+
+
+class Transport(Protocol):
+    """Objects by name. A name is parts of a path: `VAULT/h/DEVICE` or `VAULT/o/DEVICE/OBJECT`."""
+
+    def put(self, name: str, data: bytes) -> str:
+        """Write an object whole and durably. Return its stamp, which changes when its content does."""
+
+    def get(self, name: str) -> bytes | None: ...
+
+    def delete(self, name: str) -> None:
+        """Delete an object. One that is not there is no error."""
+
+    def list(self, prefix: str) -> dict[str, str]:
+        """The objects directly below a prefix: the last part of each name and its stamp."""
+
+    def vaults(self) -> set[str]:
+        """The vaults that are there."""
+
+    def probe(self) -> bool:
+        """Whether the second of two conditional creations is refused."""
+
+
+class FolderTransport:
+    """A folder on this disk, on a share, or one that another program syncs.
+
+    Files are written beside their place and renamed. Names of any other form, such as conflict copies and
+    partial downloads of a sync program, are ignored.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def put(self, name: str, data: bytes) -> str:
+        path = self.folder / name
+        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with part.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+            sync_folder(path.parent)
+            return self._stamp(path.stat())
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise self._failed(error) from error
+
+    def get(self, name: str) -> bytes | None:
+        try:
+            return (self.folder / name).read_bytes()
+        except FileNotFoundError:
+            self._check()
+            return None
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def delete(self, name: str) -> None:
+        try:
+            (self.folder / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def list(self, prefix: str) -> dict[str, str]:
+        self._check()
+        try:
+            with os.scandir(self.folder / prefix) as entries:
+                return {
+                    entry.name: self._stamp(entry.stat())
+                    for entry in entries
+                    if PART.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+                }
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def vaults(self) -> set[str]:
+        self._check()
+        return {path.name for path in self.folder.iterdir() if PART.fullmatch(path.name) and path.is_dir()}
+
+    def probe(self) -> bool:
+        self._check()
+        return True
+
+    def _check(self) -> None:
+        if not self.folder.is_dir():  # a disk that is not plugged in is not an empty vault
+            raise SyncUnavailable(
+                f"The folder {self.folder} is not there.",
+                hint="plug in the disk or start the program that syncs it; nothing is lost",
+            )
+
+    def _failed(self, error: OSError) -> FazmMemoryError:
+        return SyncUnavailable(
+            f"The folder {self.folder} cannot be used: {error.strerror or error}.",
+            hint="check its permissions and free space; nothing is lost",
+        )
+
+    @staticmethod
+    def _stamp(found: os.stat_result) -> str:
+        return f"{found.st_mtime_ns}.{found.st_size}.{found.st_ino}"
+
+
+CREDENTIALS = {
+    "AWS_ACCESS_KEY_ID": "access_key_id",
+    "AWS_SECRET_ACCESS_KEY": "secret_access_key",
+    "AWS_SESSION_TOKEN": "session_token",
+    "AWS_REGION": "region",
+    "AWS_DEFAULT_REGION": "region",
+    "AWS_ENDPOINT_URL": "endpoint",
+    "AWS_ENDPOINT_URL_S3": "endpoint",
+}
+
+
+class ObjectStoreTransport:
+    """An object store. URLs are those of `obstore`: `s3://BUCKET/PREFIX?endpoint=URL&region=NAME`."""
+
+    def __init__(self, url: str, options: Mapping[str, str]) -> None:
+        from obstore.store import from_url  # slow to import, and not needed with a folder
+
+        settings: dict[str, Any] = dict(options)
+        parts = urlsplit(url)
+        settings |= dict(parse_qsl(parts.query))
+        client = {"timeout": TIMEOUT, "connect_timeout": "10s"}
+        if settings.get("endpoint", "").startswith("http://"):
+            client["allow_http"] = "true"
+        self.url = urlunsplit(parts._replace(query="", fragment=""))
+        try:
+            make: Any = from_url  # its types know only literal options
+            self.store: Any = make(
+                self.url, client_options=client, retry_config={"max_retries": 2}, **settings
+            )
+        except Exception as error:  # obstore raises several kinds for a bad URL or option
+            raise InvalidRequest(f"{self.url} cannot be used: {error!s:.300}") from error
+
+    def put(self, name: str, data: bytes) -> str:
+        import obstore
+
+        result = self._try(lambda: obstore.put(self.store, name, data, use_multipart=False))
+        return str(result.get("e_tag") or "").strip('"')  # some providers quote it, some only sometimes
+
+    def get(self, name: str) -> bytes | None:
+        import obstore
+
+        try:
+            return bytes(self._try(lambda: obstore.get(self.store, name).bytes()))
+        except FileNotFoundError:
+            return None
+
+    def delete(self, name: str) -> None:
+        import obstore
+
+        try:
+            self._try(lambda: obstore.delete(self.store, name))
+        except FileNotFoundError:
+            return
+
+    def list(self, prefix: str) -> dict[str, str]:
+        import obstore
+
+        def found() -> dict[str, str]:
+            return {
+                meta["path"].rpartition("/")[2]: str(meta["e_tag"] or meta["last_modified"]).strip('"')
+                for page in obstore.list(self.store, prefix=prefix, chunk_size=1000)
+                for meta in page
+            }
+
+        return {name: stamp for name, stamp in self._try(found).items() if PART.fullmatch(name)}
+
+    def vaults(self) -> set[str]:
+        import obstore
+
+        found = self._try(lambda: obstore.list_with_delimiter(self.store))
+        names = (prefix.strip("/").rpartition("/")[2] for prefix in found["common_prefixes"])
+        return {name for name in names if PART.fullmatch(name)}
+
+    def probe(self) -> bool:
+        import obstore
+        from obstore.exceptions import AlreadyExistsError, NotSupportedError, PreconditionError
+
+        name = f"probe-{secrets.token_hex(8)}"
+        try:
+            self._try(lambda: obstore.put(self.store, name, b"1", mode="create", use_multipart=False))
+            self._try(lambda: obstore.put(self.store, name, b"2", mode="create", use_multipart=False))
+        except (AlreadyExistsError, PreconditionError, NotSupportedError):
+            return True
+        finally:
+            self.delete(name)
+        return False
+
+    def _try(self, call: Callable[[], Any]) -> Any:
+        from obstore.exceptions import AlreadyExistsError, BaseError, NotSupportedError, PreconditionError
+
+        try:
+            return call()
+        except (AlreadyExistsError, PreconditionError, NotSupportedError, FileNotFoundError):
+            raise
+        except (BaseError, OSError) as error:
+            text = " ".join(str(error).split())[:300]
+            raise SyncUnavailable(
+                f"{self.url} cannot be reached or refuses: {text}",
+                hint="check the network, the URL and the credentials; nothing is lost",
+            ) from error
+
+
+@dataclass
+class Meter:
+    """A transport that counts requests and bytes."""
+
+    inner: Transport
+    puts: int = 0
+    gets: int = 0
+    lists: int = 0
+    deletes: int = 0
+    sent: int = 0
+    received: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)  # contents are put at the same time
+
+    def put(self, name: str, data: bytes) -> str:
+        with self._lock:
+            self.puts += 1
+            self.sent += len(data)
+        return self.inner.put(name, data)
+
+    def get(self, name: str) -> bytes | None:
+        self.gets += 1
+        data = self.inner.get(name)
+        self.received += len(data or b"")
+        return data
+
+    def delete(self, name: str) -> None:
+        self.deletes += 1
+        self.inner.delete(name)
+
+    def list(self, prefix: str) -> dict[str, str]:
+        found = self.inner.list(prefix)
+        self.lists += 1 + len(found) // 1000
+        return found
+
+    def vaults(self) -> set[str]:
+        self.lists += 1
+        return self.inner.vaults()
+
+    def probe(self) -> bool:
+        return self.inner.probe()
+
+    def counts(self) -> dict[str, int]:
+        return {name: value for name, value in vars(self).items() if isinstance(value, int)}
+
+
+def place_of(folder: str | None, url: str | None) -> dict[str, Any]:
+    """The place of a vault as it is remembered, with the credentials of the environment."""
+    if (folder is None) == (url is None):
+        raise InvalidRequest("Say where the vault is.", hint="use --folder DIR or --s3 URL")
+    if folder is not None:
+        path = Path(folder).expanduser().absolute()
+        if not path.is_dir():
+            raise InvalidRequest(f"There is no folder {path}.", hint="make it first")
+        return {"folder": str(path)}
+    options = {option: os.environ[name] for name, option in CREDENTIALS.items() if os.environ.get(name)}
+    return {"url": url, "options": options if str(url).startswith(("s3://", "s3a://")) else {}}
+
+
+def open_transport(place: Mapping[str, Any]) -> Transport:
+    if "folder" in place:
+        return FolderTransport(Path(place["folder"]))
+    return ObjectStoreTransport(place["url"], place["options"])

@@ -1,0 +1,642 @@
+"""A vault as one device sees it: making and joining it, and one round of sync.
+
+A round lists the heads, reads those that changed, imports what is new, puts what this device has, and puts
+its own head. Nothing is believed because of where it stands: every head and object is checked against
+signatures, digests and what this device and the others remember. What does not fit is named and left alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from fazm_memory.clock import iso
+from fazm_memory.errors import NotFound, StoreBusy, StoreNewer, SyncRefused
+from fazm_memory.store import FileVersions, Store, vacuum
+from fazm_memory.sync.crypto import KEY, NotAuthentic, VaultKeys, parse_recovery, recovery_text, vault_of
+from fazm_memory.sync.exporter import BatchExporter, object_name
+from fazm_memory.sync.files import FileSharing
+from fazm_memory.sync.heads import (
+    ROOT,
+    Certificate,
+    Head,
+    LogState,
+    Members,
+    ObjectEntry,
+    Removal,
+    certify,
+    learn_secrets,
+    members_of,
+    newest,
+    open_head,
+    open_log,
+    pack_head,
+    share_secret,
+)
+from fazm_memory.sync.importer import BatchImporter, Forget
+from fazm_memory.sync.segments import Segment, SegmentName, open_segment, segment_key
+from fazm_memory.sync.state import START, Identity, SyncState
+from fazm_memory.sync.transports import Meter, Transport
+
+ACK_EVERY = 600 * 1_000_000  # microseconds between two heads that only say what was read
+
+
+# Opens the stored file versions: creating the database, and only if it exists.
+Versions = tuple[Callable[[], FileVersions], Callable[[], FileVersions | None]]
+
+
+@dataclass
+class RoundReport:
+    """What one round did. `problems` are sentences about devices whose objects were not believed."""
+
+    imported: int = 0
+    exported: int = 0
+    forgot: int = 0
+    files: int = 0  # contents of file versions that arrived
+    sessions: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    requests: dict[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return vars(self)
+
+
+@dataclass
+class Remembered:
+    """What is remembered of another device."""
+
+    id: str
+    name: str
+    stamp: str
+    cursor: int
+    link: str
+    head: Head
+    digest: str
+
+
+class Vault:
+    """One device's view of its vault. `transport` is counted."""
+
+    def __init__(
+        self, store: Store, state: SyncState, transport: Transport, *, home: str, now: Callable[[], int],
+        forget: Forget, versions: Versions,
+    ) -> None:  # fmt: skip
+        identity = state.identity()
+        if identity is None:
+            raise NotFound("This machine belongs to no vault.", hint="`fazm-memory sync init`")
+        self.store, self.state, self.identity = store, state, identity
+        self.transport = Meter(transport)
+        self.home, self.now = home, now
+        self.files = FileSharing(state, identity, *versions, now)
+        self.exporter = BatchExporter(store, state, identity, home, self.files)
+        self.importer = BatchImporter(store, state, identity.device, home, now, forget, self.files)
+        self.report = RoundReport()
+
+    # -- one round ---------------------------------------------------------------------------------------
+
+    def round(
+        self, *, acknowledge: bool = True, progress: Callable[[int], None] = lambda done: None
+    ) -> RoundReport:
+        """Import what is new, put what is new. `acknowledge` puts the head even if only reading moved."""
+        self.report = RoundReport()
+        heads = self._read_heads()
+        members = self._members(heads)
+        self._check_own(members)
+        self._learn_epochs(heads, members)
+        logs = self._open_logs(heads, members)
+        self._compare_views(logs)
+        for device, log in logs.items():
+            self._import(device, log)
+        self._import_waiting(logs)
+        result = self.importer.result
+        self.report.files = self.files.fetch(self.transport.get, self._problem)
+        for count in self.exporter.batches():
+            self.report.exported += count
+            self._put(force=True)
+            progress(self.report.exported)
+        self._put(force=acknowledge or bool(result.forgot))
+        if result.forgot:
+            self._clean_pages()
+        self.report.imported, self.report.forgot = result.events, result.forgot
+        self.report.sessions = sorted(result.sessions)
+        self.report.problems += [
+            f"Session {session[:8]} differs from what this machine uploaded before. It was uploaded again;"
+            " other machines have both."
+            for session in self.exporter.again
+        ]
+        self.report.requests = self.transport.counts()
+        self._count()
+        return self.report
+
+    def _clean_pages(self) -> None:
+        try:
+            vacuum(self.store)
+        except StoreBusy as error:
+            self.report.problems.append(error.message)
+
+    def _count(self) -> None:
+        totals = self.state.get("totals", {})
+        counts = {name: totals.get(name, 0) + value for name, value in self.report.requests.items()}
+        self.state.set(totals=counts, last_ok=self.now(), problems=self.report.problems, error=None)
+
+    # -- heads -------------------------------------------------------------------------------------------
+
+    def remembered(self, device: str | None = None) -> dict[str, Remembered]:
+        """What is remembered of the other devices, or of one."""
+        rows = self.state.db.execute(
+            "SELECT id, name, stamp, cursor, link, head FROM device WHERE ?1 IS NULL OR id = ?1", (device,)
+        ).fetchall()
+        found = {}
+        for id_, name, stamp, cursor, link, raw in rows:
+            head = json.loads(raw)
+            found[id_] = Remembered(id_, name, stamp, cursor, link, Head.from_stored(head), head["digest"])
+        return found
+
+    def _read_heads(self) -> dict[str, Head]:
+        """The newest believed head of every device, read if it changed, else as remembered."""
+        vault, own = self.identity.vault, self.identity.device
+        listed = self.transport.list(f"{vault.id}/h")
+        known = self.remembered()
+        by_name = {vault.name("device", device): entry for device, entry in known.items()}
+        heads: dict[str, Head] = {}
+        for name, stamp in listed.items():
+            entry = by_name.get(name)
+            if name == vault.name("device", own):
+                self._check_own_head(stamp)
+            elif entry is not None and entry.stamp == stamp and stamp:
+                heads[entry.id] = entry.head
+            else:
+                head = self._read_head(name, stamp, entry)
+                if head is not None:
+                    heads[head.device] = head
+        if vault.name("device", own) not in listed and self.state.get("put", 0):
+            self._problem("The head of this machine is missing from the store. It was put again.")
+            self.state.set(dirty=True)
+        for device, entry in known.items():
+            if vault.name("device", device) not in listed:
+                self._problem(f"The head of “{entry.name}” is missing from the store: deleted or late.")
+                heads[device] = entry.head
+        return heads
+
+    def _read_head(self, name: str, stamp: str, entry: Remembered | None) -> Head | None:
+        """A head that changed. If it is not believed, the remembered one."""
+        called = "a device" if entry is None else f"“{entry.name}”"
+        before = None if entry is None else entry.head
+        data = self.transport.get(f"{self.identity.vault.id}/h/{name}")
+        if data is None:
+            return before
+        digest = hashlib.sha256(data).hexdigest()
+        try:
+            head = open_head(self.identity.vault, data)
+        except NotAuthentic as error:
+            self._problem(f"The head of {called} was altered or is incomplete: {error}.")
+            return before
+        if self.identity.vault.name("device", head.device) != name:
+            self._problem(f"The head of {called} was swapped: it belongs to another device.")
+            return before
+        if entry is not None and before is not None:
+            if head.certificate != before.certificate:
+                self._problem(f"The head of {called} has other keys than before.")
+                return before
+            if head.number < before.number:
+                self._problem(f"The head of {called} was rolled back from {before.number} to {head.number}.")
+                return before
+            if head.number == before.number and digest != entry.digest:
+                self._problem(f"There are two heads {head.number} of {called}: one was replaced.")
+                return before
+        if (removal := self._removal(head.device)) is not None and head.number > removal.number:
+            self._problem(f"The removed device {called} still writes. It is not believed.")
+            return before
+        self._remember(head, stamp, digest)
+        return head
+
+    def _removal(self, device: str) -> Removal | None:
+        raw = self.state.get("removed", {}).get(device)
+        return None if raw is None else Removal.from_json(raw)
+
+    def _remember(self, head: Head, stamp: str, digest: str) -> None:
+        raw = json.dumps(head.to_stored() | {"digest": digest, "inner": head.raw.hex()})
+        self.state.db.execute(
+            "INSERT INTO device VALUES (?,?,?,0,?,?,NULL)"
+            " ON CONFLICT (id) DO UPDATE SET stamp=excluded.stamp, head=excluded.head",
+            (head.device, head.device[:8], stamp, START, raw),
+        )
+
+    def _check_own_head(self, stamp: str) -> None:
+        """Refuse to write if another machine writes as this one, or this store is older than its uploads."""
+        if stamp and stamp == self.state.get("stamp"):
+            return
+        vault = self.identity.vault
+        data = self.transport.get(f"{vault.id}/h/{vault.name('device', self.identity.device)}")
+        number = self.state.get("number", 0)
+        try:
+            head = None if data is None else open_head(vault, data)
+        except NotAuthentic:
+            head = None
+        digest = hashlib.sha256(data or b"").hexdigest()
+        if head is not None and (
+            head.number > number or (head.number == number and digest != self.state.get("digest"))
+        ):
+            raise SyncRefused(
+                "The vault has newer uploads of this machine than this store."
+                " It was restored from a backup, or another machine uses a copy of it. Nothing was sent.",
+                hint="`fazm-memory sync leave --forget-keys`, then join again as a new device",
+            )
+        if head is None or head.number < self.state.get("put", 0):
+            self._problem("The head of this machine was altered or rolled back. It was put again.")
+        self.state.set(dirty=True)
+
+    # -- members and epochs ------------------------------------------------------------------------------
+
+    def certificate(self) -> Certificate:
+        return Certificate(**self.state.get("certificate"))
+
+    def _members(self, heads: dict[str, Head]) -> Members:
+        raw = self.state.get("removed", {})
+        known = {device: Removal.from_json(one) for device, one in raw.items()}
+        own = Head(self.identity.device, 0, self.certificate(), "", tuple(self._own_removals()))
+        members = members_of(self.identity.vault, [own, *heads.values()], known)
+        for device in heads:
+            if device not in members.certified:
+                self._problem(f"A foreign device {device[:8]} is in the store. It has no valid certificate.")
+        if len(members.removed) > len(known):
+            self.state.set(removed={device: asdict(one) for device, one in members.removed.items()})
+        return members
+
+    def _own_removals(self) -> list[Removal]:
+        return [Removal.from_json(one) for one in self.state.get("removals", [])]
+
+    def _check_own(self, members: Members) -> None:
+        if self.identity.device in members.removed:
+            self.state.set(active=False)
+            raise SyncRefused(
+                "This machine was removed from the vault. Its memory stays here and is not synced any more.",
+                hint="join again with the recovery key if that was a mistake",
+            )
+
+        if self.identity.device not in members.certified:
+            raise SyncRefused(
+                "The device that certified this machine was removed, and this machine with it.",
+                hint="`fazm-memory sync leave --forget-keys`, then join with the recovery key",
+            )
+
+    def _believed(self, heads: dict[str, Head], members: Members) -> list[Head]:
+        """The heads of members, and of removed devices up to their removal."""
+        found = []
+        for device, head in heads.items():
+            removal = members.removed.get(device)
+            if device in members.certified and (removal is None or head.number <= removal.number):
+                found.append(head)
+        return found
+
+    def _learn_epochs(self, heads: dict[str, Head], members: Members) -> None:
+        """Take epoch secrets that are shared with this device, and share those that others lack."""
+        believed = self._believed(heads, members)
+        epochs = self.state.epochs()
+        found = learn_secrets(believed, self.identity.device, self.identity.keys.box_private)
+        news = {epoch: one for epoch, one in found.items() if epoch not in epochs}
+        if news:
+            epochs |= news
+            self.state.set(epochs=epochs)
+        shared = self.state.get("shared", {})
+        have: dict[str, set[str]] = {epoch: set(one["sealed"]) for epoch, one in shared.items()}
+        for head in believed:
+            for epoch, one in head.epochs.items():
+                have.setdefault(epoch, set()).update(one.get("sealed", {}))
+        wanted = {device: bytes.fromhex(one.box) for device, one in members.current().items()}
+        wanted |= {ROOT: self.identity.vault.root_box}
+        del wanted[self.identity.device]
+        changed = False
+        for epoch, one in epochs.items():
+            lacking = {name: public for name, public in wanted.items() if name not in have.get(epoch, set())}
+            if lacking:
+                sealed = share_secret(epoch, bytes.fromhex(one["secret"]), lacking)
+                entry = shared.setdefault(epoch, {"rank": one["rank"], "sealed": {}})
+                entry["sealed"] |= sealed
+                changed = True
+        if changed:
+            self.state.set(shared=shared, dirty=True)
+
+    def _open_logs(self, heads: dict[str, Head], members: Members) -> dict[str, LogState]:
+        """The logs of all members. Of a removed device, the last one that is believed."""
+        epochs = self.state.epochs()
+        logs: dict[str, LogState] = {}
+        for device, removal in members.removed.items():
+            logs[device] = LogState.from_json(removal.log)
+        for device in members.current():
+            head = heads.get(device)
+            if head is None:
+                continue
+            log = head.log
+            if log is None and head.epoch in epochs:
+                try:
+                    raw = head.raw or self._raw(device)
+                    secret = bytes.fromhex(epochs[head.epoch]["secret"])
+                    log = open_log(self.identity.vault, replace(head, raw=raw), secret)
+                except NotAuthentic as error:
+                    self._problem(f"The log of {self._called(device)} was refused: {error}.")
+            if log is None:
+                continue  # its epoch's secret is not shared with this device yet
+            logs[device] = log
+            if head.log is None:
+                stored = self.state.db.execute("SELECT head FROM device WHERE id=?", (device,)).fetchone()
+                raw_head = json.loads(stored[0]) | {"log": log.to_json()}
+                self.state.db.execute(
+                    "UPDATE device SET name=?, head=? WHERE id=?", (log.name, json.dumps(raw_head), device)
+                )
+                self._name(device, log.name)
+        return logs
+
+    def _raw(self, device: str) -> bytes:
+        row = self.state.db.execute("SELECT head FROM device WHERE id=?", (device,)).fetchone()
+        return bytes.fromhex(json.loads(row[0])["inner"])
+
+    def _name(self, device: str, name: str) -> None:
+        """Remember a device's name in the log's database, where sessions are listed."""
+        key = f"device:{device}"
+        row = self.store.db.execute("SELECT value FROM meta WHERE key=?", (key,)).fetchone()
+        if row is None or row[0] != name:
+            with self.store.db.transaction():
+                self.store.db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (key, name))
+
+    def _called(self, device: str) -> str:
+        row = self.state.db.execute("SELECT name FROM device WHERE id=?", (device,)).fetchone()
+        return f"“{device[:8] if row is None else row[0]}”"
+
+    def _compare_views(self, logs: dict[str, LogState]) -> None:
+        """Name devices of which the store shows less than others have read, or something else."""
+        own = self.remembered()
+        for reader, log in logs.items():
+            for device, (count, link) in log.seen.items():
+                shown = logs.get(device)
+                mine = own.get(device)
+                if shown is not None and count > shown.batches:
+                    self._problem(
+                        f"The store shows {shown.batches} uploads of {self._called(device)}, but"
+                        f" {self._called(reader)} has read {count}: the rest is withheld, or not there yet."
+                    )
+                elif mine is not None and mine.cursor == count and mine.link != link and count:
+                    self._problem(
+                        f"{self._called(reader)} was shown another history of {self._called(device)} than"
+                        " this machine."
+                    )
+                elif device == self.identity.device and not self._made(count, link):
+                    self._problem(f"{self._called(reader)} has read uploads that this machine did not make.")
+
+    def _made(self, batch: int, link: str) -> bool:
+        return batch <= self.state.last_batch()[0] and self.state.link_at(batch) == link
+
+    # -- import ------------------------------------------------------------------------------------------
+
+    def _import(self, device: str, log: LogState) -> None:
+        entry = self.remembered(device).get(device)
+        cursor, link = (0, START) if entry is None else (entry.cursor, entry.link)
+        if entry is None:  # a device that was removed before this one joined
+            self._adopt(device, log)
+        if log.batches < cursor or (log.batches == cursor and log.batches and log.link != link):
+            self._problem(f"The log of {self._called(device)} is not the one that was read before.")
+            return
+        for segment in self._segments(device, log, cursor):
+            for batch in segment.batches:
+                if batch.n <= cursor:
+                    if batch.n == cursor and batch.link != link:
+                        self._problem(f"The history of {self._called(device)} was rewritten.")
+                        return
+                    continue
+                if batch.n == cursor + 1 and batch is segment.batches[0] and segment.before != link:
+                    self._problem(f"The history of {self._called(device)} was rewritten.")
+                    return
+                try:
+                    self.importer.take(device, segment.home, batch)
+                except (NotAuthentic, StoreNewer) as error:
+                    self._problem(f"An upload of {self._called(device)} cannot be read: {error}.")
+                    return
+                cursor, link = batch.n, batch.link
+                self.state.db.execute("UPDATE device SET cursor=?, link=? WHERE id=?", (cursor, link, device))
+        if cursor == log.batches and cursor and link != log.link:
+            self._problem(f"The end of the log of {self._called(device)} is not what its head says.")
+
+    def _adopt(self, device: str, log: LogState) -> None:
+        removal = self._removal(device)
+        assert removal is not None
+        head = Head(device, removal.number, removal.certificate, "", log=log)
+        stored = head.to_stored() | {"digest": "", "inner": ""}
+        self.state.db.execute(
+            "INSERT OR IGNORE INTO device VALUES (?,?,'',0,?,?,NULL)",
+            (device, log.name, START, json.dumps(stored)),
+        )
+
+    def _segments(self, device: str, log: LogState, after: int) -> Iterator[Segment]:
+        """The segments with batches after a number, in order, each checked."""
+        expected = None
+        for entry in log.objects:
+            if entry.last <= after:
+                continue
+            if entry.first > after + 1 if expected is None else entry.first != expected:
+                self._problem(f"The log of {self._called(device)} has a gap before upload {entry.first}.")
+                return
+            expected = entry.last + 1
+            segment = self._segment(device, entry)
+            if segment is None:
+                return
+            yield segment
+
+    def _segment(self, device: str, entry: ObjectEntry) -> Segment | None:
+        identity = self.identity
+        what = f"Upload {entry.first} to {entry.last} of {self._called(device)}"
+        data = self.transport.get(object_name(identity, device, entry.first, entry.last, entry.generation))
+        if data is None:
+            self._problem(f"{what} is missing from the store: deleted or late.")
+            return None
+        if len(data) != entry.size or hashlib.sha256(data).hexdigest() != entry.digest:
+            state = "incomplete" if len(data) < entry.size else "altered or replaced"
+            self._problem(f"{what} is {state}. It was not read.")
+            return None
+        epoch = self.state.epochs().get(entry.epoch)
+        if epoch is None:
+            self._problem(f"{what} waits: its key is not shared with this machine yet.")
+            return None
+        name = SegmentName(identity.vault.id, device, entry.first, entry.last, entry.generation, entry.epoch)
+        key = segment_key(bytes.fromhex(epoch["secret"]), device)
+        try:
+            return open_segment(name, key, self._public(device), data)
+        except NotAuthentic as error:
+            self._problem(f"{what} was refused: {error}.")
+            return None
+
+    def _public(self, device: str) -> bytes:
+        row = self.state.db.execute("SELECT head FROM device WHERE id=?", (device,)).fetchone()
+        return bytes.fromhex(json.loads(row[0])["certificate"]["sign"])
+
+    def _import_waiting(self, logs: dict[str, LogState]) -> None:
+        """Import sessions that waited for others, if anything arrived that may help."""
+        done = -1
+        while self.importer.result.events > done:
+            done = self.importer.result.events
+            if not done:
+                return
+            waiting = self.state.db.execute("SELECT device, origin, batch FROM waiting").fetchall()
+            for device, origin, begin in waiting:
+                entry = self.remembered(device).get(device)
+                if device not in logs or entry is None:
+                    continue
+                for segment in self._segments(device, logs[device], max(0, begin - 1)):
+                    for batch in segment.batches:
+                        if begin <= batch.n <= entry.cursor:
+                            self.importer.take(device, segment.home, batch, only=origin)
+
+    # -- put ---------------------------------------------------------------------------------------------
+
+    def _put(self, *, force: bool) -> None:
+        """Put objects that wait, then the head if it changed, then delete what the head no longer names."""
+        base = self.transport
+        if self.exporter.put(base.put):
+            self.state.set(dirty=True)
+        seen = {
+            device: [entry.cursor, entry.link] for device, entry in self.remembered().items() if entry.cursor
+        }
+        stale = seen != self.state.get("seen", {})
+        due = force or self.now() - self.state.get("head_at", 0) > ACK_EVERY
+        if self.state.get("dirty", True) or (stale and due):
+            self.put_head(seen)
+        self.exporter.drop_garbage(base.delete)
+
+    def put_head(self, seen: dict[str, list[Any]] | None = None, *, left: bool = False) -> None:
+        state, identity = self.state, self.identity
+        seen = state.get("seen", {}) if seen is None else seen
+        count, link = state.last_batch()
+        epochs = state.epochs()
+        epoch = newest(epochs)
+        log = LogState(
+            count, link, tuple(ObjectEntry(*row) for row in state.objects()), state.get("name"),
+            {device: (read, at) for device, (read, at) in seen.items()}, left, self.now(),
+        )  # fmt: skip
+        number = state.get("number", 0) + 1
+        head = Head(
+            identity.device, number, self.certificate(), epoch, tuple(self._own_removals()),
+            state.get("shared", {}), log,
+        )  # fmt: skip
+        data = pack_head(identity.vault, head, bytes.fromhex(epochs[epoch]["secret"]), identity.keys)
+        # Before it is put: a head that may have been put is never followed by another with its number.
+        state.set(number=number, digest=hashlib.sha256(data).hexdigest())
+        stamp = self.transport.put(
+            f"{identity.vault.id}/h/{identity.vault.name('device', identity.device)}", data
+        )
+        state.set(put=number, stamp=stamp, dirty=False, seen=seen, head_at=self.now())
+
+    def _problem(self, text: str) -> None:
+        if text not in self.report.problems:
+            self.report.problems.append(text)
+
+    # -- devices -----------------------------------------------------------------------------------------
+
+    def remove(self, device: str) -> None:
+        """Remove a device: nothing it writes from now on is believed, and a new epoch begins without it."""
+        heads = self._read_heads()
+        members = self._members(heads)
+        logs = self._open_logs(heads, members)
+        if device not in members.current() or device not in logs:
+            raise NotFound(
+                f"No device {device[:8]} of this vault.", hint="`fazm-memory sync devices` lists them"
+            )
+        keep = {name: one for name, one in members.current().items() if name != device}
+        removal = {
+            "device": device, "number": heads[device].number, "log": logs[device].to_json(),
+            "members": sorted(keep), "certificate": asdict(members.certified[device]),
+        }  # fmt: skip
+        epochs = self.state.epochs()
+        epoch, secret = secrets.token_hex(8), secrets.token_bytes(KEY)
+        rank = 1 + max(one["rank"] for one in epochs.values())
+        publics = {name: bytes.fromhex(one.box) for name, one in keep.items() if name != self.identity.device}
+        sealed = share_secret(epoch, secret, publics | {ROOT: self.identity.vault.root_box})
+        with self.state.db.transaction():
+            self.state.set(
+                removals=[*self.state.get("removals", []), removal],
+                removed=self.state.get("removed", {}) | {device: removal},
+                epochs=epochs | {epoch: {"rank": rank, "secret": secret.hex()}},
+                shared=self.state.get("shared", {}) | {epoch: {"rank": rank, "sealed": sealed}},
+                dirty=True,
+            )
+        self.put_head()
+
+
+def create_vault(state: SyncState, *, place: dict[str, Any], name: str) -> str:
+    """Make a vault with this device as its first. Returns the recovery key, which is stored nowhere."""
+    recovery = secrets.token_bytes(KEY)
+    keys, root = vault_of(recovery)
+    identity = Identity.fresh(keys)
+    epoch, secret = secrets.token_hex(8), secrets.token_bytes(KEY)
+    certificate = certify(keys, identity.device, identity.keys, ROOT, root)
+    sealed = share_secret(epoch, secret, {ROOT: keys.root_box})
+    state.begin(
+        identity, place=place, name=name, active=True, certificate=asdict(certificate), dirty=True,
+        shared={epoch: {"rank": 1, "sealed": sealed}},
+    )  # fmt: skip
+    state.set(epochs={epoch: {"rank": 1, "secret": secret.hex()}})
+    return recovery_text(recovery)
+
+
+def join_vault(
+    state: SyncState, transport: Transport, *, recovery: str, place: dict[str, Any], name: str
+) -> None:
+    """Join the vault of a recovery key. A device that left it takes up its identity again."""
+    keys, root = vault_of(parse_recovery(recovery))
+    heads = read_all_heads(keys, transport)
+    if not heads:
+        raise NotFound(
+            "There is no vault for this recovery key here.",
+            hint="check the folder or URL; a folder that is synced may not have arrived yet",
+        )
+    known = state.identity()
+    if known is not None and known.vault == keys:
+        state.set(active=True, place=place, name=name, dirty=True)
+        return
+    members = members_of(keys, heads)
+    certified = [head for head in heads if head.device in members.certified]
+    epochs = learn_secrets(certified, ROOT, root.box_private)
+    identity = Identity.fresh(keys)
+    certificate = certify(keys, identity.device, identity.keys, ROOT, root)
+    enter(state, identity, certificate, epochs, place=place, name=name)
+
+
+def enter(
+    state: SyncState, identity: Identity, certificate: Certificate, epochs: dict[str, Any], *,
+    place: dict[str, Any], name: str,
+) -> None:  # fmt: skip
+    """Begin as a certified device of a vault that exists."""
+    if not epochs:
+        raise SyncRefused("The vault shares no key with this recovery key.", hint="was the vault altered?")
+    state.begin(
+        identity, place=place, name=name, active=True, certificate=asdict(certificate), dirty=True, shared={}
+    )
+    state.set(epochs=epochs)
+
+
+def read_all_heads(keys: VaultKeys, transport: Transport) -> list[Head]:
+    """Every authentic head of a vault. Others are left out."""
+    found = []
+    for name in transport.list(f"{keys.id}/h"):
+        data = transport.get(f"{keys.id}/h/{name}")
+        try:
+            if data is not None:
+                found.append(open_head(keys, data))
+        except NotAuthentic:
+            continue
+    return found
+
+
+def device_rows(entries: Iterable[Remembered]) -> list[dict[str, Any]]:
+    """Other devices for listings."""
+    return [
+        {
+            "id": entry.id, "name": entry.name, "read": entry.cursor,
+            "uploads": 0 if entry.head.log is None else entry.head.log.batches,
+            "left": bool(entry.head.log and entry.head.log.left),
+            "synced_at": iso(entry.head.log.at) if entry.head.log and entry.head.log.at else None,
+        }
+        for entry in entries
+    ]  # fmt: skip

@@ -1,0 +1,95 @@
+"""Small helpers for text that people read."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+ONE_DOES = {"are": "is", "were": "was", "have": "has"}
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def plural_with_verb(count: int, noun: str, verb: str) -> str:
+    """A count with its verb: 1 file is, 2 files are."""
+    return f"{plural(count, noun)} {ONE_DOES[verb] if count == 1 else verb}"
+
+
+def sentence(text: str) -> str:
+    """The text with a full stop, if it has none."""
+    return text if text.endswith((".", "!", "?", ":")) else f"{text}."
+
+
+HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+PLAN_PREFIX = re.compile(r"^(?:the )?(?:implementation )?plan\s*[:\u2013\u2014-]+\s*", re.IGNORECASE)
+LONGEST_TITLE = 120
+
+
+def plan_title(text: str) -> str:
+    """The title of a plan: its first heading that says more than "Plan", else its first line."""
+    for heading in HEADING.findall(text[:20_000]):
+        title = PLAN_PREFIX.sub("", heading).strip("*_ ")
+        if title and title.lower() not in ("plan", "implementation plan", "overview", "summary", "context"):
+            return cut_title(title)
+    first = next((line.strip("#*_ \t") for line in text.splitlines() if line.strip("#*_` \t")), "")
+    return cut_title(PLAN_PREFIX.sub("", first) or first)
+
+
+def cut_title(text: str, longest: int = LONGEST_TITLE) -> str:
+    """A title on one line, cut at a word."""
+    line = " ".join(text.split())
+    if len(line) <= longest:
+        return line
+    cut = line[: longest - 1]
+    return (cut.rsplit(" ", 1)[0] if " " in cut[longest // 2 :] else cut) + "…"
+
+
+ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
+
+
+class TextMatch:
+    """Finds a text in other text, in values and in bytes, whatever its case and Unicode form."""
+
+    def __init__(self, text: str) -> None:
+        self.text = fold_case(text)
+        # As it is, and as it is written in JSON.
+        self.forms = {self.text, json.dumps(self.text, ensure_ascii=False)[1:-1]}
+
+    def in_text(self, text: str) -> bool:
+        return self.text in fold_case(text)
+
+    def in_value(self, value: Any) -> bool:
+        """Whether any text of a JSON-like value, names included, has it."""
+        return any(map(self.in_text, texts_of(value)))
+
+    def in_bytes(self, data: bytes) -> bool:
+        """Whether a file has it as UTF-8, UTF-16 or JSON. Compressed and encrypted files are not read."""
+        texts = [data.decode("utf-8", "replace")]
+        if "\\u" in texts[0]:
+            texts.append(ESCAPED.sub(lambda found: chr(int(found[1], 16)), texts[0]))
+        if b"\0" in data[:4096]:
+            texts += [data[start:].decode("utf-16-le", "replace") for start in (0, 1)]
+        return any(form in folded for folded in map(fold_case, texts) for form in self.forms)
+
+
+def fold_case(text: str) -> str:
+    """The text for comparing without regard to case and Unicode form."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).casefold()
+
+
+def texts_of(value: Any) -> Iterator[str]:
+    """Every text in a JSON-like value, names included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield str(name)
+            yield from texts_of(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from texts_of(item)

@@ -1,0 +1,89 @@
+"""The language of the menu, the setup and the notifications.
+
+English is in the code, other languages are in `translations.json`, by the English text. A text that is
+missing there stays English. Recorded text is only ever inserted, never looked up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+ENGLISH = "en"
+TABLE = Path(__file__).with_name("translations.json")
+GROUPING = {"de": "."}  # between thousands
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+Moment = Callable[[datetime], str]
+
+_language = ENGLISH
+_format_moment: Moment | None = None
+
+
+@cache
+def translations() -> dict[str, dict[str, str | list[str]]]:
+    """All languages but English: from the English text to the text, or to its singular and plural."""
+    found: dict[str, dict[str, str | list[str]]] = json.loads(TABLE.read_text(encoding="utf-8"))
+    return found
+
+
+def languages() -> tuple[str, ...]:
+    return (ENGLISH, *sorted(translations()))
+
+
+def set_language(language: str, *, format_moment: Moment | None = None) -> None:
+    """Choose the language of this process. The system may format the times of days."""
+    global _language, _format_moment
+    _language, _format_moment = (language if language in languages() else ENGLISH), format_moment
+
+
+def current_language() -> str:
+    return _language
+
+
+def first_supported(preferred: list[str]) -> str:
+    """The first of these languages, such as "de-AT" or "de_DE.UTF-8", that there is a translation for."""
+    for name in preferred:
+        language = name.replace("_", "-").split(".")[0].split("-")[0].lower()
+        if language in languages():
+            return language
+    return ENGLISH
+
+
+def language_of_environment(env: Mapping[str, str]) -> str:
+    """The language of the locale variables, in the order in which C libraries read them."""
+    wanted = [env[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if env.get(name)]
+    return first_supported(wanted[:1])
+
+
+def translate(english: str, /, **values: object) -> str:
+    """The text in the current language, with `{name}` replaced by the values."""
+    found = translations().get(_language, {}).get(english, english)
+    text = found if isinstance(found, str) else english
+    return text.format(**{name: _value(value) for name, value in values.items()}) if values else text
+
+
+def translate_count(count: int, singular: str, plural: str, /, **values: object) -> str:
+    """The singular or plural for a count, which is `{n}` in the text."""
+    found = translations().get(_language, {}).get(singular)
+    forms = found if isinstance(found, list) and len(found) == 2 else [singular, plural]
+    text = forms[0] if count == 1 else forms[1]
+    return text.format(n=format_number(count), **{name: _value(value) for name, value in values.items()})
+
+
+def format_number(number: int) -> str:
+    return f"{number:,}".replace(",", GROUPING.get(_language, ","))
+
+
+def format_weekday_time(moment: datetime) -> str:
+    """A weekday and a time, as the system writes them if it was asked to."""
+    if _format_moment is not None:
+        return _format_moment(moment)
+    return f"{translate(WEEKDAYS[moment.weekday()])} {moment:%H:%M}"
+
+
+def _value(value: object) -> str:
+    return format_number(value) if isinstance(value, int) and not isinstance(value, bool) else str(value)

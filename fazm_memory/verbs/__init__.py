@@ -1,1 +1,0 @@
-"""The verbs of the façade that are many enough to have a module of their own."""

@@ -1,0 +1,364 @@
+/**
+ * <fm-event-panel>: one event in detail: input, output, files, causes, provenance, session state, raw record.
+ */
+
+import { api } from "../api.js";
+import { copy } from "../clipboard.js";
+import { errorBlock, fill, h } from "../dom.js";
+import { iconName, icon } from "../icons.js";
+import { eventMarkdown } from "../lib/markdown.js";
+import { sessionHash } from "../lib/route.js";
+import { clockSeconds, duration, kindName, markLabel, outcomeName, provenanceText } from "../lib/format.js";
+import { navigate, runCommand } from "../router.js";
+import { store } from "../store.js";
+import { FileDiff, textDiff } from "./file_diff.js";
+import { Menu } from "./menu.js";
+import { longText, overview, table } from "./values.js";
+
+// As in timeline.css: on a narrow screen the panel covers the timeline.
+const NARROW = window.matchMedia("(max-width: 760px)");
+
+/** Fields of an action that have a section of their own. */
+const SHOWN_FIELDS = new Set([
+  "input",
+  "output",
+  "error",
+  "tool",
+  "files",
+  "outcome",
+  "duration_ms",
+  "call_id",
+  "input_hash",
+  "retry_of",
+  "agent_id",
+]);
+
+class EventPanel extends HTMLElement {
+  /** @type {any} */
+  full = null;
+  generation = 0;
+
+  connectedCallback() {
+    this.setAttribute("role", "region");
+    this.setAttribute("aria-label", "Event");
+    this.hidden = true;
+    this.body = h("div", { class: "event-body", tabindex: -1 });
+    this.toolbar = h("div", { class: "event-toolbar" });
+    fill(this, this.toolbar, this.body);
+    store.watch(["session", "seq"], () => void this.load());
+    NARROW.addEventListener("change", () => this.updateCover());
+    void this.load();
+  }
+
+  async load() {
+    const { session, seq } = store.state;
+    const generation = (this.generation += 1);
+    this.hidden = session === null || seq === null;
+    this.updateCover();
+    this.removeAttribute("aria-busy");
+    if (session === null || seq === null) return;
+    this.setAttribute("aria-busy", "true");
+    try {
+      const full = await api.get(`sessions/${encodeURIComponent(session)}/events/${seq}`);
+      if (generation !== this.generation) return;
+      this.full = full;
+      store.set({ ms: full.ms });
+      this.draw();
+    } catch (error) {
+      if (generation !== this.generation) return;
+      this.full = null;
+      this.drawToolbar();
+      fill(
+        /** @type {HTMLElement} */ (this.body),
+        errorBlock(error, () => this.load()),
+      );
+    } finally {
+      if (generation === this.generation) this.removeAttribute("aria-busy");
+    }
+  }
+
+  /** Make the timeline inert while the panel covers it, so that keys do not lead under the panel. */
+  updateCover() {
+    const timeline = /** @type {HTMLElement|null|undefined} */ (this.parentElement?.querySelector(".timeline-main"));
+    const covered = !this.hidden && NARROW.matches;
+    if (!timeline || timeline.inert === covered) return;
+    const hadFocus = timeline.contains(document.activeElement);
+    timeline.inert = covered;
+    if (covered && hadFocus) this.body?.focus();
+    else if (!covered && this.hidden) /** @type {HTMLElement|null} */ (timeline.querySelector(".list-scroll"))?.focus();
+  }
+
+  drawToolbar() {
+    const { session, seq } = store.state;
+    const { full } = this;
+    const button = (
+      /** @type {string} */ glyph,
+      /** @type {string} */ label,
+      /** @type {() => void} */ onclick,
+      disabled = false,
+    ) =>
+      h(
+        "button",
+        { class: "btn quiet icon", type: "button", "aria-label": label, title: label, disabled, onclick },
+        icon(glyph),
+      );
+    const select = (/** @type {number|null|undefined} */ at) => () =>
+      session && at !== null && at !== undefined && navigate(sessionHash(session, at), { replace: true });
+    const more = h(
+      "button",
+      { class: "btn quiet icon", type: "button", "aria-label": "Event commands" },
+      icon("more"),
+    );
+    fill(
+      /** @type {HTMLElement} */ (this.toolbar),
+      button("up", "Previous event", select(full?.previous), full?.previous === null || !full),
+      button("down", "Next event", select(full?.next), full?.next === null || !full),
+      h("span", { class: "event-toolbar-space" }),
+      full
+        ? button("copy", "Copy as Markdown", () => void copy(eventMarkdown(full, location.href), "Copied as Markdown"))
+        : null,
+      button("link", "Copy link", () => void copy(location.href, "Link copied")),
+      full ? Menu.of(more, "Event commands", () => this.commands(session, seq)) : null,
+      button("close", "Close", () => session && navigate(sessionHash(session))),
+    );
+  }
+
+  /** @param {string|null} session @param {number|null} seq */
+  commands(session, seq) {
+    const after = (seq ?? 0) + 1;
+    const quarantined = Boolean(this.full?.quarantined);
+    return [
+      { label: "Rewind to here…", act: () => runCommand("rewind", { session, seq: after }) },
+      { label: "Fork from here…", act: () => runCommand("fork", { session, seq: after }) },
+      this.full?.context_item ? { label: "Pin to context", act: () => runCommand("pin", { session, seq }) } : null,
+      null,
+      {
+        label: quarantined ? "Release from quarantine" : "Quarantine event…",
+        act: () => runCommand("quarantine", { session, seq, lift: quarantined }),
+        danger: !quarantined,
+      },
+      { label: "Forget this event…", act: () => runCommand("forget", { session, seq }), danger: true },
+    ].filter((item, index, all) => item !== null || all[index - 1] !== null);
+  }
+
+  draw() {
+    this.drawToolbar();
+    const { full } = this;
+    const { row, event } = full;
+    const facts = [clockSeconds(full.ms), duration(row.duration_ms), `turn ${row.turn}`, `position ${row.seq}`];
+    const body = /** @type {HTMLElement} */ (this.body);
+    fill(
+      body,
+      h(
+        "div",
+        { class: "event-head" },
+        h("span", { class: "row-glyph" }, icon(iconName(row.kind, row.tool), 20)),
+        h("div", null, h("h2", null, heading(row)), h("p", { class: "note" }, facts.filter(Boolean).join(" · "))),
+      ),
+      this.pills(row),
+      full.error ? section("Error", h("div", { class: "is-error" }, longText(full.error))) : null,
+      this.content(full, event),
+      full.output !== null && full.output !== undefined && full.output !== ""
+        ? section("Output", longText(full.output))
+        : null,
+      full.files?.length
+        ? section(
+            "Files",
+            full.files
+              .slice(0, 100)
+              .map((/** @type {any} */ file, /** @type {number} */ index) =>
+                FileDiff.of(event.session, event.seq, file, index === 0),
+              ),
+          )
+        : null,
+      full.retry ? this.retry(full.retry) : null,
+      full.mended_by !== null && full.mended_by !== undefined
+        ? section(
+            "Fixed later",
+            h("p", null, "A later attempt succeeded: ", this.link(full.mended_by, `position ${full.mended_by}`)),
+          )
+        : null,
+      full.causes?.length ? section("Why it happened", this.causes(full.causes)) : null,
+      section(
+        "Provenance",
+        h("p", null, provenanceText(event)),
+        table({ digest: event.digest }),
+      ),
+      Object.assign(new SessionState(), { session: event.session, at: event.seq + 1 }),
+      collapsed("Raw event", () => longText(event)),
+    );
+    body.scrollTop = 0;
+  }
+
+  /** @param {any} row */
+  pills(row) {
+    const marks = (row.marks || []).map(markLabel).filter(Boolean);
+    const shown = [
+      row.outcome
+        ? h("span", { class: `pill ${row.outcome === "ok" ? "good" : "bad"}` }, outcomeName(row.outcome))
+        : null,
+      ...marks
+        .filter((/** @type {any} */ mark) => mark.label !== outcomeName(row.outcome))
+        .map((/** @type {any} */ mark) => h("span", { class: `pill ${mark.tone}` }, mark.label)),
+      ...(row.branches || []).map((/** @type {any} */ fork) =>
+        h("a", { class: "pill accent", href: sessionHash(fork.id || fork) }, `fork ${fork.title || ""}`),
+      ),
+    ].filter(Boolean);
+    return shown.length ? h("p", { class: "event-pills" }, shown) : null;
+  }
+
+  /** The input of an action, or the fields of an event of another kind. @param {any} full @param {any} event */
+  content(full, event) {
+    if (event.payload === null)
+      return section(
+        "Content",
+        h("p", { class: "note" }, "The content was forgotten. The time, kind and digest of the event remain."),
+      );
+    if (full.input !== null && full.input !== undefined && event.kind.startsWith("action")) {
+      const input =
+        typeof full.input === "object" && !Array.isArray(full.input) ? table(full.input) : longText(full.input);
+      return section("Input", input);
+    }
+    const { payload } = event;
+    if (event.kind === "prompt" || event.kind === "message") return section("Text", longText(payload.text));
+    const rest = Object.fromEntries(
+      Object.entries(payload || {}).filter(([name]) => !event.kind.startsWith("action") || !SHOWN_FIELDS.has(name)),
+    );
+    return Object.keys(rest).length ? section("Content", table(rest)) : null;
+  }
+
+  /** @param {any} retry */
+  retry(retry) {
+    return section(
+      "Retry",
+      h(
+        "p",
+        null,
+        "Retry of ",
+        this.link(retry.of, `position ${retry.of}`),
+        retry.before ? ` (${outcomeName(retry.before.outcome)})` : "",
+      ),
+      retry.diff
+        ? textDiff(retry.diff)
+        : h("p", { class: "note" }, "Same call, different result."),
+    );
+  }
+
+  /** @param {any[]} causes */
+  causes(causes) {
+    return h(
+      "ul",
+      { class: "causes" },
+      causes.map((cause) =>
+        h(
+          "li",
+          null,
+          icon(iconName(cause.kind, cause.tool || cause.what)),
+          h(
+            "div",
+            null,
+            this.link(cause.seq, cause.what || kindName(cause.kind)),
+            cause.why ? h("p", { class: "note" }, cause.why) : null,
+          ),
+        ),
+      ),
+    );
+  }
+
+  /** @param {number} seq @param {string} text */
+  link(seq, text) {
+    return h("a", { href: sessionHash(/** @type {string} */ (store.state.session), seq) }, text);
+  }
+}
+
+/** @param {any} row */
+function heading(row) {
+  const title = row.title || kindName(row.kind);
+  if (row.kind === "prompt" || row.kind === "message") return kindName(row.kind);
+  return row.kind.startsWith("action") && row.target ? `${title} ${row.target}` : title;
+}
+
+/** @param {string} title @param {...any} children */
+function section(title, ...children) {
+  return h("section", { class: "event-section" }, h("h3", null, title), ...children);
+}
+
+/** @param {string} title @param {() => Node} make */
+function collapsed(title, make) {
+  const details = h(
+    "details",
+    { class: "event-section", ontoggle: () => details.open && details.children.length === 1 && details.append(make()) },
+    h("summary", null, title),
+  );
+  return details;
+}
+
+/** Fields of the state that the page shows elsewhere. */
+const STATE_SHOWN_ELSEWHERE = new Set(["session", "at", "title", "agent", "workspace", "last_at", "evicted"]);
+const STATE_FIRST = [
+  "lifecycle",
+  "ended",
+  "turn",
+  "goal",
+  "questions",
+  "open_questions",
+  "plan",
+  "todos",
+  "pending_actions",
+  "decisions_made",
+  "branch",
+  "commits",
+  "pull_requests",
+  "references",
+  "checks",
+  "uncommitted",
+  "notes",
+  "facts",
+  "files_modified",
+  "evicted_keys",
+];
+
+let stateOpen = false; // stays open from one event to the next
+
+/** <fm-session-state>: the state of the session right after an event. Loaded when it is opened. */
+class SessionState extends HTMLElement {
+  session = "";
+  at = 0;
+
+  connectedCallback() {
+    if (this.details) return;
+    this.body = h("div");
+    this.details = h(
+      "details",
+      { class: "event-section", open: stateOpen, ontoggle: () => this.toggled() },
+      h("summary", null, "State after this event"),
+      this.body,
+    );
+    fill(this, this.details);
+  }
+
+  toggled() {
+    stateOpen = Boolean(this.details?.open);
+    if (stateOpen) void this.load();
+  }
+
+  async load() {
+    const body = /** @type {HTMLElement} */ (this.body);
+    if (body.childElementCount) return;
+    try {
+      const state = await api.get(`sessions/${encodeURIComponent(this.session)}/state`, { at: this.at });
+      const rest = Object.keys(state).filter((name) => !STATE_FIRST.includes(name) && !STATE_SHOWN_ELSEWHERE.has(name));
+      fill(
+        body,
+        overview(
+          Object.fromEntries([...STATE_FIRST, ...rest].filter((name) => name in state).map((name) => [name, state[name]])),
+        ),
+      );
+    } catch (error) {
+      fill(body, h("p", { class: "note bad" }, /** @type {any} */ (error).message));
+    }
+  }
+}
+
+customElements.define("fm-event-panel", EventPanel);
+customElements.define("fm-session-state", SessionState);

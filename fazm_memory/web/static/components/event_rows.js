@@ -1,0 +1,185 @@
+/**
+ * Rows of the event list, and a pool that reuses their elements.
+ */
+
+import { fill, h } from "../dom.js";
+import { iconName, icon } from "../icons.js";
+import { clockSeconds, duration, kindName, markLabel, outcomeName, relativePath } from "../lib/format.js";
+import { store } from "../store.js";
+
+/** @type {Record<string, string>} CSS class by kind */
+const KIND_CLASSES = {
+  prompt: "prompt", message: "message", decision: "decision", file: "file", evicted: "evicted", rewind: "rewind",
+  handoff: "handoff", "handoff.answer": "handoff", gap: "gap", app: "app",
+}; // prettier-ignore
+
+/** @param {any} row */
+function isFailed(row) {
+  return Boolean(row.outcome) && row.outcome !== "ok";
+}
+
+/** @param {any} row @param {string|null} [folder] @returns {{title: string, detail: string, error: string}} */
+function rowText(row, folder = null) {
+  const title = row.title || kindName(row.kind);
+  const text = (/** @type {string} */ first, /** @type {string|null} */ detail = "", error = "") => ({
+    title: first,
+    detail: detail || "",
+    error,
+  });
+  if (row.kind.startsWith("action")) {
+    const failed = isFailed(row) && row.detail ? row.detail : "";
+    return text(title, relativePath(row.target, folder) || (failed ? "" : row.detail), failed);
+  }
+  if (row.kind === "handoff") return text(row.detail || title, title);
+  if (row.kind === "session.open") return text(title, row.target);
+  if (row.kind.startsWith("session.")) return text(kindName(row.kind), row.detail);
+  if (row.kind === "pending" || row.kind === "pending.done") return text(title, row.detail);
+  return text(title, [relativePath(row.target, folder), row.detail].filter((part) => part && part !== title).join(" — "));
+}
+
+/**
+ * @param {HTMLElement} element
+ * @param {any} row
+ */
+function drawRow(element, row) {
+  if (row.fold) return drawFold(element, row);
+  const { title, detail, error } = rowText(row, store.state.info?.workspace);
+  const failed = isFailed(row);
+  /** @type {{label: string, tone: string}[]} */
+  const marks = (row.marks || []).map(markLabel).filter(Boolean);
+  element.className = `row is-${KIND_CLASSES[row.kind] || (row.kind.startsWith("action") ? "action" : "other")}`;
+  element.classList.toggle("is-failed", failed);
+  element.classList.toggle("is-rewound", (row.marks || []).includes("rewound"));
+  fill(
+    element,
+    row.late
+      ? h("span", { class: "row-time is-late", title: "Recorded later. Placed by its own time." }, clockSeconds(row.ms), "*")
+      : h("span", { class: "row-time" }, clockSeconds(row.ms)),
+    h("span", { class: "row-glyph" }, icon(iconName(row.kind, row.tool))),
+    h("span", { class: "visually-hidden" }, `${kindName(row.kind)}: `),
+    h(
+      "span",
+      { class: "row-text" },
+      h("span", { class: "row-title" }, title),
+      detail ? [" ", h("span", { class: "row-detail" }, detail)] : null,
+      error ? [" ", h("span", { class: "row-error" }, error)] : null,
+    ),
+    h(
+      "span",
+      { class: "row-marks" },
+      row.retry_of !== null && row.retry_of !== undefined
+        ? h("span", { class: "pill" }, `retry of ${row.retry_of}`)
+        : null,
+      marks
+        .filter((mark) => mark.label !== "retry")
+        .map((mark) => h("span", { class: `pill ${mark.tone}` }, mark.label)),
+      failed && !marks.some((mark) => mark.label === outcomeName(row.outcome))
+        ? h("span", { class: "pill bad" }, outcomeName(row.outcome))
+        : null,
+    ),
+    h("span", { class: "row-duration", title: row.tokens ? `${row.tokens.toLocaleString("en")} tokens` : null }, duration(row.duration_ms)),
+  );
+}
+
+/** A run of similar events. @param {HTMLElement} element @param {any} row */
+function drawFold(element, row) {
+  const { open } = row.fold;
+  const detail = row.detail.startsWith("in ") ? `in ${relativePath(row.detail.slice(3), store.state.info?.workspace)}` : row.detail;
+  element.className = `row is-action is-fold${open ? " is-open" : ""}`;
+  fill(
+    element,
+    h("span", { class: "row-time" }, clockSeconds(row.ms)),
+    h("span", { class: "row-glyph" }, icon(iconName(row.kind, row.tool))),
+    h(
+      "span",
+      { class: "row-text" },
+      h("span", { class: "row-title" }, row.title),
+      " ",
+      h("span", { class: "row-detail" }, detail),
+    ),
+    h("span", { class: "row-marks" }, h("span", { class: "row-fold" }, open ? "Hide" : "Show")),
+    h("span", { class: "row-duration" }),
+  );
+}
+
+/** @param {HTMLElement} element */
+function drawLoading(element) {
+  element.className = "row";
+  fill(
+    element,
+    h("span", { class: "row-time" }),
+    h("span", { class: "row-placeholder" }),
+    h("span", { class: "visually-hidden" }, "Loading…"),
+  );
+}
+
+const MAX_SPARE = 80;
+
+/** The elements of the visible rows. Elements that scroll out are reused. */
+export class RowPool {
+  /** @type {Map<number, HTMLElement>} index in the list to element */
+  shown = new Map();
+  /** @type {HTMLElement[]} */
+  spare = [];
+
+  /** @param {HTMLElement} sheet */
+  constructor(sheet) {
+    this.sheet = sheet;
+  }
+
+  clear() {
+    for (const element of this.shown.values()) element.remove();
+    this.shown.clear();
+  }
+
+  /** Remove the rows outside a range. @param {number} first @param {number} last half-open */
+  trim(first, last) {
+    for (const [index, element] of this.shown) {
+      if (index >= first && index < last) continue;
+      element.remove();
+      this.shown.delete(index);
+      if (this.spare.length < MAX_SPARE) this.spare.push(element);
+    }
+  }
+
+  /**
+   * @param {number} index
+   * @param {number} top
+   * @param {any} row null while it is loading
+   * @param {number|null} total number of rows, if known
+   * @param {number|null} selected position of the selected event
+   */
+  place(index, top, row, total, selected) {
+    const element = this.shown.get(index) || this.take(index);
+    element.style.setProperty("transform", `translateY(${top}px)`);
+    if (/** @type {any} */ (element).row !== row) {
+      if (row) drawRow(element, row);
+      else drawLoading(element);
+      /** @type {any} */ (element).row = row;
+      element.id = row ? `fm-${row.fold ? "fold" : "row"}-${row.seq}` : `fm-loading-${index}`;
+    }
+    if (total === null) {
+      element.removeAttribute("aria-setsize");
+      element.removeAttribute("aria-posinset");
+    } else {
+      element.setAttribute("aria-setsize", String(total));
+      element.setAttribute("aria-posinset", String(index + 1));
+    }
+    element.setAttribute("aria-selected", String(row !== null && !row.fold && row.seq === selected));
+    element.classList.toggle("is-after", row !== null && selected !== null && row.seq > selected);
+  }
+
+  /** @param {number} index */
+  take(index) {
+    const element = this.spare.pop() || h("div", { role: "option" });
+    /** @type {any} */ (element).row = undefined;
+    this.shown.set(index, element);
+    this.sheet.append(element);
+    return element;
+  }
+}
+
+/** The event of the row that contains an element. @param {EventTarget|null} target */
+export function rowOf(target) {
+  return target instanceof Element ? /** @type {any} */ (target.closest(".row"))?.row || null : null;
+}

@@ -1,0 +1,69 @@
+/**
+ * The plan of a rewind as text: files grouped by what happens to them. Conflicts come first because a person has to
+ * decide about them.
+ */
+
+import { plural } from "./format.js";
+
+/** @typedef {{path: string, action: string, why?: string|null, by?: string|null, from?: string|null, bytes?: number|null, mode?: {now: string, then: string}|null}} PlanFile */
+/** @typedef {{action: string, title: string, tone: "bad"|"warn"|"", files: PlanFile[]}} PlanGroup */
+
+/** @type {[string, string, "bad"|"warn"|""][]} */
+const ACTIONS = [
+  ["refuse", "Changed by someone else since then", "bad"],
+  ["cannot", "Cannot be restored", "warn"],
+  ["restore", "Content restored", ""],
+  ["recreate", "Created again", ""],
+  ["rename_back", "Renamed back", ""],
+  ["delete", "Deleted, because it did not exist yet", "warn"],
+  ["keep", "Already unchanged", ""],
+];
+
+/**
+ * @param {PlanFile[]} files
+ * @returns {PlanGroup[]} without empty groups; unknown actions come last, under their own name
+ */
+export function planGroups(files) {
+  const known = new Set(ACTIONS.map(([action]) => action));
+  const others = [...new Set(files.map((file) => file.action).filter((action) => !known.has(action)))];
+  /** @type {[string, string, "bad"|"warn"|""][]} */
+  const all = [...ACTIONS, ...others.map((action) => /** @type {[string, string, ""]} */ ([action, action, ""]))];
+  return all
+    .map(([action, title, tone]) => ({ action, title, tone, files: files.filter((file) => file.action === action) }))
+    .filter((group) => group.files.length > 0);
+}
+
+/**
+ * Folders that the plan leaves empty. Those that existed before stay.
+ * @param {PlanFile[]} folders
+ * @returns {PlanGroup[]}
+ */
+export function folderGroups(folders) {
+  const removed = folders.filter((folder) => folder.action === "delete");
+  const empty = folders.filter((folder) => folder.action !== "delete");
+  /** @type {PlanGroup[]} */
+  const groups = [
+    { action: "delete", title: "Folders removed with their files", tone: "warn", files: removed },
+    { action: "keep", title: "Empty folders that stay", tone: "", files: empty },
+  ];
+  return groups.filter((group) => group.files.length > 0);
+}
+
+/**
+ * The change of the file mode, or "".
+ * @param {PlanFile} file
+ */
+export function modeText(file) {
+  return file.mode ? `mode ${file.mode.now} → ${file.mode.then}` : "";
+}
+
+/**
+ * The summary above the plan.
+ * @param {{files: PlanFile[], to: number, head: number, unseen?: number}} plan
+ */
+export function planSummary(plan) {
+  const touched = plan.files.filter((file) => !["keep", "refuse", "cannot"].includes(file.action)).length;
+  const steps = plural(plan.head - plan.to, "event");
+  const files = touched ? plural(touched, "file") : "No files";
+  return `Goes back ${steps} to position ${plan.to}. ${files} will change on disk.`;
+}

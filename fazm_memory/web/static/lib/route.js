@@ -1,0 +1,55 @@
+/**
+ * Routes: `#/s/<id>@<seq>` is an event of a session, `#/day/<date>` a day, `#/<screen>?…` another screen.
+ */
+
+/**
+ * @typedef {object} Route
+ * @property {string} screen "" for the timeline
+ *  * @property {string|null} session
+ * @property {number|null} seq
+ * @property {string|null} day
+ * @property {Record<string, string>} params
+ */
+
+/**
+ * @param {string} hash
+ * @returns {Route}
+ */
+export function parseRoute(hash) {
+  const [path, query = ""] = hash.replace(/^#/, "").split("?", 2);
+  /** @type {Route} */
+  const route = { screen: "", session: null, seq: null, day: null, params: {} };
+  route.params = Object.fromEntries(new URLSearchParams(query));
+  const [, first = "", second = ""] = path.split("/");
+  if (first === "s" && second) {
+    const cut = second.lastIndexOf("@");
+    const seq = cut < 0 ? NaN : Number(second.slice(cut + 1));
+    route.session = decode(cut < 0 ? second : second.slice(0, cut));
+    route.seq = Number.isSafeInteger(seq) && seq >= 0 ? seq : null;
+  } else if (first === "day" && /^\d{4}-\d\d-\d\d$/.test(second)) {
+    route.day = second;
+  } else if (first && first !== "s" && first !== "day") {
+    route.screen = first;
+  }
+  return route;
+}
+
+/** @param {string} text */
+function decode(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/**
+ * @param {string} session
+ * @param {number|null} [seq]
+ */
+export function sessionHash(session, seq = null) {
+  return `#/s/${encodeURIComponent(session)}${seq === null ? "" : `@${seq}`}`;
+}
+
+/** @param {string} day */
+export const dayHash = (day) => `#/day/${day}`;

@@ -1,0 +1,115 @@
+/**
+ * <fm-overview>: the first screen: the totals of the latest day, and the threads of the handover with what is open.
+ */
+
+import { api } from "../api.js";
+import { copyButton } from "../clipboard.js";
+import { h, withCommands } from "../dom.js";
+import { dayName, dayOf } from "../lib/days.js";
+import { clock, plural } from "../lib/format.js";
+import { sessionHash } from "../lib/route.js";
+import { Screen } from "./screen.js";
+
+const MAX_ITEMS = 3; // shown before the rest is folded
+
+class OverviewScreen extends Screen {
+  heading = "Overview";
+  about = "What was done last, and what is open.";
+
+  async draw() {
+    const { threads, totals } = await api.get("overview");
+    if (!totals) return [emptyBlock()];
+    return [dayCard(totals), ...threads.map(threadCard)];
+  }
+}
+
+const emptyBlock = () =>
+  h(
+    "div",
+    { class: "empty" },
+    h("h2", null, "Nothing recorded yet"),
+    h(
+      "p",
+      null,
+      withCommands(
+        "No agent has been active yet. Connect one with `fazm-memory connect`, or import older sessions with `fazm-memory import`.",
+      ),
+    ),
+    h("a", { class: "btn", href: "#/settings" }, "Show agents"),
+  );
+
+/** @param {any} totals */
+function dayCard(totals) {
+  const name = dayName(totals.day, dayOf(Date.now()));
+  const minutes = totals.active_minutes;
+  const number = (/** @type {number} */ count) => (count ? count.toLocaleString("en") : "");
+  /** @type {[string, string][]} */
+  const facts = [
+    ["active", minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`],
+    [totals.sessions === 1 ? "session" : "sessions", String(totals.sessions)],
+    ["actions", totals.actions.toLocaleString("en")],
+    ["file changes on disk", number(totals.files)],
+    ["decisions", number(totals.decisions)],
+    ["failures", totals.failures.toLocaleString("en")],
+    ["tokens", number(tokenCount(totals.cost))],
+    ["cost", dollarText(totals.cost)],
+  ];
+  return h(
+    "section",
+    { class: "card", "aria-label": `Totals: ${name}` },
+    h("h2", null, h("a", { href: `#/day/${totals.day}` }, name)),
+    h("dl", { class: "totals" }, facts.filter(([, value]) => value).map(([term, value]) => h("div", null, h("dt", null, term), h("dd", null, value)))),
+  );
+}
+
+/** Tokens in and out, without those from a cache. @param {any} cost */
+const tokenCount = (cost) => (cost ? cost.input_tokens + cost.output_tokens : 0);
+
+/** Some models may have no known price. @param {any} cost */
+const dollarText = (cost) => (cost?.usd ? `${cost.unknown_models.length ? "≥ " : ""}$${cost.usd.toFixed(2)}` : "");
+
+/** @param {any} thread */
+function threadCard(thread) {
+  const { goal, sessions } = thread;
+  const latest = sessions[sessions.length - 1];
+  return h(
+    "section",
+    { class: "card thread", "aria-label": goal },
+    h("h2", { dir: "auto" }, h("a", { href: sessionHash(latest) }, goal)),
+    h("p", { class: "note" }, factsLine(thread)),
+    part("Open", [...thread.open, ...thread.failed], goal),
+    part("Done", thread.done, goal),
+    part("Decided", thread.decisions, goal),
+    part("Asked", thread.asked, goal),
+    thread.resume ? h("div", { class: "buttons" }, h("code", null, thread.resume), copyButton(thread.resume, "Copy")) : null,
+  );
+}
+
+/** @param {any} thread */
+function factsLine({ began, ended, branch, sessions, cost }) {
+  const today = dayOf(Date.now());
+  const last = Date.parse(ended);
+  const days = [Date.parse(began), last].map((ms) => dayName(dayOf(ms), today));
+  const when = days[0] === days[1] ? `${days[1]}, ${clock(Date.parse(began))}–${clock(last)}` : `${days[0]} to ${days[1]}, ${clock(last)}`;
+  const tokens = tokenCount(cost);
+  return [when, branch, plural(sessions.length, "session"), tokens ? `${tokens.toLocaleString("en")} tokens` : "", dollarText(cost)]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+/** @param {string} title @param {any[]} items @param {string} goal of the thread */
+function part(title, items, goal) {
+  if (!items.length) return null;
+  const item = (/** @type {any} */ { text, session, seq }) =>
+    h("li", { dir: "auto" }, session ? h("a", { href: sessionHash(session, seq) }, text) : text);
+  const rest = items.slice(MAX_ITEMS);
+  return [
+    h("h3", null, title),
+    h("ul", null, items.slice(0, MAX_ITEMS).map(item)),
+    rest.length
+      ? h("details", null, h("summary", null, `${rest.length} more`, h("span", { class: "visually-hidden" }, ` ${title}: ${goal}`)), h("ul", null, rest.map(item)))
+      : null,
+  ];
+}
+
+customElements.define("fm-overview", OverviewScreen);

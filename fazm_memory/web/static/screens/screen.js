@@ -1,0 +1,93 @@
+/**
+ * Base class of the screens: a heading, and content that is loaded and reloaded after changes. Reloading keeps the
+ * focus, the scroll position and open sections.
+ */
+
+import { announce, errorBlock, errorText, fill, h, keepFocus, withCommands } from "../dom.js";
+
+export class Screen extends HTMLElement {
+  /** @type {Record<string, string>} */
+  params = {};
+  heading = "";
+  about = "";
+
+  connectedCallback() {
+    this.classList.add("screen");
+    this.body = h("div", { class: "screen-body" });
+    this.tools = h("div", { class: "screen-tools" });
+    fill(
+      this,
+      h(
+        "header",
+        { class: "screen-head" },
+        h("div", null, h("h1", null, this.heading), h("p", { class: "note" }, this.about)),
+        this.tools,
+      ),
+      this.body,
+    );
+    /** @param {Event} event */
+    this.listener = (event) => {
+      if (this.concerns(/** @type {CustomEvent} */ (event).detail)) this.load();
+    };
+    document.addEventListener("fm:changes", this.listener);
+    fill(this.body, h("p", { class: "note", "aria-busy": "true" }, "Loading…"));
+    this.load();
+  }
+
+  disconnectedCallback() {
+    if (this.listener) document.removeEventListener("fm:changes", this.listener);
+  }
+
+  /** Whether to reload after a change of the log. @param {{kinds: string[]}} _change */
+  concerns(_change) {
+    return true;
+  }
+
+  /** @returns {Promise<import("../dom.js").Child[]>} */
+  async draw() {
+    return [];
+  }
+
+  /** Load the content. If loads overlap, only the last one is shown. */
+  async load() {
+    const turn = (this.turn = (this.turn || 0) + 1);
+    if (!this.body) return;
+    try {
+      const drawn = await this.draw();
+      if (turn !== this.turn) return;
+      const restoreFocus = keepFocus(this.body);
+      const top = this.body.scrollTop;
+      const open = new Set(this.sections().filter((details) => details.open).map(sectionName));
+      fill(this.body, ...drawn);
+      for (const details of this.sections()) details.open ||= open.has(sectionName(details));
+      this.body.scrollTop = top;
+      restoreFocus();
+    } catch (error) {
+      if (turn === this.turn) fill(this.body, errorBlock(error, () => this.load()));
+    }
+  }
+
+  /** @returns {HTMLDetailsElement[]} */
+  sections() {
+    return [...(this.body?.querySelectorAll("details") || [])];
+  }
+
+  /**
+   * Wait for a change and reload, or show its error.
+   * @param {Promise<unknown>} change
+   * @param {string} [confirmation] for screen readers
+   */
+  async apply(change, confirmation) {
+    try {
+      await change;
+      if (confirmation) announce(confirmation);
+      await this.load();
+    } catch (error) {
+      this.querySelector(".screen-error")?.remove();
+      this.body?.prepend(h("p", { class: "note bad screen-error", role: "alert" }, withCommands(errorText(error))));
+    }
+  }
+}
+
+/** @param {HTMLDetailsElement} details */
+const sectionName = (details) => details.querySelector("summary")?.textContent;

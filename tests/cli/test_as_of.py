@@ -1,0 +1,112 @@
+"""With a time in the past, reading commands show what was known then, and nothing later."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Run
+
+EARLY, LATE = "2026-03-01T10:00:00+00:00", "2026-03-05T10:00:00+00:00"
+BETWEEN = "2026-03-03T10:00:00+00:00"
+
+
+def line(kind: str, at: str, session: str = "early", **fields: Any) -> dict[str, Any]:
+    return {"type": kind, "session": session, "agent": "fazm", "at": at, **fields}
+
+
+@pytest.fixture
+def read(run: Run) -> Any:
+    """Read as JSON, at a time between two sessions."""
+    lines = [
+        line("session.open", EARLY, workspace="/w", title="Early"),
+        line("prompt", EARLY, text="sort the scans"),
+        line("fact", EARLY, key="naming", value="date first"),
+        line("action", EARLY, tool="Write", files=[{"path": "/w/a", "change": "created"}]),
+        line("prompt", LATE, text="now rename the invoices"),
+        line("fact", LATE, key="naming", value="vendor first"),
+        line("action", LATE, tool="Write", error="no", files=[{"path": "/w/b", "change": "created"}]),
+        line("session.open", LATE, "late", workspace="/w", title="Late"),
+        line("prompt", LATE, "late", text="pay the invoices"),
+    ]
+    assert run("record", stdin=lines, now=LATE).code == 0
+    return lambda *words, now=BETWEEN: run(*words, "--json", now=now).json
+
+
+def test_listings_show_what_was_there_then(read: Any) -> None:
+    (session,) = read("sessions")
+    assert (session["title"], session["events"], session["turns"]) == ("Early", 4, 1)
+    assert (session["actions"], session["failures"], session["files_modified"]) == (1, 0, 1)
+    assert session["last_at"].startswith("2026-03-01")
+    assert len(read("sessions", now=LATE)) == 2
+
+
+def test_the_status_counts_what_was_there_then(read: Any) -> None:
+    status = read("status")
+    assert status["sessions"] == 1
+    assert status["sources"]["record"]["at"].startswith("2026-03-01")
+
+
+def test_a_session_is_shown_as_it_was(read: Any) -> None:
+    (session,) = read("sessions")
+    shown = read("show", session["id"])["state"]
+    assert [request["text"] for request in shown["requests"]] == ["sort the scans"]
+    assert read("state", session["id"])["facts"]["naming"]["value"] == "date first"
+    assert [event["seq"] for event in read("events", session["id"])] == [0, 1, 2, 3]
+    assert [file["path"] for file in read("files", session["id"])["files"]] == ["/w/a"]
+
+
+def test_facts_and_search_know_nothing_later(read: Any) -> None:
+    assert [fact["value"] for fact in read("facts")] == ["date first"]
+    assert read("search", "invoices") == []
+    assert [hit["seq"] for hit in read("search", "scans")][:1] == [1]
+
+
+def test_the_context_knows_nothing_later(read: Any) -> None:
+    assert "invoices" not in json.dumps(read("context", "--workspace", "/w"))
+    assert "invoices" in json.dumps(read("context", "--workspace", "/w", now=LATE))
+
+
+def test_a_session_of_the_future_is_not_found(read: Any, run: Run) -> None:
+    late = next(row["id"] for row in read("sessions", now=LATE) if row["title"] == "Late")
+    assert run("show", late, now=BETWEEN).code != 0
+
+
+def test_what_was_recorded_late_brings_nothing_of_the_future_with_it(read: Any, run: Run) -> None:
+    late = line("usage", EARLY, input_tokens=1)
+    assert run("record", stdin=[late], now=LATE).code == 0
+    (session,) = read("sessions")
+    assert (session["events"], session["turns"]) == (4, 1)
+
+
+def test_only_sessions_at_work_are_listed_as_active(read: Any) -> None:
+    soon = "2026-03-01T12:00:00+00:00"
+    assert [row["title"] for row in read("sessions", "--lifecycle", "active", now=soon)] == ["Early"]
+    assert read("sessions", "--lifecycle", "active") == []
+    assert len(read("sessions", "--lifecycle", "active", now=LATE)) == 2
+    assert read("sessions", "--lifecycle", "closed", now=LATE) == []
+
+
+def test_a_silent_session_is_not_active(read: Any, run: Run) -> None:
+    (session,) = read("sessions")
+    ended = "silent since 2026-03-01T10:00:00.000+00:00"
+    assert (session["lifecycle"], session["ended"]) == ("active", ended)
+    assert " silent " in run("sessions", now=BETWEEN).out
+
+
+@pytest.mark.parametrize(("reason", "ended"), [("exit", "exit"), ("clear", "replaced"), (None, "closed")])
+def test_a_closed_session_says_how_it_ended(read: Any, run: Run, reason: str | None, ended: str) -> None:
+    more = {} if reason is None else {"reason": reason}
+    assert run("record", stdin=[line("session.close", LATE, **more)], now=LATE).code == 0
+    row = next(row for row in read("sessions", now=LATE) if row["title"] == "Early")
+    assert (row["lifecycle"], row["ended"]) == ("closed", ended)
+    assert read("state", row["id"], now=LATE)["ended"] == ended
+
+
+def test_files_are_counted_once_however_often_they_change(read: Any, run: Run) -> None:
+    change = line("action", LATE, tool="Edit", files=[{"path": "/w/b", "change": "modified"}])
+    assert run("record", stdin=[change, change | {"call_id": "x"}], now=LATE).code == 0
+    row = next(row for row in read("sessions", now=LATE) if row["title"] == "Early")
+    assert row["files_modified"] == 2

@@ -1,0 +1,196 @@
+"""A person at Claude Code's terminal decides: transcript and hooks tell the same typed events, each once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.clients.claude import Claude
+from tests.e2e.clients.terminal import DOWN, TAB, Terminal, wait_until_written
+from tests.e2e.remembered import Remembered
+from tests.e2e.scenarios.claude import bash, write
+from tests.e2e.scenarios.script import Call, Scenario, do, say
+
+pytestmark = pytest.mark.e2e
+
+PLAN = "# Plan: Rename the scans\n\n1. read the dates\n2. rename\n"
+QUESTION = {
+    "question": "Which date format?",
+    "header": "Dates",
+    "options": [{"label": "ISO", "description": "2026-01-02"}, {"label": "US", "description": "01/02"}],
+    "multiSelect": False,
+}
+# Hooks know neither the branch nor what was typed while a tool ran.
+KINDS = ("prompt", "decision", "plan", "todos", "branch", "session.close")
+
+
+def scenario(workspace: Path) -> Scenario:
+    waits = f"touch '{workspace}/waiting'; until test -e '{workspace}/go-on'; do sleep 0.1; done"
+    commit = (
+        "git checkout -qb topic && git commit -qm 'Rename the scans' --allow-empty && git log --oneline -1"
+    )
+    return Scenario(
+        "decisions",
+        (
+            do(Call("ExitPlanMode", {"plan": PLAN})),
+            do(Call("TaskCreate", {"subject": "Read the dates", "description": "of all scans"})),
+            do(Call("TaskUpdate", {"taskId": "1", "status": "completed"})),
+            do(Call("AskUserQuestion", {"questions": [QUESTION]})),
+            do(write(workspace / "b.txt", "x")),
+            do(bash(waits)),
+            do(bash(commit)),
+            say("All is renamed. Shall I push?"),
+        ),
+    )
+
+
+@pytest.fixture
+def memory(claude: Claude, tmp_path: Path) -> Iterator[Remembered]:
+    allowed = {"permissions": {"allow": ["Bash", "Read", "TaskCreate", "TaskUpdate"]}}
+    (claude.config_dir / "settings.json").write_text(json.dumps(allowed))
+    git = ["git", "-c", "user.email=dana@example.com", "-c", "user.name=Dana"]
+    subprocess.run([*git, "init", "-q", "-b", "main", str(claude.workspace)], check=True)
+    begin = [*git, "-C", str(claude.workspace), "commit", "-q", "--allow-empty", "-m", "Begin"]
+    subprocess.run(begin, check=True)
+    claude.env |= {"GIT_AUTHOR_NAME": "Dana", "GIT_AUTHOR_EMAIL": "dana@example.com"}
+    claude.env |= {"GIT_COMMITTER_NAME": "Dana", "GIT_COMMITTER_EMAIL": "dana@example.com"}
+    made = Remembered(claude, tmp_path / "memory")
+    made.connect()
+    yield made
+    made.close()
+
+
+def decide(claude: Claude, memory: Remembered) -> str:
+    """Play the session as a person would. Returns its id."""
+    claude.model.learn("Please see to the scans.", scenario(claude.workspace))
+    terminal = Terminal(claude, "--permission-mode", "plan")
+    try:
+        terminal.see("plan mode on")
+        terminal.type("Please see to the scans.")
+        terminal.see("Exit plan mode?")
+        terminal.press("1")
+        terminal.see("Which date format?")
+        terminal.press("2")
+        terminal.see("Do you want to create b.txt?")
+        terminal.press(DOWN, DOWN)
+        terminal.see("❯ No")
+        terminal.press(TAB)
+        terminal.see("tell Claude what to do differently")
+        terminal.type("use c.txt instead")
+        memory.until((claude.workspace / "waiting").exists, "the command runs")
+        terminal.type("also check the tests")
+        wait_until_written(claude.config_dir / "projects", '"operation":"enqueue"')
+        (claude.workspace / "go-on").touch()
+        terminal.see("Shall I push?")
+        terminal.type("/exit")
+        terminal.end()
+    finally:
+        terminal.close()
+    (transcript,) = claude.config_dir.glob("projects/*/*.jsonl")
+    return transcript.stem
+
+
+def typed_events(memory: Remembered, session: str, *kinds: str) -> list[tuple[str, str, dict[str, Any]]]:
+    """Kind, trust and payload of the typed events, without ids, in the order of the log."""
+    return [
+        (
+            event["kind"],
+            event["trust"],
+            {name: value for name, value in event["payload"].items() if name not in ("call_id", "head")},
+        )
+        for event in memory.events(session, *kinds)
+    ]
+
+
+def spelled(events: list[tuple[str, str, dict[str, Any]]]) -> list[str]:
+    """Events in an order of their own: hooks and transcript are read at different times."""
+    return sorted(json.dumps(event, sort_keys=True) for event in events)
+
+
+def test_what_a_person_decides_is_known_from_transcript_and_hooks_each_once(
+    claude: Claude, memory: Remembered, tmp_path: Path
+) -> None:
+    session = decide(claude, memory)
+    plan, step = "Rename the scans", {"text": "Read the dates", "id": "1"}
+    wanted = [
+        ("branch", "agent", {"name": "main"}),
+        ("prompt", "user", {"text": "Please see to the scans."}),
+        ("plan", "agent", {"title": plan, "text": PLAN.strip()}),
+        ("plan", "user", {"title": plan, "status": "accepted"}),
+        ("decision", "user", {"what": "accepted", "form": "plan", "about": plan}),
+        ("todos", "agent", {"items": [step]}),
+        ("todos", "agent", {"items": [step | {"status": "completed"}]}),
+        (
+            "decision",
+            "user",
+            {
+                "what": "US",
+                "form": "answer",
+                "question": "Which date format?",
+                "alternatives": ["ISO", "US"],
+            },
+        ),
+        (
+            "decision",
+            "user",
+            {"what": "use c.txt instead", "form": "refusal", "about": f"Write {claude.workspace}/b.txt"},
+        ),
+        ("prompt", "user", {"text": "also check the tests", "form": "queued"}),
+        ("branch", "agent", {"name": "topic"}),
+        ("session.close", "agent", {"reason": "exit"}),
+    ]
+    transcripts, hooks = memory.from_transcripts(tmp_path / "t"), memory.from_hooks(tmp_path / "h")
+    # The client writes `/exit` and a new branch down if it is idle by then. Its hook always tells of the end.
+    (transcript,) = claude.config_dir.glob("projects/*/*.jsonl")
+    written = transcript.read_text()
+    left = "<command-name>/exit</command-name>" in written
+    if '"gitBranch":"topic"' not in written:
+        wanted.remove(("branch", "agent", {"name": "topic"}))
+    for one, kinds, closed in (
+        (memory, KINDS, True),
+        (transcripts, KINDS if left else KINDS[:-1], left),
+        (hooks, ("decision", "plan", "todos", "session.close"), True),
+    ):
+        one.take_in()
+        found, expected = typed_events(one, session, *kinds), [event for event in wanted if event[0] in kinds]
+        assert spelled(found) == spelled(expected)
+        assert one.take_in()["events"] == 0
+        assert one.session(session)["lifecycle"] == ("closed" if closed else "active")
+        one.close()
+
+
+def test_a_cleared_session_is_replaced_by_transcript_and_hooks_alike(
+    claude: Claude, memory: Remembered, tmp_path: Path
+) -> None:
+    claude.model.learn("Please read the dates.", Scenario("first", (say("All dates are read."),)))
+    claude.model.learn("Please rename the scans.", Scenario("second", (say("All scans are renamed."),)))
+    projects = claude.config_dir / "projects"
+    terminal = Terminal(claude)
+    try:
+        terminal.see("❯")
+        terminal.type("Please read the dates.")
+        terminal.see("All dates are read.")
+        wait_until_written(projects, "All dates are read.")
+        terminal.type("/clear")
+        wait_until_written(projects, "<command-name>/clear</command-name>")
+        terminal.type("Please rename the scans.")
+        terminal.see("All scans are renamed.")
+        wait_until_written(projects, "All scans are renamed.")
+        terminal.type("/exit")
+        terminal.end()
+    finally:
+        terminal.close()
+    (cleared,) = (path.stem for path in projects.glob("*/*.jsonl") if "read the dates" in path.read_text())
+    for one in (memory, memory.from_transcripts(tmp_path / "t"), memory.from_hooks(tmp_path / "h")):
+        one.take_in()
+        (end,) = one.events(cleared, "session.close")
+        assert end["payload"] == {"reason": "clear"}
+        found = one.session(cleared)
+        assert (found["lifecycle"], found["ended"]) == ("closed", "replaced")
+        assert one.take_in()["events"] == 0
+        one.close()

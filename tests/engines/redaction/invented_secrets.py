@@ -1,0 +1,103 @@
+"""Invented secrets in the places where people write them.
+
+`invented_secrets.json` describes formats of values and texts around them, from the documentation of
+providers. A value is made up when a test runs, so no file contains a secret. The names of half of the cases
+are held out: rules are written by looking at the other half.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_DATA: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+_SLOT = re.compile(r"\{(\w+):(\d+)\}|\{uuid\}")
+_UUID = "{hex:8}-{hex:4}-4{hex:3}-a{hex:3}-{hex:12}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A text, the secret in it, and what kind of case it is. `name` decides which half it belongs to."""
+
+    family: str
+    name: str
+    text: str
+    secret: str
+
+    @property
+    def is_held_out(self) -> bool:
+        return zlib.crc32(self.name.encode()) % 2 == 1
+
+    def is_removed_from(self, redacted: str) -> bool:
+        """Whether neither the secret nor one of its halves is left."""
+        half = len(self.secret) // 2
+        halves = (self.secret[:half], self.secret[half:]) if half >= 8 else ()
+        return not any(part in redacted for part in (self.secret, *halves))
+
+
+def invented(template: str, seed: str) -> str:
+    """Fill in the slots of a template, the same for the same seed: `{hex:8}` is 8 hex digits."""
+    chosen = random.Random(seed)
+    return _SLOT.sub(lambda slot: _filled(slot, chosen), template)
+
+
+def _filled(slot: re.Match[str], chosen: random.Random) -> str:
+    if slot[1] is None:
+        return _SLOT.sub(lambda inner: _filled(inner, chosen), _UUID)
+    return "".join(chosen.choice(_DATA["alphabets"][slot[1]]) for _ in range(int(slot[2])))
+
+
+def _placed(form: str, **parts: str) -> str:
+    for name, part in parts.items():
+        form = form.replace("{" + name + "}", part)
+    return form
+
+
+def cases() -> Iterator[Case]:
+    yield from _formats()
+    yield from _near_services()
+    yield from _assigned()
+    yield from _documents()
+
+
+def _formats() -> Iterator[Case]:
+    for template in _DATA["formats"]:
+        for form in ("{v}", "token: {v}", "curl -H 'X: {v}' https://h", 'x("{v}")'):
+            secret = invented(template, template + form)
+            yield Case("format", template, _placed(form, v=secret), secret)
+
+
+def _near_services() -> Iterator[Case]:
+    for service, template in _DATA["services"].items():
+        for family, forms in _DATA["near_a_service"].items():
+            for form in forms:
+                secret = invented(template, service + form)
+                text = _placed(form, v=secret, s=service, S=service.upper(), C=service.capitalize())
+                yield Case(f"service, {family}", service, text, secret)
+
+
+def _assigned() -> Iterator[Case]:
+    assigned, passwords = _DATA["assigned"], _DATA["passwords"]
+    for form in assigned["forms"]:
+        for template in assigned["values"]:
+            name = random.Random(form + template).choice(assigned["names"])
+            secret = invented(template, form)
+            yield Case("assigned", form + template, _placed(form, v=secret, n=name, N=name.upper()), secret)
+    for form in passwords["forms"]:
+        for secret in passwords["values"]:
+            yield Case("password", form + secret, _placed(form, v=secret), secret)
+
+
+def _documents() -> Iterator[Case]:
+    for template in _DATA["documents"]:
+        *_, last = _SLOT.finditer(template)
+        before, after = template[: last.start()], template[last.end() :]
+        for seed in ("1", "2", "3"):
+            secret = invented(last[0], seed + template)
+            yield Case("document", template, invented(before, seed) + secret + invented(after, seed), secret)

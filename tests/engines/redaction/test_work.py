@@ -1,0 +1,187 @@
+"""The work for one text is limited, whatever the text. Counted in steps, not in time.
+
+A step is a rule that is tried at a keyword, or a value that is judged. The class: text that makes many rules
+start, fail late, read far or find much. Looked for: repeated keywords, open quotes and brackets, nested
+assignments, runs of one character, random words, secrets side by side, escapes in escapes, base64 in base64,
+keys without an end, tables, statements and manifests without an end, very long lines.
+"""
+
+from __future__ import annotations
+
+import base64
+import random
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from fazm_memory.engines.redaction import Redactor
+from fazm_memory.engines.redaction import redactor as module
+from fazm_memory.engines.redaction.rules import Rule, Span
+from fazm_memory.engines.redaction.text import View
+
+LENGTH = 16 * 1024
+# A step takes 5 to 30 microseconds, so these are about 1 ms per KB. Small texts may use more.
+MOST_STEPS_PER_KB = 70
+STEPS_FOR_ANY_TEXT = 1200
+MOST_BYTES_PER_BYTE = 6
+BYTES_FOR_ANY_TEXT = 1 << 14
+
+_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+
+def words(length: int, form: str = "{} ") -> str:
+    chosen = random.Random(form)
+    return "".join(form.format("".join(chosen.choices(_CHARACTERS, k=length))) for _ in range(2000))
+
+
+def wrapped(text: str, layers: int) -> str:
+    data = text.encode()
+    for _ in range(layers):
+        data = base64.b64encode(data)
+    return data.decode()
+
+
+REPEATED = (
+    *('"', "'", "`", "=", "{", "[", "(", "\\", "-", "4", " ", "\n", "\x1b[", "a\u0301"),
+    *(
+        "password=",
+        "password: ",
+        'password="',
+        "password\n",
+        "password | ",
+        "password,",
+        "password.",
+        "PASS: ",
+    ),
+    *(
+        "token ",
+        "secret",
+        "api_key=",
+        "bearer ",
+        "authorization: ",
+        "cookie: a=b; ",
+        "--password ",
+        "://a:b@c",
+    ),
+    *(
+        '\\"',
+        "\\u0041",
+        "%70assword%3d",
+        "password&#61;&quot;",
+        "\\\\\\\\n",
+        "eyJabcdefghijk.",
+        "AKIA",
+        "sk-",
+    ),
+    *("-----BEGIN PRIVATE KEY-----\n", "-----END PRIVATE KEY-----\n", "ghp_", "MII", "curl -u ", "mysql -"),
+    *(
+        "insert into t (password) values (",
+        "copy t (password) from stdin\n",
+        "| password | a |\n| --- | --- |\n",
+    ),
+    *(
+        "kind: Secret\ndata:\n  a: b\n",
+        '{"kind": "Secret", "data": {',
+        '"stringData": {"a":"b"},',
+        "<password>",
+    ),
+    *('a={"password":{"token":{"secret":[', 'variable "password" {', "<input type=password ", "mnemonic "),
+    *("[REDACTED:jwt]", "[REDACTED:", "stripe twilio slack ", "password=Abc12345! Abc12345! ", "echo a | "),
+    *("password" + " " * 300, "4000 1234 5678 9017 ", "password the one of us is ", "password: Foo[Bar] "),
+)
+HOSTILE = {
+    **{text[:24]: text * (LENGTH // len(text) + 1) for text in REPEATED},
+    "random words": words(20),
+    "short random words": words(9),
+    "one run": words(8, "{}"),
+    "values of tokens": words(24, "token={} "),
+    "values of passwords": words(12, "password={}\n"),
+    "members": words(12, '{{"password":"{}"}},'),
+    "values near services": words(20, "stripe x {} "),
+    "ends of keys": words(64, "{}\n-----END PRIVATE KEY-----\n"),
+    "begins of keys": words(64, "-----BEGIN PRIVATE KEY-----\n{}\n"),
+    "wrapped lines": words(44, "{}\n"),
+    "open strings after keys": words(9, 'stripe key {}="'),
+    "base64 in base64": wrapped("token: abcdef12345 " * 400, 2),
+    "base64 in base64 in base64": wrapped("password=x " * 400, 3),
+}
+
+
+class Counter:
+    steps = 0
+    bytes = 0
+
+
+@pytest.fixture
+def counter(monkeypatch: pytest.MonkeyPatch) -> Counter:
+    """Counts the steps of all searches."""
+    counter = Counter()
+
+    def counted(name: str) -> None:
+        original: Callable[..., object] = getattr(Rule, name)
+
+        def call(self: Rule, *arguments: object) -> object:
+            counter.steps += 1
+            return original(self, *arguments)
+
+        monkeypatch.setattr(Rule, name, call)
+
+    counted("find_at")
+    counted("collect_at")
+    candidates = Rule.candidates
+
+    def judged(self: Rule, *arguments: object) -> Iterator[tuple[int, Span | None]]:
+        for found in candidates(self, *arguments):  # type: ignore[arg-type]
+            counter.steps += 1
+            yield found
+
+    monkeypatch.setattr(Rule, "candidates", judged)
+    search = module.Finder._search
+
+    def searched(self: module.Finder, view: View, *arguments: object) -> object:
+        counter.bytes += len(view.data)
+        return search(self, view, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module.Finder, "_search", searched)
+    return counter
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_work_for_a_hostile_text_is_limited(name: str, counter: Counter) -> None:
+    text = HOSTILE[name][:LENGTH]
+
+    Redactor(text_cap=1 << 30).text(text)
+
+    assert counter.steps <= STEPS_FOR_ANY_TEXT + MOST_STEPS_PER_KB * len(text) // 1024
+    assert counter.bytes <= BYTES_FOR_ANY_TEXT + MOST_BYTES_PER_BYTE * len(text)
+
+
+def test_the_work_for_a_long_line_grows_with_its_length(counter: Counter) -> None:
+    redactor = Redactor(text_cap=1 << 30)
+    counts = []
+    for times in (4, 8):
+        counter.steps = 0
+        redactor.text('{"password":"token: secret=' * (1024 * times // 27))
+        counts.append(counter.steps)
+
+    assert counts[1] <= 2 * counts[0] + 8
+
+
+def test_ordinary_text_takes_few_steps(counter: Counter) -> None:
+    source = random.__file__
+    with open(source, encoding="utf-8") as file:
+        text = file.read()
+
+    Redactor().text(text, cap=1 << 30)
+
+    assert counter.steps <= 3 * len(text) // 1024
+    assert counter.bytes <= 2 * len(text)
+
+
+def test_a_text_that_is_too_dense_loses_every_word_with_a_digit() -> None:
+    text = "password= " * 20_000 + "a value abc123def and hunter2xy"
+
+    redacted = Redactor(text_cap=1 << 30).text(text)
+
+    assert "abc123def" not in redacted.text
+    assert "hunter2xy" not in redacted.text

@@ -1,0 +1,284 @@
+"""What user and agent say to each other: questions, answers, corrections, goals, plans, notes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fazm_memory.events.event import (
+    Action,
+    Decision,
+    Event,
+    FileTouch,
+    Message,
+    Plan,
+    Prompt,
+    SessionOpen,
+    TodoItem,
+    Todos,
+)
+from fazm_memory.session.dialogue import closing_question, title_of
+from fazm_memory.session.reducer import fold, initial_state
+from fazm_memory.session.state import SessionState, state_to_json
+from tests.scribe import event
+
+
+def talk(*payloads: Any) -> list[Event]:
+    """A conversation: requests are the user's, each begins a turn."""
+    turn, found = 0, []
+    for seq, payload in enumerate(payloads):
+        person = isinstance(payload, Prompt) or getattr(payload, "form", None) is not None
+        turn += isinstance(payload, Prompt)
+        by = {"actor": "person", "trust": "user"} if person else {}
+        found.append(event(payload, seq, turn=turn, **by))
+    return found
+
+
+def after(*payloads: Any) -> SessionState:
+    return fold(initial_state("s"), talk(*payloads))
+
+
+def only_decision(*payloads: Any) -> dict[str, Any]:
+    (found,) = after(*payloads).decisions_made.values()
+    return found
+
+
+OFFER = "The helper is unused.\n\nWant me to remove it?"
+LIST = "1. **Link it** to #231\n2. Leave it out\n3. Note it elsewhere"
+LONG = "Want me to apply this to the other importers, which have the same fault?"
+CHOICE = f"I can either:\n\n{LIST}\n\nWhich would you prefer?"
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        (OFFER, "The helper is unused. Want me to remove it?"),
+        ("Should the export use the date of the invoice or the date of the scan in its name?", None),
+        ("Want me to apply this change to the other importers as well?\n\n```go\nx := 1\n```", None),
+        (
+            f"**{LONG}** It would:\n- a\n- b",
+            LONG,
+        ),
+        (f"To clarify - would you prefer:\n\n{LIST}", "To clarify - would you prefer:"),
+        ("It has two parts, in this order:\n\n1. Read\n2. Write", ""),
+        ("All done. The tests pass.", ""),
+        ("## Why does it fail?\nIt is the port.", ""),
+        ("Done. Is there anything else?", ""),
+        ('It asks "should we link this commit?" for every commit, which is slow.', ""),
+        ("Is it so? " + "It is long and goes on without asking. " * 20, ""),
+    ],
+)
+def test_the_closing_question_of_a_message_is_found(text: str, question: str | None) -> None:
+    found = closing_question(text)
+    wanted = text.split("\n\n```")[0] if question is None else question
+    assert ("" if found is None else found["text"]) == wanted
+
+
+def test_a_closing_question_is_found_after_a_block_that_began_far_above() -> None:
+    text = (
+        "```go\n"
+        + "x := 1\n" * 600
+        + "```\n\nShall I commit the new exporter and push the branch to the remote now?"
+    )
+    found = closing_question(text)
+    assert found is not None
+    assert found["text"].startswith("Shall I commit")
+
+
+def test_a_question_lists_its_options() -> None:
+    found = closing_question(CHOICE)
+    assert found is not None
+    assert found["options"] == {"1": "Link it to #231", "2": "Leave it out", "3": "Note it elsewhere"}
+
+
+def test_a_closing_question_is_open_until_the_user_speaks() -> None:
+    asked = after(Prompt("clean up"), Message(OFFER))
+    (question,) = state_to_json(asked)["questions"]
+    assert (question["text"], question["seq"], question["asked_by"]) == (
+        "The helper is unused. Want me to remove it?", 1, "agent",
+    )  # fmt: skip
+    assert after(Prompt("clean up"), Message(OFFER), Prompt("what is it for?")).asking is None
+
+
+def test_an_agent_that_goes_on_asks_nothing() -> None:
+    assert after(Prompt("clean up"), Message(OFFER), Action("Bash", {"command": "ls"})).asking is None
+
+
+@pytest.mark.parametrize(
+    "words", ["yes", "Yes, go ahead", "no, leave it", "ok do it", "let's do that", "sure, and add a test"]
+)
+def test_a_short_answer_is_joined_to_the_question_before_it(words: str) -> None:
+    decision = only_decision(Prompt("clean up"), Message(OFFER), Prompt(words))
+    assert (decision["form"], decision["what"]) == ("answer", words)
+    assert decision["question"] == "The helper is unused. Want me to remove it?"
+    assert (decision["asked"], decision["trust"], decision["actor"]) == (1, "user", "person")
+
+
+@pytest.mark.parametrize(
+    ("words", "chosen"),
+    [
+        ("1", ["Link it to #231"]),
+        ("go with the second", ["Leave it out"]),
+        ("option 3", ["Note it elsewhere"]),
+        ("1 + 3", ["Link it to #231", "Note it elsewhere"]),
+        ("do both", ["Link it to #231", "Leave it out", "Note it elsewhere"]),
+        ("link the PR", None),
+        ("3 and what about the footer?", ["Note it elsewhere"]),
+        ("1. yes, the number\n2. in the footer " + "of the page " * 40, None),
+    ],
+)
+def test_a_choice_names_the_text_of_its_option(words: str, chosen: list[str] | None) -> None:
+    decision = only_decision(Prompt("changelog"), Message(CHOICE), Prompt(words))
+    assert decision["form"] == "answer"
+    assert decision.get("chosen") == chosen
+    assert len(decision["alternatives"]) == 3
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "where is it used?",
+        "add a section on caching to the docs",
+        "yeah but is it really unused?",
+        "ok, let's see to the docs",
+    ],
+)
+def test_a_question_or_a_new_request_is_no_answer(words: str) -> None:
+    assert not after(Prompt("clean up"), Message(OFFER), Prompt(words)).decisions_made
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "fix the test, the code is right",
+        "do not fallback, print a warning",
+        "no, the date comes first",
+        "don't stash anything, read the files you need",
+        "that warning does not sound right",
+        "use the port of the settings instead",
+        "thinking again: let's drop the command",
+        "let's use true/false and not on/off",
+    ],
+)
+def test_a_short_request_that_overturns_the_work_is_a_correction(words: str) -> None:
+    decision = only_decision(Prompt("build it"), Action("Edit"), Message("Done."), Prompt(words))
+    assert (decision["form"], decision["what"]) == ("correction", words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run the tests",
+        "can you check the docs instead?",
+        "$ go test\nno tests instead",
+        "ask if a or b is used instead",
+    ],
+)
+def test_other_requests_are_no_corrections(words: str) -> None:
+    assert not after(Prompt("build it"), Message("Done."), Prompt(words)).decisions_made
+
+
+def test_what_another_program_says_is_no_answer_of_the_user() -> None:
+    state = fold(
+        initial_state("s"),
+        [event(Prompt("go"), 0), event(Message(OFFER), 1), event(Prompt("yes"), 2)],  # actor: agent
+    )
+    assert not state.decisions_made
+
+
+def test_the_same_question_answered_again_supersedes_the_first_answer() -> None:
+    state = after(Prompt("clean up"), Message(OFFER), Prompt("yes"), Message(OFFER), Prompt("no, leave it"))
+    assert [row["superseded_by"] for row in state.decisions_made.values()] == [4, None]
+
+
+def test_the_same_sentence_with_another_value_supersedes_the_first() -> None:
+    wish = "create the session folders so that folder {} comes first instead"
+    state = after(
+        Prompt("x"), Message("Done."), Prompt(wish.format(0)), Message("Done."), Prompt(wish.format(1))
+    )
+    assert [row["superseded_by"] for row in state.decisions_made.values()] == [4, None]
+
+
+def test_a_request_that_is_sent_again_completed_supersedes_the_first() -> None:
+    first = "no, print the name of the session"
+    state = after(Prompt("build"), Prompt(first), Prompt(f"{first} and of its folder, on two lines each"))
+    assert [row["superseded_by"] for row in state.decisions_made.values()] == [2, None]
+
+
+def test_a_decision_of_the_user_answers_what_was_asked() -> None:
+    verdict = Decision("accepted", form="plan", about="Export")
+    assert after(Prompt("plan it"), Message(OFFER), verdict).asking is None
+
+
+def test_answers_to_other_questions_supersede_nothing() -> None:
+    other = "The doc is old.\n\nWant me to rewrite the whole architecture document from scratch now?"
+    state = after(Prompt("x"), Message(OFFER), Prompt("yes"), Message(other), Prompt("yes"))
+    assert [row["superseded_by"] for row in state.decisions_made.values()] == [None, None]
+
+
+def test_what_the_user_said_about_a_plan_outlives_its_acceptance() -> None:
+    words = ("rejected", "we need no test of the auto strategy", "accepted")
+    state = after(*(Decision(what, form="plan", about="Export") for what in words))
+    assert [row["superseded_by"] for row in state.decisions_made.values()] == [1, None, None]
+
+
+def test_an_agents_decision_never_supersedes_the_users() -> None:
+    words = "store the exported invoices below the archive folder"
+    state = after(Decision(words, form="refusal"), Decision(words + " of the year"))
+    assert [row["superseded_by"] for row in state.decisions_made.values()] == [None, None]
+
+
+def test_the_goal_is_the_first_real_request_and_stays() -> None:
+    state = after(Prompt("hi"), Prompt("sort the scans"), *(Prompt(f"and {n}") for n in range(30)))
+    assert state.goal is not None
+    assert (state.goal["text"], state.goal["seq"]) == ("sort the scans", 1)
+    assert len(state.requests) == 20
+
+
+PLAN = "Implement the following plan:\n\n# Plan: Export invoices\n\n## Goal\nA CSV file."
+
+
+def test_a_request_to_implement_a_plan_has_its_heading_as_goal_and_title() -> None:
+    state = after(SessionOpen("claude-code"), Prompt(PLAN))
+    assert state.goal is not None
+    assert state.plan is not None
+    assert (state.goal["text"], state.title) == ("Export invoices", "Export invoices")
+    assert (state.plan["title"], state.plan["status"]) == ("Export invoices", "accepted")
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("fix the tests", "fix the tests"),
+        ("\n# Sort the scans\nby date", "Sort the scans"),
+        ("I got this feedback:\nthe comment is wrong", "I got this feedback: the comment is wrong"),
+        ("when running:\n❯ make all", "when running: make all"),
+        ("• by using this you agree", "by using this you agree"),
+        ("can you check " + "whether " * 9 + "it works", "can you check " + "whether " * 7 + "whether…"),
+        ("", None),
+    ],
+)
+def test_a_title_says_what_is_asked_for(text: str, title: str | None) -> None:
+    assert title_of(text) == title
+
+
+def test_a_plan_has_the_status_of_the_last_verdict() -> None:
+    state = after(Plan("Export", text="# Export\nCSV"), Plan("Export", "accepted"))
+    assert state.plan is not None
+    assert (state.plan["status"], state.plan["text"]) == ("accepted", "# Export\nCSV")
+
+
+def test_open_steps_are_pending_and_close_with_the_next_list() -> None:
+    first = after(Todos((TodoItem("write", "completed"), TodoItem("test"), TodoItem("docs"))))
+    assert [row["what"] for row in first.pending_actions.values()] == ["test", "docs"]
+    assert [row["status"] for row in first.todos] == ["completed", "pending", "pending"]
+    second = fold(first, [event(Todos((TodoItem("write", "completed"), TodoItem("docs", "cancelled"))), 1)])
+    assert not second.pending_actions
+
+
+def test_a_document_that_the_user_asked_for_is_named_as_memory() -> None:
+    write = Action("Write", {"file_path": "/w/wip.md"}, files=(FileTouch("/w/wip.md", "created"),))
+    asked = after(Prompt("x"), Prompt("write down what we have so far in a markdown file"), write)
+    assert list(asked.notes) == ["/w/wip.md"]
+    assert not after(Prompt("x"), Prompt("write the docs of the exporter"), write).notes

@@ -1,0 +1,103 @@
+"""Failures, and the later successes that resolve them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fazm_memory.events.event import Action, FileTouch, SessionOpen
+from fazm_memory.session.reducer import fold, initial_state
+from fazm_memory.session.state import SessionState
+from tests.scribe import events
+
+
+def after(*payloads: Any) -> SessionState:
+    return fold(initial_state("s"), events(SessionOpen("claude-code", workspace="/w"), *payloads))
+
+
+def sh(command: str, output: str = "", outcome: Any = "ok") -> Action:
+    return Action("Bash", {"command": command}, output, outcome=outcome)
+
+
+def failed(command: str, output: str = "") -> Action:
+    return sh(command, output, "error")
+
+
+RESOLVED = [
+    (failed("go test -run TestA ./cmd/"), sh("go test ./cmd/")),
+    (failed("go test ./cmd/..."), sh("go test ./cmd/... -v")),
+    (failed("go test ./cmd/... -run TestA"), sh("mise run test")),
+    (failed("mise run test", "--- FAIL: TestA"), sh("go test ./cmd -run TestA")),
+    (failed("golangci-lint run"), sh("mise run lint")),
+    (failed("go build ./..."), sh("go test ./...")),
+    (failed("git push"), sh("git pull --rebase && git push -u origin x")),
+    (failed("python3 scripts/convert.py --fast"), sh("python3 scripts/convert.py")),
+    (Action("Edit", {"file_path": "/w/a"}, outcome="error"), Action("Edit", {"file_path": "/w/a"})),
+    (Action("Edit", {"file_path": "/w/a"}, outcome="error"), Action("Write", {"file_path": "/w/a"})),
+    (Action("Task", {"x": 1}, outcome="error", error="InputValidationError"), Action("Task", {"x": 2})),
+    (failed("make lint"), sh("make lint && make test")),
+    (failed("make test-integration"), sh("make test-integration | grep -E 'FAIL|ok'", "ok")),
+    (failed("mise run test:integration"), sh("mise run test:ci")),
+    (failed("go test -c ./cmd", "# example.org/cmd\na.go:1: undefined: x"), sh("go test -run TestA ./cmd")),
+    (
+        Action("Edit", {"file_path": "/w/a"}, outcome="error"),
+        Action("Bash", {"command": "cat >> a"}, files=(FileTouch("/w/a", "modified"),)),
+    ),
+    (
+        Action("Task", {"x": 1}, outcome="error", error="Agent type 'x' not found. Available agents: y"),
+        Action("Task", {"x": 2}),
+    ),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), RESOLVED)
+def test_a_success_of_the_same_intent_resolves_a_failure(first: Action, second: Action) -> None:
+    (error,) = after(first, second).errors.values()
+    assert error["mended_by"] == 2
+
+
+UNRESOLVED = [
+    (failed("go test ./cmd/..."), sh("go test ./other/...")),
+    (failed("go test ./cmd"), sh("go test ./cmd | tail -5", "FAIL cmd")),
+    (failed("go test -run TestA ./cmd/"), sh("go test -run TestB ./cmd/")),
+    (failed("python3 a.py"), sh("python3 b.py")),
+    (failed("mise run test"), sh("ls")),
+    (failed("make test-integration"), sh("make test")),
+    (failed("make test"), sh("make test-integration")),
+    (failed("make lint"), sh("git stash && make lint | tail -5 && git stash pop")),
+    (failed("go test ./cmd"), sh("go test ./cmd 2>&1 | grep reset", "reset done")),
+    (Action("Edit", {"file_path": "/w/a"}, outcome="error"), Action("Edit", {"file_path": "/w/b"})),
+    (Action("fetch", {"url": "http://a"}, outcome="error"), Action("fetch", {"url": "http://b"})),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), UNRESOLVED)
+def test_another_success_resolves_nothing(first: Action, second: Action) -> None:
+    (error,) = after(first, second).errors.values()
+    assert error["mended_by"] is None
+
+
+def test_a_refused_call_is_no_failure() -> None:
+    state = after(sh("rm -rf x", outcome="denied"))
+    assert not state.errors
+    assert state.counts["denied"] == 1
+
+
+@pytest.mark.parametrize(
+    "command", ["grep -r x .", "diff a b", "test -f x", "ls x | head", "git diff --quiet"]
+)
+def test_a_lookup_without_a_result_is_minor(command: str) -> None:
+    (error,) = after(failed(command)).errors.values()
+    assert error["minor"]
+
+
+def test_a_call_that_was_not_accepted_is_minor() -> None:
+    error = "Skill model is not a prompt-based skill"
+    (row,) = after(Action("Skill", {"skill": "model"}, outcome="error", error=error)).errors.values()
+    assert row["minor"] is True
+
+
+def test_a_failed_build_is_not_minor() -> None:
+    (error,) = after(failed("cat a && make")).errors.values()
+    assert "minor" not in error

@@ -1,0 +1,136 @@
+"""What is forgotten on one machine is forgotten everywhere, also in what was uploaded."""
+
+from __future__ import annotations
+
+from tests.sync.machines import Machine, Machines
+from tests.sync.test_replication import work
+
+SECRET_WORD = "rhinoceros"
+
+
+def forgets(machine: Machine) -> None:
+    assert machine.maintenance.forget(match=SECRET_WORD)["events"] > 0
+
+
+def check_gone(machines: Machines) -> None:
+    for machine in machines.all:
+        machine.store.index_all()
+        assert SECRET_WORD not in machine.texts()
+        assert machine.recall.search(SECRET_WORD) == []
+        assert machine.maintenance.verify().clean
+
+
+def test_forgetting_on_its_own_machine_reaches_the_others(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    work(mini, f"a {SECRET_WORD} in the garden")
+    machines.settle()
+    assert SECRET_WORD in laptop.texts()
+    forgets(mini)
+    machines.settle()
+    check_gone(machines)
+    assert laptop.states() == mini.states()
+
+
+def test_forgetting_a_copy_reaches_the_machine_that_recorded_it(machines: Machines) -> None:
+    mini, laptop, studio = (machines.add(name) for name in ("mini", "laptop", "studio"))
+    work(mini, f"a {SECRET_WORD} in the garden")
+    machines.settle()
+    forgets(laptop)
+    assert SECRET_WORD not in laptop.texts()
+    assert laptop.maintenance.verify().clean
+    machines.settle()
+    check_gone(machines)
+    assert studio.states() == mini.states() == laptop.states()
+
+
+def test_a_machine_that_joins_later_never_gets_it(machines: Machines) -> None:
+    mini = machines.add("mini")
+    work(mini, f"a {SECRET_WORD} in the garden")
+    mini.sync.round()
+    before = {path.name for path in machines.files()}
+    forgets(mini)
+    mini.sync.round()
+    held = {path.name for path in machines.files() if "/o/" in str(path)}
+    assert not before & held, "every object that had it was written again"
+    machines.add("laptop")
+    check_gone(machines)
+
+
+def test_events_that_arrive_after_their_tombstone_stay_forgotten(machines: Machines) -> None:
+    mini, laptop, studio = (machines.add(name) for name in ("mini", "laptop", "studio"))
+    work(mini, f"a {SECRET_WORD} in the garden")
+    mini.sync.round()
+    laptop.sync.round()
+    forgets(laptop)
+    laptop.sync.round()
+    own = mini.vault().exporter.name(1, 1, 0).rpartition("/")[2]
+    (first,) = [path for path in machines.files() if path.name == own]
+    body = first.read_bytes()
+    first.unlink()
+    studio.sync.round()  # sees the request of the laptop before the session of the mini
+    first.write_bytes(body)
+    studio.sync.round()
+    assert SECRET_WORD not in studio.texts()
+    machines.settle()
+    check_gone(machines)
+
+
+def test_the_status_names_machines_that_have_not_forgotten_yet(machines: Machines) -> None:
+    mini, laptop, studio = (machines.add(name) for name in ("mini", "laptop", "studio"))
+    work(mini, f"a {SECRET_WORD} in the garden")
+    machines.settle()
+    forgets(mini)
+    mini.sync.round()
+    assert mini.sync.status()["forgotten_not_yet_by"] == ["laptop", "studio"]
+    laptop.sync.round()
+    mini.sync.round()
+    assert mini.sync.status()["forgotten_not_yet_by"] == ["studio"]
+    studio.sync.round()
+    mini.sync.round()
+    assert mini.sync.status()["forgotten_not_yet_by"] == []
+
+
+def test_a_checkpoint_of_a_fork_on_another_machine_is_forgotten_too(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini)
+    mini.say(session, "fact", key="animal", value=SECRET_WORD)
+    machines.settle()
+    fork = laptop.rewind.fork(session)["id"]
+    laptop.act(fork, "Bash", {"command": "ls"})
+    laptop.pass_time(days=200)
+    assert laptop.maintenance.retain()["forgotten"] > 0
+    machines.settle()
+    forgets(mini)
+    machines.settle()
+    check_gone(machines)
+
+
+def test_retention_of_one_machine_is_followed_by_the_others(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini)
+    mini.act(session, "Bash", {"command": SECRET_WORD})
+    machines.settle()
+    for machine in machines.all:
+        machine.pass_time(days=200)
+    assert laptop.maintenance.retain()["events"] == 0
+    assert mini.maintenance.retain()["forgotten"] > 0
+    machines.settle()
+    check_gone(machines)
+    assert laptop.states() == mini.states()
+
+
+def test_quarantine_travels_both_ways(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    first, second = work(mini), work(mini, "Another")
+    machines.settle()
+    mini.maintenance.quarantine(first)
+    laptop.maintenance.quarantine(second)
+    assert laptop.maintenance.quarantined() == {second: "whole"}
+    machines.settle()
+    for machine in machines.all:
+        assert machine.maintenance.quarantined() == {first: "whole", second: "whole"}
+    laptop.maintenance.quarantine(first, lift=True)
+    machines.settle()
+    for machine in machines.all:
+        assert machine.maintenance.quarantined() == {second: "whole"}
+        assert machine.maintenance.verify().clean

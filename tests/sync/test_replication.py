@@ -1,0 +1,277 @@
+"""Sessions of one machine are read on the others, and continued there as forks."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fazm_memory.errors import InvalidRequest, InvalidTransition, NotFound
+from fazm_memory.events.event import Draft
+from tests.sync.machines import Machine, Machines
+
+
+def work(machine: Machine, text: str = "Sort the invoices", count: int = 3, **more: str) -> str:
+    session = machine.begin(**more)
+    machine.say(session, "prompt", text=text)
+    for number in range(count):
+        machine.act(session, "Bash", {"command": f"mv {number}.pdf done/"}, output="ok")
+    return session
+
+
+def test_a_session_arrives_whole_with_the_name_of_its_machine(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini)
+    mini.sync.round()
+    report = laptop.sync.round()
+    assert (report["imported"], report["problems"]) == (5, [])
+    assert laptop.states() == mini.states()
+    assert laptop.sessions.get(session)["device"] == "mini"
+    assert mini.sessions.get(session)["device"] is None
+    assert laptop.maintenance.verify().clean
+
+
+def test_a_second_round_adds_nothing(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    work(mini)
+    machines.settle()
+    before = laptop.states()
+    report = laptop.sync.round()
+    assert (report["imported"], report["exported"]) == (0, 0)
+    assert laptop.states() == before
+
+
+def test_later_events_follow(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini)
+    machines.settle()
+    mini.say(session, "decision", what="date first")
+    mini.sync.round()
+    assert laptop.sync.round()["imported"] == 1
+    assert laptop.states() == mini.states()
+
+
+def test_a_copy_is_found_by_search_and_shown_in_the_context(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini, "Tidy the zebra folder")
+    machines.settle()
+    laptop.store.index_all()
+    assert [hit["session"] for hit in laptop.recall.search("zebra")][:1] == [session]
+
+
+def test_a_copy_refuses_events_and_says_how_to_go_on(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini)
+    machines.settle()
+    with pytest.raises(InvalidTransition, match="another machine") as refused:
+        laptop.sessions.move(session, "close")
+    assert "fork" in refused.value.hint
+    assert laptop.states() == mini.states()
+
+
+def test_an_agents_own_session_does_not_end_up_in_a_copy_with_its_name(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    copied = work(mini, key="claude-1")
+    machines.settle()
+    own = laptop.begin(key="claude-1")
+    assert own != copied
+    laptop.say(own, "prompt", text="here")
+    machines.settle()
+    assert {row["id"] for row in mini.sessions.listing()} == {copied, own}
+    assert mini.states() == laptop.states()
+
+
+def test_an_agent_cannot_say_that_its_session_is_a_copy(machines: Machines) -> None:
+    mini = machines.add("mini")
+    opening = Draft("k", "session.open", {"agent": "fazm", "device": "ab" * 16}, agent="fazm")
+    (opened,) = mini.sessions.record([opening])
+    assert opened.appended is not None
+    assert mini.sessions.get(opened.appended.session)["device"] is None
+
+
+def test_a_copy_that_is_exported_becomes_an_ordinary_session_elsewhere(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini)
+    machines.settle()
+    bundle = machines.root / "session.bundle"
+    laptop.bundles.export(session, bundle)
+    other = Machine(machines.root, "other")
+    other.bundles.import_(bundle, mine=True)
+    assert other.sessions.get(session)["device"] is None
+    other.close()
+
+
+def test_a_fork_takes_a_session_over_and_both_branches_go_on(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini)
+    machines.settle()
+    fork = laptop.rewind.fork(session, at=3)["id"]
+    laptop.say(fork, "prompt", text="on the laptop")
+    mini.say(session, "prompt", text="on the mini")
+    machines.settle()
+    assert mini.states() == laptop.states()
+    assert mini.sessions.get(fork)["parent"] == session
+    assert mini.sessions.get(fork)["device"] == "laptop"
+    assert all(machine.maintenance.verify().clean for machine in machines.all)
+
+
+def test_a_fork_waits_for_the_session_it_was_forked_from(machines: Machines) -> None:
+    mini, laptop, studio = (machines.add(name) for name in ("mini", "laptop", "studio"))
+    session = work(mini)
+    mini.sync.round()
+    laptop.sync.round()
+    fork = laptop.rewind.fork(session, at=3)["id"]
+    laptop.say(fork, "prompt", text="on the laptop")
+    laptop.sync.round()
+    hidden = [path for path in machines.files() if "/o/" in str(path)]
+    late = {path: path.read_bytes() for path in hidden}
+    own = mini.vault().exporter.name(1, 1, 0).rpartition("/")[2]
+    (first,) = [path for path in hidden if path.name == own]
+    first.unlink()
+    assert studio.sync.round()["problems"]
+    assert studio.sessions.listing() == []
+    first.write_bytes(late[first])
+    studio.sync.round()
+    machines.settle()
+    assert studio.states() == mini.states() == laptop.states()
+
+
+def test_paths_are_those_of_this_machine(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    theirs, ours = mini.config.user_home, laptop.config.user_home
+    session = mini.begin(workspace=str(theirs / "work/shop"))
+    mini.say(session, "prompt", text=f"look at {theirs}/work/shop/a.py")
+    machines.settle()
+    assert laptop.sessions.get(session)["workspace"] == str(ours / "work/shop")
+    assert str(theirs) not in laptop.texts()
+
+
+def test_a_workspace_is_found_by_its_git_remote(machines: Machines, tmp_path: Path) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    for machine, folder, url in (
+        (mini, "code/shop", "git@github.com:mia/shop.git"),
+        (laptop, "src/shop2", "https://mia:token@github.com/mia/Shop"),
+    ):
+        git = machine.config.user_home / folder / ".git"
+        git.mkdir(parents=True)
+        (git / "config").write_text(f'[remote "origin"]\n\turl = {url}\n')
+    here = laptop.config.user_home / "src/shop2"
+    laptop.begin(workspace=str(here))
+    session = mini.begin(workspace=str(mini.config.user_home / "code/shop"))
+    machines.settle()
+    assert laptop.sessions.get(session)["workspace"] == str(here)
+
+
+def repository(machine: Machine, folder: str, url: str) -> Path:
+    path = machine.config.user_home / folder
+    (path / ".git").mkdir(parents=True)
+    (path / ".git/config").write_text(f'[remote "origin"]\n\turl = {url}\n')
+    return path
+
+
+def test_a_clone_that_is_made_later_gets_the_context_of_the_other_machine(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    theirs = repository(mini, "code/shop", "git@github.com:mia/shop.git") / "api"
+    session = work(mini, "Tidy the zebra folder", workspace=str(theirs))
+    machines.settle()
+    here = repository(laptop, "src/shop2", "https://github.com/mia/shop")
+    context = laptop.recall.context(str(here / "api")).text
+    assert "zebra" in context
+    assert 'on "mini"' in context
+    (row,) = laptop.sync.folders()
+    assert row["here"] == str(here / "api")
+    assert laptop.rewind.fork(session)["workspace"] == str(here / "api")
+
+
+def test_a_folder_that_is_unclear_is_named_once(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini, workspace="/srv/invoices")
+    machines.settle()
+    assert laptop.sync.status()["folders_unclear"] == ["/srv/invoices"]
+    here = laptop.config.user_home / "Invoices"
+    with pytest.raises(InvalidRequest):
+        laptop.sync.name_folder("/srv/invoices", str(here))
+    here.mkdir()
+    laptop.sync.name_folder("/srv/invoices", str(here))
+    assert laptop.sync.status()["folders_unclear"] == []
+    assert laptop.recall.context(str(here)).data["tasks"][0]["session"] == session
+    with pytest.raises(NotFound):
+        laptop.sync.name_folder("/srv/nothing", str(here))
+
+
+def test_many_rounds_leave_few_objects(machines: Machines) -> None:
+    mini = machines.add("mini")
+    session = work(mini)
+    for number in range(40):
+        mini.say(session, "decision", what=f"decision {number}")
+        mini.sync.round()
+    assert len([path for path in machines.files() if "/o/" in str(path)]) < 20
+    laptop = machines.add("laptop")
+    assert laptop.states() == mini.states()
+
+
+def test_leaving_and_joining_again_continues(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(laptop)
+    machines.settle()
+    laptop.sync.leave()
+    assert not laptop.sync.active
+    laptop.say(session, "prompt", text="while away")
+    laptop.sync.join(recovery=machines.recovery, folder=str(machines.folder), name="laptop")
+    machines.settle()
+    assert mini.states() == laptop.states()
+    assert len(mini.sessions.listing()) == 1
+
+
+def set_back(machine: Machine, aside: Path) -> None:
+    """Put the log back to where it was copied, as a recovery of a damaged store may do."""
+    machine.close()
+    folder = machine.config.home / "store.noindex"
+    for name in ("memory.db", "memory.db-wal", "memory.db-shm"):
+        (folder / name).unlink(missing_ok=True)
+        if (aside / name).exists():
+            shutil.copy(aside / name, folder / name)
+
+
+def set_aside(machine: Machine, aside: Path) -> None:
+    machine.close()
+    aside.mkdir()
+    for path in (machine.config.home / "store.noindex").glob("memory.db*"):
+        shutil.copy(path, aside / path.name)
+
+
+@pytest.mark.parametrize("more", [1, 3], ids=["shorter than before", "longer than before"])
+def test_a_session_that_a_recovery_changed_is_uploaded_again(
+    machines: Machines, tmp_path: Path, more: int
+) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini, "Tidy the zebra folder")
+    mini.sync.round()
+    set_aside(mini, tmp_path / "aside")
+    for text in ("lost one", "lost two"):
+        mini.say(session, "prompt", text=text)
+    machines.settle()
+    set_back(mini, tmp_path / "aside")
+    for nth in range(more):
+        mini.say(session, "prompt", text=f"another way {nth}")
+    other = mini.begin()
+    for number in range(20):  # so that objects are merged
+        mini.say(other, "decision", what=f"decision {number}")
+        report = mini.sync.round()
+        assert len(report["problems"]) == (number == 0)
+    assert laptop.sync.round()["problems"] == []
+    titles = [row for row in laptop.sessions.listing() if row["id"] != other]
+    assert len(titles) == 2  # as it was, and as it is now
+    assert "lost two" in laptop.texts()
+    assert f"another way {more - 1}" in laptop.texts()
+    studio = machines.add("studio")
+    assert studio.sync.status()["problems"] == []
+    assert f"another way {more - 1}" in studio.texts()
+    assert "lost" not in studio.texts()
+    mini.maintenance.forget(match="zebra")
+    machines.settle()
+    for machine in machines.all:
+        assert "zebra" not in machine.texts()
+    for machine in (laptop, studio):
+        assert machine.maintenance.verify().clean

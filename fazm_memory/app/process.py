@@ -10,6 +10,7 @@ import re
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from fazm_memory.errors import StoreBusy
 from fazm_memory.paths import private_file, private_folder
 
 LOCK = "companion.lock"
+ATTEMPTS, PAUSE = 10, 0.02  # seconds between attempts to take the lock
 
 
 @contextmanager
@@ -26,16 +28,27 @@ def single_instance(home: Path) -> Iterator[None]:
     private_folder(home)
     descriptor = os.open(private_file(home / LOCK), os.O_RDWR | os.O_CLOEXEC)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _lock(descriptor):
             other = os.read(descriptor, 20).decode("ascii", "replace").strip() or "unknown"
-            raise _already_running(other) from None
+            raise _already_running(other)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         yield
     finally:
         os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    """Take the lock. Try a few times: `companion_pid` in another process holds it for a moment."""
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            time.sleep(PAUSE)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        return True
+    return False
 
 
 def _already_running(process: object) -> StoreBusy:

@@ -258,7 +258,7 @@ class VersionRecorder:
         return changes
 
     def _store(self, sightings: Iterable[ObservedChange], roots: Mapping[str, WatchedRoot]) -> set[str]:
-        """Store what the files hold now. Returns the roots for which the budget was too small."""
+        """Store what the files hold now. Returns the roots whose files were not all read."""
         end = time.monotonic() + self.budget
         unfinished: set[str] = set()
         batches: dict[str, list[NewVersion]] = {}
@@ -274,13 +274,14 @@ class VersionRecorder:
                     if _inside(changed.origin, root):
                         gone: NewVersion = (_below(root, changed.origin), observed.at, ABSENT, "", None)
                         batches.setdefault(root, []).append(gone)
-            if time.monotonic() > end:
+            root_now = roots.get(observed.root)  # none if the folder stopped being watched during the scan
+            if root_now is None or time.monotonic() > end:
                 unfinished.add(observed.root)
                 continue
             below = _below(observed.root, changed.path)
             if changed.change in ("created", "renamed") and self.versions.last(observed.root, below) is None:
                 batch.append((below, 0, ABSENT, "", None))  # a rewind can restore that it did not exist
-            reading = read_file(os.path.join(roots[observed.root].tree.root, below))
+            reading = read_file(os.path.join(root_now.tree.root, below))
             since = min(max(reading.since, observed.earliest), observed.at)
             batch.append((below, since, reading.content, reading.mark, reading.mode))
             size += len(reading.content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import threading
@@ -19,7 +20,7 @@ from fazm_memory.app import companion as module
 from fazm_memory.app.companion import Companion
 from fazm_memory.app.maintenance import ANNOUNCED
 from fazm_memory.app.memory import Memory
-from fazm_memory.app.process import companion_pid, single_instance
+from fazm_memory.app.process import LOCK, companion_pid, single_instance
 from fazm_memory.config import Config
 from fazm_memory.errors import StoreBusy, StoreFull
 from fazm_memory.events.event import Draft
@@ -230,6 +231,19 @@ def test_there_is_only_one_and_a_second_is_reported_which(env: CompanionEnv) -> 
         with pytest.raises(StoreBusy, match=f"already running \\(process {os.getpid()}\\)"):
             env.companion().run()
     assert companion_pid(env.config.home) is None
+
+
+def test_a_process_that_asks_who_runs_does_not_keep_the_companion_from_starting(
+    env: CompanionEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with single_instance(env.config.home):
+        pass
+    asking = os.open(env.config.home / LOCK, os.O_RDONLY)
+    fcntl.flock(asking, fcntl.LOCK_SH)
+    monkeypatch.setattr("fazm_memory.app.process.time.sleep", lambda _: fcntl.flock(asking, fcntl.LOCK_UN))
+    with single_instance(env.config.home):
+        assert companion_pid(env.config.home) == os.getpid()
+    os.close(asking)
 
 
 def test_a_full_disk_is_reported_once_and_nothing_is_lost(

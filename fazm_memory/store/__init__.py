@@ -13,6 +13,7 @@ from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from fazm_memory.store import calendar, hash_chain, pages, quarantine, queries, retention, snapshots
+    from fazm_memory.store.compression import compress, decompress
     from fazm_memory.store.database import LOG_PAGES, Database, migrate, pragmas
     from fazm_memory.store.event_log import (
         EVENT_COLUMNS,
@@ -122,6 +123,7 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "calendar": "",
+        "compression": "compress decompress",
         "database": "Database LOG_PAGES migrate pragmas",
         "event_log": (
             "AppendResult EVENT_COLUMNS INSERT_EVENT NewEvent SEQ_BITS SEQ_MASK SessionHead "

@@ -16,6 +16,7 @@ import zstandard
 from fazm_memory.errors import StoreDamaged, StoreNewer
 from fazm_memory.events import Event, NewerVersion, codec, lifecycle, read_payload
 from fazm_memory.store import hash_chain
+from fazm_memory.store.compression import compress, decompress
 from fazm_memory.store.database import RECOVER_HINT, Database, translated_errors
 from fazm_memory.store.hash_chain import ChainHeads
 from fazm_memory.store.schema import HOUR
@@ -129,8 +130,6 @@ ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 WORTH_COMPRESSING = 1536
 LARGEST_PAYLOAD = 64 << 20
 
-_compressor = zstandard.ZstdCompressor(level=3)
-_decompressor = zstandard.ZstdDecompressor()
 
 # Refuse what the codec refuses: dates, dataclasses and subclasses of plain types.
 _STRICT = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS
@@ -153,14 +152,14 @@ def pack(payload: bytes) -> bytes:
     """Compress if that saves space. JSON begins with `{`, a compressed frame with its magic."""
     if len(payload) < WORTH_COMPRESSING:
         return payload
-    packed = _compressor.compress(payload)
+    packed = compress(payload)
     return packed if len(packed) < len(payload) else payload
 
 
 def unpack(stored: bytes) -> bytes:
     if stored[:4] != ZSTD_MAGIC:
         return bytes(stored)
-    return _decompressor.decompress(stored, max_output_size=LARGEST_PAYLOAD)
+    return decompress(stored, LARGEST_PAYLOAD)
 
 
 def parse_json(payload: bytes) -> Any:

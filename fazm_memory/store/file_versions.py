@@ -17,6 +17,7 @@ from typing import Any
 import zstandard
 
 from fazm_memory.paths import inside
+from fazm_memory.store.compression import compress, decompress
 from fazm_memory.store.database import Database
 from fazm_memory.store.store import STORE_FOLDER, check_no_recovery
 from fazm_memory.text import TextMatch
@@ -70,9 +71,6 @@ CREATE INDEX folder_path ON folder (root, path)
 """
 STEPS = (STEP_1, STEP_2, STEP_3)
 
-_compressor = zstandard.ZstdCompressor(level=3)
-_decompressor = zstandard.ZstdDecompressor()
-
 
 @dataclass(frozen=True, slots=True)
 class FileVersion:
@@ -117,7 +115,7 @@ def _same_mode(last: FileVersion, at: int, mode: int | None) -> bool:
 
 
 def _unpacked(data: bytes) -> bytes:
-    return _decompressor.decompress(data, max_output_size=FILE_CAP)
+    return decompress(data, FILE_CAP)
 
 
 def digest_of(data: bytes) -> str:
@@ -190,7 +188,7 @@ class FileVersions:
             return None, too_large(len(data))
         digest = digest_of(data)
         if self.db.execute("SELECT 1 FROM blob WHERE digest=?", (digest,)).fetchone() is None:
-            packed = _compressor.compress(data)
+            packed = compress(data)
             self.db.execute("INSERT INTO blob VALUES (?,?,?)", (digest, len(data), packed))
             self.db.execute("UPDATE total SET bytes = bytes + ?", (len(packed),))
         return digest, None
@@ -497,7 +495,7 @@ class FileVersions:
         try:
             if zstandard.frame_content_size(packed) > FILE_CAP:
                 raise ValueError("it is larger than a version may be")
-            data = _decompressor.decompress(packed, max_output_size=FILE_CAP)
+            data = decompress(packed, FILE_CAP)
         except zstandard.ZstdError as error:
             raise ValueError("it cannot be unpacked") from error
         if digest_of(data) != digest:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-import zstandard
-
+from fazm_memory.store.compression import compress, decompress
 from fazm_memory.store.database import Database
 from fazm_memory.store.store import STORE_FOLDER, check_no_recovery
 from fazm_memory.text import TextMatch
@@ -30,9 +29,6 @@ CREATE UNIQUE INDEX item_name ON item (shelf, owner, name) WHERE name IS NOT NUL
 CREATE INDEX item_owner ON item (shelf, owner, n)
 """
 STEPS = (STEP_1,)
-
-_compressor = zstandard.ZstdCompressor(level=3)
-_decompressor = zstandard.ZstdDecompressor()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +69,7 @@ class FrameworkStore:
             return sum(
                 self.db.execute(
                     "INSERT OR IGNORE INTO item (shelf, owner, name, at, data) VALUES (?,?,?,?,?)",
-                    (shelf, owner, name, at, _compressor.compress(data)),
+                    (shelf, owner, name, at, compress(data)),
                 ).rowcount
                 for name, data in items
             )
@@ -85,7 +81,7 @@ class FrameworkStore:
                 "INSERT INTO item (shelf, owner, name, at, data) VALUES (?,?,?,?,?)"
                 " ON CONFLICT (shelf, owner, name) WHERE name IS NOT NULL"
                 " DO UPDATE SET at=excluded.at, data=excluded.data",
-                (shelf, owner, name, self.now(), _compressor.compress(data)),
+                (shelf, owner, name, self.now(), compress(data)),
             )
 
     def get(self, shelf: str, owner: str, name: str) -> bytes | None:
@@ -157,8 +153,7 @@ class FrameworkStore:
         return {
             parts_of(owner)[0]
             for owner, name, data in rows
-            if match.in_text(f"{unquote(owner)} {name or ''}")
-            or match.in_bytes(_decompressor.decompress(data))
+            if match.in_text(f"{unquote(owner)} {name or ''}") or match.in_bytes(decompress(data))
         }
 
     def count(self, sessions: Iterable[str]) -> int:
@@ -171,10 +166,7 @@ class FrameworkStore:
 
     def _items(self, where: str, values: tuple[Any, ...]) -> list[FrameworkItem]:
         rows = self.db.execute(f"SELECT n, owner, name, at, data FROM item WHERE {where}", values).fetchall()
-        return [
-            FrameworkItem(n, owner, name, at, _decompressor.decompress(data))
-            for n, owner, name, at, data in rows
-        ]
+        return [FrameworkItem(n, owner, name, at, decompress(data)) for n, owner, name, at, data in rows]
 
 
 def owner_of(session: str, *parts: str) -> str:

@@ -6,8 +6,6 @@ reducer that made it. Forks and rewinds are resolved here.
 
 from __future__ import annotations
 
-import zstandard
-
 from fazm_memory.errors import NotFound, StoreDamaged, StoreNewer
 from fazm_memory.events import Event
 from fazm_memory.session import (
@@ -20,15 +18,13 @@ from fazm_memory.session import (
     state_hash,
     to_snapshot,
 )
+from fazm_memory.store.compression import compress, decompress
 from fazm_memory.store.event_log import EventLog
 from fazm_memory.store.sessions import effective_ranges
 
 SPACING = 1000
 CHEAP = 100  # events that are folded at each read without storing a snapshot
 MOST_RUNNING = 8  # sessions with a state in memory
-
-_compressor = zstandard.ZstdCompressor(level=3)
-_decompressor = zstandard.ZstdDecompressor()
 
 
 class Snapshots:
@@ -57,7 +53,7 @@ class Snapshots:
             (number, at, FOLD_VERSION),
         ).fetchone()
         if row is not None:
-            return row[0], from_snapshot(_decompressor.decompress(row[1]))
+            return row[0], from_snapshot(decompress(row[1]))
         return 0, self._beginning(number, session)
 
     def _beginning(self, number: int, session: str) -> SessionState:
@@ -187,7 +183,7 @@ class Snapshots:
                 state = begin
                 for low, high in ranges:
                     state = fold(state, self.log.slice(number, session, low, high))
-            if state_hash(from_snapshot(_decompressor.decompress(packed))) != state_hash(state):
+            if state_hash(from_snapshot(decompress(packed))) != state_hash(state):
                 found.append(seq)
         return found
 
@@ -205,7 +201,7 @@ class Snapshots:
         self._save(number, head, state)
 
     def _save(self, number: int, at: int, state: SessionState) -> None:
-        packed = _compressor.compress(to_snapshot(state))
+        packed = compress(to_snapshot(state))
         self.db.execute(
             "INSERT OR REPLACE INTO snapshot VALUES (?,?,?,?)", (number, at, FOLD_VERSION, packed)
         )

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import zstandard
-
+from fazm_memory.store.compression import compress, decompress
 from fazm_memory.store.database import Database
 from fazm_memory.store.store import STORE_FOLDER, check_no_recovery
 from fazm_memory.text import TextMatch
@@ -44,9 +43,6 @@ COLUMNS = (
     "id, session, agent, root, path, origin, form, size, source_size, source_mtime, mode, left_out, mark,"
     " checked, at, replaced"
 )
-
-_compressor = zstandard.ZstdCompressor(level=9)
-_decompressor = zstandard.ZstdDecompressor()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +141,7 @@ class TranscriptCopies:
     def _store(self, id_: int, start: int, data: bytes) -> None:
         digest = hashlib.sha256(data).hexdigest()
         if self.db.execute("SELECT 1 FROM chunk WHERE digest=?", (digest,)).fetchone() is None:
-            packed = _compressor.compress(data)
+            packed = compress(data, level=9)
             self.db.execute("INSERT INTO chunk VALUES (?,?,?)", (digest, len(data), packed))
         self.db.execute("INSERT INTO part VALUES (?,?,?,?)", (id_, start, len(data), digest))
 
@@ -182,7 +178,7 @@ class TranscriptCopies:
 
     def _chunk(self, digest: str) -> bytes:
         row = self.db.execute("SELECT size, data FROM chunk WHERE digest=?", (digest,)).fetchone()
-        return _decompressor.decompress(row[1], max_output_size=row[0])
+        return decompress(row[1], row[0])
 
     def size(self) -> dict[str, int]:
         """Files, bytes of the files, and bytes that their chunks take."""

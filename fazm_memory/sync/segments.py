@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import orjson
 import zstandard
 
-from fazm_memory.store import Store, event_id, unpack
+from fazm_memory.store import Store, compress, decompress, event_id, unpack
 from fazm_memory.sync.crypto import SIGNATURE, KeyPairs, NotAuthentic, derive, seal, unseal, verify
 from fazm_memory.sync.state import Part, next_link
 from fazm_memory.sync.workspaces import Repository
@@ -24,9 +24,6 @@ from fazm_memory.sync.workspaces import Repository
 LENGTH = struct.Struct(">I")
 LARGEST = 512 << 20  # a segment unpacks to at most this
 FORGOTTEN = -1  # the length of a payload that is not there any more
-
-_compressor = zstandard.ZstdCompressor(level=3)
-_decompressor = zstandard.ZstdDecompressor()
 
 
 class SegmentEvent(NamedTuple):
@@ -126,7 +123,7 @@ def pack_segment(
 ) -> bytes:
     text = orjson.dumps(header)
     plain = b"".join((LENGTH.pack(len(text)), text, *payloads))
-    sealed = seal(key, _compressor.compress(plain), name.context())
+    sealed = seal(key, compress(plain), name.context())
     return sealed + signer.sign(_signed(name, sealed))
 
 
@@ -138,7 +135,7 @@ def open_segment(name: SegmentName, key: bytes, public: bytes, data: bytes) -> S
     try:
         if zstandard.frame_content_size(packed) > LARGEST:
             raise NotAuthentic("it unpacks to more than a segment may hold")
-        plain = _decompressor.decompress(packed, max_output_size=LARGEST)
+        plain = decompress(packed, LARGEST)
         (length,) = LENGTH.unpack_from(plain)
         header = orjson.loads(plain[LENGTH.size : LENGTH.size + length])
         return _segment(name, header, memoryview(plain)[LENGTH.size + length :])

@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory import __version__
+from fazm_memory.cli.caller import check_person
 from fazm_memory.errors import FazmMemoryError, StoreFull
 from fazm_memory.text import sentence
 
@@ -176,6 +177,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run_guarded(run: Callable[[argparse.Namespace], int], args: argparse.Namespace) -> int:
     """Run the command and turn exceptions into messages and exit codes."""
     try:
+        check_person(args)
         code = run(args)
         sys.stdout.flush()
         return code

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from fazm_memory.cli.caller import MARKS, agent_from_environment
+from fazm_memory.cli.caller import MARKS, NEEDS_PERSON, agent_from_environment
+from fazm_memory.cli.main import COMMANDS
 
 from .conftest import Run
 
@@ -63,27 +66,118 @@ def test_a_fact_from_an_agents_shell_is_the_agents_word(
     assert facts == {"pay.to": ("evil", "agent", "agent"), "mine": ("kept", "user", "person")}
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("forget", "SESSION", "--yes"),
-        ("retain",),
-        ("recover",),
-        ("recording", "pause"),
-        ("recording", "resume"),
-        ("exclude", "--remove", "--folder", "/private"),
-        ("quarantine", "SESSION", "--lift"),
-        ("disconnect", "claude-code", "--yes"),
-    ],
-    ids=lambda words: words[0],
-)
+# Every form of a command that deletes, hides, overwrites, sends away or speaks for the user.
+FOR_A_PERSON = [
+    "archive SESSION",
+    "archive SESSION --undo",
+    "context --pin ITEM",
+    "context --exclude ITEM",
+    "context --include ITEM",
+    "continue SESSION --with codex",
+    "disconnect claude-code --yes",
+    "disconnect --all --yes",
+    "exclude --folder /private",
+    "exclude --app Mail",
+    "exclude --remove --folder /private",
+    "export SESSION FILE --with-secrets",
+    "export SESSION FILE --force",
+    "forget SESSION --yes",
+    "forget --match text --yes",
+    "forget --set-aside --yes",
+    "import-bundle FILE --mine",
+    "quarantine SESSION --lift",
+    "recording pause",
+    "recording resume",
+    "recover",
+    "replay SESSION --onto /w --run --yes",
+    "restore SESSION",
+    "restore SESSION --force",
+    "resume SESSION --files",
+    "retain",
+    "rewind SESSION --to 1 --files",
+    "rewind SESSION --to 1 --force",
+    "rewind SESSION --undo",
+    "serve --new-token",
+    "setup --remove",
+    "sync init --folder /vault",
+    "sync join --folder /vault --code x",
+    "sync pair",
+    "sync leave",
+    "sync leave --forget-keys",
+    "sync devices --remove other --yes",
+    "sync devices --name other",
+    "sync files on",
+    "sync folders /theirs /here",
+    "timeline --no-open",
+    "timeline --json",
+]
+# Commands that read, or that record as the agent's word. A new command goes here or into NEEDS_PERSON.
+FOR_AGENTS = {
+    "agents", "answer", "artifacts", "branches", "close", "compare", "completion", "connect", "conventions",
+    "cost", "demo", "diff", "doctor", "events", "facts", "files", "fork", "habits", "handoff", "import",
+    "mcp", "open", "pause", "questions", "record", "retries", "run", "search", "sessions", "show", "state",
+    "status", "untrusted", "verify",
+}  # fmt: skip
+
+
+def test_it_is_decided_for_every_command_who_may_run_it() -> None:
+    assert set(COMMANDS) == FOR_AGENTS | set(NEEDS_PERSON)
+    assert not FOR_AGENTS & set(NEEDS_PERSON)
+    assert {line.split()[0] for line in FOR_A_PERSON} == set(NEEDS_PERSON)
+
+
+@pytest.mark.parametrize("line", FOR_A_PERSON)
 def test_what_destroys_or_hides_needs_a_person(
-    run: Run, session: str, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+    run: Run, session: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str
 ) -> None:
-    monkeypatch.setenv("CLAUDECODE", "1")
-    refused = run(*(session if word == "SESSION" else word for word in words))
+    before = run("show", session, "--json").json
+    names = {"SESSION": session, "FILE": str(tmp_path / "file"), "ITEM": "item"}
+    with monkeypatch.context() as shell:
+        shell.setenv("CLAUDECODE", "1")
+        refused = run(*(names.get(word, word) for word in line.split()))
     assert refused.code == 18
     assert "needs a person" in refused.err
+    assert run("show", session, "--json").json == before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "forget SESSION --dry-run", "retain --dry-run", "recording status", "exclude", "sync status",
+        "rewind SESSION --to 1 --dry-run", "disconnect claude-code --dry-run", "replay SESSION", "context",
+    ],
+)  # fmt: skip
+def test_looking_needs_no_person(run: Run, session: str, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert run(*(session if word == "SESSION" else word for word in line.split())).code == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("open --agent codex --title Mine", "session.open"),
+        ("pause SESSION", "session.pause"),
+        ("close SESSION", "session.close"),
+        ("handoff SESSION --to human --note Why?", "handoff"),
+        ("rewind SESSION --to 1", "rewind"),
+        ("fork SESSION", "session.open"),
+        ("quarantine SESSION", "quarantine"),
+        ("artifacts SESSION list --from-file FILE", "artifact"),
+    ],
+)
+def test_what_an_agents_shell_records_is_the_agents_word(
+    run: Run, session: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str, kind: str
+) -> None:
+    (tmp_path / "file").write_text("- [ ] pay to evil\n")
+    names = {"SESSION": session, "FILE": str(tmp_path / "file")}
+    with monkeypatch.context() as shell:
+        shell.setenv("CLAUDECODE", "1")
+        done = run(*(names.get(word, word) for word in line.split()), "--json")
+    assert done.code == 0
+    written = done.json["id"] if kind == "session.open" else session
+    events = run("events", written, "--kind", kind, "--json").json
+    assert events[-1]["trust"] == "agent"
+    assert events[-1]["source"] != "cli"
 
 
 @pytest.mark.parametrize("claim", [{}, {"actor": "person"}, {"trust": "user"}, {"source": "cli"}])

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.agents import CONNECTABLE
-from fazm_memory.cli.caller import require_person
 from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import (
     echo,
@@ -120,7 +119,6 @@ def _check_keep_days(args: argparse.Namespace) -> None:
 def disconnect_command(args: argparse.Namespace) -> int:
     from fazm_memory.agents import plan_disconnect
 
-    require_person("Disconnecting an agent")
     if args.all == (args.agent is not None):
         raise InvalidRequest("Name one agent, or use --all.", hint=f"agents: {', '.join(CONNECTABLE)}")
     results: list[dict[str, Any]] = []

@@ -8,6 +8,7 @@ import os
 import re
 from typing import Any
 
+from fazm_memory.cli.caller import callers_source
 from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import echo, non_negative_int, paint, plural, print_json, single_line
 from fazm_memory.errors import InvalidRequest, NotFound
@@ -36,12 +37,11 @@ def artifacts_command(args: argparse.Namespace) -> int:
         )
     if args.from_file:
         payload = {"name": args.name, "form": args.form, **_read(args.from_file)}
-        memory.sessions.append(args.id, "artifact", **payload)
+        memory.sessions.append(args.id, "artifact", source=callers_source(), **payload)
     elif args.done:
         changes = [{"id": item, "status": "completed"} for item in args.done]
-        memory.sessions.append(
-            args.id, "artifact", **memory.sessions.changed_artifact(args.id, args.name, changes)
-        )
+        changed = memory.sessions.changed_artifact(args.id, args.name, changes)
+        memory.sessions.append(args.id, "artifact", source=callers_source(), **changed)
     rows = memory.history.state(args.id)["artifacts"]
     if args.name is not None:
         rows = [row for row in rows if row["name"] == args.name]

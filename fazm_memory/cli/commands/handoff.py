@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from fazm_memory.cli.caller import calling_agent, require_person
+from fazm_memory.cli.caller import callers_source, calling_agent
 from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import echo, integer, paint, plural, print_json, single_line
 from fazm_memory.errors import InvalidInput, InvalidRequest
@@ -30,7 +30,9 @@ def handoff_command(args: argparse.Namespace) -> int:
     if not args.note.strip():
         raise InvalidRequest("The question is empty", hint="Give its text with --note.")
     schema = None if args.schema is None else _schema(args.schema)
-    result = open_memory(args).sessions.handoff(args.id, to=args.to, note=args.note, answer_schema=schema)
+    result = open_memory(args).sessions.handoff(
+        args.id, to=args.to, note=args.note, answer_schema=schema, source=callers_source()
+    )
     return _report(args, result, f"Question {result['question']} is open in {result['id'][:8]}.")
 
 
@@ -105,10 +107,13 @@ def quarantine_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def quarantine_command(args: argparse.Namespace) -> int:
-    if args.lift:
-        require_person("Lifting a quarantine")
     result = open_memory(args).maintenance.quarantine(
-        args.id, seq=args.seq, lift=args.lift, words_only=args.words_only, reason=args.reason
+        args.id,
+        seq=args.seq,
+        lift=args.lift,
+        words_only=args.words_only,
+        reason=args.reason,
+        source=callers_source(),
     )
     if result["whole"]:
         text = "is in quarantine."

@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import Any
 
+from fazm_memory.cli.caller import callers_source
 from fazm_memory.cli.commands.rewind import report_rewind, show_file_plan
 from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import echo, plural, print_json
@@ -23,7 +24,9 @@ def open_command(args: argparse.Namespace) -> int:
     if args.key is not None and not args.key.strip():
         raise InvalidRequest("The key is empty", hint="Leave --key out, or give a name.")
     workspace = os.path.abspath(args.workspace or os.getcwd())
-    session = open_memory(args).sessions.open(args.agent, key=args.key, workspace=workspace, title=args.title)
+    session = open_memory(args).sessions.open(
+        args.agent, key=args.key, workspace=workspace, title=args.title, source=callers_source()
+    )
     return _report(args, session)
 
 
@@ -72,7 +75,7 @@ def resume_command(args: argparse.Namespace) -> int:
         return report_rewind(args, result, f"{result['id']} is resumed, with its files as at the pause.")
     if not args.offer:
         try:
-            session = memory.sessions.move(args.id, "resume", reason=args.reason)
+            session = memory.sessions.move(args.id, "resume", reason=args.reason, source=callers_source())
         except InvalidTransition as refused:
             if session["lifecycle"] in ("open", "active", "resumed") and not refused.hint:
                 refused.hint = f"`fazm-memory resume {session['id'][:8]} --offer` shows how to continue."
@@ -109,7 +112,8 @@ def archive_command(args: argparse.Namespace) -> int:
 
 
 def _move(args: argparse.Namespace, move: str) -> int:
-    return _report(args, open_memory(args).sessions.move(args.id, move, reason=args.reason))
+    sessions = open_memory(args).sessions
+    return _report(args, sessions.move(args.id, move, reason=args.reason, source=callers_source()))
 
 
 def _report(args: argparse.Namespace, session: dict[str, Any]) -> int:

@@ -7,7 +7,6 @@ import os
 import sys
 from typing import Any
 
-from fazm_memory.cli.caller import require_person
 from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import (
     Progress,
@@ -34,8 +33,6 @@ def recording_command(args: argparse.Namespace) -> int:
     memory = open_memory(args)
     if args.duration is not None and args.verb != "pause":
         raise InvalidRequest("Only `recording pause` takes a duration.")
-    if args.verb != "status":
-        require_person("Pausing or resuming recording")
     if args.verb == "pause":
         status = memory.recording.pause(None if args.duration is None else _parse_pause(args.duration))
     elif args.verb == "resume":
@@ -72,8 +69,6 @@ def exclude_command(args: argparse.Namespace) -> int:
         raise InvalidRequest("--remove needs --app or --folder")
     if args.folder is not None and not args.folder.strip():  # would mean the current folder
         raise InvalidRequest("The folder is empty", hint="Use `.` for the current folder.")
-    if args.remove:
-        require_person("Removing an exclusion")
     memory = open_memory(args)
     if args.app is not None:
         (memory.recording.include_app if args.remove else memory.recording.exclude_app)(args.app)
@@ -131,8 +126,6 @@ def forget_command(args: argparse.Namespace) -> int:
     }
     if args.set_aside and (args.id is not None or any(value is not None for value in selection.values())):
         raise InvalidRequest("--set-aside stands alone.")
-    if not args.dry_run:
-        require_person("Deleting")
 
     def forget(*, dry_run: bool) -> dict[str, Any]:
         if args.set_aside:
@@ -194,8 +187,6 @@ def retain_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def retain_command(args: argparse.Namespace) -> int:
-    if not args.dry_run:
-        require_person("Deleting")
     memory = open_memory(args)
     with Progress("looking for old events") as progress:
         result = memory.maintenance.retain(dry_run=args.dry_run, progress=progress.at)

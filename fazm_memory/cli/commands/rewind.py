@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from fazm_memory.cli.caller import callers_source
 from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import (
     MOMENT,
@@ -40,7 +41,9 @@ def fork_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def fork_command(args: argparse.Namespace) -> int:
-    fork = open_memory(args).rewind.fork(args.id, at=args.at, title=args.title, into=args.into)
+    fork = open_memory(args).rewind.fork(
+        args.id, at=args.at, title=args.title, into=args.into, source=callers_source()
+    )
     if args.json:
         print_json(fork)
         return 0
@@ -131,7 +134,7 @@ def rewind_command(args: argparse.Namespace) -> int:
     # Only the plan computed here is applied. If a file changes in between, nothing is done.
     result = memory.rewind.apply(
         args.id, args.to, files=args.files, force=args.force, reason=args.reason,
-        expected_seq=args.expect, everyone=args.everyone,
+        expected_seq=args.expect, everyone=args.everyone, source=callers_source(),
         plan=args.plan or (plan["digest"] if plan else None),
     )  # fmt: skip
     result["left"] = [file for file in plan["files"] if file["action"] in ("keep", "cannot")] if plan else []

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from fazm_memory.cli.caller import agent_from_environment
 from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import echo, integer, print_json_line
 from fazm_memory.errors import InvalidRequest
@@ -45,14 +47,15 @@ def serve_command(args: argparse.Namespace) -> int:
 
         def started() -> None:
             address = f"{served.origin}{MCP_PATH}"
+            # On the page one acts as the user, so an agent gets no link to it.
+            page = None if agent_from_environment(os.environ) else served.one_time_url()
             if args.json:
-                print_json_line(
-                    {"url": address, "token_file": str(served.token_file), "page": served.one_time_url()}
-                )
+                print_json_line({"url": address, "token_file": str(served.token_file), "page": page})
             else:
                 echo(f"MCP: {address}, on this machine only, with `Authorization: Bearer TOKEN`")
                 echo(f"Token: {served.token_file}")
-                echo(f"Timeline (the link works once): {served.one_time_url()}")
+                if page is not None:
+                    echo(f"Timeline (the link works once): {page}")
                 echo("Press Ctrl-C to stop.")
             sys.stdout.flush()
 
@@ -95,10 +98,12 @@ def _show(args: argparse.Namespace, address: str) -> None:
 
     if args.json:
         print_json_line({"page": address})
-    elif args.no_open or not webbrowser.open(address):
+    elif not args.no_open and webbrowser.open(address):
+        echo("The timeline is open in your browser.")
+    elif agent_from_environment(os.environ) is None:
         echo(f"Timeline (the link works once, within five minutes): {address}")
     else:
-        echo("The timeline is open in your browser.")
+        echo("No browser could be opened. Run `fazm-memory timeline` in a terminal of your own.")
     sys.stdout.flush()
 
 

@@ -30,7 +30,6 @@ def setup_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def setup_command(args: argparse.Namespace) -> int:
-    from fazm_memory.cli.caller import require_person
     from fazm_memory.translation import language_of_environment, set_language
 
     memory = open_memory(args)
@@ -41,7 +40,6 @@ def setup_command(args: argparse.Namespace) -> int:
 
         memory.setup.system = MacSetup(memory.config, in_app=False)
     if args.remove:
-        require_person("Removing the setup")
         removed = memory.setup.remove()
         print_json({"removed": removed}) if args.json else echo(
             f"Removed: {', '.join(removed) or 'nothing'}."

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fazm_memory.cli.caller import require_person
 from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import Progress, echo, format_size, paint, plural, plural_with_verb, print_json
 from fazm_memory.errors import IntegrityBroken, InvalidRequest
@@ -53,7 +52,6 @@ def recover_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def recover_command(args: argparse.Namespace) -> int:
-    require_person("Recovering a store")
     memory = open_memory(args)
     with Progress("saving") as progress:
         result = memory.maintenance.recover(progress=progress.at)

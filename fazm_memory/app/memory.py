@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from fazm_memory.app.costs import CostService
     from fazm_memory.app.history import HistoryService
     from fazm_memory.app.maintenance import MaintenanceService
+    from fazm_memory.app.own_folders import OwnFolderService
     from fazm_memory.app.recall import RecallService
     from fazm_memory.app.recording import RecordingService
     from fazm_memory.app.replay import ReplayService
@@ -123,6 +124,12 @@ class Memory:
         from fazm_memory.app.rewind import RewindService
 
         return RewindService(self)
+
+    @cached_property
+    def own_folders(self) -> OwnFolderService:
+        from fazm_memory.app.own_folders import OwnFolderService
+
+        return OwnFolderService(self)
 
     @cached_property
     def maintenance(self) -> MaintenanceService:

@@ -80,7 +80,7 @@ class RewindService(Service):
         self.finish_interrupted()
         row = self.store.sessions.resolve(session)
         to = self._memory.sessions.position(row, to)
-        with self._open(row) as context:
+        with self.open_files(row) as context:
             plan, outside = context.plan(to, everyone=everyone)
             folders = emptied_folders(context.directory, plan.allowed(), context.keep_rule(to))
         return self._plan_json(row, to, plan, outside, folders)
@@ -114,14 +114,14 @@ class RewindService(Service):
         if not files:
             self._append(row, {"to": to, "reason": reason}, source, None, None if force else row.head)
             return self._memory.sessions.get(row.id) | {"files": [], "undo": None}
-        with exclusive_rewind(self.config.home), self._open(row) as context:
+        with exclusive_rewind(self.config.home), self.open_files(row) as context:
             steps, keep_folder, shown = self._checked_plan(
                 context, to, force=force, source=source, plan=plan, everyone=everyone
             )
             payload = {"to": to, "reason": reason}
-            results, run = self._carry_out(context, steps, payload, source, keep_folder, force=force)
+            results, run = self.carry_out(context, steps, payload, source, keep_folder, force=force)
         return self._memory.sessions.get(row.id) | {
-            "files": _results_json(context.paths.workspace, results),
+            "files": results_json(context.paths.workspace, results),
             "folders": shown["folders"],
             "undo": str(run.id) if results else None,
             "finished": finished,
@@ -171,14 +171,14 @@ class RewindService(Service):
         nothing: dict[str, Any] = {"files": [], "folders": [], "undo": None, "finished": []}
         if not files:
             return self.fork(row.id, at=to, source=source) | nothing | {"taken_over": row.id}
-        with exclusive_rewind(self.config.home), self._open(row) as context:
+        with exclusive_rewind(self.config.home), self.open_files(row) as context:
             steps, keep_folder, shown = self._checked_plan(context, to, force=force, source=source, plan=plan)
             fork = self.store.sessions.resolve(self.fork(row.id, at=to, source=source)["id"])
-            with self._open(fork) as here:
+            with self.open_files(fork) as here:
                 payload = {"to": fork.head, "reason": reason or f"files of {row.id[:8]} at {to}"}
-                results, run = self._carry_out(here, steps, payload, source, keep_folder, force=force)
+                results, run = self.carry_out(here, steps, payload, source, keep_folder, force=force)
         return self._memory.sessions.get(fork.id) | nothing | {
-            "files": _results_json(here.paths.workspace, results),
+            "files": results_json(here.paths.workspace, results),
             "folders": shown["folders"],
             "undo": str(run.id) if results else None,
             "taken_over": row.id,
@@ -237,7 +237,7 @@ class RewindService(Service):
             payload: dict[str, Any] = {"to": seq, "reason": "taken back", "undoes": seq}
             self._append(row, payload, source, None, None if force else row.head)
             return self._memory.sessions.get(row.id) | {"files": [], "undo": None, "finished": finished}
-        with exclusive_rewind(self.config.home), self._open(row) as context:
+        with exclusive_rewind(self.config.home), self.open_files(row) as context:
             last = context.last_run(seq)
             self._check_state(row, int(last.told["head"]), force=force, expected=None, source=source)
             plan = context.undo_plan(last)
@@ -250,10 +250,10 @@ class RewindService(Service):
                 )
             payload = {"to": last.told["head"], "reason": "taken back", "undoes": last.told["seq"]}
             steps = plan.writes() if force else plan.allowed()
-            results, run = self._carry_out(context, steps, payload, source, undo_keep_rule(last), force=force)
+            results, run = self.carry_out(context, steps, payload, source, undo_keep_rule(last), force=force)
             context.journal.move(last, UNDONE)
         return self._memory.sessions.get(row.id) | {
-            "files": _results_json(context.paths.workspace, results),
+            "files": results_json(context.paths.workspace, results),
             "undo": str(run.id),
             "finished": finished,
         }
@@ -265,7 +265,7 @@ class RewindService(Service):
         seq = self._latest_rewind(row)
         if not self._had_files(row, seq):
             return self._plan_json(row, seq, RewindPlan(()), ())
-        with self._open(row) as context:
+        with self.open_files(row) as context:
             last = context.last_run(seq)
             plan = context.undo_plan(last)
             folders = emptied_folders(context.directory, plan.allowed(), undo_keep_rule(last))
@@ -356,7 +356,8 @@ class RewindService(Service):
 
     # -- carrying out ------------------------------------------------------------------------------------
 
-    def _open(self, row: SessionRow, folder: str | None = None) -> AbstractContextManager[RewindContext]:
+    def open_files(self, row: SessionRow, folder: str | None = None) -> AbstractContextManager[RewindContext]:
+        """Open the files of a session, as a context manager."""
         return open_workspace(
             self.store, self._memory.file_versions, row, folder=folder or self._folder_here(row),
             now=self.now, home=self.config.home, user_home=self.config.user_home,
@@ -370,7 +371,7 @@ class RewindService(Service):
             self._memory.sync.bind_folders()
         return self.store.sessions.folder_names().get(row.workspace) or row.workspace
 
-    def _carry_out(
+    def carry_out(
         self,
         context: RewindContext,
         steps: Sequence[RewindStep],
@@ -470,7 +471,7 @@ class RewindService(Service):
             "to": to,
             "head": row.head,
             "workspace": row.workspace,
-            "files": [_step_json(workspace, step) for step in plan.steps] + outside_files,
+            "files": [step_json(workspace, step) for step in plan.steps] + outside_files,
             "folders": [
                 {
                     "path": f"{workspace}/{folder.path}",
@@ -495,17 +496,19 @@ class RewindService(Service):
         at: int | None = None,
         title: str | None = None,
         into: str | None = None,
+        folder: str | None = None,
         source: str = "cli",
     ) -> dict[str, Any]:
         """Open a session that continues this one from after its first `at` events.
 
         With `into`, its files are written into that folder, which must be new or empty, and it works there.
+        With `folder` it works there, and no file is written.
         """
         self._memory.recording.check()
         row = self.store.sessions.resolve(session)
         position = self._memory.sessions.position(row, at)
         name = row.title if title is None else self._memory.recorder.redactor.text(title, 500).text
-        copied: dict[str, Any] = {"folder": self._folder_here(row), "manifest": None}
+        copied: dict[str, Any] = {"folder": folder or self._folder_here(row), "manifest": None}
         if into is not None:
             copied = self._into(row, position, into, source)
         opening = SessionOpen(
@@ -523,7 +526,7 @@ class RewindService(Service):
         """The files of a session's workspace as they were at a position, and where their content is."""
         row = self.store.sessions.resolve(session)
         position = self._memory.sessions.position(row, at)
-        with self._open(row) as context:
+        with self.open_files(row) as context:
             entries = self._manifest(context, position, "cli")
         return {
             "session": row.id,
@@ -586,7 +589,7 @@ class RewindService(Service):
             source_folder = None
             if row.device is not None and not os.path.isdir(self._folder_here(row) or ""):
                 source_folder = stack.enter_context(tempfile.TemporaryDirectory())  # all from versions
-            context = stack.enter_context(self._open(row, source_folder))
+            context = stack.enter_context(self.open_files(row, source_folder))
             self._check_folder(folder, context.directory.root)
             if source not in PERSON_SOURCES:
                 self._check_reach(row, folder, context.directory.root)
@@ -658,7 +661,7 @@ class RewindService(Service):
         return False
 
 
-def _step_json(workspace: str, step: RewindStep) -> dict[str, Any]:
+def step_json(workspace: str, step: RewindStep) -> dict[str, Any]:
     """A step as JSON. `from` is the present name of a file that is renamed back."""
     sizes = [content.size for content in (step.was, step.now) if content is not None]
     more = {
@@ -676,9 +679,9 @@ def _step_json(workspace: str, step: RewindStep) -> dict[str, Any]:
     }
 
 
-def _results_json(workspace: str, results: Sequence[RestoredStep]) -> list[dict[str, Any]]:
+def results_json(workspace: str, results: Sequence[RestoredStep]) -> list[dict[str, Any]]:
     return [
-        _step_json(workspace, result.step)
+        step_json(workspace, result.step)
         | {"action": result.step.does if result.left is None else "refuse", "done": result.left is None}
         | ({} if result.left is None else {"why": result.left})
         for result in results

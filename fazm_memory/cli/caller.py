@@ -71,6 +71,7 @@ NEEDS_PERSON: dict[str, Callable[[argparse.Namespace], str | None]] = {
     "disconnect": lambda args: None if args.dry_run else "Disconnecting an agent",
     "exclude": lambda args: "Changing an exclusion" if args.app or args.folder else None,
     "export": _export,
+    "folders": lambda args: None if args.action == "list" or args.dry_run else "Merging or removing a folder",
     "forget": lambda args: None if args.dry_run else "Deleting",
     "import-bundle": lambda args: "Trusting a bundle" if args.mine else None,
     "quarantine": lambda args: "Lifting a quarantine" if args.lift else None,

@@ -63,6 +63,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "pause": ("lifecycle", "Pause a session."),
         "close": ("lifecycle", "Close a session."),
         "archive": ("lifecycle", "Archive a closed session, or restore it."),
+        "folders": ("folders", "List, merge or remove folders that sessions have for themselves."),
     },
     "Connect agents": {
         "setup": ("setup", "Go through the first steps: connect, folders, launch at login, import."),

@@ -118,15 +118,26 @@ def session_open(caller: Caller, args: dict[str, Any]) -> ToolResult:
     key = args.get("key") or (caller.key if agent == caller.agent else None) or random_id(16)
     check_new_session(caller, agent, key)
     workspace = args.get("workspace") or caller.workspace
-    session = memory.sessions.open(
-        agent, key=key, workspace=workspace, title=args.get("title"), budget=args.get("budget"), source=SOURCE
-    )
+    fields: dict[str, Any] = {
+        "key": key,
+        "title": args.get("title"),
+        "budget": args.get("budget"),
+        "source": SOURCE,
+    }
+    if args.get("own_folder") and workspace:
+        session = memory.own_folders.open(agent, workspace, **fields)
+        workspace = session["folder"]
+    else:
+        session = memory.sessions.open(agent, workspace=workspace, **fields)
     data: dict[str, Any] = {**session_answer(session), "context": ""}
     if args.get("context", True):
         budget = args.get("context_tokens", CONTEXT_TOKENS)
         context = memory.recall.context(workspace, budget=budget, besides=session["agent_session_id"])
         data["context"] = context.text
     lines = [f"Session {session['id']} is {session['lifecycle']}. Pass this id as `session`."]
+    if args.get("own_folder") and workspace:
+        data["folder"] = workspace
+        lines.append(f"Work in {quote(workspace)}, a copy that is yours alone. A person merges it back.")
     if session["lifecycle"] in ("paused", "closed", "archived"):
         lines.append("Call session_resume with it before you record anything.")
     return ToolResult(data, "\n".join([*lines, data["context"]]).rstrip())
@@ -237,6 +248,9 @@ TOOLS = (
                 "agent": string("Your name. Default: the client's name.", most=200),
                 "key": string("Your id of this conversation, if you have one.", most=200),
                 "budget": BUDGET,
+                "own_folder": boolean(
+                    "Work in a copy of the folder, apart from other sessions.", default=False
+                ),
                 "context": boolean("Also return what happened before.", default=True),
                 "context_tokens": integer(
                     "Size of the context in tokens.", least=200, most=2400, default=CONTEXT_TOKENS
@@ -244,7 +258,7 @@ TOOLS = (
             }
         ),
         output_object(
-            {**SESSION_ANSWER, "context": STRING},
+            {**SESSION_ANSWER, "context": STRING, "folder": STRING},
             ("session", "session_info", "context"),
         ),
         session_open,

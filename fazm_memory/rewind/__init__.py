@@ -8,6 +8,7 @@ from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from fazm_memory.rewind.fork_copy import ManifestEntry, manifest, write_manifest
+    from fazm_memory.rewind.own_folder import copy_workspace, files_of, merge_plan, remove_copy
     from fazm_memory.rewind.plan import FileContent, RewindPlan, RewindStep
     from fazm_memory.rewind.restore import (
         DONE,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         emptied_folders,
         exclusive_rewind,
         open_workspace,
+        store_version,
         undo_keep_rule,
     )
     from fazm_memory.rewind.safe_directory import SafeDirectory, WriteRefused
@@ -33,10 +35,12 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "fork_copy": "ManifestEntry manifest write_manifest",
+        "own_folder": "copy_workspace files_of merge_plan remove_copy",
         "plan": "FileContent RewindPlan RewindStep",
         "restore": (
             "DONE DROPPED EmptiedFolder KeepRule PLANNED RUNNING RestoreJournal RestoreRun RestoredStep "
-            "RewindContext UNDONE emptied_folders exclusive_rewind open_workspace undo_keep_rule"
+            "RewindContext UNDONE emptied_folders exclusive_rewind open_workspace store_version "
+            "undo_keep_rule"
         ),
         "safe_directory": "SafeDirectory WriteRefused",
         "state_at": "changed_files",

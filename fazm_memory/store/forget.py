@@ -264,6 +264,8 @@ def _after_removal(store: Store, writer: Writer, head: SessionHead) -> None:
     writer.behind.add(head.n)
     if _nothing_left(store, head):
         store.db.execute("UPDATE session SET forgotten=1 WHERE n=?", (head.n,))
+        if store.db.execute("DELETE FROM meta WHERE key=?", (f"own-folder:{head.n}",)).rowcount:
+            store.db.execute("DELETE FROM meta WHERE key=?", (f"folder:{head.workspace}",))
     # The title may be a forgotten prompt: fold it again from what is left.
     naming = (event for event in store.log.slice(head.n, head.id) if event.kind in NAMING)
     rest = fold(initial_state(head.id), naming)

@@ -219,17 +219,20 @@ class Sessions:
             around = [workspace]
             while (above := dirname(around[-1].rstrip("/"))) not in ("", "/", around[-1]):
                 around.append(above)
+            names = self.folder_names()
+            around += [names[folder] for folder in around if names.get(folder)]
             around += [
-                theirs
-                for theirs, here in self.folder_names().items()
-                if here in around or here.startswith(f"{workspace}/")
+                theirs for theirs, here in names.items() if here in around or here.startswith(f"{workspace}/")
             ]
             query = query.where(SessionTable.workspace.in_(around) | inside)
         query = query.order_by(SessionTable.last_at.desc(), SessionTable.n.desc())
         return self._latest(query, limit)
 
     def folder_names(self) -> dict[str, str]:
-        """Folders of other machines and where they are here; empty text if they are not here."""
+        """Folders of other machines and where they are here; empty text if they are not here.
+
+        Also the folders that one session has for itself, and which folder each is a copy of.
+        """
         rows = self.db.execute("SELECT key, value FROM meta WHERE key >= 'folder:' AND key < 'folder;'")
         return {key.removeprefix("folder:"): value for key, value in rows.fetchall()}
 
@@ -237,6 +240,19 @@ class Sessions:
         """Remember where a folder of another machine is here."""
         with self.db.transaction():
             self.db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (f"folder:{theirs}", here))
+
+    def own_folders(self) -> dict[int, str]:
+        """The sessions that work in a copy of a folder, and that folder."""
+        rows = self.db.execute(
+            "SELECT key, value FROM meta WHERE key >= 'own-folder:' AND key < 'own-folder;'"
+        )
+        return {int(key.removeprefix("own-folder:")): value for key, value in rows.fetchall()}
+
+    def set_own_folder(self, row: SessionRow, origin: str) -> None:
+        """Remember that a session works in a copy of a folder."""
+        with self.db.transaction():
+            self.db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (f"own-folder:{row.n}", origin))
+            self.db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (f"folder:{row.workspace}", origin))
 
     def numbered(self, numbers: Sequence[int]) -> list[SessionRow]:
         """These sessions, in this order."""

@@ -81,6 +81,8 @@ FOR_A_PERSON = [
     "exclude --remove --folder /private",
     "export SESSION FILE --with-secrets",
     "export SESSION FILE --force",
+    "folders remove SESSION",
+    "folders merge SESSION",
     "forget SESSION --yes",
     "forget --match text --yes",
     "forget --set-aside --yes",
@@ -144,6 +146,7 @@ def test_what_destroys_or_hides_needs_a_person(
     "line",
     [
         "forget SESSION --dry-run", "retain --dry-run", "recording status", "exclude", "sync status",
+        "folders",
         "rewind SESSION --to 1 --dry-run", "disconnect claude-code --dry-run", "replay SESSION", "context",
     ],
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from .conftest import Run
 
 
@@ -63,3 +65,19 @@ def test_status_says_whether_and_why_not(run: Run, session: str) -> None:
     run("recording", "pause")
     assert "paused until you resume it" in run("status").out
     assert "no OS keyring" in run().out
+
+
+def test_a_session_with_its_own_folder_is_opened_merged_and_removed(run: Run, tmp_path: Path) -> None:
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    (shop / "a.txt").write_text("one")
+    opened = run("open", "--workspace", str(shop), "--own-folder", str(tmp_path / "own"), "--json").json
+    assert opened["folder"] == str(tmp_path / "own")
+    (tmp_path / "own" / "a.txt").write_text("two")
+    assert [row["unmerged"] for row in run("folders", "--json").json] == [1]
+    assert "restore" in run("folders", "merge", opened["id"], "--dry-run").out
+    assert (shop / "a.txt").read_text() == "one"
+    run("folders", "merge", opened["id"])
+    assert (shop / "a.txt").read_text() == "two"
+    assert run("folders", "remove", opened["id"], "--json").json["removed"] is True
+    assert not (tmp_path / "own").exists()

@@ -18,16 +18,28 @@ def open_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--key", help="the agent's own name for the session")
     parser.add_argument("--workspace", metavar="DIR", help="the folder it works in (default: here)")
     parser.add_argument("--title", help="a title")
+    parser.add_argument(
+        "--own-folder",
+        nargs="?",
+        const="",
+        metavar="DIR",
+        help="work in a copy of the folder, beside it or at DIR (see `folders`)",
+    )
 
 
 def open_command(args: argparse.Namespace) -> int:
     if args.key is not None and not args.key.strip():
         raise InvalidRequest("The key is empty", hint="Leave --key out, or give a name.")
     workspace = os.path.abspath(args.workspace or os.getcwd())
-    session = open_memory(args).sessions.open(
-        args.agent, key=args.key, workspace=workspace, title=args.title, source=callers_source()
-    )
-    return _report(args, session)
+    memory = open_memory(args)
+    fields = {"key": args.key, "title": args.title, "source": callers_source()}
+    if args.own_folder is None:
+        return _report(args, memory.sessions.open(args.agent, workspace=workspace, **fields))
+    session = memory.own_folders.open(args.agent, workspace, folder=args.own_folder or None, **fields)
+    _report(args, session)
+    if not args.json:
+        echo(f"It works in {session['folder']}, a copy of {session['copy_of']} ({session['method']}).")
+    return 0
 
 
 def _move_arguments(parser: argparse.ArgumentParser) -> None:

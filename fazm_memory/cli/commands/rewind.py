@@ -151,7 +151,7 @@ def _show_undo(args: argparse.Namespace, plan: dict[str, Any]) -> int:
         print_json({"session": plan["session"], "to": plan["to"], "dry_run": True, "plan": plan})
         return 0
     echo(f"{plan['session']} would return to {plan['to']}, its position before the latest rewind.")
-    _show_files(plan["files"])
+    show_files(plan["files"])
     _show_folders(plan["folders"])
     echo(paint("Nothing was changed (--dry-run).", "dim"))
     return 0
@@ -173,7 +173,7 @@ def _effect(change: dict[str, Any]) -> str:
 
 
 def _show_plan(plan: dict[str, Any]) -> None:
-    _show_files(plan["files"])
+    show_files(plan["files"])
     _show_folders(plan["folders"])
     for text in plan["unseen_what"]:
         echo(paint(f"  not observed: {text}", "red"))
@@ -182,7 +182,7 @@ def _show_plan(plan: dict[str, Any]) -> None:
     echo(paint(f"To apply exactly this plan: --plan {plan['digest']}", "dim"))
 
 
-def _show_files(files: list[dict[str, Any]]) -> None:
+def show_files(files: list[dict[str, Any]]) -> None:
     for file in files[:SHOWN]:
         origin = f" (now {file['from']})" if file.get("from") else ""
         word = WORDS[file["action"]]
@@ -208,7 +208,7 @@ def report_rewind(args: argparse.Namespace, result: dict[str, Any], text: str) -
         print_json(result)
         return 0
     echo(text)
-    _show_files(result["files"] + result.get("left", []))
+    show_files(result["files"] + result.get("left", []))
     _show_folders(result.get("folders", []))
     if result["undo"] is not None:
         echo(f"The previous files are stored. `fazm-memory rewind {result['id'][:8]} --undo` restores them.")

@@ -1,0 +1,199 @@
+"""A folder of its own for a parallel session: copy the workspace, and plan the way back.
+
+The copy costs almost nothing where the file system can clone (APFS, Btrfs, XFS). Elsewhere a git repository
+gets a worktree, and any other folder is copied file by file. The plan to merge back compares three states of
+each file: when the copy was made, in the copy now, and in the workspace now.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+
+from fazm_memory.errors import InvalidRequest, StoreFull
+from fazm_memory.paths import inside
+from fazm_memory.rewind.plan import ABSENT, Action, FileContent, RewindPlan, RewindStep
+from fazm_memory.rewind.safe_directory import SafeDirectory
+from fazm_memory.rewind.state_at import current_content, version_content
+from fazm_memory.store import FileVersion
+from fazm_memory.watch import IgnoreRules, scan
+
+CLONE = ["cp", "-cRp"] if sys.platform == "darwin" else ["cp", "-a", "--reflink=always"]
+# Neither the hooks nor the monitor of a repository run for our own git calls.
+GIT = ["git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]
+SPARE_ROOM = 256 << 20  # bytes of the disk that a copy leaves free
+TIMEOUT = 600  # seconds for one call of cp or git
+
+
+def copy_workspace(source: str, target: str, excluded: Collection[str] = ()) -> str:
+    """Copy a folder to a path that does not exist yet. Returns how: "clone", "worktree" or "copy".
+
+    Excluded folders are left out. If the copy fails, nothing of it stays.
+    """
+    left_out = [folder for folder in excluded if inside(folder, source)]
+    try:
+        if not left_out and _can_clone(source, os.path.dirname(target)):
+            _run([*CLONE, source, target])
+            return "clone"
+        if not left_out and os.path.isdir(os.path.join(source, ".git")) and _has_commit(source):
+            _run([*GIT, "-C", source, "worktree", "add", "--quiet", "--detach", target])
+            _copy_uncommitted(source, target)
+            return "worktree"
+        _check_room(source, os.path.dirname(target))
+        shutil.copytree(source, target, symlinks=True, ignore=_leaving_out(left_out))
+        return "copy"
+    except BaseException:
+        remove_copy(target)
+        raise
+
+
+def remove_copy(target: str) -> None:
+    """Remove a copy. Commits that were made in a worktree stay in its repository."""
+    repository = _worktree_repository(target)
+    if os.path.lexists(target):
+        shutil.rmtree(target)
+    if repository is not None:
+        _run([*GIT, "--git-dir", repository, "worktree", "prune"])
+
+
+def _worktree_repository(target: str) -> str | None:
+    """The repository of a worktree. Its `.git` is a file that names `…/.git/worktrees/NAME`."""
+    try:
+        with open(os.path.join(target, ".git"), encoding="utf-8") as file:
+            line = file.read(4096).strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    folder, name = os.path.split(os.path.dirname(line.removeprefix("gitdir: ")))
+    return folder if line.startswith("gitdir: ") and name == "worktrees" else None
+
+
+def files_of(folder: str) -> list[str]:
+    """The files of a folder, without ignored ones and git's own."""
+    # In a worktree `.git` is a file.
+    return sorted(path for path, _ in scan(folder, IgnoreRules(folder)).files() if path != ".git")
+
+
+def merge_plan(own: SafeDirectory, origin: SafeDirectory, base: Mapping[str, FileVersion]) -> RewindPlan:
+    """The steps that bring the changes of a copy to the workspace it was made of.
+
+    `base` has the files of the copy as they were when it was made. A file that changed in both is refused.
+    """
+    steps = []
+    for path in sorted({*base, *files_of(own.root)}):
+        was = version_content(base.get(path)) or ABSENT
+        mine = own.look(path).held
+        if mine.alike(was):
+            continue
+        theirs, barred = current_content(origin, path)
+        if not theirs.alike(mine):
+            steps.append(_step(path, was, mine, theirs, barred))
+    return RewindPlan(tuple(steps))
+
+
+def _step(
+    path: str, was: FileContent, mine: FileContent, theirs: FileContent, barred: str | None
+) -> RewindStep:
+    unreadable = next((content.reason for content in (mine, theirs) if _is_unknown(content)), None)
+    if barred is not None or unreadable is not None:
+        return RewindStep(path, "cannot", barred or unreadable or "", "agent", None, mine, theirs)
+    action: Action = "delete" if mine.absent else "recreate" if theirs.absent else "restore"
+    done = {"delete": "deleted", "recreate": "created", "restore": "changed"}[action]
+    step = RewindStep(path, action, f"{done} in the session's own folder", "agent", None, mine, theirs)
+    if theirs.same(was):
+        return step
+    why = "it changed in both folders; a copy of it is stored if you insist"
+    return replace(step, action="refuse", would=action, why=why, by="unknown")
+
+
+def _is_unknown(content: FileContent) -> bool:
+    return not content.absent and content.digest is None
+
+
+def _can_clone(source: str, parent: str) -> bool:
+    """Whether the file system clones from one folder to the other, tried with an empty file."""
+    if os.stat(source).st_dev != os.stat(parent).st_dev:
+        return False
+    with tempfile.TemporaryDirectory(dir=parent, prefix=".fazm-memory-") as folder:
+        probe = os.path.join(folder, "probe")
+        with open(probe, "wb") as file:
+            file.write(b"clone me")
+        tried = subprocess.run(
+            [*CLONE, probe, f"{probe}-2"], capture_output=True, timeout=TIMEOUT, check=False
+        )
+        return tried.returncode == 0
+
+
+def _has_commit(source: str) -> bool:
+    tried = subprocess.run(
+        [*GIT, "-C", source, "rev-parse", "--quiet", "--verify", "HEAD"],
+        capture_output=True, timeout=TIMEOUT, check=False,
+    )  # fmt: skip
+    return tried.returncode == 0
+
+
+def _copy_uncommitted(source: str, target: str) -> None:
+    """Bring a worktree to what the repository's own folder holds now, committed or not."""
+    there = set(files_of(source))
+    for path in set(files_of(target)) - there:
+        os.unlink(os.path.join(target, path))
+    for path in there:
+        one, other = os.path.join(source, path), os.path.join(target, path)
+        if not _same_file(one, other):
+            os.makedirs(os.path.dirname(other), exist_ok=True)
+            if os.path.lexists(other):
+                os.unlink(other)
+            shutil.copy2(one, other, follow_symlinks=False)
+
+
+def _same_file(one: str, other: str) -> bool:
+    try:
+        if os.path.islink(one) or os.path.islink(other):
+            return os.readlink(one) == os.readlink(other)
+        if os.stat(one).st_mode != os.stat(other).st_mode:
+            return False
+        with open(one, "rb") as first, open(other, "rb") as second:
+            while (chunk := first.read(1 << 20)) == second.read(1 << 20):
+                if not chunk:
+                    return True
+    except OSError:
+        return False
+    return False
+
+
+def _check_room(source: str, parent: str) -> None:
+    size = sum(
+        os.lstat(os.path.join(folder, name)).st_size for folder, _, names in os.walk(source) for name in names
+    )
+    if size + SPARE_ROOM > shutil.disk_usage(parent).free:
+        raise StoreFull(
+            f"A copy of {source} needs {size // 1_000_000} MB, and the disk has less. Nothing was copied.",
+            hint="Free some space, or open the session in the folder itself.",
+        )
+
+
+def _leaving_out(excluded: Collection[str]) -> Callable[[str, list[str]], list[str]]:
+    def ignore(folder: str, names: list[str]) -> list[str]:
+        # Special files, such as a FIFO, cannot be copied.
+        return [
+            name
+            for name in names
+            if os.path.join(folder, name) in excluded or not _is_copied(os.path.join(folder, name))
+        ]
+
+    return ignore
+
+
+def _is_copied(path: str) -> bool:
+    return os.path.islink(path) or os.path.isfile(path) or os.path.isdir(path)
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [f"{command[0]} ended with {done.returncode}"])[-1]
+        raise InvalidRequest(f"The folder could not be copied: {last}. Nothing of the copy was left.")

@@ -13,7 +13,7 @@ LINE = 200
 SHOWN = 10  # newest entries per section
 CALLS = ("action", "action.start")
 HEAD = ("session", "at", "lifecycle", "turn", "agent", "workspace", "title", "last_at")
-SHOWN_ELSEWHERE = ("evicted_keys", "quarantined")
+SHOWN_ELSEWHERE = ("evicted_keys", "quarantined", "state_hash")
 
 
 def event_line(row: dict[str, Any]) -> str:
@@ -53,11 +53,11 @@ def session_state_text(session: Mapping[str, Any]) -> str:
     return "silent" if ended.startswith("silent") else f"{lifecycle} ({ended})"
 
 
-def print_state(state: dict[str, Any], now: int) -> None:
-    """Print the state as sections, each with its newest entries."""
+def print_state(state: dict[str, Any], now: int, lifecycle: str | None = None) -> None:
+    """Print the state as sections, each with its newest entries. `lifecycle` says more than the state's."""
     echo(paint(state["title"] or "(no title)", "bold"))
     where = f"  {state['workspace']}" if state["workspace"] else ""
-    echo(f"{state['session']}  {state['lifecycle']}  {state['agent']}{where}")
+    echo(f"{state['session']}  {lifecycle or state['lifecycle']}  {state['agent']}{where}")
     last = f", last {format_time(state['last_at'], now)}" if state["last_at"] else ""
     echo(f"after {plural(state['at'], 'event')}, in turn {state['turn']}{last}; trust: {state['trust']}")
     for key, value in state.items():
@@ -72,6 +72,9 @@ def print_state(state: dict[str, Any], now: int) -> None:
 
 def _section(key: str, value: Any) -> None:
     title = key.replace("_", " ")
+    if key in SINGLE or isinstance(value, str):
+        echo(f"\n{paint(title, 'dim')}\n  {shorten(SINGLE.get(key, str)(value), LINE)}")
+        return
     if isinstance(value, dict) and all(isinstance(count, int) for count in value.values()):
         echo(f"\n{paint(title, 'dim')}\n  {shorten(value_text(value), LINE)}")
         return
@@ -123,10 +126,11 @@ def untrusted_text(entry: dict[str, Any]) -> str:
 
 
 def failed_call_text(entry: dict[str, Any]) -> str:
+    """A failed call. What resolved it stands before the long texts, which are cut."""
     resolved = f" (resolved at @{entry['mended_by']})" if entry["mended_by"] is not None else ""
     error = f": {entry['error']}" if entry["error"] else ""
     call = single_line(f"{entry['tool'] or ''} {entry.get('target') or ''}")
-    return f"{position_text(entry)} {call} → {entry['outcome']}{error}{resolved}"
+    return f"{position_text(entry)}{resolved} {call} → {entry['outcome']}{error}"
 
 
 def decision_text(entry: dict[str, Any]) -> str:
@@ -139,9 +143,20 @@ def decision_text(entry: dict[str, Any]) -> str:
         because = f", because {entry['why']}" if entry["why"] else ""
         why = f", instead of {entry['instead_of']['what']}{because}"
     instead = f"; not {', '.join(entry['alternatives'])}" if not about and entry.get("alternatives") else ""
-    later = f" (superseded at @{entry['superseded_by']})" if entry.get("superseded_by") is not None else ""
+    later = f"(superseded at @{entry['superseded_by']}) " if entry.get("superseded_by") is not None else ""
     asked = f"{about} → " if about else ""
-    return f"{lead}{asked}{entry['what']}{chosen}{why}{instead}{later}"
+    return f"{later}{lead}{asked}{entry['what']}{chosen}{why}{instead}"
+
+
+def plan_text(plan: dict[str, Any]) -> str:
+    """A plan on one line."""
+    return f"{plan['title'] or '(no title)'} ({plan['status']})"
+
+
+def steps_text(todos: list[dict[str, Any]]) -> str:
+    """How far a list of steps is."""
+    done = sum(todo["status"] == "completed" for todo in todos)
+    return f"{done} of {plural(len(todos), 'step')} done"
 
 
 def source_text(entry: dict[str, Any]) -> str:
@@ -185,6 +200,10 @@ def _skipped(entry: dict[str, Any]) -> str:
     return f"{entry['folder']}: {entry['rule']} ({', '.join(entry['files'][:5])})"
 
 
+SINGLE: dict[str, Callable[[Any], str]] = {
+    "goal": lambda goal: f"{position_text(goal)} {goal['text'] or ''}",
+    "plan": lambda plan: f"{position_text(plan)} {plan_text(plan)}",
+}
 ENTRIES: dict[str, Callable[[Any], str]] = {
     "requests": lambda entry: f"{position_text(entry)} {entry['text'] or ''}",
     "files_modified": lambda entry: f"{file_change_text(entry)}, @{entry['seq']}",

@@ -14,6 +14,7 @@ from typing import Any
 from fazm_memory.errors import InvalidInput
 
 CHARACTERS_A_TOKEN = 4
+RECORD_TEXT = 600  # characters of a text in a record, if all do not fit
 TEXT_LIMITS = (2000, 600, 200, 60, 20)  # lengths to which texts are cut, tried in this order
 DEEPEST = 12  # nesting below which a value is replaced by a note
 
@@ -96,15 +97,26 @@ def fit_rows(
 
 
 def fit_tables(
-    value: dict[str, Any], most: int, *, leading: frozenset[str] = frozenset()
+    value: dict[str, Any],
+    most: int,
+    *,
+    leading: frozenset[str] = frozenset(),
+    records: frozenset[str] = frozenset(),
 ) -> tuple[dict[str, Any], dict[str, int]]:
     """Halve the longest table until all fit. Returns the tables and how many entries each has lost.
 
-    The end of a table is kept, for tables named in `leading` the beginning.
+    The end of a table is kept, for tables named in `leading` the beginning. An object named in `records` is
+    one entry: its texts may be cut, its fields stay.
     """
     shown, lost = dict(value), dict[str, int]()
+    if size(shown) > most:
+        shown |= {name: shorten(shown[name], RECORD_TEXT) for name in records if name in shown}
     while size(shown) > most:
-        tables = [name for name, table in shown.items() if isinstance(table, (list, dict)) and len(table) > 1]
+        tables = [
+            name
+            for name, table in shown.items()
+            if isinstance(table, (list, dict)) and len(table) > 1 and name not in records
+        ]
         if not tables:
             break
         longest = max(tables, key=lambda name: size(shown[name]))

@@ -161,12 +161,18 @@ def _check_outcome(checks: tuple[CheckRun, ...], command: str, outcome: str, out
     if "|" not in command and ";" not in command:
         return "ok"
     tail = output[-OUTPUT:]
-    if any(sign in tail for sign in SIGNS) and FAILURE.search(tail):
+    if reports_failed_tests(tail):
         return "failed"
     if any(check.kind != "test" for check in checks) and PROBLEM.search(tail):
         return "failed"
     filtered = FILTER.search(command)
     return None if filtered is not None and SHOWS_OUTCOME.search(filtered[0]) is None else "ok"
+
+
+def reports_failed_tests(output: str) -> bool:
+    """Whether the end of an output says that a test failed."""
+    tail = output[-OUTPUT:]
+    return any(sign in tail for sign in SIGNS) and FAILURE.search(tail) is not None
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,8 @@ SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][*_)])\s+|(?<=[.!?]\*\*)\s+")
 CHOICE = re.compile(
     r"\b(?:would you (?:prefer|like)|do you (?:prefer|want)|should (?:I|we))\b[^.?!]*:$", re.I
 )
+# Such a question is about the options that are listed before it. "A or B?" names its own.
+CHOOSES = re.compile(r"\bwhich\b|\bwhat\b|\bprefer|\bhow\b|:$", re.I)
 EMPTY_QUESTION = re.compile(
     r"(?:is there |do you have |did you want |want me to (?:do )?)?any(?:thing)?(?: else| other| more)\b.*"
     r"|(?:does (?:that|this) )?make sense\?|does (?:that|this) (?:help|answer).*|right\?|ok(?:ay)?\?",
@@ -63,16 +65,18 @@ def closing_question(text: str) -> dict[str, Any] | None:
                 whole = _whole_question(
                     sentence, sentences[:place], lines[:index], LISTED.match(line) is not None
                 )
-                options = {} if EMPTY_QUESTION.fullmatch(sentence) else _options(lines)
-                return (
-                    {"text": whole[-QUESTION:], **({"options": options} if options else {})}
-                    if whole
-                    else None
-                )
+                return _with_options(whole[-QUESTION:], _options(lines)) if whole else None
             after += 0 if LISTED.match(line) else len(sentence)
             if after > AFTER:
                 return None
     return None
+
+
+def _with_options(question: str, options: dict[str, str]) -> dict[str, Any]:
+    """A question with the enumeration before it, which are its options only if it leaves a choice."""
+    if not options:
+        return {"text": question}
+    return {"text": question, "options" if CHOOSES.search(question) else "listed": options}
 
 
 def _whole_question(sentence: str, before: list[str], lines: list[str], listed: bool) -> str:
@@ -207,15 +211,15 @@ def read_prompt(b: StateBuilder, event: Event, text: str) -> None:
         return
     longest = MAX_ANSWERS if NUMBERED.match(words) else MAX_ANSWER
     if asked is not None and len(words) <= longest and _answers(words, asked["text"]):
-        options = asked.get("options", {})
-        chosen = chosen_options(words, options)
+        listed = asked.get("options") or asked.get("listed") or {}
+        chosen = chosen_options(words, listed)
         entry = {
             "what": bounded_text(words),
             "form": "answer",
             "question": asked["text"],
             "asked": asked["seq"],
         }
-        entry["alternatives"] = list(options.values())
+        entry["alternatives"] = list(listed.values()) if chosen or "options" in asked else []
         add_decision(b, event, entry | ({"chosen": chosen} if chosen else {}))
     elif len(words) <= MAX_CORRECTION and _corrects(words):
         about = asked["text"] if asked is not None else None

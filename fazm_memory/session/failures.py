@@ -20,6 +20,7 @@ from fazm_memory.session.commands import (
     git_verb,
     only_looks,
     output_text,
+    reports_failed_tests,
 )
 from fazm_memory.session.state import BOUNDS
 
@@ -55,6 +56,7 @@ INVALID = re.compile(
     r"|^Agent type .{1,100} not found|^Unknown skill|^Skill .{1,100} is not a",
     re.I,
 )
+FORMATTER = re.compile(r"^(?:gofmt|black|isort|prettier)\b|\b(?:fmt|format)\b")
 APART = re.compile(r"integration|e2e|end-to-end", re.I)
 WITH_ALL = re.compile(r"[: -](?:ci|all)\b")
 NOT_COMPILED = re.compile(r"\[build failed\]|^# \S+|could not compile|SyntaxError|ImportError", re.M)
@@ -65,7 +67,8 @@ MAX_KEYS = 24
 def intents(p: Action, call: ShellCall | None, *, ok: bool) -> list[str]:
     """The keys of what a call tried to do. A success has the keys that it resolves."""
     if call is not None:
-        keys = [key for check in call.checks for key in _check_intents(check, p, ok)]
+        checks = call.checks if ok else _failed_checks(call.checks, p)
+        keys = [key for check in checks for key in _check_intents(check, p, ok)]
         keys += [key for words in call.parts if (key := _program_intent(words))]
         if ok:  # a file that could not be edited was written by a command
             keys += [f"edit:{touch.path}" for touch in p.files if touch.change in ("created", "modified")]
@@ -80,8 +83,17 @@ def intents(p: Action, call: ShellCall | None, *, ok: bool) -> list[str]:
     return keys
 
 
+def _failed_checks(checks: tuple[CheckRun, ...], p: Action) -> tuple[CheckRun, ...]:
+    """The runs of a failed chain that may have failed: the tests if their output says so, no formatter."""
+    others = tuple(check for check in checks if FORMATTER.search(check.command) is None)
+    tests = tuple(check for check in others if check.kind == "test")
+    if tests and reports_failed_tests(output_text(p.output) or p.error or ""):
+        return tests
+    return others or checks
+
+
 def _check_intents(check: CheckRun, p: Action, ok: bool) -> list[str]:
-    kind = check.kind
+    kind = "format" if FORMATTER.search(check.command) else check.kind
     apart = kind == "test" and APART.search(check.command) is not None
     if not ok:
         printed = output_text(p.output) or p.error or ""

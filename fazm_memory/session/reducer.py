@@ -251,6 +251,31 @@ def _todos(b: StateBuilder, event: Event, p: payloads.Todos) -> None:
             })  # fmt: skip
 
 
+CHECK_STEP = re.compile(r"(?:run|re-?run|verify|check|ensure)\b(?!.*\b(?:fix|add|update|write)\b)", re.I)
+CHECK_WORDS = {"test": re.compile(r"\btests?\b", re.I), "lint": re.compile(r"\blint", re.I)}
+
+
+def _end_check_steps(b: StateBuilder, event: Event) -> None:
+    """Complete the step in progress that only runs checks, once all of them have passed since.
+
+    Agents often forget to close the last step, "Run lint and tests".
+    """
+    for name, entry in list(b.pending_actions.items()):
+        words = entry["what"] or ""
+        if entry.get("status") != "in_progress" or not CHECK_STEP.match(words):
+            continue
+        wanted = {kind for kind, pattern in CHECK_WORDS.items() if pattern.search(words)}
+        latest = {run["kind"]: run for run in b.checks.values() if run["seq"] > entry["seq"]}
+        if wanted and all(kind in latest and latest[kind]["outcome"] == "ok" for kind in wanted):
+            del b.pending_actions[name]
+            b.todos = [
+                todo | {"status": "completed", "passed_at": event.seq}
+                if todo["text"] == words and todo["status"] == "in_progress"
+                else todo
+                for todo in b.todos
+            ]
+
+
 def _artifact(b: StateBuilder, event: Event, p: payloads.Artifact) -> None:
     """The latest version of an artifact. The log has the earlier ones."""
     before = b.artifacts.pop(p.name, None)
@@ -372,6 +397,8 @@ def _action(b: StateBuilder, event: Event, p: payloads.Action) -> None:
     call = None if p.outcome == "denied" else shell_call(p.tool, p.input, p.outcome, p.output)
     if call is not None:
         read_call(b, event, p, call)
+        if call.check_outcome == "ok" and b.pending_actions:
+            _end_check_steps(b, event)
     if p.outcome == "denied":
         b.count("denied")
     elif p.outcome in FAILED:

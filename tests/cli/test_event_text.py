@@ -60,7 +60,7 @@ def test_a_state_is_sections_and_no_literals(run: Run, session: str) -> None:
     assert "\nfiles modified (2)\n  renamed /w/b.pdf (from /w/a.pdf) by agent, @4\n" in shown
     assert "\ntools used\n  Bash 2\n" in shown
     assert "\ndecisions made (1)\n  @8 dates first — they sort; not names\n" in shown
-    assert "  @3 Bash mv a.pdf b.pdf → error: no such file" in shown
+    assert "  @3 (resolved at @4) Bash mv a.pdf b.pdf → error: no such file" in shown
     assert "  po: ask for the order\n" in shown
     assert "  year = 2,026" not in shown  # a value is not a count
     assert "  year = 2026 (" in shown
@@ -98,5 +98,33 @@ def test_no_listing_shows_literals(run: Run, session: str) -> None:
         assert "{'" not in text, name
         assert "['" not in text, name
         assert "None" not in text, name
-    assert "@3 Bash mv a.pdf b.pdf → error: no such file" in shown["show"]
+    assert "@3 (resolved at @4) Bash mv a.pdf b.pdf → error: no such file" in shown["show"]
     assert 'owner = {"name": "Dana", "tags": ["a", ["b"]]}' in shown["facts"]
+
+
+def test_goal_plan_and_branch_are_one_line_each(run: Run) -> None:
+    lines = [
+        {"type": "prompt", "session": "p", "text": "Sort the scans."},
+        {"type": "plan", "session": "p", "title": "By date", "text": "1. read\n2. move"},
+        {"type": "branch", "session": "p", "name": "topic"},
+        {
+            "type": "todos",
+            "session": "p",
+            "items": [{"text": "read", "status": "completed"}, {"text": "move"}],
+        },
+        {
+            "type": "decision",
+            "session": "p",
+            "what": "use the date of the scan in every name",
+            "why": "x" * 300,
+        },
+        {"type": "decision", "session": "p", "what": "use the date of the mail", "replaces": 5},
+    ]
+    made = run("record", stdin=lines)
+    session = str(made.lines[0]["session"])
+    shown = run("state", session).out
+    assert "\ngoal\n  @1 Sort the scans.\n" in shown
+    assert "\nplan\n  @2 By date (presented)\n" in shown
+    assert "\nbranch\n  topic\n" in shown
+    assert "(superseded at @6) use the date of the scan" in shown
+    assert "\nsteps\n  1 of 2 steps done\n" in run("show", session).out

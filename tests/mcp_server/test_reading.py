@@ -9,6 +9,8 @@ from fazm_memory.mcp_server.server import MemoryServer
 
 from .conftest import Asking, talk
 
+SAID = {"from": "user"}
+
 
 async def three_turns(ask: Asking) -> str:
     handle = str((await ask("session_open", workspace="/w", key="k"))["session"])
@@ -137,3 +139,19 @@ def test_what_followed_a_quarantined_page_is_in_nothing_that_mcp_gives(server: M
     assert state["counts"]["held_back"] == 3
     assert "zymurgy" not in results
     assert "3 calls are in quarantine and not shown here" in results
+
+
+def test_a_long_session_keeps_its_goal_and_plan_in_any_budget(server: MemoryServer) -> None:
+    async def work(ask: Asking) -> list[tuple[dict[str, Any], str]]:
+        handle = str((await ask("session_open", workspace="/w", key="k"))["session"])
+        await ask("message_record", session=handle, text=f"Sort the scans. {'Mind the dates. ' * 40}", **SAID)
+        for number in range(60):
+            await ask("decision_record", session=handle, what=f"{number}: {'long words ' * 20}")
+            files = [{"path": f"/w/{'deep/' * 20}{number}.txt", "change": "created"}]
+            await ask("action_record", session=handle, tool="Write", files=files)
+        given = [{"session": handle, "max_tokens": tokens} for tokens in (200, 400, 1500, 6000)]
+        return [(await ask("session_state", **one), await ask.text("session_state", **one)) for one in given]
+
+    for state, text in talk(server, work):
+        assert state["goal"]["text"].startswith("Sort the scans.")
+        assert "goal: " in text

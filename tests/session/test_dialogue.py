@@ -282,3 +282,47 @@ def test_a_document_that_the_user_asked_for_is_named_as_memory() -> None:
     asked = after(Prompt("x"), Prompt("write down what we have so far in a markdown file"), write)
     assert list(asked.notes) == ["/w/wip.md"]
     assert not after(Prompt("x"), Prompt("write the docs of the exporter"), write).notes
+
+
+@pytest.mark.parametrize(
+    ("question", "where"),
+    [
+        ("Which would you prefer?", "options"),
+        ("Want me to commit these changes?", "listed"),
+        ("Shall I go on, or leave it as it is?", "listed"),
+    ],
+)
+def test_an_enumeration_is_a_choice_only_if_the_question_asks_for_one(question: str, where: str) -> None:
+    found = closing_question(f"Done:\n\n{LIST}\n\n{question}")
+    assert found is not None
+    assert [*found] == ["text", where]
+
+
+def test_a_plain_yes_to_a_list_of_changes_rejects_nothing() -> None:
+    said = Message(f"Changed:\n\n{LIST}\n\nWant me to commit these changes?")
+    assert only_decision(Prompt("Fix it."), said, Prompt("yes"))["alternatives"] == []
+    chosen = only_decision(Prompt("Fix it."), said, Prompt("do 2 first"))
+    assert chosen["chosen"] == ["Leave it out"]
+    assert len(chosen["alternatives"]) == 3
+
+
+def step(text: str, status: Any = "in_progress") -> Todos:
+    return Todos((TodoItem("Write the parser", status="completed"), TodoItem(text, status=status)))
+
+
+def ran(command: str, outcome: Any = "ok") -> Action:
+    return Action("Bash", {"command": command}, outcome=outcome)
+
+
+def test_a_step_that_only_runs_checks_is_done_when_they_have_passed() -> None:
+    begun = (Prompt("Fix it."), ran("make test"), step("Run lint and tests"))
+    assert after(*begun, ran("make test")).pending_actions
+    assert after(*begun, ran("make lint && make test", "error")).pending_actions
+    done = after(*begun, ran("make test"), ran("make lint"))
+    assert not done.pending_actions
+    assert [(row["status"], row.get("passed_at")) for row in done.todos] == [
+        ("completed", None),
+        ("completed", 4),
+    ]
+    assert after(Prompt("Fix it."), step("Run tests and fix failures"), ran("make test")).pending_actions
+    assert after(Prompt("Fix it."), step("Run tests", "pending"), ran("make test")).pending_actions

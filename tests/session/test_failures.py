@@ -37,6 +37,8 @@ RESOLVED = [
     (Action("Edit", {"file_path": "/w/a"}, outcome="error"), Action("Write", {"file_path": "/w/a"})),
     (Action("Task", {"x": 1}, outcome="error", error="InputValidationError"), Action("Task", {"x": 2})),
     (failed("make lint"), sh("make lint && make test")),
+    (failed("make fmt && make lint"), sh("make lint")),
+    (failed("make fmt"), sh("make fmt")),
     (failed("make test-integration"), sh("make test-integration | grep -E 'FAIL|ok'", "ok")),
     (failed("mise run test:integration"), sh("mise run test:ci")),
     (failed("go test -c ./cmd", "# example.org/cmd\na.go:1: undefined: x"), sh("go test -run TestA ./cmd")),
@@ -58,6 +60,8 @@ def test_a_success_of_the_same_intent_resolves_a_failure(first: Action, second: 
 
 
 UNRESOLVED = [
+    (failed("make fmt && make lint"), sh("make fmt && make test")),
+    (failed("make test && make lint", "--- FAIL: TestA"), sh("make lint")),
     (failed("go test ./cmd/..."), sh("go test ./other/...")),
     (failed("go test ./cmd"), sh("go test ./cmd | tail -5", "FAIL cmd")),
     (failed("go test -run TestA ./cmd/"), sh("go test -run TestB ./cmd/")),

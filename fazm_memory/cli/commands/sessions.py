@@ -13,10 +13,12 @@ from fazm_memory.cli.event_text import (
     event_line,
     failed_call_text,
     file_change_text,
+    plan_text,
     print_state,
     pull_request_text,
     session_state_text,
     source_text,
+    steps_text,
     untrusted_text,
     value_text,
 )
@@ -176,7 +178,9 @@ def _show_work(state: dict[str, Any]) -> None:
     """What the session is for, and what it did in its repository."""
     goal, plan = state["goal"], state["plan"]
     _section("goal", [goal["text"]] if goal is not None else [])
-    _section("plan", [f"{plan['title']} ({plan['status']})"] if plan is not None else [])
+    _section("plan", [plan_text(plan)] if plan is not None else [])
+    if state["todos"]:
+        _section("steps", [steps_text(state["todos"])])
     _section("requests", [request["text"] or "" for request in state["requests"]])
     _section("branch", [state["branch"]] if state["branch"] else [])
     _section("commits", [commit_text(commit) for commit in state["commits"]])
@@ -293,7 +297,8 @@ def state_command(args: argparse.Namespace) -> int:
     if args.json:
         print_json(state)
     else:
-        print_state(state, memory.now())
+        now = session_state_text(memory.sessions.get(args.id)) if args.at is None else None
+        print_state(state, memory.now(), now)
     return 0
 
 

@@ -12,12 +12,12 @@ import re
 import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from fazm_memory.errors import ConfigError, StoreUnsafe
 from fazm_memory.paths import exclusive_lock, private_folder, read_regular, write_private
+from fazm_memory.records import dataclass, field, fields, replace
 
 PREFIX = "FAZM_MEMORY_"
 CONFIG_FILE = "config.toml"

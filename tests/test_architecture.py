@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1] / PACKAGE
 
 # A package imports from lower layers only, and from the neighbours listed below.
 LAYERS = (
-    {"errors", "clock", "paths", "text", "lazy", "config", "translation", "engines"},
+    {"errors", "clock", "paths", "text", "lazy", "records", "config", "translation", "engines"},
     {"events", "session"},
     {"store", "loopback"},
     {"agents", "ingest", "watch", "rewind", "recall", "bundle", "formats", "sync"},
@@ -122,7 +122,7 @@ def breaks_layers(found: Import) -> bool:
         return False
     if here == "cli" and there in SURFACES:
         return not found.late  # a command starts another surface only when it is asked to
-    if there == "lazy":
+    if there in ("lazy", "records"):
         return False
     if there == "config":
         return LAYER[here] < LAYER["app"]  # settings are read at the edge and handed down

@@ -8,13 +8,13 @@ to, so every record is taken in exactly once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from fazm_memory.agents.fields import record_of
 from fazm_memory.events import Draft
 from fazm_memory.paths import open_regular
+from fazm_memory.records import dataclass, field
 
 AGENTS = (
     "fazm", "claude-code", "codex", "gemini", "opencode", "copilot", "qwen", "cursor", "hermes", "cline",

@@ -11,8 +11,9 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from fazm_memory.records import dataclass, field
 
 SPACE = " \t\r\n"
 DEEPEST = 200

@@ -13,7 +13,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +21,7 @@ from fazm_memory.agents.base import CONNECTABLE, Places
 from fazm_memory.agents.config_edit import JsonNode, NotJson, NotToml
 from fazm_memory.errors import ConfigError, Conflict, InvalidRequest, NotFound
 from fazm_memory.paths import disk_error, private_folder, read_regular, write_private
+from fazm_memory.records import dataclass, field, replace
 
 WIDE = 400  # characters of a line that is too long to compare
 

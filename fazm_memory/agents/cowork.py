@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from fazm_memory.agents.claude_code.reader import ClaudeCode
 from fazm_memory.agents.fields import digest, ident, mapping, record_of, text
 from fazm_memory.events import Draft
 from fazm_memory.paths import read_regular
+from fazm_memory.records import replace
 
 NAME = "claude-cowork"
 FOLDER = "local-agent-mode-sessions"

@@ -13,7 +13,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -35,6 +34,7 @@ from fazm_memory.agents.fields import (
 )
 from fazm_memory.events import Draft
 from fazm_memory.paths import open_regular
+from fazm_memory.records import dataclass, field, replace
 
 FAZM = "fazm"
 OBSERVER = "observer"  # Fazm's own background session, which watches the others

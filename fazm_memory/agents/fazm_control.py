@@ -12,11 +12,11 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from fazm_memory.agents.fields import ident, mapping, sequence, text
+from fazm_memory.records import dataclass
 
 FAZM_NOTIFICATION = "com.fazm.control"
 FAZM_APP = "com.fazm.app"

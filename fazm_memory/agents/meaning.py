@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.agents.fields import MAX_TEXT, capped, ident, mapping, sequence, text
 from fazm_memory.events import target_of
+from fazm_memory.records import dataclass
 
 PERSON = "person"
 STATUSES = frozenset({"pending", "in_progress", "completed", "cancelled"})

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from fazm_memory.agents.base import Places, RecordFile
 from fazm_memory.agents.connect import config_folder
+from fazm_memory.records import dataclass
 
 CLAUDE, CODEX, HOME = "claude", "codex", "home"
 PROJECTS = "projects"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +18,7 @@ from fazm_memory.agents.base import Places
 from fazm_memory.agents.connect import config_folder
 from fazm_memory.agents.native_files import PROJECTS, project_folder
 from fazm_memory.clock import to_datetime
+from fazm_memory.records import dataclass
 
 WRITABLE_AGENTS = ("claude-code", "codex")
 CARRIED_FIELD = "fazmMemory"

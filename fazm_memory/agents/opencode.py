@@ -11,7 +11,6 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +43,7 @@ from fazm_memory.agents.tool_calls import (
 from fazm_memory.engines.shell_effects import KnownFolders
 from fazm_memory.events import Draft
 from fazm_memory.paths import open_regular
+from fazm_memory.records import dataclass
 
 DEEPEST_NESTING = 10
 PARTS = "SELECT rowid, id, message_id, session_id, time_created, data FROM part"

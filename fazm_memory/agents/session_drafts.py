@@ -9,7 +9,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.agents import tool_calls
@@ -41,6 +40,7 @@ from fazm_memory.agents.tool_calls import (
 )
 from fazm_memory.engines.shell_effects import KnownFolders
 from fazm_memory.events import Draft
+from fazm_memory.records import dataclass
 
 MOST_OPEN = 200
 UNKNOWN = 4 << 10

@@ -10,11 +10,11 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.agents.fields import MAX_RAW_TEXT, bounded, capped, mapping, sequence, text
 from fazm_memory.engines.shell_effects import KnownFolders, file_effects
+from fazm_memory.records import dataclass
 
 MOST = 1000
 # Outside quotes: a pipe, a list, a redirection or an expansion. Then the output may be anything.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from fazm_memory.clock import iso
 from fazm_memory.config import Config
 from fazm_memory.ingest import HOOK_SEEN_PREFIX
 from fazm_memory.paths import SPOOL_FOLDER
+from fazm_memory.records import dataclass
 
 SILENT_AFTER = 10 * 60 * 1_000_000  # records may lag, or the session is older than the hooks
 SECOND = 1_000_000

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from fazm_memory.clock import parse_time
 from fazm_memory.config import Config
 from fazm_memory.errors import NotFound, RecordingPaused
 from fazm_memory.ingest import COMPANION_AGENT, COMPANION_SESSION
+from fazm_memory.records import dataclass
 
 if TYPE_CHECKING:
     from fazm_memory.ingest import Importer, ImportStatistics, ReadAhead, TimeRange

@@ -16,7 +16,6 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,6 +23,7 @@ from fazm_memory.app.memory import Memory
 from fazm_memory.bundle import BundleSession, BundleVersion, exporter, file_format
 from fazm_memory.errors import FazmMemoryError
 from fazm_memory.paths import CONTEXT_FOLDER, SPOOL_FOLDER, open_regular
+from fazm_memory.records import asdict, dataclass
 from fazm_memory.store import (
     STORE_FOLDER,
     FileVersion,

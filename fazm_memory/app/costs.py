@@ -11,7 +11,6 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from typing import Any
@@ -20,6 +19,7 @@ from fazm_memory.app.memory import Service
 from fazm_memory.clock import to_datetime
 from fazm_memory.errors import ConfigError, InvalidRequest
 from fazm_memory.paths import read_regular
+from fazm_memory.records import dataclass, field
 from fazm_memory.store import SessionRow, event_id, unpack
 
 PRICES_FILE = "prices.toml"

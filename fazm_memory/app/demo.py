@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from fazm_memory.app.memory import Memory
 from fazm_memory.clock import to_datetime, to_micros
 from fazm_memory.config import Config
 from fazm_memory.events import Draft
+from fazm_memory.records import dataclass
 
 SECOND = 1_000_000
 VENDORS = (("acme", "20261102"), ("globex", "20261105"), ("hooli", "20261109"))

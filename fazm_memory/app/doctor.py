@@ -18,7 +18,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,6 +31,7 @@ from fazm_memory.errors import FazmMemoryError
 from fazm_memory.events import Draft
 from fazm_memory.ingest import PROBE, Spool, pause_switch
 from fazm_memory.paths import SPOOL_FOLDER
+from fazm_memory.records import dataclass, replace
 from fazm_memory.text import plural
 
 Verdict = Literal["ok", "warning", "broken", "not here"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from difflib import unified_diff
 from typing import Any
 
@@ -12,6 +11,7 @@ from fazm_memory.app.memory import Service
 from fazm_memory.clock import iso, modification_time
 from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.events import FAILED, KINDS, SOURCES, TRUSTS, UNTRUSTED, Action, By, Event, target_of
+from fazm_memory.records import replace
 from fazm_memory.session import (
     DEFERRED_WINDOW,
     SessionState,

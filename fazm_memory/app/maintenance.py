@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.app.memory import Service
@@ -13,6 +12,7 @@ from fazm_memory.config import reload_retention
 from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.events import UNTRUSTED, Quarantine
 from fazm_memory.paths import CONTEXT_FOLDER, exclusive_lock, private_folder
+from fazm_memory.records import fields
 from fazm_memory.session import (
     CALL_KINDS,
     DAY,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import asdict
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +14,7 @@ from fazm_memory.config import CONFIG_FILE, reload, save_settings
 from fazm_memory.errors import InvalidRequest
 from fazm_memory.ingest import PauseSwitch, QuotaLimits, read_usage
 from fazm_memory.paths import inside, private_folder
+from fazm_memory.records import asdict
 from fazm_memory.text import plural
 from fazm_memory.watch import WATCHER_STOPPED, Exclusions, foreground_app, load_watched_folders
 from fazm_memory.watch import exclusions as excluded

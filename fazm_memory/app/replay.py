@@ -6,7 +6,6 @@ import os
 import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from posixpath import basename, commonpath, dirname, join, normpath, relpath
 from typing import Any
@@ -23,6 +22,7 @@ from fazm_memory.recall import (
     plan_replay,
     workflow_folder,
 )
+from fazm_memory.records import dataclass
 from fazm_memory.rewind import FileContent, SafeDirectory, WriteRefused
 from fazm_memory.session import learn_from_session
 from fazm_memory.store import MAX_FORK_DEPTH, SessionRow, effective_ranges

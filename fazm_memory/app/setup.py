@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
@@ -23,6 +22,7 @@ from fazm_memory.config import Config
 from fazm_memory.errors import FazmMemoryError, InvalidRequest, RecordingPaused
 from fazm_memory.ingest import ImportStatistics
 from fazm_memory.paths import private_folder, write_private
+from fazm_memory.records import asdict, dataclass
 from fazm_memory.translation import translate, translate_count
 from fazm_memory.watch import protected_folder
 

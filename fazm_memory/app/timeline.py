@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from bisect import bisect
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
@@ -14,6 +13,7 @@ from fazm_memory.clock import iso, to_datetime, to_micros
 from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.events import Event, target_of
 from fazm_memory.ingest import COMPANION_AGENT
+from fazm_memory.records import replace
 from fazm_memory.session import event_json, hunks, lane_marks, outline_rows, summary_row, text_diff
 from fazm_memory.store import (
     EVENT_COLUMNS,

@@ -13,7 +13,6 @@ import json
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from fazm_memory import __version__
@@ -22,6 +21,7 @@ from fazm_memory.clock import TimeError, iso, parse_time
 from fazm_memory.config import Config, reload, save_settings
 from fazm_memory.errors import ConfigError
 from fazm_memory.paths import private_folder, write_private
+from fazm_memory.records import asdict, dataclass, field
 
 STATE_FILE = "updates.json"
 DAY = 86_400_000_000

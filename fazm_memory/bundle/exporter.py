@@ -11,12 +11,12 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.errors import BundleRefused, StoreNewer
 from fazm_memory.events import ACTORS, KINDS, SOURCES, TRUSTS, NewerVersion, Rewind, SessionOpen, read_payload
 from fazm_memory.paths import to_portable, unsafe_path_reason
+from fazm_memory.records import dataclass
 from fazm_memory.session import from_plain
 from fazm_memory.session import state_to_json as state_json
 from fazm_memory.store import (

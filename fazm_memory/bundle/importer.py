@@ -7,13 +7,13 @@ appended, anything else is refused. Trust is kept only from a known maker, and t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fazm_memory.bundle.exporter import BundleEvent, BundleSession, BundleVersion, Line
 from fazm_memory.errors import BundleRefused, Conflict
 from fazm_memory.events import KINDS, Event, SessionOpen, codec, lowest_trust, read_payload, retained_payload
 from fazm_memory.paths import to_local
+from fazm_memory.records import dataclass, field, replace
 from fazm_memory.store import (
     NewEvent,
     SessionHead,

@@ -10,9 +10,10 @@ import json
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import partial
 from typing import Any, Literal, TypeVar, Union
+
+from fazm_memory.records import MISSING, Field, dataclass, fields, is_dataclass
 
 T = TypeVar("T")
 

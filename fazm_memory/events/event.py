@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from fazm_memory.events import codec
@@ -25,6 +24,7 @@ from fazm_memory.events.kinds import (
     TodoStatus,
     Touch,
 )
+from fazm_memory.records import dataclass, field
 
 FAILED: frozenset[str] = frozenset({"error", "denied", "timeout", "interrupted"})
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Literal
 
 from fazm_memory.events import Action, ActionAmend, ActionStart, Decision, Event, Usage, codec
 from fazm_memory.paths import move_folders
+from fazm_memory.records import dataclass, field
 from fazm_memory.session import SessionState, state_to_json
 from fazm_memory.store import SessionRow, Store, effective_ranges, lineage
 

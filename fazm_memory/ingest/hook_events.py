@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -30,6 +29,7 @@ from fazm_memory.agents import (
 from fazm_memory.engines.shell_effects import KnownFolders
 from fazm_memory.events import Draft
 from fazm_memory.ingest.spool import SpoolFile
+from fazm_memory.records import dataclass
 
 PROBE = "FazmMemoryProbe"  # the doctor's test event: it shows that a hook works and records nothing
 BEFORE_A_CALL = ("PreToolUse", "BeforeTool")

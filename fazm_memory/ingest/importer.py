@@ -13,7 +13,6 @@ import json
 import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from fazm_memory.events import Draft
 from fazm_memory.ingest.read_ahead import WORTHWHILE, ReadAhead, ReadError, ReadTask, WorkerLost
 from fazm_memory.ingest.recorder import Recorder, RecordResult
 from fazm_memory.paths import open_regular
+from fazm_memory.records import dataclass, field, replace
 from fazm_memory.store import SEQ_BITS, Database, Writer
 
 REASON = 120
@@ -104,7 +104,7 @@ class PauseFilter:
             elif draft.kind == "session.open":
                 untitled = {name: value for name, value in draft.payload.items() if name != "title"}
                 opening = replace(draft, payload=untitled)
-                self.held = {name: getattr(opening, name) for name in Draft.__dataclass_fields__}
+                self.held = {name: getattr(opening, name) for name in Draft.__match_args__}
 
 
 @dataclass

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from fazm_memory.clock import iso, parse_time
 from fazm_memory.errors import ConfigError, RecordingPaused
 from fazm_memory.events import Draft
 from fazm_memory.paths import PAUSE_FILE, write_private
+from fazm_memory.records import dataclass
 
 # Pauses are recorded in a background session of our own.
 COMPANION_SESSION = "companion"

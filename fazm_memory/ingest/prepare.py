@@ -16,7 +16,6 @@ import posixpath
 import shlex
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from fazm_memory.agents import (
@@ -47,6 +46,7 @@ from fazm_memory.events import (
     payload_class,
 )
 from fazm_memory.ingest.answer_schema import check_schema
+from fazm_memory.records import dataclass, replace
 
 NAME = 120  # characters of an agent's or a tool's name
 MOST_NAMES = 10_000

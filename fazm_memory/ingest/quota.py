@@ -7,11 +7,11 @@ questions are always recorded whole. A day is that of the events, so that import
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.errors import InvalidInput
 from fazm_memory.events import codec, payload_class
+from fazm_memory.records import dataclass
 from fazm_memory.session import DAY, GROUPS, TRANSIENT
 from fazm_memory.store import Database, Writer
 

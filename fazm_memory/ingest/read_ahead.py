@@ -18,13 +18,13 @@ import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
 from fazm_memory.agents import Chunk, Cursor, Places, RecordFile, readers
 from fazm_memory.engines.redaction import KnownSecrets, Redactor, UserPattern
 from fazm_memory.ingest.prepare import CleanPayload, SessionName, redact_payloads
+from fazm_memory.records import dataclass, field, replace
 
 WORTHWHILE = 16 << 20  # bytes to import; for less the workers would start in vain
 MOST_WORKERS = 4

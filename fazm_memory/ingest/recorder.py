@@ -8,7 +8,6 @@ second source that knows more, such as an exit code or a duration, adds an amend
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from posixpath import isabs, join, normpath
 from typing import Any
 
@@ -36,6 +35,7 @@ from fazm_memory.events import (
 from fazm_memory.ingest.answer_schema import check_answer
 from fazm_memory.ingest.prepare import PreparedDraft, Preparer, SessionName
 from fazm_memory.ingest.quota import Quota, QuotaLimits
+from fazm_memory.records import dataclass, replace
 from fazm_memory.session import check_answered, state_to_json
 from fazm_memory.store import (
     SEQ_MASK,

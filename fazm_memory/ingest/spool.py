@@ -11,10 +11,10 @@ import os
 import re
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from fazm_memory.paths import SPOOL_FOLDER, private_folder, write_private
+from fazm_memory.records import dataclass
 
 BAD = "bad"
 NAME = re.compile(r"(\d+)-(\d+)\.([a-z][a-z0-9-]{0,30})\.json")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from fazm_memory.agents import Places, TaskList, fazm_sessions
@@ -16,6 +15,7 @@ from fazm_memory.engines.shell_effects import KnownFolders
 from fazm_memory.events import Draft
 from fazm_memory.ingest.hook_events import PROBE, HookEvent, InvalidHookEvent, read_hook_event
 from fazm_memory.ingest.spool import Spool
+from fazm_memory.records import dataclass
 from fazm_memory.store import SEQ_MASK, Store, Writer, event_id
 
 SECOND = 1_000_000

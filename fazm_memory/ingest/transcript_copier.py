@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import BinaryIO
 
@@ -19,6 +18,7 @@ from fazm_memory.agents import NativeFile, Places, RecordFile, moment, record_of
 from fazm_memory.engines.redaction import KnownSecrets, Redactor
 from fazm_memory.ingest.importer import QUIET, TimeRange
 from fazm_memory.paths import is_utf8, open_regular
+from fazm_memory.records import dataclass, field
 from fazm_memory.store import EXACT, TranscriptCopies, TranscriptCopy
 
 BLOCK = 4 << 20

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from watchdog.events import (
 from watchdog.observers import Observer
 
 from fazm_memory.agents import Places, config_folder, record_roots
+from fazm_memory.records import dataclass
 
 RECORD_SUFFIXES = (".jsonl", ".db", ".db-wal", ".sqlite", ".sqlite-wal", ".messages.json")
 MOST = 10_000  # above this number of changed files, everything is checked

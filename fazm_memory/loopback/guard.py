@@ -12,13 +12,13 @@ import json
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
 from fazm_memory.errors import StoreUnsafe
 from fazm_memory.paths import private_folder, write_private
+from fazm_memory.records import dataclass
 
 TOKEN = "serve-token"  # file of the token for MCP over HTTP
 PAGE_TOKEN = "page-token"  # file of the token for the page and its API

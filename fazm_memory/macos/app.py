@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import objc
@@ -55,6 +54,7 @@ from fazm_memory.menubar import (
     new_notices,
     perform,
 )
+from fazm_memory.records import replace
 from fazm_memory.text import sentence
 from fazm_memory.translation import set_language, translate
 

@@ -7,7 +7,6 @@ Only the title, document and URL of the focused window are read, never its conte
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import objc
@@ -32,6 +31,8 @@ from ApplicationServices import (
 )
 from CoreFoundation import CFRunLoopAddSource, CFRunLoopGetMain, CFRunLoopRemoveSource, kCFRunLoopCommonModes
 from Foundation import NSURL
+
+from fazm_memory.records import dataclass
 
 TIMEOUT = 0.25  # seconds that an app has for an answer
 ATTRIBUTES = [kAXTitleAttribute, kAXDocumentAttribute, kAXURLAttribute]

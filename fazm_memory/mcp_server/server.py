@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import mcp_types as types
@@ -36,6 +35,7 @@ from fazm_memory.mcp_server.stdio import ABOUT, INSTRUCTIONS, NAME, TITLE
 from fazm_memory.mcp_server.subscriptions import ResourceSubscriptions
 from fazm_memory.mcp_server.tool import SMALL, SOURCE, Caller, Tool, ToolResult, session_answer
 from fazm_memory.recall import quote
+from fazm_memory.records import dataclass, replace
 from fazm_memory.text import sentence
 
 AGENT_OF_CLIENT = {

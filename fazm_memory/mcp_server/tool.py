@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.errors import InvalidInput, NotFound
+from fazm_memory.records import dataclass
 
 if TYPE_CHECKING:
     from fazm_memory.app import Memory

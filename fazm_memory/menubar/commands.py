@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -23,6 +22,7 @@ from fazm_memory.menubar.menu import Command
 from fazm_memory.menubar.terminals import keep_script, script
 from fazm_memory.paths import CONTEXT_FOLDER as CONTEXT
 from fazm_memory.recall import context_file_name
+from fazm_memory.records import dataclass
 from fazm_memory.translation import translate, translate_count
 
 SCHEME = "fazm-memory"

@@ -7,9 +7,9 @@ it is started again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from fazm_memory.agents import FazmWindow
+from fazm_memory.records import dataclass
 
 EVERY = 30_000_000  # microseconds
 MOST_FAILURES = 2

@@ -6,12 +6,12 @@ by difference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from fazm_memory.menubar.fazm_state import FazmState
 from fazm_memory.menubar.labels import age, label, time_left
 from fazm_memory.menubar.status import AgentLine, Question, SessionLine, Status, SyncLine
+from fazm_memory.records import dataclass
 from fazm_memory.translation import translate, translate_count
 
 Icon = Literal["recording", "paused", "attention"]

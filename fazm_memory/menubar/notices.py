@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import quote
 
 from fazm_memory.menubar.labels import label
 from fazm_memory.menubar.status import SessionLine, Status
+from fazm_memory.records import dataclass
 from fazm_memory.translation import translate, translate_count
 
 MOST = 3  # at once

@@ -7,7 +7,6 @@ permission, the login item) is passed in.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from fazm_memory.agents import CONNECTABLE
@@ -17,6 +16,7 @@ from fazm_memory.errors import FazmMemoryError
 from fazm_memory.menubar.fazm_state import FazmState
 from fazm_memory.menubar.labels import folder_label, label
 from fazm_memory.recall import Digest
+from fazm_memory.records import dataclass
 from fazm_memory.store import open_questions
 from fazm_memory.translation import current_language, translate, translate_count
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import secrets
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 
 from fazm_memory.paths import private_folder, write_private
+from fazm_memory.records import dataclass
 
 FOLDER = "resume"
 AUTO = "auto"

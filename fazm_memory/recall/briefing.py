@@ -7,7 +7,6 @@ and the agent's own resume command, in the form of the context.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.agents import native_resume_command
@@ -16,6 +15,7 @@ from fazm_memory.events import Event, target_of
 from fazm_memory.recall.artifacts import artifact_lines
 from fazm_memory.recall.items import Item, read_session_end, session_items
 from fazm_memory.recall.quoting import fenced, nonce, plain_name, quote, whole_lines
+from fazm_memory.records import dataclass
 from fazm_memory.session import FileEntry, SessionState, fold, initial_state, learn_from_session
 from fazm_memory.store import EVENT_COLUMNS, SessionRow, Store, event_id, to_event
 

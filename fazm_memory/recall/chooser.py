@@ -12,9 +12,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from fazm_memory.recall.dialogue import Line
+from fazm_memory.records import dataclass, field
 
 WORD = re.compile(r"[^\W\d_][\w]*(?:[-./:][\w]+)*|\d+(?:[.,]\d+)*|--?[a-z][\w-]+")
 NAMES = re.compile(

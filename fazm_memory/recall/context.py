@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from fazm_memory.recall.handover import (
 from fazm_memory.recall.items import EXCLUDED, Item, inclusion_reason
 from fazm_memory.recall.quoting import CHARACTERS_PER_TOKEN, fenced, neutral, nonce, quote, size
 from fazm_memory.recall.threads import Thread, group_threads
+from fazm_memory.records import dataclass, field, replace
 from fazm_memory.store import Store
 
 CHOICES_KEY = "context.choices"

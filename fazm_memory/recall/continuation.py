@@ -10,11 +10,11 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from fazm_memory.agents import CarriedCall, CarriedEntry, shell_command
 from fazm_memory.events import UNTRUSTED, Action, Event, target_of
 from fazm_memory.recall.quoting import plain_name, quote
+from fazm_memory.records import dataclass, field
 from fazm_memory.store import SessionRow, Store, effective_ranges, lineage
 from fazm_memory.text import plural
 

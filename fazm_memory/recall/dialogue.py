@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from fazm_memory.events import Event
 from fazm_memory.recall.sentences import Sentence, plain_markdown, shortened, split_sentences
+from fazm_memory.records import dataclass
 from fazm_memory.store import EVENT_COLUMNS, SessionRow, Store, effective_ranges, event_id, to_event
 
 MAX_UTTERANCES = 300  # of one session, the latest

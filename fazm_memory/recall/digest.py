@@ -7,7 +7,6 @@ age. It reads session rows and snapshots, so its cost does not grow with the log
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
@@ -30,6 +29,7 @@ from fazm_memory.recall.items import (
 )
 from fazm_memory.recall.lines import Dialogue, dialogue_items
 from fazm_memory.recall.new_names import ranked_names, read_new_names
+from fazm_memory.records import dataclass, field, replace
 from fazm_memory.session import SessionState, fold, initial_state, learn_from_session
 from fazm_memory.store import SessionRow, Store, events_of_item
 

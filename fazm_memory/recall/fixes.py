@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from fazm_memory.events import target_of
+from fazm_memory.records import dataclass
 from fazm_memory.session import SessionState
 from fazm_memory.store import SessionRow, Store
 

@@ -10,13 +10,13 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import date
 from statistics import median
 from typing import Any
 
 from fazm_memory.clock import iso, to_datetime
 from fazm_memory.recall.fixes import Fix, fixes_of
+from fazm_memory.records import dataclass, field
 from fazm_memory.session import SessionState, learn_from_session
 from fazm_memory.store import STOP_WORDS, SessionRow, Store
 

@@ -10,7 +10,6 @@ import json
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from fazm_memory.clock import to_datetime
@@ -18,6 +17,7 @@ from fazm_memory.engines.naming import NO_RULE, NamingReport
 from fazm_memory.events import UNTRUSTED, target_of
 from fazm_memory.recall.fixes import SETTING, SHELLS
 from fazm_memory.recall.quoting import neutral, plain_name, quote
+from fazm_memory.records import dataclass, field
 from fazm_memory.session import QUARANTINED_CALLS, FileEntry, SessionState, folder_progress_text
 from fazm_memory.store import FactRow, SessionRow, Store
 from fazm_memory.text import plural, plural_with_verb

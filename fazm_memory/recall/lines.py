@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from fazm_memory.recall.chooser import (
     CHOICE,
@@ -22,6 +21,7 @@ from fazm_memory.recall.chooser import (
 from fazm_memory.recall.dialogue import ANSWERED, Line, Utterance, dialogue_lines
 from fazm_memory.recall.items import Item, Section
 from fazm_memory.recall.quoting import neutral, quote
+from fazm_memory.records import dataclass
 
 MAX_LINES = 250  # of one session, the best
 LONGEST_RULE = 260

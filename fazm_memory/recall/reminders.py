@@ -11,7 +11,6 @@ import hashlib
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from fazm_memory.recall.fixes import SHELLS
 from fazm_memory.recall.items import is_failed_lookup
 from fazm_memory.recall.quoting import neutral, quote
 from fazm_memory.recall.sentences import split_sentences
+from fazm_memory.records import dataclass
 from fazm_memory.session import SessionState
 from fazm_memory.store import SessionRow, Store
 

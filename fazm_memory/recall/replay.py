@@ -11,13 +11,13 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from posixpath import basename, commonpath, dirname, join
 from typing import Any, Literal
 
 from fazm_memory.engines import naming
 from fazm_memory.engines.naming import NamingReport
 from fazm_memory.events import FAILED, UNTRUSTED, Action, Event, FileChange, FileTouch, target_of
+from fazm_memory.records import dataclass, field
 from fazm_memory.session import DEFERRED_WINDOW, disk_changes_by_call, parent_folder
 from fazm_memory.text import plural_with_verb
 

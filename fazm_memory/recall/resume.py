@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from fazm_memory.agents import (
@@ -20,6 +19,7 @@ from fazm_memory.agents import (
     no_command_reason,
     rewound_reason,
 )
+from fazm_memory.records import dataclass
 from fazm_memory.store import SEQ_MASK, SessionRow, Store, effective_ranges, event_id
 
 MAX_BRIEFING = 20_000  # characters; the length of a command line is limited

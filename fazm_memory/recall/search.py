@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from difflib import get_close_matches
 from os.path import normpath
@@ -17,6 +16,7 @@ from typing import Any
 from fazm_memory.clock import DURATION, TimeError, parse_duration, parse_time, to_datetime, to_micros
 from fazm_memory.recall.items import UNKNOWN_END as NO_END
 from fazm_memory.recall.items import Item, read_session_end, session_items
+from fazm_memory.records import dataclass, replace
 from fazm_memory.session import learn_from_session
 from fazm_memory.store import (
     INDEXED_TEXT,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+from fazm_memory.records import dataclass
 
 LONGEST = 300  # characters of a sentence
 LONGEST_LIST = 240  # characters of a list that is joined with its lead-in

@@ -7,9 +7,9 @@ files, or when one continues the other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from fazm_memory.recall.digest import SessionDigest
+from fazm_memory.records import dataclass
 
 TRUNKS = frozenset({"", "main", "master", "trunk", "develop", "HEAD"})
 SHARED_FILES = 0.5  # of the smaller set of changed files

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 
 from fazm_memory.paths import unsafe_path_reason
+from fazm_memory.records import dataclass, replace
 from fazm_memory.rewind.plan import ABSENT, NO_SNAPSHOT, FileContent
 from fazm_memory.rewind.restore import store_version
 from fazm_memory.rewind.safe_directory import SPARE, SafeDirectory, WriteRefused

@@ -12,9 +12,9 @@ import json
 import stat
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from fazm_memory.records import asdict, dataclass, replace
 from fazm_memory.store import REWIND
 
 Action = Literal["restore", "delete", "recreate", "rename_back", "keep", "refuse", "cannot"]

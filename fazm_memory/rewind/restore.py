@@ -16,13 +16,13 @@ import os
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from fazm_memory.errors import Conflict, InvalidRequest, NotFound, StoreBusy
 from fazm_memory.events import Action, ActionAmend, Event
 from fazm_memory.paths import private_file, private_folder
+from fazm_memory.records import dataclass, field, replace
 from fazm_memory.rewind.plan import (
     ABSENT,
     OURS,

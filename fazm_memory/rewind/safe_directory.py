@@ -17,10 +17,10 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from fazm_memory import paths
 from fazm_memory.paths import full_sync
+from fazm_memory.records import dataclass
 from fazm_memory.rewind.plan import ABSENT, FileContent
 from fazm_memory.store import FILE_CAP, PERMISSION_BITS, digest_of, too_large
 from fazm_memory.watch import SECRET_NAME, has_secret_name

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from fazm_memory import paths as safe_path
 from fazm_memory.events import Action, ActionAmend, FileChange, FileTouch
+from fazm_memory.records import dataclass, field
 from fazm_memory.rewind import plan
 from fazm_memory.rewind.plan import Author, FileContent, FileHistory
 from fazm_memory.rewind.safe_directory import SafeDirectory, WriteRefused

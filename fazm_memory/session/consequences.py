@@ -10,9 +10,9 @@ on disk that name the call go together, whichever turn they were recorded in.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from fazm_memory.events import TRUST_RANK, Action, ActionStart, Event, FileChange
+from fazm_memory.records import dataclass
 
 DEFERRED_WINDOW = 1000  # events after a position that are searched for deferred file events
 STATEMENT_KINDS = frozenset({"decision", "fact", "pending", "handoff", "message", "evicted"})

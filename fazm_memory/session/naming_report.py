@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 from fazm_memory.engines import naming
 from fazm_memory.engines.naming import FolderProgress, ListedFile, NamingReport, Rename
+from fazm_memory.records import replace
 from fazm_memory.session.state import FileEntry, parent_folder
 from fazm_memory.text import plural
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from fazm_memory.events import FAILED, UNTRUSTED, Event, target_of
+from fazm_memory.records import dataclass
 from fazm_memory.session.consequences import call_position
 from fazm_memory.text import plural
 

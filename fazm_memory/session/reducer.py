@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from fazm_memory.events import FAILED, UNTRUSTED, By, Event, lifecycle, lowest_trust, target_of
 from fazm_memory.events import event as payloads
+from fazm_memory.records import replace
 from fazm_memory.session.budget import take_limits, take_time, take_usage
 from fazm_memory.session.commands import shell_call
 from fazm_memory.session.consequences import causal_position

@@ -9,9 +9,9 @@ as a checkpoint event, written before the payloads that led to it are forgotten.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from fazm_memory.events import KINDS
+from fazm_memory.records import dataclass
 
 DAY = 86_400_000_000
 RECENTLY_ACTIVE = 7 * DAY  # younger sessions lose details for space last

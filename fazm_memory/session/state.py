@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.clock import iso
 from fazm_memory.errors import InvalidTransition
 from fazm_memory.events import By, Change, Lifecycle, canonical_json
+from fazm_memory.records import dataclass, field, fields, replace
 from fazm_memory.session.budget import budget_json
 
 

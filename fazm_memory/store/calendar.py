@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from fazm_memory.clock import TimeError, parse_time
+from fazm_memory.records import dataclass, field
 from fazm_memory.store.event_log import EVENT_COLUMNS, event_id, to_event
 from fazm_memory.store.projections import MINUTE, minutes_of
 from fazm_memory.store.store import Store

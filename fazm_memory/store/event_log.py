@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
@@ -15,6 +14,7 @@ import zstandard
 
 from fazm_memory.errors import StoreDamaged, StoreNewer
 from fazm_memory.events import Event, NewerVersion, codec, lifecycle, read_payload
+from fazm_memory.records import dataclass
 from fazm_memory.store import hash_chain
 from fazm_memory.store.compression import compress, decompress
 from fazm_memory.store.database import RECOVER_HINT, Database, translated_errors

@@ -7,11 +7,11 @@ does not replace the user's.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.clock import iso
 from fazm_memory.events import TRUST_RANK
+from fazm_memory.records import dataclass
 from fazm_memory.store.database import Database
 from fazm_memory.store.quarantine import NOT_QUARANTINED, read_quarantine
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import zstandard
 
 from fazm_memory.paths import inside
+from fazm_memory.records import dataclass
 from fazm_memory.store.compression import compress, decompress
 from fazm_memory.store.database import Database
 from fazm_memory.store.store import STORE_FOLDER, check_no_recovery

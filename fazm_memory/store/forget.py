@@ -12,7 +12,6 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 
 import zstandard
 
@@ -28,6 +27,7 @@ from fazm_memory.events import (
     read_payload,
     retained_payload,
 )
+from fazm_memory.records import dataclass, field, replace
 from fazm_memory.session import fold, initial_state
 from fazm_memory.store import hash_chain
 from fazm_memory.store.database import Database

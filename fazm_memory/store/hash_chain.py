@@ -13,11 +13,11 @@ import mmap
 import os
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from fazm_memory.paths import disk_error, full_sync, private_file, sync_folder
+from fazm_memory.records import dataclass
 
 
 class SlotFile:

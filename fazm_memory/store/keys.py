@@ -10,12 +10,12 @@ import hashlib
 import hmac
 import secrets
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from fazm_memory.errors import KeyUnavailable
 from fazm_memory.paths import exclusive_lock, private_folder, write_private
+from fazm_memory.records import dataclass
 
 SERVICE = "Fazm Memory"
 KEY_FILE = "master.key"

@@ -6,11 +6,11 @@ compared. A change in an older session is reported without its name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.clock import iso
 from fazm_memory.events import SOURCES
+from fazm_memory.records import dataclass
 from fazm_memory.store.event_log import event_id
 from fazm_memory.store.store import Store
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Set
-from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.errors import InvalidRequest
 from fazm_memory.events import FAILED, KINDS, Event
+from fazm_memory.records import dataclass
 from fazm_memory.store.event_log import EVENT_COLUMNS, ZSTD_MAGIC, event_id, to_event
 from fazm_memory.store.queries import (
     COUNTED,

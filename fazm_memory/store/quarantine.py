@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 
 from fazm_memory.events import Event, Quarantine
+from fazm_memory.records import dataclass, replace
 from fazm_memory.session import QUARANTINED_CALLS, SessionState, fold, fork_state, initial_state
 from fazm_memory.store.database import Database
 from fazm_memory.store.event_log import SEQ_BITS, SEQ_MASK

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Set
-from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.clock import iso
 from fazm_memory.events import Event, FolderListing
+from fazm_memory.records import dataclass
 from fazm_memory.session import DEFERRED_WINDOW, call_position, end_of
 from fazm_memory.store import hash_chain
 from fazm_memory.store.database import Database, translated_errors

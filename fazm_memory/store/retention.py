@@ -8,10 +8,10 @@ times, kinds and digests stay, a `forgotten` event names them, and the chain sti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from fazm_memory.events import Checkpoint, Forgotten
+from fazm_memory.records import dataclass, field
 from fazm_memory.session import (
     RECENTLY_ACTIVE,
     TRANSIENT,

@@ -11,13 +11,13 @@ import re
 import string
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Any
 
 from fazm_memory.events import FAILED, Event
+from fazm_memory.records import dataclass, replace
 from fazm_memory.store.database import Database
 from fazm_memory.store.event_log import EVENT_COLUMNS, SEQ_BITS, SEQ_MASK, EventLog, event_id, to_event
 

@@ -6,7 +6,6 @@ Listing reads one page of session rows, newest first, so its cost does not grow 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from functools import cache, reduce
 from operator import or_
 from posixpath import dirname
@@ -14,6 +13,7 @@ from typing import Any
 
 from fazm_memory.clock import iso
 from fazm_memory.errors import Ambiguous, NotFound
+from fazm_memory.records import dataclass, fields
 from fazm_memory.store.database import Database, translated_errors
 from fazm_memory.store.schema import HOUR, SessionTable
 
@@ -70,11 +70,12 @@ class SessionRow:
         }
 
 
-COLUMNS = [getattr(SessionTable, name) for name in SessionRow.__dataclass_fields__]
+NAMES = tuple([column.name for column in fields(SessionRow)])
+COLUMNS = [getattr(SessionTable, name) for name in NAMES]
 
 
 def _row(values: tuple[Any, ...]) -> SessionRow:
-    named = dict(zip(SessionRow.__dataclass_fields__, values, strict=True))
+    named = dict(zip(NAMES, values, strict=True))
     named["background"], named["forgotten"] = bool(named["background"]), bool(named["forgotten"])
     return SessionRow(**named)
 

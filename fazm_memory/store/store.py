@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from fazm_memory.errors import StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
 from fazm_memory.paths import private_folder, write_private
+from fazm_memory.records import replace
 from fazm_memory.store import keys as key_store
 from fazm_memory.store.database import Database
 from fazm_memory.store.event_log import SEQ_MASK, EventLog, event_id

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fazm_memory.records import dataclass
 from fazm_memory.store.compression import compress, decompress
 from fazm_memory.store.database import Database
 from fazm_memory.store.store import STORE_FOLDER, check_no_recovery

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from fazm_memory.errors import StoreFull, StoreReadOnly
 from fazm_memory.events import RETAINED_FIELDS
+from fazm_memory.records import dataclass, field
 from fazm_memory.store import hash_chain
 from fazm_memory.store.database import translated_errors
 from fazm_memory.store.event_log import EVENT_COLUMNS, SEQ_MASK, EventLog, event_id

@@ -12,7 +12,6 @@ import base64
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -22,6 +21,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from fazm_memory.errors import InvalidInput
+from fazm_memory.records import dataclass
 
 KEY = 32
 SALT = 32

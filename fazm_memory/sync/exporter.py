@@ -11,10 +11,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from fazm_memory.events import Forgotten
+from fazm_memory.records import dataclass, field
 from fazm_memory.store import (
     EventQuery,
     Store,

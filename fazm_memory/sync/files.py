@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fazm_memory.paths import move_folders
+from fazm_memory.records import dataclass
 from fazm_memory.store import FileVersion, FileVersions, device_prefix
 from fazm_memory.sync.crypto import NotAuthentic, derive, seal, unseal
 from fazm_memory.sync.heads import newest

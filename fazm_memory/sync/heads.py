@@ -9,12 +9,12 @@ has read the other devices.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 import orjson
 
+from fazm_memory.records import asdict, dataclass, field, replace
 from fazm_memory.sync.crypto import (
     SIGNATURE,
     KeyPairs,

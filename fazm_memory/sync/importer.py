@@ -10,12 +10,12 @@ import hashlib
 import json
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fazm_memory.errors import StoreNewer
 from fazm_memory.events import ACTORS, TRUSTS, Forgotten, NewerVersion, Quarantine, SessionOpen, read_payload
 from fazm_memory.paths import move_folders
+from fazm_memory.records import dataclass, field, replace
 from fazm_memory.store import (
     NewEvent,
     SessionHead,

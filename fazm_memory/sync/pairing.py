@@ -10,12 +10,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import secrets
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import orjson
 
 from fazm_memory.errors import InvalidInput
+from fazm_memory.records import asdict, dataclass
 from fazm_memory.sync.crypto import (
     NotAuthentic,
     VaultKeys,

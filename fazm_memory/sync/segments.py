@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import orjson
 import zstandard
 
+from fazm_memory.records import dataclass, field
 from fazm_memory.store import Store, compress, decompress, event_id, unpack
 from fazm_memory.sync.crypto import SIGNATURE, KeyPairs, NotAuthentic, derive, seal, unseal, verify
 from fazm_memory.sync.state import Part, next_link

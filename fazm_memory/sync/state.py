@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.paths import SYNC_DATABASE
+from fazm_memory.records import dataclass
 from fazm_memory.store import Database, Store
 from fazm_memory.sync.crypto import KeyPairs, VaultKeys
 

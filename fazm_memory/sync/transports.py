@@ -11,13 +11,13 @@ import re
 import secrets
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from fazm_memory.errors import FazmMemoryError, InvalidRequest, SyncUnavailable
 from fazm_memory.paths import sync_folder
+from fazm_memory.records import dataclass, field
 
 PART = re.compile(r"[0-9a-f]{32}")  # of a name: anything else in the folder is not ours
 TIMEOUT = "30s"

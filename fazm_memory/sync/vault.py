@@ -11,11 +11,11 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from fazm_memory.clock import iso
 from fazm_memory.errors import NotFound, StoreBusy, StoreNewer, SyncRefused
+from fazm_memory.records import asdict, dataclass, field, replace
 from fazm_memory.store import FileVersions, Store, vacuum
 from fazm_memory.sync.crypto import KEY, NotAuthentic, VaultKeys, parse_recovery, recovery_text, vault_of
 from fazm_memory.sync.exporter import BatchExporter, object_name

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from fazm_memory.events import Action, ActionAmend, ActionStart, By, Event, FileChange
 from fazm_memory.paths import inside
+from fazm_memory.records import dataclass, replace
 from fazm_memory.store import ABSENT, CallEffects, FileVersion, FileVersions, SessionRow, Store
 from fazm_memory.watch.watched_folders import WORKING
 

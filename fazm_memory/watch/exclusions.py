@@ -11,13 +11,13 @@ import json
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
 
 from fazm_memory.errors import ConfigError, InvalidRequest
 from fazm_memory.paths import exclusive_lock, private_folder, write_private
+from fazm_memory.records import dataclass
 from fazm_memory.store import Database
 
 # Patterns as in file names, without regard to case.

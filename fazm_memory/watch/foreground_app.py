@@ -11,7 +11,6 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 from urllib.parse import unquote, urlsplit
@@ -20,6 +19,7 @@ from fazm_memory.clock import iso
 from fazm_memory.events import Draft
 from fazm_memory.ingest import COMPANION_AGENT, COMPANION_SESSION, companion_opening
 from fazm_memory.paths import write_private
+from fazm_memory.records import asdict, dataclass
 from fazm_memory.watch.exclusions import Exclusions
 
 if TYPE_CHECKING:

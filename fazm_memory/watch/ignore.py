@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from fnmatch import translate
 from re import compile as regex
 from typing import TYPE_CHECKING
 
 from fazm_memory.paths import open_regular
+from fazm_memory.records import dataclass
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

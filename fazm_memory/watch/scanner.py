@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from fazm_memory.clock import iso
 from fazm_memory.events import Change
 from fazm_memory.paths import disk_path, inside
+from fazm_memory.records import dataclass, field, replace
 from fazm_memory.store import Database
 from fazm_memory.watch.ignore import IgnoreRules
 from fazm_memory.watch.tree import FileStat, Tree, TreeCheckpoints, TreeDelta, refresh

@@ -12,12 +12,12 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import zstandard
 
 from fazm_memory.paths import open_without_links
+from fazm_memory.records import dataclass, field
 from fazm_memory.store import Database
 from fazm_memory.watch.ignore import IgnoreRules, is_temporary
 

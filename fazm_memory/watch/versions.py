@@ -11,9 +11,9 @@ import re
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 
 from fazm_memory.paths import is_utf8, open_without_links
+from fazm_memory.records import dataclass, replace
 from fazm_memory.store import (
     ABSENT,
     FILE_CAP,

@@ -10,9 +10,9 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
 
 from fazm_memory.paths import inside
+from fazm_memory.records import asdict, dataclass
 from fazm_memory.store import Database, SessionRow
 
 WORKING = ("open", "active", "resumed")

@@ -13,7 +13,6 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from fazm_memory.ingest import (
     companion_opening,
 )
 from fazm_memory.paths import disk_path, inside, is_utf8
+from fazm_memory.records import replace
 from fazm_memory.store import NEWEST, Database, FileVersions, FolderChange, FolderHistory, Store
 from fazm_memory.text import plural
 from fazm_memory.watch.attribution import Attribution, DiskChange, active_workspaces, attribute, recent_calls

@@ -11,11 +11,11 @@ import json
 import secrets
 from collections import deque
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Any
 
 from fazm_memory.app import Memory
 from fazm_memory.errors import FazmMemoryError
+from fazm_memory.records import dataclass
 from fazm_memory.store import StoreChanges, StoreWatcher
 from fazm_memory.web.worker_threads import StoreThreads
 

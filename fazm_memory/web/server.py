@@ -7,7 +7,6 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -29,6 +28,7 @@ from fazm_memory.loopback import (
     publish_port,
     read_token,
 )
+from fazm_memory.records import dataclass, field
 from fazm_memory.web.app import PageApp, mount
 from fazm_memory.web.worker_threads import MemoryFactory
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from fazm_memory.agents import apply_plan, plan_connect, plan_disconnect
@@ -16,6 +15,7 @@ from fazm_memory.app import Memory, agent_overviews, companion_pid, connection_s
 from fazm_memory.clock import iso, to_datetime
 from fazm_memory.config import LIMITS, reload_retention, save_settings
 from fazm_memory.errors import ConfigError, InvalidInput
+from fazm_memory.records import fields
 from fazm_memory.session import RetentionPolicy
 from fazm_memory.store import VERSIONS_DATABASE
 from fazm_memory.watch import exclusions as seeded

@@ -7,7 +7,6 @@ the desktop app are exempt.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 from fazm_memory.agents.base import Places
@@ -15,6 +14,7 @@ from fazm_memory.agents.claude_code.predecessor import SESSION_NAME
 from fazm_memory.agents.connect import CLEANUP_SETTING, config_folder
 from fazm_memory.agents.fields import mapping, whole
 from fazm_memory.paths import open_regular, read_regular
+from fazm_memory.records import dataclass
 
 DEFAULT_DAYS = 30
 DAY = 86_400.0

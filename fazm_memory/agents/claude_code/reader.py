@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, complete_lines
@@ -18,6 +17,7 @@ from fazm_memory.agents.claude_code.transcript import NAME, Transcript, is_noise
 from fazm_memory.agents.fields import record_of, records_of
 from fazm_memory.events import Draft
 from fazm_memory.paths import open_regular
+from fazm_memory.records import dataclass, field, replace
 
 HEAD = 256 << 10
 UUID = re.compile(rb'"uuid":"([0-9a-fA-F-]{36})"')

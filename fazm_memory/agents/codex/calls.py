@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
@@ -30,6 +29,7 @@ from fazm_memory.agents.tool_calls import (
     touched_files,
 )
 from fazm_memory.engines.shell_effects import KnownFolders
+from fazm_memory.records import dataclass
 
 CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
 RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})

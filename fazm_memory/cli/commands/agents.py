@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.agents import CONNECTABLE
@@ -22,6 +21,7 @@ from fazm_memory.cli.output import (
 )
 from fazm_memory.clock import to_datetime
 from fazm_memory.errors import Declined, FazmMemoryError, InvalidRequest
+from fazm_memory.records import replace
 
 if TYPE_CHECKING:
     from fazm_memory.agents import ConnectPlan

@@ -10,13 +10,13 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from fazm_memory.cli.event_text import untrusted_cause_text
 from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import MOMENT, echo, integer, paint, plural, print_json, single_line
+from fazm_memory.records import dataclass
 
 LINES = 40  # per section; the rest is counted
 LONGEST = 200

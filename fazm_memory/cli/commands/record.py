@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.cli.caller import calling_agent
@@ -16,6 +15,7 @@ from fazm_memory.cli.output import echo_err, print_json_line
 from fazm_memory.errors import FazmMemoryError, InvalidInput
 from fazm_memory.events import Draft, lowest_trust
 from fazm_memory.ingest import LineReader, line_to_draft
+from fazm_memory.records import replace
 
 if TYPE_CHECKING:
     from fazm_memory.app import Memory

@@ -10,12 +10,12 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 from fazm_memory.errors import StoreBusy, StoreDamaged
 from fazm_memory.paths import disk_error, private_folder, sync_folder, write_private
+from fazm_memory.records import dataclass
 from fazm_memory.store.database import in_use
 
 JOURNAL = "recovering.json"

@@ -13,7 +13,6 @@ import os
 import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any
 
 from sqlcipher3 import dbapi2 as sqlcipher
 
+from fazm_memory.records import dataclass, field
 from fazm_memory.store import hash_chain
 from fazm_memory.store.event_log import EVENT_COLUMNS, SEQ_BITS, SEQ_MASK, event_id
 from fazm_memory.store.forget import Tombstones

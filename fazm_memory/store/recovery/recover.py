@@ -12,7 +12,6 @@ import json
 import shutil
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from fazm_memory.errors import (
     StoreReadOnly,
 )
 from fazm_memory.events import RETAINED_FIELDS, Forgotten, Recovered, SessionOpen, UnknownRecord, read_payload
+from fazm_memory.records import dataclass, field
 from fazm_memory.store import hash_chain, keys, quarantine
 from fazm_memory.store.database import FILE_SUFFIXES, database_files, in_use
 from fazm_memory.store.event_log import SEQ_MASK, NewEvent, SessionHead, event_id, to_event, unpack

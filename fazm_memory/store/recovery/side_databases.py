@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import zstandard
 
 from fazm_memory.errors import StoreDamaged
+from fazm_memory.records import dataclass
 from fazm_memory.store import file_versions, framework_store, transcript_copies
 from fazm_memory.store.database import Database, database_files, in_use
 from fazm_memory.store.file_versions import delete_unused_blobs

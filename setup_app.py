@@ -61,7 +61,7 @@ def info_plist() -> dict[str, Any]:
 PACKAGES = (
     "fazm_memory", "ahocorasick_rs", "anyio", "cryptography", "jsonschema", "jsonschema_specifications",
     "keyring", "mcp", "obstore", "orjson", "pathspec", "playhouse", "pydantic", "pydantic_core", "re2",
-    "rumps", "sqlcipher3", "starlette", "uvicorn", "watchdog", "zstandard",
+    "rumps", "sqlcipher3", "starlette", "truststore", "uvicorn", "watchdog", "zstandard",
 )  # fmt: skip
 MODULES = (
     "peewee",
@@ -97,18 +97,29 @@ def options() -> dict[str, Any]:
     }
 
 
-def build() -> None:
+def build_command() -> Any:
+    """py2app's command, as this project needs it."""
     from py2app.build_app import py2app
-    from setuptools import setup
 
     class Build(py2app):  # type: ignore[misc]
-        """py2app refuses a project that declares dependencies; ours come from the lock file."""
-
         def finalize_options(self) -> None:
+            # py2app refuses a project that declares dependencies. Ours come from the lock file.
             self.distribution.install_requires = []
             super().finalize_options()
 
-    setup(name=NAME, app=["packaging/app.py"], cmdclass={"py2app": Build}, options={"py2app": options()})
+        def collect_recipedict(self) -> dict[str, Any]:
+            # This recipe sets SSL_CERT_FILE to the certificates of the builder's Python, which has none
+            # unless somebody installed them. obstore would then trust no server. The system's are used.
+            return {name: check for name, check in super().collect_recipedict().items() if name != "sslmod"}
+
+    return Build
+
+
+def build() -> None:
+    from setuptools import setup
+
+    commands = {"py2app": build_command()}
+    setup(name=NAME, app=["packaging/app.py"], cmdclass=commands, options={"py2app": options()})
 
 
 if __name__ == "__main__":

@@ -6,4 +6,5 @@ import sys
 
 from fazm_memory.cli.main import main
 
-sys.exit(main(["run"]))
+if __name__ == "__main__":  # a worker process loads this file too, under another name
+    sys.exit(main(["run"]))

@@ -102,18 +102,25 @@ def _release(entry: dict[str, Any]) -> Release:
 def fetch_feed(address: str) -> bytes:
     """The bytes of the feed. Redirects are refused."""
     import http.client
+    import ssl
     import urllib.error
     import urllib.request
+
+    import truststore
 
     class NoRedirect(urllib.request.HTTPRedirectHandler):
         def redirect_request(self, *_: Any) -> None:
             return None
 
+    # The Python of the Mac app has no certificates of its own, so the system's are asked.
+    secure = urllib.request.HTTPSHandler(context=truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
     # A proxy cannot reach this machine itself.
     proxies = [urllib.request.ProxyHandler({})] if address.startswith("http://") else []
     request = urllib.request.Request(address, headers={"User-Agent": "fazm-memory"})
     try:
-        with urllib.request.build_opener(NoRedirect, *proxies).open(request, timeout=TIMEOUT) as answer:
+        with urllib.request.build_opener(NoRedirect, secure, *proxies).open(
+            request, timeout=TIMEOUT
+        ) as answer:
             data: bytes = answer.read(LARGEST + 1)
     except (OSError, http.client.HTTPException, urllib.error.URLError) as error:
         raise BadFeed(f"it cannot be reached: {error}") from None

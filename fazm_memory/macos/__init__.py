@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fazm_memory.macos.app import MenuBarApp
     from fazm_memory.macos.diagnosis import MAC_CHECKS
     from fazm_memory.macos.setup import MacSetup
+    from fazm_memory.macos.system import show_failed_start
 
 __getattr__ = lazy_exports(
     __name__,
@@ -24,6 +25,7 @@ __getattr__ = lazy_exports(
         "app": "MenuBarApp",
         "diagnosis": "MAC_CHECKS",
         "setup": "MacSetup",
+        "system": "show_failed_start",
     },
 )
 

@@ -125,7 +125,8 @@ class MenuBarApp:
         self.refresh()
         self.hotkeys.register({keys: command for keys, command in self.shortcuts.items() if keys})
         if not self.setup_finished:
-            self.window.show(SETUP)
+            # Only a launched app can come to the front, and the event loop finishes the launch.
+            on_main(lambda: self.window.show(SETUP))
             self.worker.do(lambda memory: memory.setup.finish())  # it is shown once
 
     def _record(self) -> None:

@@ -22,7 +22,13 @@ from Foundation import NSURL, NSDistributedNotificationCenter, NSMakeRect
 from fazm_memory.agents import FAZM_APP, FAZM_NOTIFICATION, FazmControl, FazmWindow, Resumed
 from fazm_memory.macos.main_thread import call_on_main, on_main
 from fazm_memory.macos.notifications import Notifications
-from fazm_memory.macos.system import alert, bring_to_front, open_permission_settings, set_login_item
+from fazm_memory.macos.system import (
+    alert,
+    ask_on_main,
+    bring_to_front,
+    open_permission_settings,
+    set_login_item,
+)
 from fazm_memory.macos.window import TimelineWindow
 from fazm_memory.menubar import TERMINALS, Notice
 from fazm_memory.translation import translate
@@ -75,10 +81,10 @@ class MacActions:
         """Send a notification if we may, else show an alert."""
         notice = Notice("told", title, text, "#/")
         if not call_on_main(lambda: self.notifications.send(notice)):
-            call_on_main(lambda: alert(title, text, (translate("OK"),)))
+            ask_on_main(lambda: alert(title, text, (translate("OK"),)), unanswered=False)
 
     def ask(self, title: str, text: str, yes: str) -> bool:
-        return call_on_main(lambda: alert(title, text, (yes, translate("Cancel"))))
+        return ask_on_main(lambda: alert(title, text, (yes, translate("Cancel"))), unanswered=False)
 
     def ask_words(self, title: str, text: str) -> str | None:
         def ask() -> str | None:
@@ -86,7 +92,7 @@ class MacActions:
             answered = alert(title, text, (translate("Answer"), translate("Cancel")), field)
             return str(field.stringValue()) if answered else None
 
-        return call_on_main(ask)
+        return ask_on_main(ask, unanswered=None)
 
     def about(self) -> None:
         def show() -> None:

@@ -138,6 +138,10 @@ class Bridge(NSObject):
         if script:
             view.evaluateJavaScript_completionHandler_(script, None)
 
+    def webViewWebContentProcessDidTerminate_(self, view: Any) -> None:
+        # The page runs in a process of its own, which the system may end. The window would stay empty.
+        view.reload()
+
     def userContentController_didReceiveScriptMessage_replyHandler_(
         self, controller: Any, message: Any, reply: Callable[[Any, Any], None]
     ) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
 
 from AppKit import (
     NSAlert,
@@ -16,7 +18,13 @@ from ApplicationServices import AXIsProcessTrusted, AXIsProcessTrustedWithOption
 from Foundation import NSURL, NSBundle
 from ServiceManagement import SMAppService, SMAppServiceStatusEnabled, SMAppServiceStatusRequiresApproval
 
-from fazm_memory.translation import translate
+from fazm_memory.errors import FazmMemoryError
+from fazm_memory.macos.locale import preferred_language
+from fazm_memory.macos.main_thread import on_main
+from fazm_memory.text import sentence
+from fazm_memory.translation import set_language, translate
+
+T = TypeVar("T")
 
 # -- the app bundle --------------------------------------------------------------------------------------
 
@@ -51,14 +59,48 @@ def bring_to_front() -> None:
 
 
 _closing = threading.Event()  # the app quits: no alert is shown any more, and all count as not answered
+_waiting: dict[Future[Any], Any] = {}  # threads that wait for an alert, and their result if nobody answers
+
+
+def ask_on_main(show: Callable[[], T], unanswered: T) -> T:
+    """Show an alert with `show` on the main thread and wait for its result. Not from the main thread itself.
+
+    When the app quits, macOS waits for us inside the alert's own event loop, so `show` does not return any
+    more. The thread that waits gets `unanswered`.
+    """
+    result: Future[T] = Future()
+    _waiting[result] = unanswered
+
+    def do() -> None:
+        try:
+            shown: T | Exception = show()
+        except Exception as error:
+            shown = error
+        if result.done():
+            return  # the app quits
+        if isinstance(shown, Exception):
+            result.set_exception(shown)
+        else:
+            result.set_result(shown)
+
+    try:
+        if _closing.is_set():
+            return unanswered
+        on_main(do)
+        return result.result()
+    finally:
+        _waiting.pop(result, None)
 
 
 def close_alerts() -> None:
-    """End the alert that is open, if any, because the app quits. On the main thread."""
+    """Hide the alert that is open, if any, because the app quits. On the main thread."""
     _closing.set()
-    app = NSApplication.sharedApplication()
-    if app.modalWindow() is not None:
-        app.abortModal()
+    for result, unanswered in list(_waiting.items()):
+        if not result.done():
+            result.set_result(unanswered)
+    window = NSApplication.sharedApplication().modalWindow()
+    if window is not None:
+        window.orderOut_(None)
 
 
 def alert(title: str, text: str, buttons: Sequence[str], field: NSTextField | None = None) -> bool:
@@ -77,6 +119,15 @@ def alert(title: str, text: str, buttons: Sequence[str], field: NSTextField | No
     box.window().setPreventsApplicationTerminationWhenModal_(False)
     bring_to_front()
     return bool(box.runModal() == NSAlertFirstButtonReturn)
+
+
+def show_failed_start(error: FazmMemoryError) -> None:
+    """Say why the app cannot start. Before the event loop runs; only in the app, not in a terminal."""
+    if bundle_identifier() is None:
+        return
+    set_language(preferred_language("auto"))  # the settings may be what is wrong
+    text = " ".join(sentence(part) for part in (error.message, error.hint) if part)
+    alert(translate("Fazm Memory cannot start"), text, (translate("Quit"),))
 
 
 # -- launch at login -------------------------------------------------------------------------------------

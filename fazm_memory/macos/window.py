@@ -95,6 +95,8 @@ class TimelineWindow:
         if self._window is None:
             self._make()
             self._load(route)
+        elif self._view is not None and self._view.isLoading():
+            self._load(route)  # there is no page yet that could go there
         else:
             self._go(route)
         app = NSApplication.sharedApplication()
@@ -102,6 +104,7 @@ class TimelineWindow:
         bring_to_front()
         if self._window is not None:
             self._window.makeKeyAndOrderFront_(None)
+            self._window.orderFrontRegardless()  # from macOS 14 on, another app need not give up its place
 
     def is_visible(self) -> bool:
         return self._window is not None and bool(self._window.isVisible())

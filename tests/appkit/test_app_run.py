@@ -16,7 +16,9 @@ import pytest
 
 from fazm_memory.cli.commands import run
 from fazm_memory.cli.main import OPENED
+from fazm_memory.errors import ConfigError
 from fazm_memory.loopback.listener import published_port
+from fazm_memory.translation import set_language
 from tests.appkit.ax_world import World
 from tests.appkit.standin.app import Exited
 from tests.appkit.standin.mac import Mac
@@ -114,3 +116,20 @@ def test_a_signal_that_comes_before_the_app_is_built_is_not_lost() -> None:
         signals.then(quit_called.set)
         assert quit_called.wait(20)
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_an_app_that_cannot_start_says_why_instead_of_ending_silently(
+    mac: Mac, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "config.toml").write_text("language = [")
+    monkeypatch.setenv("FAZM_MEMORY_HOME", str(home))
+    mac.languages = ["de-DE"]
+    mac.answers.append("Beenden")
+    with pytest.raises(ConfigError):
+        run.run_menu_bar(argparse.Namespace(now=None, json=False, no_page=False, once=False))
+    (alert,) = mac.alerts
+    assert alert.title == "Fazm Memory kann nicht starten"
+    assert "config.toml" in str(alert.message)
+    set_language("en")

@@ -59,6 +59,22 @@ def test_it_is_made_once_and_kept_when_closed(mac: Mac, window: Any) -> None:
     assert mac.web_views[0]._p["scripts"] == ['location.hash = "#/settings"']
 
 
+def test_a_route_chosen_while_the_page_loads_is_loaded_and_not_lost(mac: Mac, window: Any) -> None:
+    window.show("#/setup")
+    view = mac.web_views[0]
+    view._p["loading"] = True
+    window.show("#/settings")
+    assert (view._p["URL"]._p["text"], view._p["scripts"]) == ("fazm://app/#/settings", [])
+
+
+def test_a_page_whose_process_the_system_ended_is_loaded_again(mac: Mac, window: Any, page: Page) -> None:
+    window.show("#/s/abc")
+    view, before = mac.web_views[0], len(page.asked)
+    view.navigationDelegate().webViewWebContentProcessDidTerminate_(view)
+    assert view._p["URL"]._p["text"] == "fazm://app/#/s/abc"
+    assert len(page.asked) == before + 1
+
+
 def test_a_route_cannot_become_a_script(mac: Mac, window: Any) -> None:
     window.show("#/")
     window.show('#/s/";alert(1)//</script>')
@@ -156,6 +172,8 @@ def test_the_window_opens_in_front_of_other_apps(page: Page, system: tuple[int, 
         window = TimelineWindow(page)
         window.show("#/")
         assert mac.singleton("NSApplication")._p["active"] is True
+        # From macOS 14 on, being active is a request that the app in front may refuse.
+        assert mac.windows[0]._p["beforeOtherApps"] is True
         window.stop()
 
 

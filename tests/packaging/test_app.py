@@ -6,9 +6,11 @@ import ast
 import os
 import plistlib
 import re
+import runpy
 import shutil
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -108,16 +110,77 @@ def test_relative_paths_stay_those_of_the_caller(load: Load) -> None:
     assert load("setup_app.py").options()["no_chdir"] is True
 
 
-def test_the_feed_of_the_builder_is_in_the_package_before_the_app_is_made() -> None:
-    text = (ROOT / "packaging" / "build").read_text()
-    installed, preset = text.index("pip install --quiet --no-deps ."), text.index("/build.toml")
-    assert installed < preset < text.index("setup_app.py py2app")
+# -- building ----------------------------------------------------------------------------------------------
+
+# The Python of packaging/build: makes an environment that is itself, and an app where py2app would.
+BUILDER = """#!/bin/sh
+printf '%s|' "$@" >> "{ran}"; echo >> "{ran}"
+case "$*" in
+    "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+    "setup_app.py py2app") mkdir -p "{package}" && touch "{resources}/fazm-memory" ;;
+esac
+"""
 
 
-def test_packages_are_compiled_before_the_app_is_signed() -> None:
-    text = (ROOT / "packaging" / "build").read_text()
-    assert text.index("setup_app.py py2app") < text.index("compileall") < text.index("packaging/sign")
-    assert "unchecked-hash" in text
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    """A project in which packaging/build runs with a Mac that only answers. Returns its folder."""
+    project, ran = tmp_path / "project", tmp_path / "ran"
+    (project / "packaging").mkdir(parents=True)
+    shutil.copy(ROOT / "packaging" / "build", project / "packaging")
+    resources = project / "dist" / "Fazm Memory.app" / "Contents" / "Resources"
+    package = resources / "lib" / "python3.11" / "fazm_memory"
+    recorder(tmp_path / "bin", ran)
+    python = tmp_path / "bin" / "python3"
+    python.write_text(BUILDER.format(ran=ran, package=package, resources=resources))
+    (tmp_path / "bin" / "uname").write_text("#!/bin/sh\necho Darwin\n")
+    for name in ("python3", "uname"):
+        (tmp_path / "bin" / name).chmod(0o755)
+    env = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin", "UPDATE_FEED": "https://x.example", "UPDATE_KEY": "k"}
+    subprocess.run([project / "packaging" / "build"], env=env, check=True, capture_output=True)
+    return project
+
+
+def test_the_app_itself_knows_the_feed_of_its_builder(built: Path) -> None:
+    """py2app copies the package from the working directory, not from the environment."""
+    (settings,) = built.rglob("build.toml")
+    assert settings.match("Contents/Resources/lib/python3.11/fazm_memory/build.toml")
+    assert tomllib.loads(settings.read_text()) == {"update_feed": "https://x.example", "update_key": "k"}
+
+
+def test_packages_are_compiled_after_they_are_in_the_app(built: Path) -> None:
+    ran = [line.split("|") for line in (built.parent / "ran").read_text().splitlines()]
+    (compiling,) = [line for line in ran if "compileall" in line]
+    assert ran.index(["setup_app.py", "py2app", ""]) < ran.index(compiling)
+    assert {"-f", "unchecked-hash", "dist/Fazm Memory.app/Contents/Resources/lib"} <= set(compiling)
+
+
+def test_the_command_behind_the_link_can_be_run(built: Path) -> None:
+    (command,) = built.rglob("Resources/fazm-memory")
+    assert os.access(command, os.X_OK)
+
+
+# -- entry points ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("script", ["app.py", "fazm-memory.py"])
+def test_a_worker_process_that_loads_an_entry_point_starts_nothing(script: str) -> None:
+    runpy.run_path(str(ROOT / "packaging" / script), run_name="__mp_main__")
+
+
+@pytest.mark.parametrize(
+    ("raised", "code"), [(RuntimeError("broken"), 70), (KeyboardInterrupt(), 130), (ImportError("x"), 70)]
+)
+def test_no_exception_leaves_the_command_line_where_the_program_around_it_would_show_an_alert(
+    raised: BaseException, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def main() -> int:
+        raise raised
+
+    monkeypatch.setattr("fazm_memory.cli.main.main", main)
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / "packaging" / "fazm-memory.py"), run_name="__main__")
+    assert ended.value.code == code
 
 
 # -- the command behind a link ----------------------------------------------------------------------------
@@ -160,23 +223,43 @@ def recorder(folder: Path, ran: Path, *tools: str) -> None:
         (folder / tool).chmod(0o755)
 
 
-def test_every_program_of_the_app_is_signed_with_the_identifier_of_the_app(
-    load: Load, tmp_path: Path
-) -> None:
-    """Two identifiers would be two programs to the Keychain, which then asks for the password."""
+def signed(tmp_path: Path, identity: str) -> dict[str, str]:
+    """What packaging/sign signs, with the arguments of codesign, by its path in the app."""
     app, ran = tmp_path / "Fazm Memory.app", tmp_path / "ran"
     programs = app / "Contents" / "MacOS"
     programs.mkdir(parents=True)
     for name in ("Fazm Memory", "fazm-memory", "python"):
         (programs / name).write_text("x")
         (programs / name).chmod(0o755)
+    library = app / "Contents" / "Resources" / "lib" / "_a.so"
+    library.parent.mkdir(parents=True)
+    library.write_text("x")
     recorder(tmp_path / "bin", ran, "codesign")
-    env = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin", "IDENTITY": "Someone", "APP": str(app)}
+    env = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin", "IDENTITY": identity, "APP": str(app)}
     subprocess.run(["bash", str(ROOT / "packaging" / "sign")], env=env, check=True, capture_output=True)
-    signed = {line.split("|")[-2]: line for line in ran.read_text().splitlines() if "--sign" in line}
-    assert signed.keys() == {str(app), str(programs / "fazm-memory"), str(programs / "python")}
+    lines = [line for line in ran.read_text().splitlines() if "--sign" in line]
+    return {os.path.relpath(line.split("|")[-2], app): line for line in lines}
+
+
+def test_every_program_of_the_app_is_signed_with_the_identifier_of_the_app(
+    load: Load, tmp_path: Path
+) -> None:
+    """Two identifiers would be two programs to the Keychain, which then asks for the password."""
+    lines = signed(tmp_path, "Someone")
+    library = lines.pop("Contents/Resources/lib/_a.so")
+    assert lines.keys() == {".", "Contents/MacOS/fazm-memory", "Contents/MacOS/python"}
     identifier = load("setup_app.py").IDENTIFIER
-    assert all(f"|--identifier|{identifier}|" in line for line in signed.values())
+    assert all(f"|--identifier|{identifier}|" in line for line in lines.values())
+    assert all("|--options|runtime|" in line for line in (library, *lines.values()))
+    assert all("|--timestamp|" in line for line in (library, *lines.values()))
+
+
+def test_an_ad_hoc_signature_has_no_hardened_runtime_which_would_refuse_our_own_libraries(
+    tmp_path: Path,
+) -> None:
+    lines = signed(tmp_path, "-")
+    assert len(lines) == 4
+    assert not any("runtime" in line for line in lines.values())
 
 
 class Installed:

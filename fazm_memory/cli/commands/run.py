@@ -131,24 +131,39 @@ def companion_server(args: argparse.Namespace, factory: Callable[[], Memory] | N
 def run_menu_bar(args: argparse.Namespace) -> int:
     """The companion with its menu bar. The window needs no port; browsers use the server."""
     with QuitSignals() as signals:  # before the first thread, which would die of a signal that is not handled
-        from fazm_memory.macos import MacSetup, MenuBarApp
-        from fazm_memory.web import InProcessPage
+        from fazm_memory.errors import FazmMemoryError
+        from fazm_memory.macos import show_failed_start
 
-        def memory_of_app() -> Memory:
-            memory = open_memory(args)
-            memory.setup.system = MacSetup(memory.config, in_app=True, leave=lambda: app.actions.quit())
-            return memory
-
-        resources = ExitStack()
-        page = InProcessPage(memory_of_app)
-        resources.callback(page.close)
-        if not args.no_page:
-            resources.enter_context(companion_server(args, memory_of_app).in_background())
-        app = MenuBarApp(memory_of_app, page, say=echo_err, leaving=resources.close)
+        try:
+            app = _menu_bar_app(args)
+        except FazmMemoryError as error:
+            show_failed_start(error)  # nobody sees what an app prints
+            raise
         signals.then(app.actions.quit)
         echo("Fazm Memory is in the menu bar. `fazm-memory run --headless` runs without it.")
         app.run()
     return 0
+
+
+def _menu_bar_app(args: argparse.Namespace) -> Any:
+    from fazm_memory.macos import MacSetup, MenuBarApp
+    from fazm_memory.web import InProcessPage
+
+    def memory_of_app() -> Memory:
+        memory = open_memory(args)
+        memory.setup.system = MacSetup(memory.config, in_app=True, leave=lambda: app.actions.quit())
+        return memory
+
+    with ExitStack() as resources:
+        page = InProcessPage(memory_of_app)
+        resources.callback(page.close)
+        if not args.no_page:
+            resources.enter_context(companion_server(args, memory_of_app).in_background())
+        left = ExitStack()
+        app = MenuBarApp(memory_of_app, page, say=echo_err, leaving=left.close)
+        left.push(resources.pop_all())
+        return app
+    raise AssertionError("unreachable")
 
 
 class QuitSignals:

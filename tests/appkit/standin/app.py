@@ -69,11 +69,6 @@ def _send_action(mac: Mac, app: Any, action: str, target: Any, sender: Any) -> b
     return True
 
 
-@taught("NSApplication", "-abortModal")
-def _abort_modal(mac: Mac, app: Any) -> None:
-    app._p["modalWindow"] = None
-
-
 @taught("NSApplication", "-modalWindow")
 def _modal_window(mac: Mac, app: Any) -> Any:
     return app._p.get("modalWindow")
@@ -94,16 +89,18 @@ def _terminate(mac: Mac, app: Any, sender: Any) -> None:
         answer = delegate.applicationShouldTerminate_(app)
         if answer == 0:  # NSTerminateCancel
             return
-        if answer == 2:  # NSTerminateLater
+        if answer == 2:  # NSTerminateLater: it waits here, also when it was called inside an alert's loop
             app._p["leaving"] = True
+            mac.wait_for(lambda: not app._p.get("leaving"))
             return
     _leave(mac, app)
 
 
 @taught("NSApplication", "-replyToApplicationShouldTerminate:")
 def _reply(mac: Mac, app: Any, go: bool) -> None:
-    if app._p.pop("leaving", False) and go:
+    if app._p.get("leaving") and go:
         _leave(mac, app)
+    app._p["leaving"] = False
 
 
 def _leave(mac: Mac, app: Any) -> None:
@@ -258,8 +255,9 @@ def _run_modal(mac: Mac, alert: Any) -> int:
         app._p["modalWindow"], happens = alert.window(), mac.while_alert
         mac.while_alert = None
         happens()
-        mac.wait_for(lambda: app._p.get("modalWindow") is None)
-        return -1001  # NSModalResponseAbort
+        if not mac.terminated:
+            raise AssertionError("the alert is still open, and nobody answers it")
+        return -1001  # the process has ended, so nobody sees it
     if not mac.answers:
         raise AssertionError(f"nobody answers the alert: {reply}")
     place = titles.index(mac.answers.popleft())
@@ -276,10 +274,16 @@ def _window(mac: Mac, window: Any, rect: Any, mask: int, backing: int, defer: bo
     return window
 
 
-@taught("NSWindow", "-makeKeyAndOrderFront:", "-orderFrontRegardless", "-orderFront:")
-def _show(mac: Mac, window: Any, sender: Any = None) -> None:
+@taught("NSWindow", "-makeKeyAndOrderFront:", "-orderFront:")
+def _show(mac: Mac, window: Any, sender: Any) -> None:
     _alive(window)
     window._p["visible"] = True
+
+
+@taught("NSWindow", "-orderFrontRegardless")
+def _show_regardless(mac: Mac, window: Any) -> None:
+    _show(mac, window, None)
+    window._p["beforeOtherApps"] = True
 
 
 @taught("NSWindow", "-orderOut:")

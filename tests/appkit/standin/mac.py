@@ -223,7 +223,11 @@ def _taken_out() -> dict[str, ModuleType]:
         del sys.modules[name]
         package, _, own = name.rpartition(".")
         if package in sys.modules:
-            vars(sys.modules[package]).pop(own, None)
+            names = vars(sys.modules[package])
+            names.pop(own, None)
+            for public, value in list(names.items()):  # what the package has exported lazily
+                if getattr(value, "__module__", None) == name:
+                    del names[public]
     return found
 
 

@@ -253,6 +253,11 @@ def _load(mac: Mac, view: Any, wanted: Any) -> Any:
     return mac.make("WKNavigation")
 
 
+@taught("WKWebView", "-isLoading")
+def _is_loading(mac: Mac, view: Any) -> bool:
+    return bool(view._p.get("loading", False))
+
+
 @taught("WKWebView", "-reload")
 def _reload(mac: Mac, view: Any) -> Any:
     mac.navigate(view, view._p["URL"]._p["text"])

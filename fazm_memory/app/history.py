@@ -218,9 +218,27 @@ class HistoryService(Service):
                 )
         entries = state.files_modified.values()
         rows = [entry.to_json() if by is None else entry.json_by(by) for entry in entries]
-        files = [file for file in rows if file is not None]
+        files = [self._checked_creation(row, file) for file in rows if file is not None]
         omitted = state.omitted.get("files_modified", 0)
         return {"session": row.id, "turns": [first, row.turn], "files": files, "omitted": omitted}
+
+    def _checked_creation(self, row: SessionRow, file: dict[str, Any]) -> dict[str, Any]:
+        """The entry, with "created" corrected if a stored version shows that the file was there before."""
+        versions = self._memory.existing_file_versions
+        if versions is None or file["change"] != "created" or file.get("session") not in (None, row.id):
+            return file
+        event = next(self.store.log.slice(row.n, row.id, file["seq"], file["seq"] + 1), None)
+        if event is None:
+            return file
+        earlier = [
+            version
+            for version in versions.histories([file["path"]])
+            if version.at < event.at
+            and not (version.session == row.id and (version.seq is None or version.seq >= file["seq"]))
+        ]
+        if not earlier or earlier[-1].absent:
+            return file
+        return file | {"change": "modified", "evidence": "a stored version shows that it was there before"}
 
     def _effective(self, row: SessionRow, start: int, stop: int) -> Iterator[Event]:
         for low, high in effective_ranges(self.store.db, row.n, stop, start):

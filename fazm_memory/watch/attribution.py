@@ -63,12 +63,19 @@ class CallInterval:
 
 @dataclass(frozen=True, slots=True)
 class ActiveWorkspace:
-    """A session at work and its folder. `heard`: its calls are reported while they run."""
+    """A session at work and its folder. `heard`: its calls are reported while they run.
+
+    `pauses` has the times at which it did not work: when it was paused or closed, and when it went on.
+    """
 
     session: str
     workspace: str
     last_at: int
     heard: bool = True
+    pauses: tuple[tuple[int, int], ...] = ()
+
+    def paused_in(self, earliest: int, latest: int) -> bool:
+        return any(since < latest and earliest < until for since, until in self.pauses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +110,14 @@ def attribute(
     if beside and not changed.away:
         return _by_agents(beside, "in the workspace while it ran:", "likely")
     session = max(near, key=lambda place: (len(place.workspace), place.last_at)).session if near else None
+    unheard = [place for place in near if not place.heard]
     if changed.away:
+        paused = [place for place in near if place.paused_in(changed.earliest, changed.latest)]
+        if paused and not then and not unheard:
+            evidence = f"session {paused[0].session[:8]} was paused, and no tool call ran in that time"
+            return Attribution("person", evidence, session, None, "possible")
         what = "calls ran then that do not name it" if beside else "no call of that time names it"
         return Attribution("unknown", f"changed while not watched; {what}", session)
-    unheard = [place for place in near if not place.heard]
     if unheard:
         return Attribution("unknown", "a session at work here is not heard as it works", session)
     if not near:
@@ -175,10 +186,29 @@ MOST_TEXT = 20_000
 def active_workspaces(store: Store, rows: Sequence[SessionRow]) -> list[ActiveWorkspace]:
     """The sessions at work, with their folders and whether their calls are reported while they run."""
     return [
-        ActiveWorkspace(row.id, row.workspace, row.last_at, _heard(store, row))
+        ActiveWorkspace(row.id, row.workspace, row.last_at, _heard(store, row), _pauses(store, row))
         for row in rows
         if row.workspace is not None and row.lifecycle in WORKING
     ]
+
+
+def _pauses(store: Store, row: SessionRow) -> tuple[tuple[int, int], ...]:
+    """The latest times between a pause or a close and the next resume."""
+    last = row.n << 32 | row.head
+    rows = store.db.execute(
+        "SELECT kind, at FROM event WHERE id>? AND id<=?"
+        " AND kind IN ('session.pause', 'session.close', 'session.resume') ORDER BY id",
+        (max(last - BACK, row.n << 32), last),
+    )
+    found: list[tuple[int, int]] = []
+    since: int | None = None
+    for kind, at in rows.fetchall():
+        if kind != "session.resume":
+            since = at if since is None else since
+        elif since is not None:
+            found.append((since, at))
+            since = None
+    return tuple(found)
 
 
 def _heard(store: Store, row: SessionRow) -> bool:

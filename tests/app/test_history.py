@@ -11,6 +11,7 @@ from fazm_memory.cli.commands.compare import page, sections
 from fazm_memory.errors import InvalidInput
 from fazm_memory.events.event import Draft
 from fazm_memory.recall import replay
+from fazm_memory.store import ABSENT
 from fazm_memory.store.pages import EventFilter
 from tests.app.memory_fixture import SECOND, START, MemoryFixture
 
@@ -446,3 +447,14 @@ def test_the_latest_retries_are_those_of_the_whole_session(
     assert memory.history.retries(session) == whole
     monkeypatch.setattr(history, "RETRIES", 4)
     assert memory.history.retries(session) == whole[-4:]
+
+
+def test_a_file_that_a_stored_version_shows_was_not_created(memory: MemoryFixture) -> None:
+    versions = memory.file_versions
+    versions.keep("/w", "old.txt", START - SECOND, b"before")
+    versions.keep("/w", "gone.txt", START - SECOND, ABSENT)
+    session = memory.begin()
+    for name in ("old.txt", "gone.txt", "new.txt"):
+        memory.act(session, "Write", {"path": name}, files=[{"path": f"/w/{name}", "change": "created"}])
+    files = {file["path"]: file["change"] for file in memory.history.files_modified(session)["files"]}
+    assert files == {"/w/old.txt": "modified", "/w/gone.txt": "created", "/w/new.txt": "created"}

@@ -69,6 +69,17 @@ def test_where_no_session_works_nobody_can_tell() -> None:
     assert attribute(replace(ONE, path="/workshop/x"), [SHELL], [HOME]).by == "unknown"
 
 
+def test_a_change_in_a_pause_without_any_call_is_possibly_a_persons() -> None:
+    away = replace(ONE, earliest=50 * S, latest=120 * S, away=True)
+    paused = replace(HOME, pauses=((60 * S, 110 * S),))
+    verdict = attribute(away, [], [paused])
+    assert (verdict.by, verdict.sure, verdict.session) == ("person", "possible", "aaaaaaaa-1")
+    assert "session aaaaaaaa was paused" in verdict.evidence
+    assert attribute(away, [SHELL], [paused]).by == "unknown", "an agent worked in that time"
+    assert attribute(away, [], [replace(HOME, pauses=((1, 2),))]).by == "unknown", "the pause was before"
+    assert attribute(away, [], [replace(paused, heard=False)]).by == "unknown"
+
+
 def test_a_session_that_is_not_heard_might_have_been_it() -> None:
     verdict = attribute(ONE, [], [HOME, replace(OTHER, heard=False)])
     assert (verdict.by, verdict.sure) == ("unknown", None)

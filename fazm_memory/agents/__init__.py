@@ -2,7 +2,7 @@
 
 To add an agent, write a module (or a package) with a reader that follows `base.Reader`, add its name to
 `base.AGENTS` and the reader to `registry.readers`. Then, if the agent can do it: its resume command in
-`resume_command`, its configuration in `connect.settings_of`, its hook events in `hooks` of its package.
+`resume_command`, its configuration in `connect_settings`, its hook events in `hooks` of its package.
 Shared helpers: `fields` reads untrusted records, `tool_calls` finds the files of a call.
 """
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         AGENTS,
         CHUNK,
         CONNECTABLE,
+        MCP_ONLY,
         OWNERS,
         Chunk,
         Cursor,
@@ -35,17 +36,15 @@ if TYPE_CHECKING:
     from fazm_memory.agents.claude_code.transcript import Transcript
     from fazm_memory.agents.codex.hooks import codex_hook_events
     from fazm_memory.agents.connect import (
-        CLEANUP_SETTING,
-        ConnectOptions,
         ConnectPlan,
         agent_status,
         apply_plan,
-        config_folder,
         connected_agents,
         is_installed,
         plan_connect,
         plan_disconnect,
     )
+    from fazm_memory.agents.connect_settings import CLEANUP_SETTING, ConnectOptions, config_folder
     from fazm_memory.agents.fazm import FAZM, FazmAppSession, fazm_sessions
     from fazm_memory.agents.fazm_control import FAZM_APP, FAZM_NOTIFICATION, FazmControl, FazmWindow, Resumed
     from fazm_memory.agents.fields import (
@@ -92,16 +91,16 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     __name__,
     {
-        "base": "AGENTS CHUNK CONNECTABLE Chunk Cursor OWNERS Places Reader RecordFile",
+        "base": "AGENTS CHUNK CONNECTABLE Chunk Cursor MCP_ONLY OWNERS Places Reader RecordFile",
         "claude_code.cleanup": "cleanup_days cleanup_settings_file expiring_transcripts",
         "claude_code.decisions": "TaskList",
         "claude_code.hooks": "claude_hook_events claude_task_events",
         "claude_code.transcript": "Transcript",
         "codex.hooks": "codex_hook_events",
         "connect": (
-            "CLEANUP_SETTING ConnectOptions ConnectPlan agent_status apply_plan config_folder "
-            "connected_agents is_installed plan_connect plan_disconnect"
+            "ConnectPlan agent_status apply_plan connected_agents is_installed plan_connect plan_disconnect"
         ),
+        "connect_settings": "CLEANUP_SETTING ConnectOptions config_folder",
         "fazm": "FAZM FazmAppSession fazm_sessions",
         "fazm_control": "FAZM_APP FAZM_NOTIFICATION FazmControl FazmWindow Resumed",
         "fields": (

@@ -21,7 +21,11 @@ AGENTS = (
     "openclaw", "goose", "claude-cowork", "antigravity",
 )  # fmt: skip
 # Agents whose configuration can take our hooks or our MCP server.
-CONNECTABLE = ("fazm", "claude-code", "codex", "gemini")
+CONNECTABLE = (
+    "fazm", "claude-code", "codex", "gemini", "copilot", "qwen", "cursor", "hermes", "cline", "openclaw",
+    "goose", "antigravity",
+)  # fmt: skip
+MCP_ONLY = ("openclaw", "goose")  # they have no hooks that we could use
 
 
 CHUNK = 1 << 20

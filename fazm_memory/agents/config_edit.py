@@ -1,4 +1,4 @@
-"""Edits of JSON and TOML configurations that change nothing else.
+"""Edits of JSON, TOML and YAML configurations that change nothing else.
 
 A configuration is the user's own text, with indentation, order and comments. It is parsed only to find
 positions; members and items are inserted and removed as text. Comments and trailing commas are understood and
@@ -326,3 +326,214 @@ def _toml_value(value: Any) -> str:
 def _check(text: str, wanted: dict[str, Any]) -> None:
     if parse_toml(text) != wanted:
         raise NotToml("it is written in a way that cannot be edited without touching the rest")
+
+
+# -- YAML ------------------------------------------------------------------------------------------------
+# There is no parser for YAML here, so only plain block mappings are edited, line by line. What we add is one
+# line of JSON, which is YAML too. Anything unusual on the way to it is refused.
+
+_EMPTY_VALUES = ("", "{}", "[]", "null", "~")
+_YAML_KEY = re.compile(r"""( *)("[^"\\]+"|'[^']+'|[^\s'"#&*!|>%@`\[\]{},-][^:#]*?) *:(?: +(.*))?$""")
+
+
+class NotYaml(ValueError):
+    """The text is not YAML that we can edit; the message says why."""
+
+
+@dataclass(frozen=True)
+class _YamlBlock:
+    """A member of a mapping: its lines (without `end`), its indent, and what follows its name."""
+
+    start: int
+    end: int
+    indent: int
+    name: str
+    value: str
+
+
+def yaml_member(text: str, section: str, name: str) -> str | None:
+    """The value of a member of a top-level mapping as it is written, or None."""
+    lines = _yaml_lines(text)
+    found = _yaml_child(lines, _yaml_child(lines, None, section), name)
+    if found is None:
+        return None
+    return "\n".join([found.value, *lines[found.start + 1 : found.end]]).strip()
+
+
+def add_yaml_member(text: str, section: str, name: str, value: str) -> str:
+    """Add a member to a top-level mapping, which is made if it is missing."""
+    lines = _yaml_lines(text)
+    holder = _yaml_child(lines, None, section)
+    if holder is None:
+        return _yaml_text(text, [*lines, f"{section}:", f"  {name}: {value}"])
+    return _yaml_text(text, _with_child(lines, holder, f"{name}: {value}"))
+
+
+def remove_yaml_member(text: str, section: str, name: str) -> str:
+    """Remove a member of a top-level mapping, and the mapping if nothing is left in it."""
+    lines = _yaml_lines(text)
+    holder = _yaml_child(lines, None, section)
+    found = _yaml_child(lines, holder, name)
+    if holder is None or found is None:
+        return text
+    del lines[found.start : found.end]
+    return _yaml_text(text, _without_empty(lines, section))
+
+
+def yaml_items(text: str, place: tuple[str, str], ours: Callable[[str], bool]) -> list[str]:
+    """The items of a list that `ours` is true for, as they are written."""
+    lines = _yaml_lines(text)
+    found = _yaml_child(lines, _yaml_child(lines, None, place[0]), place[1])
+    if found is None:
+        return []
+    if found.value not in _EMPTY_VALUES:
+        return [item for item in _flow_items(found.value) if ours(item)]
+    items = ("\n".join(lines[start:end]).strip()[1:].strip() for start, end in _list_items(lines, found))
+    return [item for item in items if ours(item)]
+
+
+def add_yaml_item(text: str, place: tuple[str, str], value: str) -> str:
+    """Add an item to a list in a top-level mapping."""
+    lines = _yaml_lines(text)
+    holder = _yaml_child(lines, None, place[0])
+    found = _yaml_child(lines, holder, place[1])
+    if holder is None:
+        return _yaml_text(text, [*lines, f"{place[0]}:", f"  {place[1]}:", f"    - {value}"])
+    if found is None:
+        return _yaml_text(text, _with_child(lines, holder, f"{place[1]}:", f"  - {value}"))
+    if found.value not in _EMPTY_VALUES:
+        items = [*_flow_items(found.value), value]
+        lines[found.start] = f"{_name_part(lines[found.start], found)} [{', '.join(items)}]"
+        return _yaml_text(text, lines)
+    items_at = _list_items(lines, found)
+    indent = _indent(lines[items_at[0][0]]) if items_at else found.indent + 2
+    lines[found.start] = _name_part(lines[found.start], found)
+    lines.insert(found.end, f"{' ' * indent}- {value}")
+    return _yaml_text(text, lines)
+
+
+def remove_yaml_items(text: str, place: tuple[str, str], ours: Callable[[str], bool]) -> str:
+    """Remove the items of a list that `ours` is true for, and the list if nothing is left in it."""
+    lines = _yaml_lines(text)
+    found = _yaml_child(lines, _yaml_child(lines, None, place[0]), place[1])
+    if found is None or not yaml_items(text, place, ours):
+        return text
+    if found.value not in _EMPTY_VALUES:
+        items = [item for item in _flow_items(found.value) if not ours(item)]
+        lines[found.start] = f"{_name_part(lines[found.start], found)} [{', '.join(items)}]"
+        left = bool(items)
+    else:
+        blocks = _list_items(lines, found)
+        gone = [block for block in blocks if ours("\n".join(lines[slice(*block)]))]
+        for start, end in reversed(gone):
+            del lines[start:end]
+        left = len(gone) < len(blocks)
+    if not left:
+        return remove_yaml_member(_yaml_text(text, lines), *place)
+    return _yaml_text(text, lines)
+
+
+def _yaml_lines(text: str) -> list[str]:
+    lines = text.removeprefix("\ufeff").splitlines()
+    for number, line in enumerate(lines, 1):
+        if "\t" in line[: len(line) - len(line.lstrip())]:
+            raise NotYaml(f"line {number} is indented with a tab")
+        if line.startswith("...") or (line.startswith("---") and any(map(_has_content, lines[: number - 1]))):
+            raise NotYaml(f"line {number} starts another document")
+    return lines
+
+
+def _yaml_text(before: str, lines: list[str]) -> str:
+    newline = "\r\n" if "\r\n" in before else "\n"
+    return "".join(f"{line}{newline}" for line in lines)
+
+
+def _has_content(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _yaml_children(lines: list[str], holder: _YamlBlock | None) -> Iterator[_YamlBlock]:
+    """The members of a mapping, or of the document."""
+    start, end = (0, len(lines)) if holder is None else (holder.start + 1, holder.end)
+    inside = [n for n in range(start, end) if _has_content(lines[n]) and not lines[n].startswith("---")]
+    if not inside:
+        return
+    indent = _indent(lines[inside[0]])
+    heads = [n for n in inside if _indent(lines[n]) <= indent and not lines[n].lstrip().startswith("- ")]
+    if inside[0] not in heads:
+        raise NotYaml(f"line {inside[0] + 1} is not a plain member of a mapping")
+    for head, following in zip(heads, [*heads[1:], end], strict=True):
+        found = _YAML_KEY.match(lines[head])
+        if found is None or _indent(lines[head]) != indent:
+            raise NotYaml(f"line {head + 1} is not a plain member of a mapping")
+        value = found[3] or ""
+        value = value if '"' in value else re.sub(r"(?:^| +)#.*", "", value)
+        last = max(n for n in inside if head <= n < following)
+        yield _YamlBlock(head, last + 1, indent, found[2].strip("\"'"), value.strip())
+
+
+def _yaml_child(lines: list[str], holder: _YamlBlock | None, name: str) -> _YamlBlock | None:
+    if holder is not None and holder.value not in _EMPTY_VALUES:
+        raise NotYaml(f"line {holder.start + 1} has its value on the same line")
+    return next((child for child in _yaml_children(lines, holder) if child.name == name), None)
+
+
+def _with_child(lines: list[str], holder: _YamlBlock, *added: str) -> list[str]:
+    """The lines with a member at the end of a mapping."""
+    if holder.value not in _EMPTY_VALUES:
+        raise NotYaml(f"line {holder.start + 1} has its value on the same line")
+    first = next(_yaml_children(lines, holder), None)
+    indent = " " * (holder.indent + 2 if first is None else first.indent)
+    head = _name_part(lines[holder.start], holder) if holder.value else lines[holder.start]
+    before = [*lines[: holder.start], head, *lines[holder.start + 1 : holder.end]]
+    return [*before, *(f"{indent}{line}" for line in added), *lines[holder.end :]]
+
+
+def _without_empty(lines: list[str], section: str) -> list[str]:
+    holder = _yaml_child(lines, None, section)
+    if holder is not None and holder.end == holder.start + 1 and not holder.value:
+        del lines[holder.start]
+    return lines
+
+
+def _name_part(line: str, block: _YamlBlock) -> str:
+    """The line up to the colon after its name."""
+    return line[: line.index(":", block.indent + len(block.name)) + 1]
+
+
+def _list_items(lines: list[str], holder: _YamlBlock) -> list[tuple[int, int]]:
+    """The first line of each item of a list, and the line after its last."""
+    inside = [n for n in range(holder.start + 1, holder.end) if _has_content(lines[n])]
+    if not inside:
+        return []
+    indent = _indent(lines[inside[0]])
+    heads = [n for n in inside if _indent(lines[n]) == indent]
+    if not all(lines[n].lstrip().startswith("- ") for n in heads):
+        raise NotYaml(f"line {inside[0] + 1} is not an item of a list")
+    return list(zip(heads, [*heads[1:], holder.end], strict=True))
+
+
+def _flow_items(value: str) -> list[str]:
+    """The items of a list that is written on one line."""
+    if not (value.startswith("[") and value.endswith("]")):
+        raise NotYaml("a list is written in a way that cannot be edited")
+    items, depth, quote, start = [], 0, "", 1
+    for at, sign in enumerate(value[1:-1], 1):
+        if quote:
+            quote = "" if sign == quote and value[at - 1] != "\\" else quote
+        elif sign in "\"'":
+            quote = sign
+        elif sign in "[{":
+            depth += 1
+        elif sign in "]}":
+            depth -= 1
+        elif sign == "," and not depth:
+            items.append(value[start:at].strip())
+            start = at + 1
+    if quote or depth:
+        raise NotYaml("a list on one line does not end there")
+    return [item for item in [*items, value[start:-1].strip()] if item]

@@ -1,9 +1,9 @@
 """The hook that answers: spools the event and prints the context of a new session.
 
-Run as `python -I -S hook.py HOME AGENT` (inside the Mac app with PYTHONHOME) when a session starts and at
-each prompt; with the file of an event before a call that a reminder may be about. A copy lies in the data
-folder and uses only the standard library. The context was rendered before; this only finds the file for the
-session's folder. It always exits with 0 and prints nothing or a valid envelope. Errors go to a file that
+Run as `python -I -S hook.py HOME AGENT "" [EVENT]` (inside the Mac app with PYTHONHOME) when a session starts
+and at each prompt; with the file of an event before a call that a reminder may be about. A copy lies in the
+data folder and uses only the standard library. The context was rendered before; this only finds the file for
+the session's folder. It always exits with 0 and prints nothing or a valid envelope. Errors go to a file that
 `doctor` reads.
 """
 
@@ -17,6 +17,18 @@ MOST_CHARACTERS = 10_000  # clients cut longer texts or replace them by a file
 GIVEN = "given"
 WAITING = "waiting"
 FRESH = ("startup", "clear", "compact")
+# Agents with an envelope of their own, and the event at which it gives a session its context, once.
+ENVELOPES = {
+    "copilot": ("sessionStart", '{{"additionalContext":{}}}'),
+    "cursor": ("sessionStart", '{{"additional_context":{}}}'),
+    "hermes": ("pre_llm_call", '{{"context":{}}}'),
+    "cline": ("PreToolUse", '{{"cancel":false,"contextModification":{}}}'),
+    "antigravity": ("PreInvocation", '{{"injectSteps":[{{"ephemeralMessage":{}}}]}}'),
+    "qwen": (
+        "UserPromptSubmit",
+        '{{"hookSpecificOutput":{{"hookEventName":"UserPromptSubmit","additionalContext":{}}}}}',
+    ),
+}
 AGAIN = ("resume", "fork")  # these have a context already and get only the changes
 PROMPTS = ("UserPromptSubmit", "BeforeAgent")
 REMINDERS_AT_A_CALL = 2
@@ -24,9 +36,12 @@ REMINDERS_IN_A_SESSION = 5
 READING = ("Read", "Grep", "Glob", "LS")
 
 
-def main(home: str, agent: str) -> None:
+def main(home: str, agent: str, name: str) -> None:
     data = sys.stdin.buffer.read()
     if os.path.exists(os.path.join(home, "recording-paused.json")):
+        return
+    if agent in ENVELOPES:
+        give_once(home, agent, name, parsed(data.decode()))
         return
     drop(home, agent, data)
     event = parsed(data.decode())
@@ -36,6 +51,45 @@ def main(home: str, agent: str) -> None:
         inner = f'{{"hookEventName":{quoted(name)},"additionalContext":{quoted(text)}}}'
         sys.stdout.write(f'{{"hookSpecificOutput":{inner}}}')
         sys.stdout.flush()
+
+
+def give_once(home: str, agent: str, name: str, event: dict[str, object]) -> None:
+    """Give a session its context at the first event whose answer reaches the model.
+
+    Only the name of the event is spooled: these agents' own records say the rest.
+    """
+    name = name or str(event.get("hook_event_name") or "")
+    session, folder = session_of(event), folder_of(event)
+    note = (f'"{key}":{quoted(value)}' for key, value in (("session_id", session), ("cwd", folder)))
+    drop(home, agent, f'{{"hook_event_name":{quoted(name)},{",".join(note)}}}'.encode())
+    at, envelope = ENVELOPES[agent]
+    if name != at or event.get("prompt") == "" or event.get("parent_agent_id"):
+        return  # another event, the end of a tool round, or a subagent
+    if event.get("invocationNum") not in (None, 1):
+        return  # a later call of the same turn
+    mark = os.path.join(home, "context", GIVEN, _digest(f"{agent}:{session}"))
+    if session and _read(mark):
+        return
+    if session:
+        _write(mark, GIVEN)
+    resumed = os.path.join(home, "context", f"resume-{_digest(session)}.md")
+    text = _rendered(resumed) if event.get("source") in AGAIN else context(home, folder)
+    if text:
+        sys.stdout.write(envelope.format(quoted(text)))
+        sys.stdout.flush()
+
+
+def session_of(event: dict[str, object]) -> str:
+    about = event.get("sessionContext")
+    inner = about.get("rootSessionId") if isinstance(about, dict) else None
+    names = ("session_id", "sessionId", "conversation_id", "conversationId")
+    return str(inner or next(filter(None, map(event.get, names)), ""))
+
+
+def folder_of(event: dict[str, object]) -> str:
+    roots = next(filter(None, map(event.get, ("workspace_roots", "workspaceRoots", "workspacePaths"))), None)
+    first = roots[0] if isinstance(roots, list) else ""
+    return str(event.get("cwd") or first)
 
 
 def remind(home: str, data: bytes) -> None:
@@ -223,11 +277,11 @@ def _write(path: str, text: str) -> None:
 if __name__ == "__main__":
     os.umask(0o077)
     try:
-        if len(sys.argv) > 3:  # the file with the event, which the script spools
+        if "".join(sys.argv[3:4]):  # the file with the event, which the script spools
             with open(sys.argv[3], "rb") as file:
                 remind(sys.argv[1], file.read())
         else:
-            main(sys.argv[1], sys.argv[2])
+            main(sys.argv[1], sys.argv[2], "".join(sys.argv[4:5]))
     except BaseException:
         # The agent must not fail. `doctor` reports this file.
         import traceback

@@ -26,13 +26,13 @@ TROUBLE = "trouble.txt"
 TEXT = """\
 #!/bin/sh
 # Fazm Memory keeps what an agent tells its hooks. `fazm-memory disconnect AGENT` takes it out again.
-# usage: {script} AGENT [{answer}|{remind}]
+# usage: {script} AGENT [{answer}|{remind}] [EVENT]
 umask 077
 home={home}
 exec 2>/dev/null
 [ -e "$home/{paused}" ]{or_removed} && {{ cat >/dev/null; exit 0; }}
 if [ "$2" = {answer} ] && [ -x {python} ]; then
-    {interpreter} "$home/{folder}/hook.py" "$home" "$1" && exit 0
+    {interpreter} "$home/{folder}/hook.py" "$home" "$1" "" "$3" && exit 0
     echo "The interpreter of the answering hook failed with exit code $?." >"$home/{folder}/{trouble}"
 fi
 cd "$home/{spool}" || {{ cat >/dev/null; exit 0; }}
@@ -51,10 +51,13 @@ def script_path(home: Path) -> Path:
     return home / FOLDER / SCRIPT
 
 
-def command(home: Path, agent: str, *, answer: bool = False, remind: bool = False) -> str:
-    """The command in an agent's configuration. It does nothing if the script was deleted."""
+def command(home: Path, agent: str, *, answer: bool = False, remind: bool = False, event: str = "") -> str:
+    """The command in an agent's configuration. It does nothing if the script was deleted.
+
+    `event` is for agents that do not name it in the input of the hook.
+    """
     script = shlex.quote(str(script_path(home)))
-    words = f"{script} {agent}{' ' + ANSWER if answer else ' ' + REMIND if remind else ''}"
+    words = " ".join(filter(None, (script, agent, ANSWER if answer else REMIND if remind else "", event)))
     return f"[ ! -x {script} ] || exec {words}"
 
 

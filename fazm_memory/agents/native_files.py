@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fazm_memory.agents.base import Places, RecordFile
-from fazm_memory.agents.connect import config_folder
+from fazm_memory.agents.connect_settings import config_folder
 from fazm_memory.records import dataclass
 
 CLAUDE, CODEX, HOME = "claude", "codex", "home"

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fazm_memory import __version__
-from fazm_memory.agents import INJECTED_MARK, connected_agents, hook_script, readers
+from fazm_memory.agents import INJECTED_MARK, MCP_ONLY, connected_agents, hook_script, readers
 from fazm_memory.app.agent_status import AgentOverview, agent_overviews, connection_setup
 from fazm_memory.app.memory import Memory
 from fazm_memory.app.process import companion_pid
@@ -75,6 +75,9 @@ def _check_agent(memory: Memory, agent: AgentOverview) -> Iterator[Check]:
         yield Check(agent.agent, "not here", "not found on this machine")
         return
     used = f"last used {agent.last_record}" if agent.last_record else "no records yet"
+    if agent.mcp and agent.agent in MCP_ONLY and not agent.trouble:
+        yield Check(agent.agent, "ok", f"connected by its MCP server, and its records are read; {used}")
+        return
     if not agent.hooks and agent.connection_text() != "by its records":
         if agent.trouble:
             hint = f"Repair that file or move it away, then run `fazm-memory connect {agent.agent}`."
@@ -82,8 +85,9 @@ def _check_agent(memory: Memory, agent: AgentOverview) -> Iterator[Check]:
             yield Check(agent.agent, "broken" if joined else "warning", agent.trouble, hint)
             return
         if agent.agent in connected_agents(memory.config.home):
+            part = "server is" if agent.agent in MCP_ONLY else "hooks are"
             yield Check(
-                agent.agent, "broken", "its hooks are missing from its configuration",
+                agent.agent, "broken", f"its {part} missing from its configuration",
                 f"Run `fazm-memory connect {agent.agent}`.",
             )  # fmt: skip
             return

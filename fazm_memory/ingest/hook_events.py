@@ -34,6 +34,7 @@ from fazm_memory.records import dataclass
 PROBE = "FazmMemoryProbe"  # the doctor's test event: it shows that a hook works and records nothing
 BEFORE_A_CALL = ("PreToolUse", "BeforeTool")
 READERS = {"claude-code": claude_hook_events, "codex": codex_hook_events}
+NAMED = (*READERS, "gemini", "fazm")  # agents whose events name themselves and their session
 # Codex hooks do not say how a call ended, and every transcript is written a little after the hooks.
 WAIT_SECONDS = {("codex", "PostToolUse"): 5.0, ("", "SessionEnd"): 2.0}
 # What clients call an end, in the words of the transcripts.
@@ -76,6 +77,8 @@ def read_hook_event(
     """
     event = _object(spooled.data)
     name, session = ident(event.get("hook_event_name")), ident(event.get("session_id"))
+    if spooled.agent not in NAMED:  # some name neither; their own records say the rest
+        return HookEvent(spooled, name, session)
     if not name or not session:
         raise InvalidHookEvent("It names no event or no session.")
     path = text(event.get("transcript_path"))

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from fazm_memory.agents.base import Places
+from fazm_memory.agents.base import MCP_ONLY, Places
 from fazm_memory.agents.config_edit import add_table, remove_table
 from fazm_memory.agents.connect import (
-    ConnectOptions,
     ConnectPlan,
     agent_status,
     apply_plan,
@@ -21,6 +21,7 @@ from fazm_memory.agents.connect import (
     plan_connect,
     plan_disconnect,
 )
+from fazm_memory.agents.connect_settings import ConnectOptions
 from fazm_memory.errors import ConfigError, Conflict, InvalidInput, NotFound
 
 USERS_HOOK = {"matcher": "Bash", "hooks": [{"type": "command", "command": "~/bin/lint.sh"}]}
@@ -56,6 +57,23 @@ TOML_SHAPES: dict[str, bytes | None] = {
     "dotted keys": b'mcp_servers.ledger.command = "ledger"\n',
     "texts that look like tables": b'notes = """\n[mcp_servers.fazm-memory]\ncommand = 1\n"""\n',
 }
+HOOKS_YAML = "hooks_auto_accept: true\nhooks:\n  pre_llm_call: [{command: mine.sh}]  # mine\n"
+YAML_SHAPES: dict[str, bytes | None] = {
+    "not there": None,
+    "empty": b"",
+    "other sections": b"# mine\nmodel:\n  default: x  # why\n  list:\n  - a\n\ntheme: dark\n",
+    "no end of line": b"model:\n  default: x",
+    "a start of the document": b"---\nmodel: x\n",
+    "line ends of another system": b"model:\r\n  default: x\r\n",
+    "sections that are empty": b"hooks: {}\nmcp_servers:\nextensions: {}  # none\ntheme: dark\n",
+    "servers and hooks of the user's": (
+        b"mcp_servers:\n    ledger:\n        command: ledger\n        args: [a]\nextensions:\n"
+        b"    developer:\n        enabled: true\nhooks:\n    pre_llm_call:\n    - command: mine.sh\n"
+        b"      timeout: 3\n    on_session_end:\n    - command: end.sh\n\n# the end\n"
+    ),
+    "hooks on one line": HOOKS_YAML.encode(),
+    "texts that look like sections": b"note: |\n  mcp_servers:\n    fazm-memory: 1\ntheme: dark\n",
+}
 
 
 class Machine:
@@ -63,7 +81,7 @@ class Machine:
 
     def __init__(self, folder: Path) -> None:
         self.user = folder / "user"
-        for name in (".claude", ".codex", ".gemini", ".fazm"):
+        for name in FOLDERS:
             (self.user / name).mkdir(parents=True)
         server = ("/opt/Fazm Memory/bin/fazm-memory", "mcp")
         self.options = ConnectOptions(
@@ -98,11 +116,23 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
+FOLDERS = (
+    ".claude", ".codex", ".gemini/antigravity-cli", ".gemini/config", ".fazm", ".copilot", ".qwen", ".cursor",
+    ".cline/data/settings", ".hermes", ".openclaw", ".config/goose",
+)  # fmt: skip
 FILES = {
     "claude-code": [(".claude/settings.json", JSON_SHAPES), (".claude.json", JSON_SHAPES)],
     "codex": [(".codex/hooks.json", JSON_SHAPES), (".codex/config.toml", TOML_SHAPES)],
     "gemini": [(".gemini/settings.json", JSON_SHAPES)],
     "fazm": [(".fazm/mcp-servers.json", JSON_SHAPES), (".claude/settings.json", JSON_SHAPES)],
+    "copilot": [(".copilot/mcp-config.json", JSON_SHAPES)],
+    "qwen": [(".qwen/settings.json", JSON_SHAPES)],
+    "cursor": [(".cursor/hooks.json", JSON_SHAPES), (".cursor/mcp.json", JSON_SHAPES)],
+    "cline": [(".cline/data/settings/cline_mcp_settings.json", JSON_SHAPES)],
+    "openclaw": [(".openclaw/openclaw.json", JSON_SHAPES)],
+    "antigravity": [(".gemini/config/mcp_config.json", JSON_SHAPES)],
+    "hermes": [(".hermes/config.yaml", YAML_SHAPES)],
+    "goose": [(".config/goose/config.yaml", YAML_SHAPES)],
 }
 CASES = [
     pytest.param(agent, name, data, id=f"{agent}: {name}: {shape}")
@@ -124,7 +154,7 @@ def test_connect_then_disconnect_restores_every_byte(
     again = machine.connect(agent)
     machine.disconnect(agent)
 
-    assert (joined.hooks, joined.mcp, joined.trouble) == (True, True, None)
+    assert (joined.hooks, joined.mcp, joined.trouble) == (agent not in MCP_ONLY, True, None)
     assert again.edits == ()
     assert machine.files() == before
     assert connected_agents(machine.options.home) == []
@@ -139,12 +169,16 @@ def test_the_users_own_part_is_as_it_was_while_connected(
 
     machine.connect(agent)
 
-    assert _without_ours(_meaning(path, path.read_bytes())) == _without_ours(before)
+    # Cursor reads a file of hooks only with a version.
+    new = {"version": 1} if name == ".cursor/hooks.json" and not data else {}
+    assert _without_ours(_meaning(path, path.read_bytes())) == _without_ours(before) | new
 
 
 def _meaning(path: Path, data: bytes) -> dict[str, Any]:
     if path.suffix == ".toml":
         return tomllib.loads(data.decode())
+    if path.suffix == ".yaml":
+        return dict(yaml.safe_load(data) or {})
     text = data.decode("utf-8-sig")
     text = "\n".join(line.split("//")[0] if '"command"' not in line else line for line in text.splitlines())
     for _ in range(3):
@@ -156,13 +190,13 @@ def _without_ours(value: Any) -> Any:
     """The configuration without our entries and the containers that hold nothing else."""
     if isinstance(value, dict):
         kept = {name: _without_ours(one) for name, one in value.items() if name != "fazm-memory"}
-        return {name: one for name, one in kept.items() if one not in ({}, [])}
+        return {name: one for name, one in kept.items() if one not in ({}, [], None)}
     if isinstance(value, list):
         return [_without_ours(one) for one in value if "fazm-memory-hook" not in json.dumps(one)]
     return value
 
 
-@pytest.mark.parametrize("agent", FILES)
+@pytest.mark.parametrize("agent", [agent for agent in FILES if FILES[agent][0][1] is JSON_SHAPES])
 def test_what_the_user_adds_meanwhile_stays_when_we_go(machine: Machine, agent: str) -> None:
     name, shapes = FILES[agent][0]
     path = machine.write(name, shapes["pretty, with hooks of the user's"])
@@ -173,6 +207,47 @@ def test_what_the_user_adds_meanwhile_stays_when_we_go(machine: Machine, agent: 
     machine.disconnect(agent)
 
     assert path.read_text() == PRETTY.replace('"permissions"', '"new": [1, 2],\n  "permissions"')
+
+
+def test_our_lines_go_from_a_yaml_file_that_the_agent_has_written_anew(machine: Machine) -> None:
+    theirs = {
+        "hooks": {"pre_llm_call": [{"command": "mine.sh"}]},
+        "mcp_servers": {"ledger": {"command": "l"}},
+    }
+    path = machine.write(".hermes/config.yaml", yaml.safe_dump(theirs).encode())
+    machine.connect("hermes")
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"theme": "dark"}, width=40))
+    assert "fazm-memory-hook" in path.read_text()
+
+    machine.disconnect("hermes")
+
+    assert yaml.safe_load(path.read_text()) == theirs | {"theme": "dark"}
+
+
+def test_a_hook_of_the_users_own_stays_where_cline_has_room_for_one(machine: Machine) -> None:
+    own = machine.user / ".cline" / "hooks" / "PreToolUse"
+    own.parent.mkdir()
+    own.write_text("#!/bin/sh\necho mine\n")
+
+    plan = machine.connect("cline")
+
+    assert own.read_text() == "#!/bin/sh\necho mine\n"
+    assert any("hook of your own" in note for note in plan.notes)
+    assert agent_status("cline", machine.options).mcp
+
+
+def test_the_script_that_cline_runs_is_executable(machine: Machine) -> None:
+    machine.connect("cline")
+    script = machine.user / ".cline" / "hooks" / "PreToolUse"
+    assert script.stat().st_mode & 0o777 == 0o700
+
+
+def test_folders_that_we_made_for_our_files_go_too(machine: Machine) -> None:
+    machine.connect("antigravity")
+    plugin = machine.user / ".gemini" / "config" / "plugins" / "fazm-memory"
+    assert json.loads((plugin / "plugin.json").read_text())["name"] == "fazm-memory"
+    machine.disconnect("antigravity")
+    assert not plugin.exists()
 
 
 def test_a_file_of_ours_alone_goes_even_when_the_agent_has_rewritten_it(machine: Machine) -> None:
@@ -318,6 +393,12 @@ def test_links_and_permissions_stay_as_they_are(machine: Machine, tmp_path: Path
         ("codex", ".codex/config.toml", b"[broken"),
         ("codex", ".codex/config.toml", b'mcp_servers = { a = { command = "b" } }\n'),
         ("codex", ".codex/config.toml", b"mcp_servers = 3\n"),
+        ("openclaw", ".openclaw/openclaw.json", b"{mcp: {}}"),
+        ("hermes", ".hermes/config.yaml", b"mcp_servers: {a: {command: b}}\n"),
+        ("hermes", ".hermes/config.yaml", b"hooks:\n\tpre_llm_call: []\n"),
+        ("hermes", ".hermes/config.yaml", b"hooks:\n  pre_llm_call: [\n    {command: a}]\n"),
+        ("goose", ".config/goose/config.yaml", b"a: 1\n---\nb: 2\n"),
+        ("goose", ".config/goose/config.yaml", b"- a\n- b\n"),
     ],
 )
 def test_what_cannot_be_edited_safely_is_refused_and_untouched(

@@ -30,8 +30,8 @@ class HookEnv:
         if mtime is not None:
             os.utime(path, (mtime, mtime))
 
-    def run(self, data: bytes, agent: str = "claude-code") -> str:
-        command = [str(hook_script.script_path(self.home)), agent, "answer"]
+    def run(self, data: bytes, agent: str = "claude-code", event: str = "") -> str:
+        command = [str(hook_script.script_path(self.home)), agent, "answer", event]
         done = subprocess.run(command, input=data, env=self.variables, capture_output=True, check=False)
         assert (done.returncode, done.stderr) == (0, b"")
         return done.stdout.decode()
@@ -144,3 +144,81 @@ def test_what_it_leaves_is_its_owners_alone(env: HookEnv) -> None:
     env.context("SessionStart", source="startup")
 
     assert [path for path in env.home.rglob("*") if path.stat().st_mode & 0o077] == []
+
+
+# What each agent sends when a session begins, the event's name in its command, and where its answer holds the
+# context.
+DIALECTS: dict[str, tuple[str, dict[str, Any], tuple[str | int, ...]]] = {
+    "copilot": (
+        "sessionStart",
+        {"sessionId": "c1", "cwd": "/w/tidy", "source": "new"},
+        ("additionalContext",),
+    ),
+    "cursor": (
+        "sessionStart",
+        {"conversation_id": "c1", "workspace_roots": ["/w/tidy"]},
+        ("additional_context",),
+    ),
+    "hermes": (
+        "",
+        {"hook_event_name": "pre_llm_call", "session_id": "c1", "cwd": "/w/tidy", "extra": {}},
+        ("context",),
+    ),
+    "cline": (
+        "PreToolUse",
+        {
+            "sessionContext": {"rootSessionId": "c1"},
+            "workspaceRoots": ["/w/tidy"],
+            "parent_agent_id": None,
+            "hookName": "tool_call",
+        },
+        ("contextModification",),
+    ),
+    "antigravity": (
+        "PreInvocation",
+        {"invocationNum": 1, "workspacePaths": ["/w/tidy"], "conversationId": "c1"},
+        ("injectSteps", 0, "ephemeralMessage"),
+    ),
+    "qwen": (
+        "",
+        {"hook_event_name": "UserPromptSubmit", "session_id": "c1", "cwd": "/w/tidy", "prompt": "Go."},
+        ("hookSpecificOutput", "additionalContext"),
+    ),
+}
+every_dialect = pytest.mark.parametrize("agent", DIALECTS)
+
+
+@every_dialect
+def test_an_agent_with_an_envelope_of_its_own_is_given_the_context_once(env: HookEnv, agent: str) -> None:
+    env.render("/w/tidy", 'Yesterday: "two" scans.\n')
+    event, data, place = DIALECTS[agent]
+
+    answer = json.loads(env.run(json.dumps(data).encode(), agent, event))
+    again = env.run(json.dumps(data).encode(), agent, event)
+
+    for name in place:
+        answer = answer[name]
+    assert (answer, again) == ('Yesterday: "two" scans.\n', "")
+    spooled = [json.loads(path.read_bytes()) for path in (env.home / "spool").glob(f"*.{agent}.json")]
+    assert [(one["session_id"], one["cwd"]) for one in spooled] == [("c1", "/w/tidy")] * 2
+
+
+@every_dialect
+def test_other_events_subagents_and_pauses_are_given_nothing(env: HookEnv, agent: str) -> None:
+    env.render("/w/tidy", "Yesterday: two scans.\n")
+    event, data, _ = DIALECTS[agent]
+    later = {"parent_agent_id": "a", "prompt": "", "invocationNum": 2}
+
+    assert env.run(json.dumps(data | later).encode(), agent, event) == ""
+    assert env.run(json.dumps(data | {"hook_event_name": "stop"}).encode(), agent, "stop") == ""
+    (env.home / "recording-paused.json").write_text("{}")
+    assert env.run(json.dumps(data).encode(), agent, event) == ""
+
+
+@every_dialect
+def test_what_these_agents_send_is_never_a_fault(env: HookEnv, agent: str) -> None:
+    env.render(None, "Everywhere.\n")
+    event = DIALECTS[agent][0] or "x"
+    for data in (b"{}", b'{"sessionContext":[],"workspaceRoots":{},"sessionId":{}}', b"[]", b"\xff"):
+        env.run(data, agent, event)
+    assert not list((env.home / "spool").glob("*.part"))

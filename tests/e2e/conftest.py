@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from tests.e2e.clients.claude import Claude
+from tests.e2e.clients.client import Client
+from tests.e2e.clients.cline import Cline
 from tests.e2e.clients.codex import Codex
+from tests.e2e.clients.copilot import Copilot
 from tests.e2e.clients.gate import Gate
-from tests.e2e.clients.installed import ClientMissing, claude_binary, codex_binary
+from tests.e2e.clients.installed import (
+    ClientMissing,
+    claude_binary,
+    cline_binary,
+    codex_binary,
+    copilot_binary,
+)
 from tests.e2e.clients.network import Room
 
+AnyClient = TypeVar("AnyClient", bound=Client)
 _ISOLATION = pytest.StashKey[str]()
 
 
@@ -30,22 +40,31 @@ def room(request: pytest.FixtureRequest) -> Iterator[Room]:
 
 @pytest.fixture
 def claude(room: Room, tmp_path: Path) -> Iterator[Claude]:
-    try:
-        binary = claude_binary()
-    except ClientMissing as missing:
-        pytest.fail(str(missing), pytrace=False)
-    client = Claude(binary, room, tmp_path / "claude")
-    yield client
-    client.close()
+    yield from _running(Claude, claude_binary, room, tmp_path / "claude")
 
 
 @pytest.fixture
 def codex(room: Room, tmp_path: Path) -> Iterator[Codex]:
+    yield from _running(Codex, codex_binary, room, tmp_path / "codex")
+
+
+@pytest.fixture
+def copilot(room: Room, tmp_path: Path) -> Iterator[Copilot]:
+    yield from _running(Copilot, copilot_binary, room, tmp_path / "copilot")
+
+
+@pytest.fixture
+def cline(room: Room, tmp_path: Path) -> Iterator[Cline]:
+    yield from _running(Cline, cline_binary, room, tmp_path / "cline")
+
+
+def _running(
+    made: type[AnyClient], binary: Callable[[], Path], room: Room, home: Path
+) -> Iterator[AnyClient]:
     try:
-        binary = codex_binary()
+        client = made(binary(), room, home)
     except ClientMissing as missing:
         pytest.fail(str(missing), pytrace=False)
-    client = Codex(binary, room, tmp_path / "codex")
     yield client
     client.close()
 

@@ -41,7 +41,7 @@ class Remembered:
         self.client = client
         self.home = home
         self.user = user or client.home
-        self.agent = "claude-code" if isinstance(client, Claude) else "codex"
+        self.agent = client.agent
         self.env = {**client.environment(), "FAZM_MEMORY_HOME": str(home), "FAZM_MEMORY_KEY": "file"}
         if user is not None:
             self.env |= {"HOME": str(user), "CLAUDE_CONFIG_DIR": str(user), "CODEX_HOME": str(user)}
@@ -50,6 +50,12 @@ class Remembered:
         done = subprocess.run([PROGRAM, *words], env=self.env, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{words}: {done.stdout}\n{done.stderr}"
         return done.stdout
+
+    def record(self, *lines: JsonObject) -> None:
+        """What another agent tells with `record`."""
+        told = "".join(f"{json.dumps(line)}\n" for line in lines)
+        command = [PROGRAM, "record"]
+        subprocess.run(command, env=self.env, input=told, text=True, capture_output=True, check=True)
 
     def connect(self) -> None:
         self.run("connect", self.agent)

@@ -231,7 +231,7 @@ def test_an_isolated_interpreter_finds_no_library_and_the_doctor_says_so(
     python = machine.bundle.programs / "python"
     script.write_text(
         "".join(
-            f'    \'{python}\' -I -S "$home/hooks/hook.py" "$home" "$1" && exit 0\n'
+            f'    \'{python}\' -I -S "$home/hooks/hook.py" "$home" "$1" "" "$3" && exit 0\n'
             if "hook.py" in line
             else line
             for line in script.read_text().splitlines(keepends=True)

@@ -32,6 +32,7 @@ _ALLOWED = ["Bash", "Read", "Write", "Edit", "Agent"]
 
 class Claude(Client):
     wire = Messages()
+    agent = "claude-code"
 
     def set_up(self) -> None:
         self.config_dir = self.home / ".claude"

@@ -57,6 +57,7 @@ class Client(ABC):
     """
 
     wire: Wire
+    agent: str  # as the memory names it
 
     def __init__(self, binary: Path, room: Room, folder: Path) -> None:
         self.binary = binary

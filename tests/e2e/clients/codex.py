@@ -59,6 +59,7 @@ supports_websockets = false
 
 class Codex(Client):
     wire = Responses()
+    agent = "codex"
 
     def set_up(self) -> None:
         self.codex_home = self.home / ".codex"

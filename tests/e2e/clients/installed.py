@@ -19,7 +19,8 @@ class ClientMissing(Exception):
 
 
 def pinned_version(package: str) -> str:
-    pins: dict[str, str] = _json(HERE / "package.json")["dependencies"]
+    manifest = _json(HERE / "package.json")
+    pins: dict[str, str] = manifest["dependencies"] | manifest["optionalDependencies"]
     return pins[package]
 
 
@@ -32,6 +33,17 @@ def claude_binary() -> Path:
 def codex_binary() -> Path:
     _check("@openai/codex")
     return _program(HERE / f"node_modules/@openai/codex-{_platform()}", "vendor/*/bin/codex")
+
+
+def copilot_binary() -> Path:
+    _check("@github/copilot")
+    return _program(HERE / f"node_modules/@github/copilot-{_platform()}", "copilot")
+
+
+def cline_binary() -> Path:
+    """The native program alone: the package `cline` would bring 240 MB of libraries with it."""
+    _check("@cline/cli-linux-x64")
+    return _program(HERE / "node_modules/@cline/cli-linux-x64", "bin/cline")
 
 
 def _check(package: str) -> None:

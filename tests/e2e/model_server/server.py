@@ -1,6 +1,6 @@
 """A model on loopback that plays scripts to a real client and remembers everything it was sent.
 
-The two wire formats (`anthropic`, `responses`) only translate; what to say next is `plan`'s business.
+The wire formats (`anthropic`, `responses`, `chat`) only translate; what to say next is `plan`'s business.
 """
 
 from __future__ import annotations
@@ -200,7 +200,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.close_connection = True
         for name, data in self.model.wire.stream(answer):
-            self.wfile.write(f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode())
+            if name:
+                self.wfile.write(f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode())
+            else:
+                self.wfile.write(f"data: {json.dumps(data)}\n\n".encode())
         self.wfile.flush()
 
 

@@ -1,0 +1,95 @@
+"""GitHub Copilot CLI and Cline CLI, the real programs: recorded, connected, given their context."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.clients.client import Client
+from tests.e2e.clients.cline import Cline
+from tests.e2e.remembered import Recorded, Remembered
+from tests.e2e.scenarios.script import Call, Outcome, Scenario, do, say
+
+pytestmark = pytest.mark.e2e
+
+PROMPT = "Count the vermilion herons."
+ANSWER = "There are nineteen of them."
+YESTERDAY = "Sort the cerulean invoices by year."
+
+
+@pytest.fixture(params=["copilot", "cline"])
+def client(request: pytest.FixtureRequest) -> Client:
+    made: Client = request.getfixturevalue(request.param)
+    return made
+
+
+@pytest.fixture
+def memory(client: Client, tmp_path: Path) -> Iterator[Remembered]:
+    made = Remembered(client, tmp_path / "memory")
+    yield made
+    made.close()
+
+
+def shell(client: Client, command: str, outcome: Outcome = "ok") -> Call:
+    if isinstance(client, Cline):
+        return Call("run_commands", {"commands": [command]}, outcome)
+    about = {"description": "count", "mode": "sync", "initial_wait": 10}
+    return Call("bash", {"command": command, **about}, outcome)
+
+
+def write(client: Client, name: str, text: str) -> Call:
+    path = str(client.workspace / name)
+    if isinstance(client, Cline):
+        return Call("editor", {"path": path, "new_text": text})
+    return Call("create", {"path": path, "file_text": text})
+
+
+def counting(client: Client) -> Scenario:
+    return Scenario(
+        "counting",
+        (
+            do(shell(client, "echo heron-output-77")),
+            do(write(client, "herons.txt", "nineteen\n")),
+            do(shell(client, "echo lost >&2; exit 3", "error")),
+            say(ANSWER),
+        ),
+    )
+
+
+def test_a_real_session_is_recorded_and_its_context_reaches_the_next(
+    client: Client, memory: Remembered
+) -> None:
+    opened = {"type": "session.open", "session": "k", "agent": "test", "workspace": str(client.workspace)}
+    memory.record(opened, {"type": "prompt", "session": "k", "text": YESTERDAY})
+    before = config(client)
+    memory.connect()
+
+    run = client.run(PROMPT, scenario=counting(client))
+
+    assert run.returncode == 0, run.stderr
+    given = [request for request in run.turns if YESTERDAY in request.text]
+    # Cline takes what a hook says only with the first tool call.
+    assert given == list(run.turns[1 if isinstance(client, Cline) else 0 :])
+    assert "memory_context" in run.turns[-1].text  # a tool of our MCP server
+    memory.take_in()
+    calls = [Recorded(one.tool, one.input, one.outcome, None) for one in counting(client).expected_actions]
+    assert memory.calls(run.session_id) == calls
+    assert [event["payload"]["text"] for event in memory.events(run.session_id, "prompt")] == [PROMPT]
+    assert [event["payload"]["text"] for event in memory.events(run.session_id, "message")] == [ANSWER]
+    assert YESTERDAY not in json.dumps(memory.events(run.session_id))
+    checks = {
+        check["name"]: check["verdict"] for check in json.loads(memory.run("doctor", "--json"))["checks"]
+    }
+    assert (checks[client.agent], checks[f"{client.agent}: context arrives"]) == ("ok", "ok")
+    memory.run("disconnect", client.agent)
+    assert config(client) == before
+
+
+def config(client: Client) -> dict[str, bytes]:
+    """The configuration files of the client."""
+    names = [".copilot/hooks/*", ".copilot/mcp-config.json", ".cline/hooks/*", ".cline/data/settings/*mcp*"]
+    found = [path for name in names for path in client.home.glob(name) if path.is_file()]
+    return {str(path): path.read_bytes() for path in found}

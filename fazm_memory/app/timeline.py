@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from bisect import bisect
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
+from fazm_memory.app.edit_differences import edit_hunks
 from fazm_memory.app.memory import Memory, Service
 from fazm_memory.clock import iso, to_datetime, to_micros
 from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.events import Event, target_of
 from fazm_memory.ingest import COMPANION_AGENT
-from fazm_memory.records import replace
-from fazm_memory.session import event_json, hunks, lane_marks, outline_rows, summary_row, text_diff
+from fazm_memory.records import asdict, replace
+from fazm_memory.session import (
+    disk_changes_by_call,
+    event_json,
+    hunks,
+    lane_marks,
+    outline_rows,
+    outline_turns,
+    summary_row,
+    text_diff,
+)
 from fazm_memory.store import (
     EVENT_COLUMNS,
     HERE,
@@ -59,8 +70,9 @@ def session_with_times(memory: Memory, row: SessionRow) -> dict[str, Any]:
 SHOWN = 256 << 10  # bytes of the largest file whose text is shown
 COMPARED = 20_000  # characters of two outputs
 LOOK_BACK = 400  # events before an event that are searched for its causes
-CAUSE_KINDS = frozenset({"prompt", "decision", "handoff.answer"})
-LOOK_AHEAD = 400  # events after a failure that are searched for a successful retry
+CAUSE_KINDS = frozenset({"prompt", "decision", "handoff.answer", "message"})
+LOOK_AHEAD = 400  # events after a call in which its retry and its changes on disk are searched
+STARTED_WITHIN = 100  # events before the end of a call in which its start is searched
 SETTLING = 10_000_000  # microseconds after a call in which its file changes are recorded
 ACTORS = {"agent": "By the agent", "person": "By you", "system": "By the system", "unknown": "By unknown"}
 SOURCES = {
@@ -108,6 +120,24 @@ def _text(data: bytes) -> str | None:
         return None
 
 
+# Pictures that a browser draws without running anything, by their first bytes.
+IMAGES = {
+    b"\x89PNG\r\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF8": "image/gif",
+    b"RIFF": "image/webp",
+}
+IMAGE_SHOWN = 2 << 20  # bytes
+
+
+def _image(data: bytes) -> str | None:
+    """A picture as a data URL."""
+    kind = next((kind for start, kind in IMAGES.items() if data.startswith(start)), None)
+    if kind is None or len(data) > IMAGE_SHOWN or (kind == "image/webp" and data[8:12] != b"WEBP"):
+        return None
+    return f"data:{kind};base64,{b64encode(data).decode()}"
+
+
 def _provenance(event: Event) -> dict[str, Any]:
     who = ACTORS.get(event.actor, f"By {event.actor}")
     words = f"{who} · {SOURCES.get(event.source, event.source)} · trust: {event.trust}"
@@ -138,6 +168,8 @@ def _causes(event: Event, before: list[Event]) -> list[dict[str, Any]]:
             causes.append(cause | {"what": p.text[:500]})
         elif earlier.kind == "decision" and earlier.turn == event.turn:
             causes.append(cause | {"what": p.what, "why": p.why})
+        elif earlier.kind == "message" and earlier.turn == event.turn and earlier is before[-1]:
+            causes.append(cause | {"what": p.text[:500]})
         elif earlier.kind == "handoff.answer" and earlier.turn == event.turn:
             causes.append(cause | {"what": "answered" if not p.waived else "waived", "why": p.answer})
         elif earlier.seq == retry_of:
@@ -306,20 +338,28 @@ class TimelineService(Service):
     def outline(self, session: str) -> dict[str, Any]:
         """The rows that a reader wants, in time order, with runs folded; None for a very long session.
 
-        A row is a position, or a fold with the positions in it. `late` are positions recorded out of order.
+        A row is a position, or a fold with the positions in it. `late` are positions recorded out of order,
+        `said` is what the agent said right before a row, `turns` are the rows between two requests.
         """
         with self.store.db.reading():
             row = self.store.sessions.resolve(session)
             if row.head > OUTLINED:
-                return {"items": None, "late": [], "head": row.head}
-            rows = outline_rows(list(self.store.log.slice(row.n, row.id, 0, row.head)))
+                return {"items": None, "turns": [], "late": [], "said": {}, "head": row.head}
+            events = list(self.store.log.slice(row.n, row.id, 0, row.head))
+        rows = outline_rows(events)
         items = [
             found.seqs[0] if found.label is None else
             {"seqs": found.seqs, "ms": found.at // 1000, "tool": found.tool, "label": found.label,
-             "detail": found.detail}
+             "detail": found.detail, "inside": found.inside}
             for found in rows
         ]  # fmt: skip
-        return {"items": items, "late": [found.seqs[0] for found in rows if found.late], "head": row.head}
+        return {
+            "items": items,
+            "turns": [asdict(turn) for turn in outline_turns(rows, events)],
+            "late": [found.seqs[0] for found in rows if found.late],
+            "said": {found.seqs[0]: found.said for found in rows if found.said},
+            "head": row.head,
+        }
 
     def _add_tokens(self, row: SessionRow, items: list[dict[str, Any]]) -> None:
         """Add the tokens that were counted after each row, up to the next one, to the row."""
@@ -413,23 +453,40 @@ class TimelineService(Service):
         }
 
     def event_file(self, session: str, seq: int, path: str) -> dict[str, Any]:
-        """A file before and after an event, from its stored versions, and the difference."""
+        """A file before and after an event, and the difference: from kept versions, else from the call."""
         with self.store.db.reading():
             row, event = self._event(session, seq)
-        touched = {file["path"]: file for file in _touched(event)}
+            touched = {file["path"]: file for file in self._touched_by(row, event)}
         if path not in touched:
             raise NotFound(f"event {seq} did not touch {path[:200]!r}", hint="take one of the event's files")
         change = touched[path]
         before, after = self._sides(row, event, change)
         old, new = self._side(before), self._side(after)
         result: dict[str, Any] = {"path": path, "change": change["change"], "from": change["from"],
-                                  "before": old, "after": new, "hunks": []}  # fmt: skip
+                                  "before": old, "after": new, "hunks": [], "note": None}  # fmt: skip
         reasons = (_why_not("before", before, old), _why_not("after", after, new))
         result["left_out"] = "; ".join(filter(None, reasons)) or None
         texts = [side["text"] if side["exists"] else "" for side in (old, new) if side is not None]
         if len(texts) == 2 and None not in texts:
             result["hunks"], result["left_out"] = hunks(*texts)
+        elif change["change"] != "read" and event.kind == "action" and event.payload is not None:
+            result["hunks"], result["note"] = edit_hunks(event.payload.input, path)
         return result
+
+    def _touched_by(self, row: SessionRow, event: Event) -> list[dict[str, Any]]:
+        """The files of an event, and what was seen on disk of the same call."""
+        files = _touched(event)
+        if event.kind != "action":
+            return files
+        known = {file["path"] for file in files}
+        until = min(row.head, event.seq + LOOK_AHEAD)
+        window = self.store.log.slice(row.n, row.id, max(0, event.seq - STARTED_WITHIN), until)
+        seen = disk_changes_by_call(window).get(event.seq, ())
+        return files + [
+            {"path": change.path, "change": change.change, "from": change.origin, "by": change.by,
+             "evidence": change.evidence}
+            for change in seen if change.path not in known
+        ]  # fmt: skip
 
     def can_undo_rewind(self, session: str) -> bool:
         """Whether this session has a rewind that can be undone."""
@@ -481,7 +538,7 @@ class TimelineService(Service):
 
     def _files(self, row: SessionRow, event: Event) -> list[dict[str, Any]]:
         files = []
-        for file in _touched(event)[:200]:
+        for file in self._touched_by(row, event)[:200]:
             before, after = self._sides(row, event, file) if file["change"] != "read" else (None, None)
             files.append({**file, "has_before": _is_stored(before), "has_after": _is_stored(after)})
         return files
@@ -526,7 +583,7 @@ class TimelineService(Service):
         data = versions.read(version.digest) if version.digest and versions is not None else None
         if data is None:
             return side if version.absent else None
-        return side | {"bytes": len(data), "text": _text(data)}
+        return side | {"bytes": len(data), "text": _text(data), "image": _image(data)}
 
     def rollup(
         self, begin: int, end: int, *, bucket: str = "minute", sessions: Sequence[str] = ()

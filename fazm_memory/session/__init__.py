@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         naming_report_json,
         paths_in_use,
     )
-    from fazm_memory.session.outline import OutlineRow, outline_rows
+    from fazm_memory.session.outline import OutlineRow, OutlineTurn, outline_rows, outline_turns
     from fazm_memory.session.reducer import end_of, fold, fork_state, initial_state
     from fazm_memory.session.retention import (
         DAY,
@@ -71,7 +71,7 @@ __getattr__ = lazy_exports(
         "diff": "hunks text_diff",
         "event_summary": "event_json lane_marks shorten summary_row",
         "naming_report": "folder_progress_text learn_from_session naming_report_json paths_in_use",
-        "outline": "OutlineRow outline_rows",
+        "outline": "OutlineRow OutlineTurn outline_rows outline_turns",
         "reducer": "end_of fold fork_state initial_state",
         "retention": "DAY GROUPS RECENTLY_ACTIVE RetentionPolicy StoredPayload TRANSIENT",
         "state": (

@@ -121,7 +121,7 @@ def test_with_forced_colours_selected_items_are_distinct(
     shared_server: Server, open_page: OpenPage, scheme: str
 ) -> None:
     page = open_page(shared_server, forced_colors="active", color_scheme=scheme)
-    open_screen(page, shared_server, "#/s/{site}@11")
+    open_screen(page, shared_server, "#/s/{site}@11?then")
     highlight = system(page, "Highlight")
     for selector in (
         ".row[aria-selected=true]",
@@ -166,7 +166,7 @@ def test_with_forced_colours_no_text_is_invisible(shared_server: Server, open_pa
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_is_readable_with_any_accent(shared_server: Server, open_page: OpenPage, scheme: str) -> None:
     page = open_page(shared_server, color_scheme=scheme, reduced_motion="reduce")
-    open_screen(page, shared_server, "#/s/{site}@11")
+    open_screen(page, shared_server, "#/s/{site}@11?then")
     selectors = [".playhead-bar .btn.primary", ".filters [aria-pressed=true]", ".row[aria-selected=true]",
                  ".event-section a"]  # fmt: skip
     for selector in selectors:

@@ -36,7 +36,7 @@ def test_the_page_opens_at_the_latest_session_and_its_newest_event(page: Window,
     page.go("#/")
     page.there("heading", server.world.memory.sessions.listing(limit=1)[0]["title"], MAIN)
     page.there("option", None, ROWS)
-    page.silent("You are viewing")
+    page.silent("You are looking back")
     page.gone("region", "Event")
 
 
@@ -74,7 +74,7 @@ def test_search_opens_a_result(page: Window) -> None:
     page.there("option", re.compile("Lisbon"), RESULTS)
     page.keys("Enter")
     page.there("heading", "Fares to Lisbon")
-    page.says("You are viewing Thursday")
+    page.there("region", "Event")
 
 
 def test_enter_before_the_results_are_there_opens_what_was_typed(page: Window, server: Server) -> None:
@@ -170,11 +170,11 @@ def test_the_lanes_are_zoomed_panned_and_fitted(page: Window, server: Server) ->
 @pytest.mark.parametrize(
     ("session", "rows"),
     [
-        ("site", ["Session started: ", "Prompt: The contact form loses", r"Action: Read .*form\.ts",
+        ("site", ["Session started: ", "Prompt: The contact form loses", r"3 reads and searches .*form\.ts",
                   r"Action: Bash .*expected the message to stay.*failed", "Decision: keep the message",
                   r"npm test.*retry of \d+", r"Compaction: .*form\.ts.*compaction", "Fact: tests",
                   "To do: "]),
-        ("invoices", [r"File: modified notes\.txt", "Message: I will go this way", "Paused"]),
+        ("invoices", [r"File: modified notes\.txt", "Action: .*I will go this way", "Paused"]),
         ("fork", ["use sessionStorage.*rewound", "Rewound to 2.*rewind", "Prompt: Try it the other way"]),
         ("release", ["WebFetch.*untrusted", "May I push the tag.*question"]),
     ],
@@ -249,7 +249,9 @@ def test_an_event_is_copied_as_markdown_and_as_a_link(page: Window, server: Serv
 def test_the_playhead_steps_and_the_state_follows(page: Window, server: Server) -> None:
     decided = next(server.world.memory.history.events(server.world.ids["invoices"], kind="decision"))["seq"]
     page.visit(server, "invoices", decided - 1)
-    page.says("You are viewing Yesterday, 16:0")
+    page.silent("You are looking back")  # a row is only selected
+    page.press("button", "Look back", EVENT)
+    page.says("You are looking back to Yesterday, 16:0")
     page.says("No snapshot of this file", EVENT)  # loaded last, and moves what is below it
     page.press("summary", "State after this event", EVENT)
     page.says("lifecycle", EVENT)
@@ -263,7 +265,7 @@ def test_the_playhead_steps_and_the_state_follows(page: Window, server: Server) 
     page.keys("j", "j", "k")
     page.has(PLAYHEAD, "aria-valuenow", "1")
     page.press("button", "Return to now")
-    page.silent("You are viewing")
+    page.silent("You are looking back")
     page.gone("region", "Event")
     page.keys("?")
     page.there("dialog", "Keyboard shortcuts")
@@ -273,9 +275,9 @@ def test_the_playhead_steps_and_the_state_follows(page: Window, server: Server) 
 
 def test_the_list_is_walked_read_and_left_by_key(page: Window, server: Server) -> None:
     page.visit(server, "site", 4)
-    for key, place in (("j", 6), ("k", 5), ("k", 4)):
+    for key, seq, place in (("j", 5, 7), ("k", 4, 6), ("k", 3, 5)):  # the third row is the fold around them
         page.keys(key)
-        page.says(re.compile(rf"position {place - 1}\b"), EVENT)
+        page.says(re.compile(rf"position {seq}\b"), EVENT)
         page.until(SELECTED % place)
     page.keys("Enter")
     page.says("Provenance", EVENT)
@@ -283,12 +285,15 @@ def test_the_list_is_walked_read_and_left_by_key(page: Window, server: Server) -
     page.there("region", "Event")
     page.keys("Escape")
     page.gone("region", "Event")
+    page.keys("k", "t")
+    page.says("You are looking back")
     page.keys("n")
-    page.silent("You are viewing")
+    page.silent("You are looking back")
 
 
 def test_two_positions_and_two_branches_are_compared_with_causes(page: Window, server: Server) -> None:
     site = page.visit(server, "site", 3)
+    page.press("button", "Look back", EVENT)
     page.press("button", "Compare with now")
     page.there("heading", "Compare", MAIN)
     page.says("/Users/dana/Projects/site/src/form.test.ts", region("Files changed"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fazm_memory.events import Action, Event
-from fazm_memory.events.event import Branch, FileChange, Message, Usage
-from fazm_memory.session import OutlineRow, outline_rows
+from fazm_memory.events.event import Branch, Decision, FileChange, FileTouch, Message, Prompt, Usage
+from fazm_memory.session import OutlineRow, outline_rows, outline_turns
 
 SECOND = 1_000_000
 
@@ -23,7 +23,8 @@ def edit(seq: int, path: str = "/p/a.go", **fields: Any) -> Event:
 
 
 def said(seq: int, at: int | None = None) -> Event:
-    return event(seq, Message("Done."), "message", at)
+    """The result of a turn of its own, so that no call follows it."""
+    return event(seq, Message("Done."), "message", at, turn=0)
 
 
 def positions(rows: list[OutlineRow]) -> list[tuple[int, ...]]:
@@ -66,3 +67,62 @@ def test_rows_are_in_the_order_of_time_and_late_ones_are_marked() -> None:
 def test_the_same_branch_again_is_no_row() -> None:
     events = [event(seq, Branch(name), "branch") for seq, name in enumerate(["main", "main", "fix", "main"])]
     assert positions(outline_rows(events)) == [(0,), (2,), (3,)]
+
+
+def read(seq: int, name: str) -> Event:
+    return event(seq, Action("Read", {"file_path": f"/p/{name}"}))
+
+
+def words(seq: int, text: str = "Let me look.") -> Event:
+    return event(seq, Message(text), "message")
+
+
+def prompt(seq: int, turn: int = 1) -> Event:
+    return event(seq, Prompt("Do it."), "prompt", turn=turn)
+
+
+def test_short_words_before_a_call_are_shown_with_it() -> None:
+    rows = outline_rows([prompt(0), words(1, "Now the  test."), edit(2), words(3, "All done.")])
+    assert positions(rows) == [(0,), (2,), (3,)]
+    assert rows[1].said == "Now the test."
+
+
+def test_long_words_and_the_last_words_of_a_turn_stay_rows() -> None:
+    rows = outline_rows([prompt(0), words(1, "x" * 500), edit(2), words(3), prompt(4, 2)])
+    assert positions(rows) == [(0,), (1,), (2,), (3,), (4,)]
+
+
+def test_reads_fold_with_the_words_between_them() -> None:
+    rows = outline_rows([prompt(0), words(1), read(2, "a.go"), words(3), read(4, "b.go"), words(5), edit(6)])
+    assert positions(rows) == [(0,), (1, 2, 3, 4), (6,)]
+    assert (rows[1].label, rows[1].detail) == ("2 reads and searches", "a.go, b.go")
+    assert rows[2].said == "Let me look."
+
+
+def test_the_actions_of_a_subagent_stand_under_the_call_that_started_it() -> None:
+    work = [event(seq, Action("Bash", {"command": f"ls {seq}"}, agent_id="a1"), at=seq) for seq in (2, 3)]
+    call = event(4, Action("Task", {"description": "Look"}, duration_ms=5000), at=5)
+    rows = outline_rows([prompt(0), words(1), *work, call, said(5, 9)])
+    assert positions(rows) == [(0,), (4,), (2, 3), (5,)]
+    assert (rows[2].inside, rows[2].label) == (True, "2 actions of the subagent")
+
+
+def test_a_subagent_without_a_known_call_stays_in_the_list() -> None:
+    rows = outline_rows([prompt(0), event(1, Action("Bash", {"command": "ls"}, agent_id="a1"))])
+    assert positions(rows) == [(0,), (1,)]
+
+
+def test_a_question_and_its_answer_are_one_row() -> None:
+    asked = event(1, Action("AskUserQuestion", {"questions": []}))
+    answer = event(2, Decision("Postgres", form="answer", question="Which?"), "decision")
+    assert positions(outline_rows([prompt(0), asked, answer])) == [(0,), (2,)]
+
+
+def test_a_turn_has_its_request_its_result_and_what_happened_between() -> None:
+    touch = FileTouch("/p/a.go", "modified")
+    events = [prompt(0), edit(1, files=(touch,)), edit(2, "/p/b.go", outcome="error", error="no"),
+              edit(3, "/p/c.go"), words(4), prompt(5, 2), words(6)]  # fmt: skip
+    rows = outline_rows(events)
+    (turn,) = outline_turns(rows, events)
+    assert (turn.start, turn.size, turn.result) == (0, 4, 4)
+    assert turn.label == "3 actions, 1 file changed, 1 failed"

@@ -5,6 +5,8 @@
 import { api } from "./api.js";
 import "./commands/index.js";
 import { toastArea, undoLatest } from "./commands/toast.js";
+import { lookBack } from "./components/event_panel.js";
+import { toggleSplit } from "./components/file_diff.js";
 import { returnToNow } from "./components/session_header.js";
 import "./components/sidebar.js";
 import "./components/timeline.js";
@@ -20,7 +22,7 @@ import "./screens/setup.js";
 import { store } from "./store.js";
 import { fitSession, zoomBy } from "./time_window.js";
 
-const NARROW = "(max-width: 760px)";
+const NARROW = "(max-width: 900px)"; // as in layout.css
 const FLASH_MS = 1800;
 
 const SHORTCUTS = [
@@ -29,7 +31,10 @@ const SHORTCUTS = [
   ["k  ↑", "Previous event"],
   ["Enter", "Go to the event panel"],
   ["Esc", "Close the panel, return to now"],
+  ["t", "Look back to the selected moment"],
   ["n", "Return to now"],
+  ["c", "Collapse or open all turns"],
+  ["v", "Differences side by side or unified"],
   ["+  −", "Zoom in, zoom out"],
   ["0", "Fit the session"],
   ["[  ]", "Previous day, next day"],
@@ -150,6 +155,9 @@ class App extends HTMLElement {
       j: () => list.step(1),
       k: () => list.step(-1),
       n: returnToNow,
+      t: lookBack,
+      c: () => list.toggleTurns(),
+      v: toggleSplit,
       "+": () => zoomBy(0.6),
       "=": () => zoomBy(0.6),
       "-": () => zoomBy(1.6),
@@ -173,7 +181,7 @@ class App extends HTMLElement {
     const visible = list && !list.closest("[inert]"); // on a narrow screen the panel covers the list
     if (visible && this.querySelector(".event-body")?.contains(document.activeElement)) {
       list.focus();
-    } else if (session && seq !== null) navigate(sessionHash(session));
+    } else if (session && seq !== null) navigate(sessionHash(session, store.state.then ? seq : null));
   }
 }
 

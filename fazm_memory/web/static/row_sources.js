@@ -14,13 +14,19 @@ const MAX_PAGES = 24;
 const MAX_ROWS = 2400;
 const MAX_EMPTY_PAGES = 8; // read in a row before the list says that it is still searching
 
+let collapseTurns = false; // stays from one session to the next
+
 /** @typedef {Record<string, any> & {seq: number, ms: number}} Row */
 
 /**
  * A run of similar events, shown as one row until it is opened.
- * @typedef {{seqs: number[], ms: number, tool: string|null, label: string, detail: string}} Fold
+ * @typedef {{seqs: number[], ms: number, tool: string|null, label: string, detail: string, inside?: boolean}} Fold
  */
-/** @typedef {{seq: number, header?: Row, inside?: boolean}} Entry */
+/**
+ * A turn: the index of its request among the items, how many follow, the position of its result.
+ * @typedef {{start: number, size: number, result: number|null, label: string}} Turn
+ */
+/** @typedef {{seq: number, header?: Row, inside?: boolean, turn?: "open"|"collapsed", base?: Row, view?: Row}} Entry */
 
 export class SessionRows {
   /** @type {Map<number, Row[]|null>} rows by page number; null while a page is loading */
@@ -33,6 +39,13 @@ export class SessionRows {
   items = [];
   /** @type {Set<number>} first positions of the open folds */
   opened = new Set();
+  /** @type {Turn[]} */
+  turns = [];
+  /** @type {Set<number>} positions of the requests of collapsed turns */
+  collapsed = new Set();
+  collapseAll = collapseTurns;
+  /** @type {Record<number, string>} what the agent said right before a row */
+  said = {};
   /** @type {Set<number>} positions that were recorded out of order */
   late = new Set();
   filtered = false;
@@ -67,13 +80,22 @@ export class SessionRows {
   row(index) {
     const entry = this.entries === null ? { seq: index } : this.entries[index];
     if (!entry) return null;
-    return entry.header || this.pages.get(Math.floor(entry.seq / PAGE_SIZE))?.[entry.seq % PAGE_SIZE] || null;
+    if (entry.header) return entry.header;
+    const base = this.pages.get(Math.floor(entry.seq / PAGE_SIZE))?.[entry.seq % PAGE_SIZE];
+    const said = this.said[entry.seq];
+    if (!base || (!entry.turn && !entry.inside && !said)) return base || null;
+    if (entry.base !== base) {
+      entry.base = base;
+      entry.view = { ...base, said, inside: entry.inside, turnState: entry.turn };
+    }
+    return /** @type {Row} */ (entry.view);
   }
 
   /** The index of an event. Opens its fold. An event that is no row has that of the row before it. @param {number} seq */
   async indexOf(seq) {
     await this.ready;
     if (this.entries === null) return Math.min(seq, this.head - 1);
+    this.openTurnOf(seq);
     const fold = this.items.find((item) => typeof item !== "number" && item.seqs.includes(seq));
     if (fold && !this.opened.has(/** @type {Fold} */ (fold).seqs[0])) this.toggle(/** @type {Fold} */ (fold).seqs[0]);
     let nearest = 0;
@@ -93,21 +115,48 @@ export class SessionRows {
     this.changed({ shift: 0 });
   }
 
-  /** Make the rows from the outline and the open folds. */
+  /** Open the collapsed turn that hides an event. @param {number} seq */
+  openTurnOf(seq) {
+    const index = this.items.findIndex((item) => (typeof item === "number" ? item === seq : item.seqs.includes(seq)));
+    const turn = this.turns.find(({ start, size }) => index > start && index <= start + size);
+    const request = turn && /** @type {number} */ (this.items[turn.start]);
+    if (request !== undefined && seq !== turn?.result && this.collapsed.has(request)) this.toggleTurn(request);
+  }
+
+  /** Collapse a turn to its request and its result, or open it. @param {number} request */
+  toggleTurn(request) {
+    if (!this.collapsed.delete(request)) this.collapsed.add(request);
+    this.arrange();
+    this.changed({ shift: 0 });
+  }
+
+  /** Collapse all turns, or open them. */
+  toggleTurns() {
+    this.collapseAll = collapseTurns = this.collapsed.size < this.turns.length / 2;
+    this.collapsed = new Set(collapseTurns ? this.turns.map(({ start }) => /** @type {number} */ (this.items[start])) : []);
+    this.arrange();
+    this.changed({ shift: 0 });
+  }
+
+  /** Make the rows from the outline, the open folds and the collapsed turns. */
   arrange() {
     /** @type {Entry[]} */
     const entries = [];
-    for (const item of this.items) {
-      if (typeof item === "number") {
-        entries.push({ seq: item });
+    const turns = new Map(this.turns.map((turn) => [turn.start, turn]));
+    for (let at = 0; at < this.items.length; at += 1) {
+      const item = this.items[at];
+      const turn = turns.get(at);
+      if (typeof item !== "number") {
+        entries.push(...foldEntries(item, this.opened.has(item.seqs[0])));
         continue;
       }
-      const [seq] = item.seqs;
-      const open = this.opened.has(seq);
-      const { ms, tool, label, detail } = item;
-      const header = { seq, ms, kind: "action", tool, title: label, detail, fold: { open, count: item.seqs.length } };
-      entries.push({ seq, header });
-      if (open) entries.push(...item.seqs.map((/** @type {number} */ each) => ({ seq: each, inside: true })));
+      const collapsed = Boolean(turn) && this.collapsed.has(item);
+      entries.push({ seq: item, turn: turn ? (collapsed ? "collapsed" : "open") : undefined });
+      if (!turn || !collapsed) continue;
+      const fold = { open: false, count: turn.size, turn: true };
+      entries.push({ seq: item, header: { seq: item, ms: 0, kind: "action", tool: null, title: turn.label, detail: "", fold } });
+      if (turn.result !== null) entries.push({ seq: turn.result });
+      at += turn.size;
     }
     this.entries = entries;
   }
@@ -123,6 +172,8 @@ export class SessionRows {
         this.head = Math.max(this.head, answer.head);
         this.late = new Set(answer.late);
         this.items = answer.items || [];
+        this.said = answer.said || {};
+        this.setTurns(answer.turns || []);
         if (answer.items) this.arrange();
         else this.entries = null;
       } while (this.stale);
@@ -133,6 +184,15 @@ export class SessionRows {
     } finally {
       this.outlining = false;
     }
+  }
+
+  /** @param {Turn[]} turns */
+  setTurns(turns) {
+    const known = new Set(this.turns.map(({ start }) => start));
+    this.turns = turns;
+    if (!this.collapseAll) return;
+    // The last turn may still be running: it stays open.
+    for (const { start } of turns.slice(0, -1)) if (!known.has(start)) this.collapsed.add(/** @type {number} */ (this.items[start]));
   }
 
   /** @param {number} first @param {number} last */
@@ -197,6 +257,15 @@ export class SessionRows {
     if (this.entries === null) this.changed({ shift: 0 });
     else void this.loadOutline();
   }
+}
+
+/** A fold, and its events if it is open. @param {Fold} item @param {boolean} open @returns {Entry[]} */
+function foldEntries(item, open) {
+  const { ms, tool, label, detail, inside } = item;
+  const [seq] = item.seqs;
+  const fold = { open, count: item.seqs.length };
+  const header = { seq, ms, kind: "action", tool, title: label, detail, inside, fold };
+  return [{ seq, header }, ...(open ? item.seqs.map((each) => ({ seq: each, inside: true })) : [])];
 }
 
 export class FilteredRows {

@@ -9,6 +9,7 @@
  * @property {any} info its record, once loaded
  * @property {number|null} seq position of the selected event; null: none, the list is live
  * @property {number|null} ms time of the selected event
+ * @property {boolean} then whether the page shows the past as it was at the selected event
  * @property {string|null} day the day of the day chart, as 2026-11-16
  * @property {{from: number, to: number}|null} range the time range of the lanes; null until a day is known
  * @property {Record<string, string>} filters kind, tool, outcome, trust, file of the list
@@ -23,6 +24,7 @@ const state = {
   info: null,
   seq: null,
   ms: null,
+  then: false,
   day: null,
   range: null,
   filters: {},

@@ -50,7 +50,7 @@ class EventList extends HTMLElement {
     new ResizeObserver(() => this.resized()).observe(this.scroller);
     store.watch(["info", "day"], (state) => this.showSession(state.info));
     store.watch(["filters"], () => this.start());
-    store.watch(["seq"], () => this.showSelected());
+    store.watch(["seq", "then"], () => this.showSelected());
     document.addEventListener("fm:changes", (event) => this.logChanged(/** @type {CustomEvent} */ (event).detail));
     this.showSession(store.state.info);
   }
@@ -191,25 +191,38 @@ class EventList extends HTMLElement {
   /** @param {MouseEvent} event */
   clicked(event) {
     const row = rowOf(event.target);
-    if (row?.fold) this.toggle(row.seq);
+    const onMark = event.target instanceof Element && event.target.closest(".row-fold");
+    if (row?.fold?.turn || (row?.turnState && onMark)) this.keepUnread((source) => source.toggleTurn(row.seq));
+    else if (row?.fold) this.toggle(row.seq);
     else if (row) this.select(row, false);
   }
 
   /** Open or close a fold. @param {number} first its first position */
   toggle(first) {
+    this.keepUnread((source) => source.toggle(first));
+  }
+
+  /** Collapse all turns to request and result, or open them. */
+  toggleTurns() {
+    this.keepUnread((source) => source.toggleTurns());
+    void this.showSelected();
+  }
+
+  /** Change the rows, but not the number of unread ones. @param {(source: SessionRows) => void} change */
+  keepUnread(change) {
     const { source } = this;
     if (!(source instanceof SessionRows)) return;
     const unread = source.count - this.readCount;
-    source.toggle(first);
+    change(source);
     this.readCount = source.count - unread;
   }
 
   /** @param {any} row @param {boolean} stepping */
   select(row, stepping) {
-    const { session } = store.state;
+    const { session, then } = store.state;
     if (!session) return;
     store.set({ ms: row.ms });
-    navigate(sessionHash(session, row.seq), { replace: stepping });
+    navigate(sessionHash(session, row.seq, then), { replace: stepping });
   }
 
   /** Scroll to the selected event. */
@@ -298,6 +311,10 @@ class EventList extends HTMLElement {
       seq === null ? (by < 0 ? source.count : this.segment.base + this.firstVisible() - 1) : await source.indexOf(seq);
     let index = Math.min(source.count - 1, Math.max(0, at + by));
     let row = source.row(index);
+    if (row?.fold?.turn) {
+      index += by < 0 || index + 1 >= source.count ? -1 : 1; // over the header of a collapsed turn
+      row = source.row(index);
+    }
     if (row?.fold) {
       // Keys walk through every event: down to the first of a fold, up over its header or to its last.
       const back = by < 0;
@@ -309,7 +326,8 @@ class EventList extends HTMLElement {
     }
     if (row) return this.select(row, true);
     const target = source.seqAt(index);
-    if (store.state.session && target !== undefined) navigate(sessionHash(store.state.session, target), { replace: true });
+    const { session, then } = store.state;
+    if (session && target !== undefined) navigate(sessionHash(session, target, then), { replace: true });
   }
 }
 

@@ -8,7 +8,7 @@ import { errorBlock, fill, h } from "../dom.js";
 import { iconName, icon } from "../icons.js";
 import { eventMarkdown } from "../lib/markdown.js";
 import { sessionHash } from "../lib/route.js";
-import { clockSeconds, duration, kindName, markLabel, outcomeName, provenanceText } from "../lib/format.js";
+import { clockSeconds, duration, kindName, markLabel, outcomeName, provenanceText, relativePath } from "../lib/format.js";
 import { navigate, runCommand } from "../router.js";
 import { store } from "../store.js";
 import { FileDiff, textDiff } from "./file_diff.js";
@@ -33,6 +33,8 @@ const SHOWN_FIELDS = new Set([
   "agent_id",
 ]);
 
+const EDIT_FIELDS = ["old_string", "oldString", "old_str", "new_string", "edits", "content", "file_text", "patch", "diff"];
+
 class EventPanel extends HTMLElement {
   /** @type {any} */
   full = null;
@@ -46,6 +48,7 @@ class EventPanel extends HTMLElement {
     this.toolbar = h("div", { class: "event-toolbar" });
     fill(this, this.toolbar, this.body);
     store.watch(["session", "seq"], () => void this.load());
+    store.watch(["then"], () => this.full && this.drawToolbar());
     NARROW.addEventListener("change", () => this.updateCover());
     void this.load();
   }
@@ -102,8 +105,8 @@ class EventPanel extends HTMLElement {
         { class: "btn quiet icon", type: "button", "aria-label": label, title: label, disabled, onclick },
         icon(glyph),
       );
-    const select = (/** @type {number|null|undefined} */ at) => () =>
-      session && at !== null && at !== undefined && navigate(sessionHash(session, at), { replace: true });
+    // The list knows the order of time, the filters and the folds.
+    const step = (/** @type {number} */ by) => () => void (/** @type {any} */ (document.querySelector("fm-event-list"))?.step(by));
     const more = h(
       "button",
       { class: "btn quiet icon", type: "button", "aria-label": "Event commands" },
@@ -111,9 +114,17 @@ class EventPanel extends HTMLElement {
     );
     fill(
       /** @type {HTMLElement} */ (this.toolbar),
-      button("up", "Previous event", select(full?.previous), full?.previous === null || !full),
-      button("down", "Next event", select(full?.next), full?.next === null || !full),
+      button("up", "Previous event", step(-1), !full),
+      button("down", "Next event", step(1), !full),
       h("span", { class: "event-toolbar-space" }),
+      full
+        ? h(
+            "button",
+            { class: "btn quiet", type: "button", "aria-pressed": String(store.state.then), title: "Show the session as it was at this moment (t)", onclick: lookBack },
+            icon("clock"),
+            "Look back",
+          )
+        : null,
       full
         ? button("copy", "Copy as Markdown", () => void copy(eventMarkdown(full, location.href), "Copied as Markdown"))
         : null,
@@ -157,20 +168,12 @@ class EventPanel extends HTMLElement {
       ),
       this.pills(row),
       full.error ? section("Error", h("div", { class: "is-error" }, longText(full.error))) : null,
+      isEdit(full) ? this.changes(full, event) : null,
       this.content(full, event),
       full.output !== null && full.output !== undefined && full.output !== ""
         ? section("Output", longText(full.output))
         : null,
-      full.files?.length
-        ? section(
-            "Files",
-            full.files
-              .slice(0, 100)
-              .map((/** @type {any} */ file, /** @type {number} */ index) =>
-                FileDiff.of(event.session, event.seq, file, index === 0),
-              ),
-          )
-        : null,
+      isEdit(full) ? null : this.changes(full, event),
       full.retry ? this.retry(full.retry) : null,
       full.mended_by !== null && full.mended_by !== undefined
         ? section(
@@ -188,6 +191,15 @@ class EventPanel extends HTMLElement {
       collapsed("Raw event", () => longText(event)),
     );
     body.scrollTop = 0;
+  }
+
+  /** The files of the event, the first one open. @param {any} full @param {any} event */
+  changes(full, event) {
+    if (!full.files?.length) return null;
+    const diffs = full.files
+      .slice(0, 100)
+      .map((/** @type {any} */ file, /** @type {number} */ index) => FileDiff.of(event.session, event.seq, file, index === 0));
+    return section(isEdit(full) ? "Changes" : "Files", diffs);
   }
 
   /** @param {any} row */
@@ -217,7 +229,7 @@ class EventPanel extends HTMLElement {
     if (full.input !== null && full.input !== undefined && event.kind.startsWith("action")) {
       const input =
         typeof full.input === "object" && !Array.isArray(full.input) ? table(full.input) : longText(full.input);
-      return section("Input", input);
+      return isEdit(full) ? collapsed("Input", () => input) : section("Input", input);
     }
     const { payload } = event;
     if (event.kind === "prompt" || event.kind === "message") return section("Text", longText(payload.text));
@@ -271,11 +283,23 @@ class EventPanel extends HTMLElement {
   }
 }
 
+/** See the session from the moment of the selected event, or return from there. */
+export function lookBack() {
+  const { session, seq, then } = store.state;
+  if (session && seq !== null) navigate(sessionHash(session, seq, !then));
+}
+
+/** Whether the input is a change of a file, which the difference shows better. @param {any} full */
+function isEdit(full) {
+  const changed = full.files?.some((/** @type {any} */ file) => file.change !== "read");
+  return Boolean(changed && full.input && (typeof full.input === "string" || EDIT_FIELDS.some((name) => name in full.input)));
+}
+
 /** @param {any} row */
 function heading(row) {
   const title = row.title || kindName(row.kind);
   if (row.kind === "prompt" || row.kind === "message") return kindName(row.kind);
-  return row.kind.startsWith("action") && row.target ? `${title} ${row.target}` : title;
+  return row.kind.startsWith("action") && row.target ? `${title} ${relativePath(row.target, store.state.info?.workspace)}` : title;
 }
 
 /** @param {string} title @param {...any} children */

@@ -18,6 +18,9 @@ function isFailed(row) {
   return Boolean(row.outcome) && row.outcome !== "ok";
 }
 
+/** Text without the marks of Markdown. @param {string} text */
+const plainText = (text) => text.replace(/\*\*|`+(?:\w+ )?|(^|\s)#{1,6} /g, "$1");
+
 /** @param {any} row @param {string|null} [folder] @returns {{title: string, detail: string, error: string}} */
 function rowText(row, folder = null) {
   const title = row.title || kindName(row.kind);
@@ -34,6 +37,7 @@ function rowText(row, folder = null) {
   if (row.kind === "session.open") return text(title, row.target);
   if (row.kind.startsWith("session.")) return text(kindName(row.kind), row.detail);
   if (row.kind === "pending" || row.kind === "pending.done") return text(title, row.detail);
+  if (row.kind === "message" || row.kind === "plan") return text(plainText(title), plainText(row.detail === title ? "" : row.detail || ""));
   return text(title, [relativePath(row.target, folder), row.detail].filter((part) => part && part !== title).join(" — "));
 }
 
@@ -50,6 +54,7 @@ function drawRow(element, row) {
   element.className = `row is-${KIND_CLASSES[row.kind] || (row.kind.startsWith("action") ? "action" : "other")}`;
   element.classList.toggle("is-failed", failed);
   element.classList.toggle("is-rewound", (row.marks || []).includes("rewound"));
+  element.classList.toggle("is-inside", Boolean(row.inside));
   fill(
     element,
     row.late
@@ -63,6 +68,7 @@ function drawRow(element, row) {
       h("span", { class: "row-title" }, title),
       detail ? [" ", h("span", { class: "row-detail" }, detail)] : null,
       error ? [" ", h("span", { class: "row-error" }, error)] : null,
+      row.said ? [" ", h("span", { class: "row-said" }, plainText(row.said))] : null,
     ),
     h(
       "span",
@@ -76,6 +82,7 @@ function drawRow(element, row) {
       failed && !marks.some((mark) => mark.label === outcomeName(row.outcome))
         ? h("span", { class: "pill bad" }, outcomeName(row.outcome))
         : null,
+      row.turnState === "open" ? h("span", { class: "row-fold" }, "Collapse") : null,
     ),
     h("span", { class: "row-duration", title: row.tokens ? `${row.tokens.toLocaleString("en")} tokens` : null }, duration(row.duration_ms)),
   );
@@ -85,11 +92,12 @@ function drawRow(element, row) {
 function drawFold(element, row) {
   const { open } = row.fold;
   const detail = row.detail.startsWith("in ") ? `in ${relativePath(row.detail.slice(3), store.state.info?.workspace)}` : row.detail;
-  element.className = `row is-action is-fold${open ? " is-open" : ""}`;
+  const { turn } = row.fold;
+  element.className = `row is-action is-fold${open ? " is-open" : ""}${row.inside || turn ? " is-inside" : ""}`;
   fill(
     element,
-    h("span", { class: "row-time" }, clockSeconds(row.ms)),
-    h("span", { class: "row-glyph" }, icon(iconName(row.kind, row.tool))),
+    h("span", { class: "row-time" }, turn ? "" : clockSeconds(row.ms)),
+    h("span", { class: "row-glyph" }, turn ? null : icon(iconName(row.kind, row.tool))),
     h(
       "span",
       { class: "row-text" },
@@ -156,7 +164,7 @@ export class RowPool {
       if (row) drawRow(element, row);
       else drawLoading(element);
       /** @type {any} */ (element).row = row;
-      element.id = row ? `fm-${row.fold ? "fold" : "row"}-${row.seq}` : `fm-loading-${index}`;
+      element.id = row ? `fm-${row.fold?.turn ? "turn" : row.fold ? "fold" : "row"}-${row.seq}` : `fm-loading-${index}`;
     }
     if (total === null) {
       element.removeAttribute("aria-setsize");
@@ -166,7 +174,7 @@ export class RowPool {
       element.setAttribute("aria-posinset", String(index + 1));
     }
     element.setAttribute("aria-selected", String(row !== null && !row.fold && row.seq === selected));
-    element.classList.toggle("is-after", row !== null && selected !== null && row.seq > selected);
+    element.classList.toggle("is-after", row !== null && selected !== null && store.state.then && row.seq > selected);
   }
 
   /** @param {number} index */

@@ -5,7 +5,19 @@
 import { api } from "../api.js";
 import { errorText, fill, h, withCommands } from "../dom.js";
 import { icon } from "../icons.js";
+import { changedLines, numbered, sideBySide } from "../lib/diff_rows.js";
 import { byteSize, shortPath, toSentence } from "../lib/format.js";
+import { highlight, languageOf } from "../lib/highlight.js";
+
+/** @typedef {import("../lib/diff_rows.js").DiffRow} DiffRow */
+
+let split = false; // side by side; stays from one file to the next
+
+/** Show differences side by side, or one below the other. */
+export function toggleSplit() {
+  split = !split;
+  document.dispatchEvent(new CustomEvent("fm:diff-view"));
+}
 
 export class FileDiff extends HTMLElement {
   /** @param {string} session @param {number} seq @param {any} file @param {boolean} open */
@@ -58,6 +70,12 @@ export class FileDiff extends HTMLElement {
     );
     fill(this, details);
     if (this.open) details.open = true;
+    this.redraw = () => this.drawDiff();
+    document.addEventListener("fm:diff-view", this.redraw);
+  }
+
+  disconnectedCallback() {
+    if (this.redraw) document.removeEventListener("fm:diff-view", this.redraw);
   }
 
   async load() {
@@ -68,7 +86,8 @@ export class FileDiff extends HTMLElement {
       const answer = await api.get(`sessions/${encodeURIComponent(this.session)}/events/${this.seq}/file`, {
         path: this.file.path,
       });
-      fill(body, diffTable(answer));
+      this.answer = answer;
+      this.drawDiff();
     } catch (error) {
       this.loaded = false;
       fill(
@@ -76,6 +95,34 @@ export class FileDiff extends HTMLElement {
         h("p", { class: "note bad" }, withCommands(errorText(error))),
       );
     }
+  }
+
+  drawDiff() {
+    const { answer } = this;
+    if (!answer) return;
+    const hunks = answer.hunks || [];
+    const { added, removed } = changedLines(hunks);
+    fill(
+      /** @type {HTMLElement} */ (this.body),
+      hunks.length
+        ? h(
+            "div",
+            { class: "diff-tools" },
+            h("span", { class: "diff-count" }, h("b", { class: "is-added" }, `+${added}`), " ", h("b", { class: "is-removed" }, `−${removed}`)),
+            h(
+              "button",
+              {
+                class: "btn quiet",
+                type: "button",
+                "aria-pressed": String(split),
+                onclick: toggleSplit,
+              },
+              "Side by side",
+            ),
+          )
+        : null,
+      diffParts(answer),
+    );
   }
 
   async reveal() {
@@ -90,14 +137,24 @@ export class FileDiff extends HTMLElement {
 }
 
 /** @param {any} answer */
-function diffTable(answer) {
+function diffParts(answer) {
   const sizes = [sizeText("Before", answer.before), sizeText("After", answer.after)].filter(Boolean).join(" · ");
-  const parts = [answer.left_out ? h("p", { class: "note" }, missingText(answer)) : null];
   const hunks = answer.hunks || [];
-  if (hunks.length) parts.push(hunkTable(hunks));
-  else if (!answer.left_out) parts.push(h("p", { class: "note" }, "The content did not change."));
+  const pictures = [pictureOf("Before", answer.before), pictureOf("After", answer.after)].filter(Boolean);
+  const parts = [];
+  if (pictures.length) parts.push(h("div", { class: "diff-pictures" }, pictures));
+  else if (hunks.length) parts.push(hunkTable(hunks, answer.path));
+  if (answer.note) parts.push(h("p", { class: "note" }, answer.note));
+  else if (answer.left_out && !pictures.length) parts.push(h("p", { class: "note" }, missingText(answer)));
+  else if (!hunks.length && !pictures.length) parts.push(h("p", { class: "note" }, "The content did not change."));
   if (sizes) parts.push(h("p", { class: "note" }, sizes));
-  return /** @type {any} */ (parts);
+  return parts;
+}
+
+/** @param {string} label @param {any} version */
+function pictureOf(label, version) {
+  if (!version?.image) return null;
+  return h("figure", null, h("img", { src: version.image, alt: `${label} the event` }), h("figcaption", { class: "note" }, label));
 }
 
 /** Why there is no line-by-line difference. @param {any} answer */
@@ -114,38 +171,58 @@ function sizeText(label, version) {
   return version.exists === false ? `${label}: no file` : `${label}: ${byteSize(version.bytes || 0)}`;
 }
 
-/** @param {any[]} hunks */
-function hunkTable(hunks) {
-  const rows = [];
-  for (const hunk of hunks) {
-    let [a, b] = [hunk.a, hunk.b];
-    rows.push(
-      h(
-        "tr",
-        { class: "diff-at" },
-        h("td", { colspan: 4 }, `lines ${hunk.a}–${hunk.a + Math.max(0, hunk.a_lines - 1)}`),
-      ),
-    );
-    for (const line of hunk.lines) {
-      const tone = line.op === "+" ? "is-added" : line.op === "-" ? "is-removed" : "";
-      rows.push(
-        h(
-          "tr",
-          { class: tone },
-          h("td", { class: "diff-number" }, line.op === "+" ? "" : a++),
-          h("td", { class: "diff-number" }, line.op === "-" ? "" : b++),
-          h("td", { class: "diff-op" }, line.op),
-          h("td", { class: "diff-text" }, line.text),
-        ),
-      );
-    }
-  }
+/** @param {any[]} hunks @param {string} path */
+function hunkTable(hunks, path) {
+  const colours = { language: languageOf(path), open: { "-": "", "+": "" } };
+  const body = hunks.flatMap((hunk, index) => {
+    const lines = numbered(hunk).map((row) => ({ ...row, code: coloured(row, colours) }));
+    const name = hunk.a === null ? (index ? "⋯" : "") : `lines ${hunk.b}–${hunk.b + Math.max(0, hunk.b_lines - 1)}`;
+    const head = name ? h("tr", { class: "diff-at" }, h("td", { colspan: 4 }, name)) : null;
+    return [head, ...(split ? sideBySide(lines).map(pairRow) : lines.map(lineRow))];
+  });
   return h(
     "div",
     { class: "diff-scroll", tabindex: 0, role: "region", "aria-label": "File difference" },
-    h("table", { class: "diff-table" }, h("tbody", null, rows)),
+    h("table", { class: `diff-table${split ? " is-split" : ""}` }, h("tbody", null, body)),
   );
 }
+
+/**
+ * The text of a line in syntax colours. Each side carries its own open comments.
+ * @param {DiffRow} row
+ * @param {{language: any, open: Record<string, string>}} colours
+ */
+function coloured(row, colours) {
+  const sides = row.op === " " ? ["-", "+"] : [row.op];
+  const { tokens, open } = highlight(row.text, colours.language, colours.open[sides[sides.length - 1]]);
+  for (const side of sides) colours.open[side] = open;
+  return tokens.map(({ kind, text }) => (kind ? h("span", { class: `code-${kind}` }, text) : text));
+}
+
+const TONES = /** @type {Record<string, string>} */ ({ "+": "is-added", "-": "is-removed", " ": "" });
+
+/** @param {any} row */
+const lineRow = (row) =>
+  h(
+    "tr",
+    { class: TONES[row.op] },
+    h("td", { class: "diff-number" }, row.a),
+    h("td", { class: "diff-number" }, row.b),
+    h("td", { class: "diff-op" }, row.op),
+    h("td", { class: "diff-text" }, row.code),
+  );
+
+/** @param {any} pair */
+function pairRow({ left, right }) {
+  const cells = (/** @type {any} */ row, /** @type {number|null} */ number) => [
+    h("td", { class: "diff-number" }, number),
+    h("td", { class: `diff-text ${row ? TONES[row.op] : "is-blank"}` }, row ? (left === right ? row.code.map(copyOf) : row.code) : null),
+  ];
+  return h("tr", null, cells(left, left?.a ?? null), cells(right, right?.b ?? null));
+}
+
+/** A node can be in the page only once. @param {Node|string} part */
+const copyOf = (part) => (part instanceof Node ? part.cloneNode(true) : part);
 
 /**
  * A unified diff in colours, without the file names and line numbers.

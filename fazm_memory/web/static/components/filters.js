@@ -50,6 +50,17 @@ class EventFilters extends HTMLElement {
         ),
         KIND_PILLS.map((pill) => this.pill(pill)),
         h("span", { class: "filters-separator" }),
+        h(
+          "button",
+          {
+            class: "pill",
+            type: "button",
+            "data-filter": "turns",
+            title: "Show each turn as its request and its result (c)",
+            onclick: () => /** @type {any} */ (document.querySelector("fm-event-list")).toggleTurns(),
+          },
+          "Collapse turns",
+        ),
         OTHER_PILLS.map((pill) => this.pill(pill)),
         tools.length > 1 ? this.toolSelect(tools) : null,
         this.fileInput(),

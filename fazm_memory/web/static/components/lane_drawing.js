@@ -28,7 +28,7 @@ export function layoutLanes(items, scale, selected) {
     const open = item.session.id === selected;
     const top = y;
     y += open ? 12 : 3;
-    const lanes = LANES.filter((name) => open || item.lanes[name].length).map((name) => {
+    const lanes = LANES.filter((name) => item.lanes[name].length).map((name) => {
       const rows = open ? 2 : 1;
       const lane = {
         name,
@@ -50,7 +50,7 @@ export function layoutLanes(items, scale, selected) {
       more: item.more,
     };
   });
-  return { groups, height: Math.max(y, AXIS + 60) };
+  return { groups, height: Math.max(y, AXIS + 26) };
 }
 
 /**

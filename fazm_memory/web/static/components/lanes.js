@@ -18,6 +18,7 @@ import { store } from "../store.js";
 
 const DELAY_MS = 120;
 const MAX_MARKS = 400;
+const NARROW = window.matchMedia("(max-width: 900px)"); // as in layout.css
 
 class Lanes extends HTMLElement {
   /** @type {any} */
@@ -53,9 +54,15 @@ class Lanes extends HTMLElement {
         icon(glyph),
       );
     this.note = h("span", { class: "lanes-note" });
+    this.foldButton = h(
+      "button",
+      { class: "btn quiet lanes-fold", type: "button", "aria-expanded": "true", onclick: () => this.fold(!this.area?.hidden) },
+      "Lanes",
+    );
     this.tools = h(
       "div",
       { class: "lanes-tools", role: "toolbar", "aria-label": "Lanes" },
+      this.foldButton,
       this.note,
       tool("left", "Earlier", () => panBy(-0.3)),
       tool("right", "Later", () => panBy(0.3)),
@@ -63,7 +70,10 @@ class Lanes extends HTMLElement {
       tool("plus", "Zoom in", () => zoomBy(0.6)),
       tool("fit", "Fit session", fitSession),
     );
-    fill(this, this.tools, h("div", { class: "lanes-scroll" }, this.names, this.stage));
+    this.area = h("div", { class: "lanes-scroll" }, this.names, this.stage);
+    fill(this, this.tools, this.area);
+    this.fold(NARROW.matches);
+    NARROW.addEventListener("change", () => this.fold(NARROW.matches));
     this.drawSoon = oncePerFrame(() => this.draw());
     const { canvas } = this;
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
@@ -80,6 +90,13 @@ class Lanes extends HTMLElement {
     store.watch(["session"], () => this.loadSoon());
     store.watch(["ms"], ({ ms, range }) => ms !== null && range && !contains(range, ms) && showRange(reveal(range, ms)));
     this.loadSoon();
+  }
+
+  /** Show only the toolbar. On a narrow screen the list needs the room. @param {boolean} folded */
+  fold(folded) {
+    if (this.area) this.area.hidden = folded;
+    this.foldButton?.setAttribute("aria-expanded", String(!folded));
+    if (!folded) this.drawSoon?.();
   }
 
   loadSoon() {
@@ -122,7 +139,9 @@ class Lanes extends HTMLElement {
     const items = this.data?.items || [];
     const active = items.filter((/** @type {any} */ item) => !item.session.background);
     const ranges = active.map((/** @type {any} */ item) => ({ from: item.from_ms, to: item.to_ms }));
-    if (info) ranges.push({ from: info.opened_ms, to: info.last_ms }); // idle time inside the session is not folded
+    // Idle time inside the session is not folded, but the hours before it was active on this day are.
+    if (info && !items.some((/** @type {any} */ item) => item.session.id === info.id))
+      ranges.push({ from: info.opened_ms, to: info.last_ms });
     this.scale = timeScale(foldIdle(ranges, range.from, range.to), width);
     const { groups, height } = layoutLanes(items, this.scale, session);
     this.groups = groups;
@@ -260,8 +279,10 @@ class Lanes extends HTMLElement {
     if (event.key === "+" || event.key === "=") zoomBy(0.6);
     else if (event.key === "-") zoomBy(1.6);
     else if (event.key === "0") fitSession();
-    else if (event.key in to) navigate(sessionHash(session, Math.min(head, Math.max(0, to[event.key]))), { replace: true });
-    else return;
+    else if (event.key in to) {
+      const next = Math.min(head, Math.max(0, to[event.key]));
+      navigate(sessionHash(session, next, store.state.then), { replace: true });
+    } else return;
     event.preventDefault();
     event.stopPropagation();
   }

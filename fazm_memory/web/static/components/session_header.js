@@ -6,17 +6,13 @@ import { fill, h, keepFocus } from "../dom.js";
 import { icon } from "../icons.js";
 import { dayName, dayOf } from "../lib/days.js";
 import { sessionHash } from "../lib/route.js";
-import { clock, duration, plural, shortPath } from "../lib/format.js";
+import { clock, duration, endText, plural, shortPath } from "../lib/format.js";
 import { navigate, runCommand } from "../router.js";
 import { store } from "../store.js";
 import { Menu } from "./menu.js";
 
 /** @type {Record<string, string>} */
 const TONES = { active: "good", resumed: "good", open: "good", paused: "warn", closed: "", archived: "" };
-
-/** The state of a session in a word: how it ended, or its lifecycle. @param {any} info */
-const endText = (info) =>
-  info.ended?.startsWith("silent") ? "silent" : ["exit", "replaced"].includes(info.ended) ? `closed (${info.ended})` : info.lifecycle;
 
 class SessionHeader extends HTMLElement {
   connectedCallback() {
@@ -25,7 +21,7 @@ class SessionHeader extends HTMLElement {
     this.playhead = h("div", { class: "playhead-bar", role: "status", hidden: true });
     fill(this, this.head, this.questions, this.playhead);
     store.watch(["info", "day"], () => this.draw());
-    store.watch(["ms", "seq", "info"], () => this.drawPlayhead());
+    store.watch(["ms", "seq", "then", "info"], () => this.drawPlayhead());
     this.draw();
     this.drawPlayhead();
   }
@@ -182,9 +178,9 @@ class SessionHeader extends HTMLElement {
   }
 
   drawPlayhead() {
-    const { ms, seq, info } = store.state;
+    const { ms, seq, then, info } = store.state;
     const bar = /** @type {HTMLElement} */ (this.playhead);
-    bar.hidden = seq === null || ms === null || !info;
+    bar.hidden = !then || seq === null || ms === null || !info;
     if (bar.hidden || seq === null || ms === null) return fill(bar);
     const today = dayOf(Date.now());
     const day = dayOf(ms);
@@ -195,7 +191,7 @@ class SessionHeader extends HTMLElement {
       h(
         "span",
         null,
-        "You are viewing ",
+        "You are looking back to ",
         h("strong", null, when),
         h(
           "span",

@@ -9,7 +9,7 @@ import { icon } from "../icons.js";
 import { groupByDay, dayName, dayOf } from "../lib/days.js";
 import { parseRoute, sessionHash } from "../lib/route.js";
 import { sessionWindow, topOf } from "../lib/virtual_list.js";
-import { clock, plural, shortPath } from "../lib/format.js";
+import { clock, endText, plural, shortPath } from "../lib/format.js";
 import { screens } from "../router.js";
 import { store } from "../store.js";
 import "./filters.js";
@@ -27,7 +27,7 @@ class Sidebar extends HTMLElement {
   loading = false;
   loadingMore = Promise.resolve();
   generation = 0;
-  heights = { row: 48, head: 31 }; // until measured
+  heights = { row: 66, head: 31 }; // until measured
   visible = { first: 0, last: 0, above: 0, below: 0 };
 
   connectedCallback() {
@@ -51,7 +51,7 @@ class Sidebar extends HTMLElement {
     );
     this.drawSoon = oncePerFrame(() => this.draw());
     window.addEventListener("hashchange", () => this.markCurrent());
-    store.watch(["session", "ms"], () => this.markCurrent());
+    store.watch(["session", "ms", "then"], () => this.markCurrent());
     store.watch(["sessionFilters"], () => this.load());
     document.addEventListener("fm:changes", () => this.refresh());
     const scrolled = oncePerFrame(() => this.scrolled());
@@ -69,7 +69,7 @@ class Sidebar extends HTMLElement {
       /** @type {string} */ title,
       /** @type {boolean} */ current,
     ) => h("a", { href: hash, "aria-current": current ? "page" : null }, icon(glyph), title);
-    const timeline = store.state.session ? sessionHash(store.state.session, store.state.seq) : "#/";
+    const timeline = store.state.session ? sessionHash(store.state.session, store.state.seq, store.state.then) : "#/";
     fill(
       /** @type {HTMLElement} */ (this.nav),
       link(timeline, "clock", "Timeline", !route.screen),
@@ -250,20 +250,20 @@ class Sidebar extends HTMLElement {
     return h(
       "a",
       {
-        class: `session is-${session.lifecycle}`,
+        class: `session is-${session.ended ? "ended" : session.lifecycle}`,
         href: sessionHash(session.id),
         "data-session": session.id,
         "data-opened": session.opened_ms,
-        title: session.workspace || "",
+        title: [session.title, session.workspace].filter(Boolean).join("\n"),
       },
       h("span", { class: "session-dot", "aria-hidden": "true" }),
       h("span", { class: "session-title" }, session.title || "Untitled session"),
-      h("span", { class: "session-time" }, clock(session.last_ms)),
       h(
         "span",
         { class: "session-facts" },
+        h("span", { class: "session-time" }, clock(session.last_ms)),
         h("span", { class: "session-about" }, facts),
-        h("span", { class: "visually-hidden" }, `, ${session.lifecycle}, `),
+        h("span", { class: "visually-hidden" }, `, ${endText(session)}, `),
         session.open_questions ? h("span", { class: "pill accent" }, plural(session.open_questions, "question")) : null,
         session.failures ? h("span", { class: "pill bad" }, `${session.failures} failed`) : null,
         session.parent ? h("span", { class: "pill" }, "fork") : null,
@@ -284,7 +284,7 @@ class Sidebar extends HTMLElement {
 
   markCurrent() {
     const { session } = store.state;
-    const ms = parseRoute(location.hash).screen ? null : store.state.ms;
+    const ms = parseRoute(location.hash).screen || !store.state.then ? null : store.state.ms;
     for (const link of this.list?.querySelectorAll("a.session") || []) {
       const { dataset } = /** @type {HTMLElement} */ (link);
       if (dataset.session === session) link.setAttribute("aria-current", "true");

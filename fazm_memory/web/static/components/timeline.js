@@ -54,12 +54,12 @@ class Timeline extends HTMLElement {
     this.setAttribute("aria-busy", "true");
     const retry = () => void this.showRoute(route);
     try {
-      if (route.session) await this.showSession(route.session, route.seq, generation);
+      if (route.session) await this.showSession(route, generation);
       else if (route.day) await this.showDay(route.day, generation);
       else await this.showLatest(generation, retry);
     } catch (error) {
       if (this.stale(generation)) return;
-      store.set({ session: null, info: null, seq: null, ms: null });
+      store.set({ session: null, info: null, seq: null, then: false, ms: null });
       // A change means that the server is reachable again. It does not help with other errors.
       this.show(errorBlock(error, retry), /** @type {any} */ (error).status === 0 ? retry : null);
     } finally {
@@ -80,12 +80,13 @@ class Timeline extends HTMLElement {
     fill(/** @type {HTMLElement} */ (this.placeholder), placeholder);
   }
 
-  /** @param {string} id @param {number|null} seq @param {number} generation */
-  async showSession(id, seq, generation) {
+  /** @param {import("../lib/route.js").Route} route @param {number} generation */
+  async showSession({ session, seq, then }, generation) {
+    const id = /** @type {string} */ (session);
     const known = store.state.info?.id === id;
     if (known) {
       this.show(null);
-      return store.set(seq === null ? { seq, ms: null, live: true } : { seq, live: false });
+      return store.set(seq === null ? { seq, then, ms: null, live: true } : { seq, then, live: false });
     }
     const info = await api.get(`sessions/${encodeURIComponent(id)}`);
     if (this.stale(generation)) return;
@@ -97,6 +98,7 @@ class Timeline extends HTMLElement {
     store.set({
       session: info.id,
       seq,
+      then,
       ms,
       day,
       range: sessionRange(info, day, ms),
@@ -118,7 +120,7 @@ class Timeline extends HTMLElement {
     if (this.stale(generation)) return;
     if (!items.length) {
       const bounds = dayBounds(day);
-      store.set({ session: null, info: null, seq: null, ms: null, day, range: { ...bounds } });
+      store.set({ session: null, info: null, seq: null, then: false, ms: null, day, range: { ...bounds } });
       return this.show(null);
     }
     const info = await api.get(`sessions/${encodeURIComponent(items[0].id)}`);
@@ -127,7 +129,7 @@ class Timeline extends HTMLElement {
     const seq = info.last_ms >= dayBounds(day).to ? await this.lastOfDay(info, day) : null;
     const ms = seq === null ? null : await this.timeOf(info.id, seq);
     if (this.stale(generation)) return;
-    store.set({ session: info.id, seq, ms, day, range: sessionRange(info, day, null), live: seq === null, filters: {} });
+    store.set({ session: info.id, seq, then: false, ms, day, range: sessionRange(info, day, null), live: seq === null, filters: {} });
     store.set({ info });
     history.replaceState(null, "", sessionHash(info.id, seq));
   }

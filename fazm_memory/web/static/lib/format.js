@@ -172,3 +172,7 @@ const SOURCES = {
 export function provenanceText({ actor, source, trust }) {
   return [ACTORS[actor] || `By ${actor}`, SOURCES[source] || `from ${source}`, `trust: ${trust}`].join(" · ");
 }
+
+/** The state of a session in a word: how it ended, or its lifecycle. @param {any} session */
+export const endText = ({ ended, lifecycle }) =>
+  ended?.startsWith("silent") ? "silent" : ["exit", "replaced"].includes(ended) ? `closed (${ended})` : lifecycle;

@@ -1,12 +1,13 @@
 /**
- * Routes: `#/s/<id>@<seq>` is an event of a session, `#/day/<date>` a day, `#/<screen>?…` another screen.
+ * Routes: `#/s/<id>@<seq>` is an event of a session (with `?then` seen from that moment), `#/day/<date>` a day, `#/<screen>?…` another screen.
  */
 
 /**
  * @typedef {object} Route
  * @property {string} screen "" for the timeline
- *  * @property {string|null} session
+ * @property {string|null} session
  * @property {number|null} seq
+ * @property {boolean} then
  * @property {string|null} day
  * @property {Record<string, string>} params
  */
@@ -18,7 +19,7 @@
 export function parseRoute(hash) {
   const [path, query = ""] = hash.replace(/^#/, "").split("?", 2);
   /** @type {Route} */
-  const route = { screen: "", session: null, seq: null, day: null, params: {} };
+  const route = { screen: "", session: null, seq: null, then: false, day: null, params: {} };
   route.params = Object.fromEntries(new URLSearchParams(query));
   const [, first = "", second = ""] = path.split("/");
   if (first === "s" && second) {
@@ -26,6 +27,7 @@ export function parseRoute(hash) {
     const seq = cut < 0 ? NaN : Number(second.slice(cut + 1));
     route.session = decode(cut < 0 ? second : second.slice(0, cut));
     route.seq = Number.isSafeInteger(seq) && seq >= 0 ? seq : null;
+    route.then = route.seq !== null && "then" in route.params;
   } else if (first === "day" && /^\d{4}-\d\d-\d\d$/.test(second)) {
     route.day = second;
   } else if (first && first !== "s" && first !== "day") {
@@ -46,9 +48,10 @@ function decode(text) {
 /**
  * @param {string} session
  * @param {number|null} [seq]
+ * @param {boolean} [then] seen from that moment
  */
-export function sessionHash(session, seq = null) {
-  return `#/s/${encodeURIComponent(session)}${seq === null ? "" : `@${seq}`}`;
+export function sessionHash(session, seq = null, then = false) {
+  return `#/s/${encodeURIComponent(session)}${seq === null ? "" : `@${seq}${then ? "?then" : ""}`}`;
 }
 
 /** @param {string} day */

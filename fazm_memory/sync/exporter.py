@@ -26,12 +26,20 @@ from fazm_memory.store import (
 )
 from fazm_memory.sync.files import FileSharing, NamedVersion
 from fazm_memory.sync.heads import newest
-from fazm_memory.sync.segments import SegmentName, lost_part, pack_segment, read_part, segment_key
+from fazm_memory.sync.segments import (
+    PartContent,
+    SegmentName,
+    lost_part,
+    pack_segment,
+    part_entry,
+    read_content,
+    segment_key,
+)
 from fazm_memory.sync.state import Identity, Part, SyncState, next_link
 from fazm_memory.sync.workspaces import Repository, repository
 
 BATCH_EVENTS = 20_000
-BATCH_BYTES = 8 << 20  # stored bytes of payloads in a batch
+BATCH_BYTES = 8 << 20  # payloads in a batch, unless one event alone is larger
 FAN = 16  # objects of one size class that are merged into one
 MERGED_BYTES = 8 << 20  # objects are not merged beyond this
 WAITS = b""  # the `body` of an object that was not put yet; earlier versions stored its bytes there
@@ -58,6 +66,7 @@ class BatchExporter:
     files: FileSharing
     again: list[str] = field(default_factory=list)  # sessions that are uploaded again
     _bodies: dict[str, bytes] = field(default_factory=dict)  # made and not put yet, by name
+    _contents: dict[Part, PartContent] = field(default_factory=dict)  # of the next batch, read once
 
     def pending(self) -> list[PendingSession]:
         """Own sessions with events that are in no batch yet: newest first, but parents before forks."""
@@ -142,25 +151,23 @@ class BatchExporter:
         ]
 
     def _next_parts(self) -> tuple[list[Part], int]:
+        """Parts for the next batch. What was read for them is kept until the batch is made."""
         parts: list[Part] = []
         events = size = 0
         again = self.state.origins()
+        self._contents.clear()
         for row in self.pending():
             if events >= BATCH_EVENTS or size >= BATCH_BYTES:
                 break
-            start = row.sent
-            stop = min(row.head, start + BATCH_EVENTS - events)
-            size += self._size(row.n, start, stop)
-            events += stop - start
-            parts.append(Part(again.get(row.id, row.id), start, stop, self._mark(row.n, stop)))
+            most = min(row.head, row.sent + BATCH_EVENTS - events)
+            content = read_content(self.store, row.n, row.sent, most, BATCH_BYTES - size)
+            stop = row.sent + len(content.events)
+            size += sum(map(len, content.payloads))
+            events += len(content.events)
+            part = Part(again.get(row.id, row.id), row.sent, stop, self._mark(row.n, stop))
+            parts.append(part)
+            self._contents[part] = content
         return parts, events
-
-    def _size(self, number: int, start: int, stop: int) -> int:
-        row = self.store.db.execute(
-            "SELECT coalesce(sum(length(payload)), 0) FROM event WHERE id >= ? AND id < ?",
-            (event_id(number, start), event_id(number, stop)),
-        ).fetchone()
-        return int(row[0])
 
     def _mark(self, number: int, stop: int) -> str:
         row = self.store.db.execute(
@@ -279,13 +286,14 @@ class BatchExporter:
                 if not self._holds(part):  # keeps the chain whole, without inventing content
                     entries.append(lost_part(part))
                     continue
-                session = self.state.own_session(part.session) or part.session
-                workspace = self.store.sessions.resolve(session).workspace
-                if workspace not in repositories:
-                    repositories[workspace] = repository(workspace)
-                entry, found = read_part(self.store, part, session, repositories[workspace])
-                entries.append(entry)
-                payloads += found
+                row = self.store.sessions.resolve(self.state.own_session(part.session) or part.session)
+                if row.workspace not in repositories:
+                    repositories[row.workspace] = repository(row.workspace)
+                content = self._contents.pop(part, None) or read_content(
+                    self.store, row.n, part.start, part.stop
+                )
+                entries.append(part_entry(row, part, repositories[row.workspace], content.events))
+                payloads += content.payloads
             batch = {"parts": entries, "requests": self.state.requests(number)}
             if files := self.files.rows(number):
                 batch["files"] = files

@@ -16,7 +16,7 @@ import orjson
 import zstandard
 
 from fazm_memory.records import dataclass, field
-from fazm_memory.store import Store, compress, decompress, event_id, unpack
+from fazm_memory.store import SessionRow, Store, compress, decompress, event_id, unpack
 from fazm_memory.sync.crypto import SIGNATURE, KeyPairs, NotAuthentic, derive, seal, unseal, verify
 from fazm_memory.sync.state import Part, next_link
 from fazm_memory.sync.workspaces import Repository
@@ -93,29 +93,46 @@ def lost_part(part: Part) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def read_part(
-    store: Store, part: Part, session: str, where: Repository | None
-) -> tuple[dict[str, Any], list[bytes]]:
-    """A part of a session as header entry and payloads. `session` is its id in this log."""
-    row = store.sessions.resolve(session)
+class PartContent(NamedTuple):
+    """The events of a part as header entries, and the payloads that are there."""
+
+    events: list[list[Any]]
+    payloads: list[bytes]
+
+
+def read_content(
+    store: Store, number: int, start: int, stop: int, most_bytes: int | None = None
+) -> PartContent:
+    """Events `start` to `stop` of a session, or fewer: at least one, then up to `most_bytes` of payloads."""
     rows = store.db.execute(
         "SELECT at, turn, kind, version, actor, source, trust, payload FROM event WHERE id >= ? AND id < ?"
         " ORDER BY id",
-        (event_id(row.n, part.start), event_id(row.n, part.stop)),
+        (event_id(number, start), event_id(number, stop)),
     )
-    events, payloads = [], []
+    events: list[list[Any]] = []
+    payloads: list[bytes] = []
+    size = 0
     for *envelope, stored in rows:
         payload = None if stored is None else unpack(stored)
+        size += 0 if payload is None else len(payload)
+        if most_bytes is not None and size > most_bytes and events:
+            break
         events.append([*envelope, FORGOTTEN if payload is None else len(payload)])
         if payload is not None:
             payloads.append(payload)
-    entry = {
+    return PartContent(events, payloads)
+
+
+def part_entry(
+    row: SessionRow, part: Part, where: Repository | None, events: list[list[Any]]
+) -> dict[str, Any]:
+    """A part of a session as header entry. `row` is the session in this log."""
+    return {
         "session": part.session, "start": part.start, "mark": part.mark, "agent": row.agent,
         "again": None if row.id == part.session else row.id,
         "agent_session_id": row.agent_session_id, "opened_at": row.opened_at, "workspace": row.workspace,
         "remote": where and where.remote, "inside": where and where.inside, "events": events,
     }  # fmt: skip
-    return entry, payloads
 
 
 def pack_segment(

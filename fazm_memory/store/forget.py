@@ -28,7 +28,7 @@ from fazm_memory.events import (
     retained_payload,
 )
 from fazm_memory.records import dataclass, field, replace
-from fazm_memory.session import fold, initial_state
+from fazm_memory.session import fold, initial_state, title_of
 from fazm_memory.store import hash_chain
 from fazm_memory.store.database import Database
 from fazm_memory.store.event_log import SEQ_MASK, NewEvent, SessionHead, event_id, pack, unpack
@@ -208,6 +208,7 @@ def forget_events(store: Store, chosen: dict[int, list[int]], *, reason: str, at
     with store.writing() as writer:
         for number, seqs in _with_checkpoints(store, chosen).items():
             head = writer.head(number)
+            titles = _titles(store, head, seqs)
             payload = _remove(store, head, seqs, reason)
             if not payload.count:
                 continue
@@ -216,7 +217,7 @@ def forget_events(store: Store, chosen: dict[int, list[int]], *, reason: str, at
             else:
                 _note(store.db, store.log.key, head, payload)
             _after_removal(store, writer, head)
-            gone += payload.count
+            gone += payload.count + _forget_titles(store, writer, head, titles, at=at, source=source)
     if gone:
         vacuum(store)
     return gone
@@ -226,16 +227,18 @@ def follow_forgotten(store: Store, writer: Writer, head: SessionHead, event: For
     """Forget in the copy of a session what its own machine has forgotten.
 
     Returns the event as it has to be stored here. The caller appends it and calls `vacuum` at the end.
-    Checkpoints of our own forks that include the payloads are forgotten too.
+    Checkpoints of our own forks that include the payloads are forgotten too, and titles that they inherited.
     """
     seqs = {seq for low, high in event.ranges for seq in range(low, min(high, head.head))}
     seqs |= {int(seq) for seq in event.left if int(seq) < head.head}
+    titles = _titles(store, head, seqs)
     removed = _remove(store, head, sorted(seqs), event.reason)
     for number, more in _with_checkpoints(store, {head.n: sorted(seqs)}).items():
         fork = writer.head(number)
         if fork.device is None and (payload := _remove(store, fork, more, event.reason)).count:
             writer.append(fork, NewEvent("forgotten", payload, fork.last_at, "system", "companion", "user"))
     _after_removal(store, writer, head)
+    _forget_titles(store, writer, head, titles, at=None, source="companion")
     return replace(event, left=removed.left)
 
 
@@ -270,6 +273,52 @@ def _after_removal(store: Store, writer: Writer, head: SessionHead) -> None:
     naming = (event for event in store.log.slice(head.n, head.id) if event.kind in NAMING)
     rest = fold(initial_state(head.id), naming)
     head.title, head.workspace = rest.title, rest.workspace
+
+
+INHERITED = "the title of the session that it was forked from"
+
+
+def _titles(store: Store, head: SessionHead, seqs: Iterable[int]) -> set[str]:
+    """The titles that these events gave to their session, and so to sessions forked from it."""
+    found: set[str | None] = set()
+    for seq, kind in _kinds_with_payload(store, head.n, ranges_of(seqs)).items():
+        if kind in NAMING:
+            payload = next(store.log.slice(head.n, head.id, seq, seq + 1)).payload
+            found.add(title_of(payload.text) if kind == "prompt" else payload.title)
+    return {title for title in found if title}
+
+
+def _forget_titles(
+    store: Store, writer: Writer, head: SessionHead, titles: set[str], *, at: int | None, source: str
+) -> int:
+    """Forget these titles in the openings of forks. Returns how many openings lost theirs.
+
+    Without a time (`at`) another machine forgot: then forks of other machines are left to their own.
+    """
+    if not titles:
+        return 0
+    count = 0
+    for child in store.sessions.children(head.id):
+        fork = writer.head(child.n)
+        opening = next(store.log.slice(fork.n, fork.id, 0, 1), None)
+        if opening is None or opening.payload is None or opening.payload.title not in titles:
+            continue
+        if fork.device is None:
+            payload = _remove(store, fork, [0], INHERITED)
+            when = fork.last_at if at is None else at
+            writer.append(fork, NewEvent("forgotten", payload, when, "system", source, "user"))
+            # A second opening says again what was not forgotten, such as the folder.
+            again = replace(opening.payload, title=None, parent=None, parent_seq=None)
+            entry = NewEvent("session.open", again, when, opening.actor, opening.source, opening.trust)
+            writer.append(fork, entry)
+        elif at is not None:
+            payload = _remove(store, fork, [0], INHERITED)
+            _note(store.db, store.log.key, fork, payload)
+        else:
+            continue
+        _after_removal(store, writer, fork)
+        count += payload.count + _forget_titles(store, writer, fork, titles, at=at, source=source)
+    return count
 
 
 def _with_checkpoints(store: Store, chosen: dict[int, list[int]]) -> dict[int, list[int]]:

@@ -178,7 +178,7 @@ class BatchExporter:
     def _requests(self) -> list[Any]:
         """What was forgotten or quarantined here of other devices' sessions, and not asked for yet."""
         requests = list(self.state.get(OUTGOING, []))
-        for number in noted_sessions(self.store.db):
+        for number in sorted(noted_sessions(self.store.db)):  # parents before their forks
             id_ = self.store.db.execute("SELECT id FROM session WHERE n=?", (number,)).fetchone()[0]
             copy = self.state.db.execute("SELECT device, origin FROM copy WHERE session=?", (id_,)).fetchone()
             if copy is None:

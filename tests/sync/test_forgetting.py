@@ -134,3 +134,21 @@ def test_quarantine_travels_both_ways(machines: Machines) -> None:
     for machine in machines.all:
         assert machine.maintenance.quarantined() == {second: "whole"}
         assert machine.maintenance.verify().clean
+
+
+def test_a_title_that_forks_inherited_is_forgotten_with_its_prompt(machines: Machines) -> None:
+    mini, laptop, studio = (machines.add(name) for name in ("mini", "laptop", "studio"))
+    session = work(mini, "Call the zebra office")
+    machines.settle()
+    fork = laptop.rewind.fork(session)["id"]
+    machines.settle()
+    second = studio.rewind.fork(fork)["id"]
+    laptop.say(fork, "prompt", text="Go on")
+    mini.maintenance.forget(session, seqs=[1])  # laptop's fork is here, studio's is not
+    assert "zebra" not in mini.texts()
+    machines.settle()
+    for machine in machines.all:
+        assert "zebra" not in machine.texts()
+        assert machine.maintenance.verify().clean
+        assert {machine.sessions.get(one)["workspace"] for one in (fork, second)} == {"/w"}
+        assert machine.sessions.get(second)["parent"] == fork

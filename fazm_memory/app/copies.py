@@ -29,6 +29,7 @@ from fazm_memory.store import (
     FileVersion,
     FileVersions,
     files_named,
+    foreign_name,
     framework_store_exists,
 )
 from fazm_memory.store.recovery import QUARANTINE
@@ -290,10 +291,17 @@ class CopiedTranscripts(CopyPlace):
         copies = self.memory.existing_transcript_copies
         if copies is None:
             return set()
-        found = {*self.agent_ids(request), *self._forks(list(request.chosen))}
+        found = {*self.agent_ids(request), *self._forks(list(request.chosen)), *self._foreign(request)}
         if request.match is not None and request.session is None:
             found |= copies.sessions_with_text(request.match)
         return found
+
+    def _foreign(self, request: ForgetRequest) -> Iterator[str]:
+        query = "SELECT device, id FROM session WHERE n=? AND device IS NOT NULL"
+        for number in request.chosen:
+            row = self.memory.store.db.execute(query, (number,)).fetchone()
+            if row is not None:
+                yield foreign_name(*row)
 
     def _forks(self, numbers: list[int]) -> Iterator[str]:
         db, seen = self.memory.store.db, set(numbers)

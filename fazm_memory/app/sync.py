@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, TypeVar
 
+from fazm_memory.agents import moved_path
 from fazm_memory.app.memory import Service
 from fazm_memory.clock import iso
 from fazm_memory.errors import Declined, FazmMemoryError, InvalidRequest, NotFound
@@ -72,10 +73,12 @@ class SyncService(Service):
         name: str | None = None,
         force: bool = False,
         files: bool = False,
+        transcripts: bool = False,
     ) -> dict[str, Any]:
         """Make a vault. The answer has the recovery key, which is shown once and stored nowhere.
 
-        With `files`, versions of files that sessions changed are shared too.
+        With `files`, versions of files that sessions changed are shared too; with `transcripts`, the agents'
+        own transcripts.
         """
         self._check_free()
         place = place_of(folder, url)
@@ -87,7 +90,7 @@ class SyncService(Service):
             )
         conditional = transport.probe()
         recovery = create_vault(self.state, place=place, name=name or machine_name())
-        self.state.set(conditional=conditional, files=files)
+        self.state.set(conditional=conditional, files=files, transcripts=transcripts)
         with self._lock():
             self._vault(transport).round()
         return {**self._who(), "recovery_key": recovery, "conditional_puts": conditional}
@@ -100,6 +103,7 @@ class SyncService(Service):
         url: str | None = None,
         name: str | None = None,
         files: bool = False,
+        transcripts: bool = False,
         progress: Progress = lambda done: None,
     ) -> dict[str, Any]:
         """Join a vault with its recovery key, and sync once."""
@@ -107,7 +111,7 @@ class SyncService(Service):
         place = place_of(folder, url)
         transport = open_transport(place)
         join_vault(self.state, transport, recovery=recovery, place=place, name=name or machine_name())
-        self.state.set(files=files)
+        self.state.set(files=files, transcripts=transcripts)
         return {**self._who(), **self.round(progress=progress)}
 
     def join_by_code(
@@ -120,6 +124,7 @@ class SyncService(Service):
         url: str | None = None,
         name: str | None = None,
         files: bool = False,
+        transcripts: bool = False,
         progress: Progress = lambda done: None,
     ) -> dict[str, Any]:
         """Join by the code that `pair` shows on another machine, and sync once."""
@@ -132,7 +137,7 @@ class SyncService(Service):
         if not confirm(answer.fingerprint, "the other machine"):
             raise Declined("The fingerprints differ. Nothing was joined.", hint="somebody may be in between")
         answer.accept(self.state, place=place, name=name)
-        self.state.set(files=files)
+        self.state.set(files=files, transcripts=transcripts)
         return {**self._who(), **self.round(progress=progress)}
 
     def pair(self, *, show: Callable[[str], None], confirm: Confirm, wait: float) -> dict[str, Any]:
@@ -220,6 +225,26 @@ class SyncService(Service):
             "on": sharing.on, "limit": sharing.limit, "versions": shared, "bytes": bytes_, "to_fetch": wanted,
         }  # fmt: skip
 
+    def share_transcripts(self, on: bool, *, limit: int | None = None) -> dict[str, Any]:
+        """Share the agents' own transcripts, or stop and take back what was shared.
+
+        `limit` is the most this machine uploads, and fetches from others, in bytes.
+        """
+        self._identity()
+        limits = {} if limit is None else {"transcripts_limit": limit}
+        self.state.set(transcripts=on, **limits)
+        return self.transcript_sharing()
+
+    def transcript_sharing(self) -> dict[str, Any]:
+        """Whether transcripts are shared, how many are, and how many of others are still to come."""
+        sharing, db = self._vault().transcripts, self.state.db
+        bytes_ = db.execute("SELECT coalesce(sum(size), 0) FROM shared_chunk").fetchone()[0]
+        return {
+            "on": sharing.on, "limit": sharing.limit, "bytes": bytes_,
+            "transcripts": db.execute("SELECT count(*) FROM shared_transcript").fetchone()[0],
+            "to_fetch": db.execute("SELECT count(*) FROM wanted_transcript").fetchone()[0],
+        }  # fmt: skip
+
     def bind_folders(self, candidates: Iterable[str] | None = None) -> None:
         """Find folders of other machines here by git remotes: of these folders, or of own sessions'."""
         folders = own_folders(self.store) if candidates is None else candidates
@@ -263,6 +288,10 @@ class SyncService(Service):
             self.store, self.state, transport or open_transport(self.state.get("place")),
             home=str(self.config.user_home), now=self.now, forget=self._forget,
             versions=(lambda: self._memory.file_versions, lambda: self._memory.existing_file_versions),
+            transcripts=(
+                lambda: self._memory.transcript_copies, lambda: self._memory.existing_transcript_copies,
+                moved_path,
+            ),
         )  # fmt: skip
 
     def _forget(self, chosen: dict[int, list[int]]) -> None:
@@ -360,7 +389,7 @@ class SyncService(Service):
             "problems": state.get("problems", []), "devices": self.devices(),
             "forgotten_not_yet_by": sorted(late), "sessions_waiting": waiting,
             "conditional_puts": state.get("conditional"), "totals": state.get("totals", {}),
-            "files": self.file_sharing(),
+            "files": self.file_sharing(), "transcripts": self.transcript_sharing(),
             "folders_unclear": [row["theirs"] for row in self.folders() if row["here"] is None],
         }  # fmt: skip
 

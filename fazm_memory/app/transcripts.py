@@ -34,7 +34,14 @@ from fazm_memory.paths import (
     write_private,
 )
 from fazm_memory.session import DAY
-from fazm_memory.store import EXACT, SEQ_BITS, SessionRow, TranscriptCopies, TranscriptCopy
+from fazm_memory.store import (
+    EXACT,
+    SEQ_BITS,
+    SessionRow,
+    TranscriptCopies,
+    TranscriptCopy,
+    foreign_name,
+)
 from fazm_memory.text import plural
 
 # Imported where it is used: `status` asks this module what will be deleted, and must start quickly.
@@ -129,7 +136,7 @@ class TranscriptService(Service):
         row, copies = self._found(session)
         places = agent_places(self.config) if home is None else Places(Path(home).expanduser().absolute(), {})
         before = None if row is None else row.workspace
-        after = workspace or _moved_workspace(before, copies, places)
+        after = workspace or self._here(row) or _moved_workspace(before, copies, places)
         steps = [self._step(copy, agent_roots(places), before, after) for copy in copies]
         conflicts = [step["path"] for step in steps if step["action"] == "conflict"]
         if conflicts and not force and not dry_run:
@@ -141,7 +148,10 @@ class TranscriptService(Service):
         if not dry_run:
             for copy, step in zip(copies, steps, strict=True):
                 self._put_back(copy, step)
-        agent, name = ROOT_AGENTS.get(copies[0].root, copies[0].agent), copies[0].session
+        agent: str = ROOT_AGENTS.get(copies[0].root, copies[0].agent)
+        name: str | None = copies[0].session
+        if copies[0].foreign and row is not None:
+            name = self._agent_session_id(row)
         return {
             "session": None if row is None else row.id,
             "agent": agent,
@@ -149,16 +159,22 @@ class TranscriptService(Service):
             "workspace": after,
             "files": steps,
             "notes": _notes(copies),
-            "resume": native_resume_command(agent, name, after),
+            "resume": None if name is None else native_resume_command(agent, name, after),
             "dry_run": dry_run,
         }
+
+    def _here(self, row: SessionRow | None) -> str | None:
+        """Where the folder of another machine's session is on this one, if that is known."""
+        if row is None or row.device is None or row.workspace is None:
+            return None
+        return self.store.sessions.folder_names().get(row.workspace) or row.workspace
 
     def _found(self, session: str) -> tuple[SessionRow | None, list[TranscriptCopy]]:
         """A session and its copies. A session that is not recorded is found by the agent's own id."""
         known = self.copies
         try:
             row: SessionRow | None = self.store.sessions.resolve(session)
-            name = None if row is None else row.agent_session_id
+            name = None if row is None else self._name(row)
         except NotFound:
             row, name = None, session
             if known is None or session not in known.sessions():
@@ -166,10 +182,21 @@ class TranscriptService(Service):
         found = known.of_session(name) if known is not None and name is not None else []
         if not found:
             hint = "a copy is made while the companion runs, and by `fazm-memory run --once`"
-            if self.config.transcripts == OFF:
+            if row is not None and row.device is not None:
+                hint = "`fazm-memory sync transcripts on` on both machines shares transcripts"
+            elif self.config.transcripts == OFF:
                 hint = 'copies are switched off: transcripts = "off" in config.toml'
             raise NotFound(f'There is no copy of the transcript of session "{session[:40]}".', hint=hint)
         return row, found
+
+    def _name(self, row: SessionRow) -> str | None:
+        """What the copies of a session are called."""
+        return row.agent_session_id if row.device is None else foreign_name(row.device, row.id)
+
+    def _agent_session_id(self, row: SessionRow) -> str | None:
+        """The agent's own id of a session that another machine recorded."""
+        opening = next(self.store.log.slice(row.n, row.id, 0, 1), None)
+        return None if opening is None or opening.payload is None else opening.payload.agent_session_id
 
     def _step(
         self, copy: TranscriptCopy, roots: dict[str, Path], before: str | None, after: str | None
@@ -215,7 +242,8 @@ class TranscriptService(Service):
             os.utime(target, ns=(self.now() * 1000, self.now() * 1000))
         except OSError as error:
             raise disk_error(error, target) from error
-        if copy.form != EXACT or copy.left_out:  # what follows in this file continues the copy
+        changed = copy.form != EXACT or copy.left_out
+        if changed and not copy.foreign:  # what follows in this file continues the copy
             from fazm_memory.ingest import file_mark
 
             copies = self._memory.transcript_copies

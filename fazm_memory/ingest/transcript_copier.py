@@ -67,7 +67,7 @@ class TranscriptCopier:
         self._known: dict[tuple[str, str, str], TranscriptCopy] = {}
         self._paths: dict[str, TranscriptCopy] = {}
         for copy in copies.all():
-            if not copy.replaced:
+            if not copy.replaced and not copy.foreign:
                 self._remember(copy)
 
     def _remember(self, copy: TranscriptCopy) -> None:

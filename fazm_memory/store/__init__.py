@@ -114,6 +114,7 @@ if TYPE_CHECKING:
         EXACT,
         TranscriptCopies,
         TranscriptCopy,
+        foreign_name,
         transcript_copies_exist,
     )
     from fazm_memory.store.verify import VerifyFinding, VerifyReport, verify_store
@@ -155,7 +156,7 @@ __getattr__ = lazy_exports(
         "sessions": "HERE MAX_FORK_DEPTH SessionRow common_ancestor effective_ranges lineage",
         "snapshots": "SPACING",
         "store": "PAGE STORE_FOLDER Store",
-        "transcript_copies": "EXACT TranscriptCopies TranscriptCopy transcript_copies_exist",
+        "transcript_copies": "EXACT TranscriptCopies TranscriptCopy foreign_name transcript_copies_exist",
         "verify": "VerifyFinding VerifyReport verify_store",
         "writer": "Writer earlier_call earlier_failure",
     },

@@ -15,6 +15,7 @@ from typing import Any
 from fazm_memory.records import dataclass
 from fazm_memory.store.compression import compress, decompress
 from fazm_memory.store.database import Database
+from fazm_memory.store.file_versions import FOREIGN, device_prefix
 from fazm_memory.store.store import STORE_FOLDER, check_no_recovery
 from fazm_memory.text import TextMatch
 
@@ -52,6 +53,7 @@ class TranscriptCopy:
     `root` names the agent's folder and `path` is below it; `origin` is where that folder was. `source_size`
     and `source_mtime` say how far the file was read. `left_out` counts lines that were not copied because
     recording was paused. `mark` identifies the read part. `replaced`: the agent has begun another file there.
+    `session` is the agent's id of the session, or `foreign_name` of one that another machine recorded.
     """
 
     id: int
@@ -70,6 +72,15 @@ class TranscriptCopy:
     checked: float
     at: int
     replaced: int
+
+    @property
+    def foreign(self) -> bool:
+        return self.session.startswith(FOREIGN)
+
+
+def foreign_name(device: str, session: str) -> str:
+    """The `session` of copies that came from another machine. `session` is our id of the session."""
+    return f"{device_prefix(device)}{session}"
 
 
 class TranscriptCopies:
@@ -147,10 +158,57 @@ class TranscriptCopies:
 
     def _delete_part(self, id_: int, start: int, digest: str) -> None:
         self.db.execute("DELETE FROM part WHERE copy=? AND start=?", (id_, start))
+        self._delete_unused(digest)
+
+    def _delete_unused(self, digest: str) -> None:
         if self.db.execute("SELECT 1 FROM part WHERE digest=? LIMIT 1", (digest,)).fetchone() is None:
             self.db.execute("DELETE FROM chunk WHERE digest=?", (digest,))
 
+    def keep_foreign(
+        self, parts: list[tuple[int, int, str]], packed: dict[str, bytes], **values: Any
+    ) -> None:
+        """Store a copy that another machine made, or what is new in it.
+
+        `packed` has the compressed chunks of `parts` that are not stored here yet.
+        """
+        size = sum(length for _, length, _ in parts)
+        with self.db.transaction():
+            row = self.db.execute(
+                "SELECT id FROM copy WHERE session=? AND root=? AND path=?",
+                (values["session"], values["root"], values["path"]),
+            ).fetchone()
+            copy = self.create(**values, source_size=size) if row is None else self.get(row[0])
+            before = self._parts(copy.id)
+            for digest, data in packed.items():
+                length = next(length for _, length, one in parts if one == digest)
+                self.db.execute("INSERT OR IGNORE INTO chunk VALUES (?,?,?)", (digest, length, data))
+            self.db.execute("DELETE FROM part WHERE copy=?", (copy.id,))
+            self.db.executemany("INSERT INTO part VALUES (?,?,?,?)", [(copy.id, *part) for part in parts])
+            for begin, _, digest in before:
+                if (begin, digest) not in {(start, one) for start, _, one in parts}:
+                    self._delete_unused(digest)
+            self.update(copy, size=size, **values)
+
+    def foreign_bytes(self) -> int:
+        """The bytes that chunks of other machines' copies take."""
+        row = self.db.execute(
+            "SELECT coalesce(sum(length(data)), 0) FROM chunk WHERE digest IN (SELECT digest FROM part"
+            " JOIN copy ON copy.id = part.copy WHERE copy.session >= ? AND copy.session < ?)",
+            (FOREIGN, f"{FOREIGN}\uffff"),
+        ).fetchone()
+        return int(row[0])
+
     # -- reading -----------------------------------------------------------------------------------------
+
+    def stamp(self) -> str:
+        """Changes when a copy is added, grows or is deleted."""
+        query = "SELECT count(*), max(id), max(at), sum(size), sum(replaced) FROM copy"
+        return " ".join(map(str, self.db.execute(query).fetchone()))
+
+    def packed(self, digest: str) -> bytes | None:
+        """A chunk as it is stored, compressed."""
+        row = self.db.execute("SELECT data FROM chunk WHERE digest=?", (digest,)).fetchone()
+        return None if row is None else bytes(row[0])
 
     def all(self) -> list[TranscriptCopy]:
         rows = self.db.execute(f"SELECT {COLUMNS} FROM copy ORDER BY id").fetchall()

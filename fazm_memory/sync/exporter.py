@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
 
 from fazm_memory.events import Forgotten
 from fazm_memory.records import dataclass, field
@@ -24,7 +24,6 @@ from fazm_memory.store import (
     ranges_of,
     read_noted,
 )
-from fazm_memory.sync.files import FileSharing, NamedVersion
 from fazm_memory.sync.heads import newest
 from fazm_memory.sync.segments import (
     PartContent,
@@ -46,6 +45,21 @@ WAITS = b""  # the `body` of an object that was not put yet; earlier versions st
 OUTGOING = "outgoing"  # requests for other devices that are in no batch yet
 
 
+class Sharing(Protocol):
+    """Something that batches name beside events, such as versions of files."""
+
+    def next_rows(self, own: Callable[[str], bool]) -> list[Any]:
+        """What the next batch should name. `own` says whether a session is of this device."""
+
+    def add(self, batch: int, rows: list[Any]) -> None: ...
+
+    def rows(self, batch: int) -> list[dict[str, Any]]: ...
+
+    def withdraw(self) -> set[int]: ...
+
+    def put(self, put: Callable[[str, bytes], str]) -> None: ...
+
+
 class PendingSession(NamedTuple):
     """A session of this device: how many events it has, and how many of them are in batches."""
 
@@ -63,7 +77,7 @@ class BatchExporter:
     state: SyncState
     identity: Identity
     home: str
-    files: FileSharing
+    sharing: Mapping[str, Sharing]  # by its key in a batch
     again: list[str] = field(default_factory=list)  # sessions that are uploaded again
     _bodies: dict[str, bytes] = field(default_factory=dict)  # made and not put yet, by name
     _contents: dict[Part, PartContent] = field(default_factory=dict)  # of the next batch, read once
@@ -118,7 +132,7 @@ class BatchExporter:
 
     def batches(self) -> Iterator[int]:
         """Make batches until everything is in one. Yields after each, with the number of its events."""
-        self._withdraw_files()
+        self._withdraw()
         if self.pending():
             with self.store.db.reading():
                 self._begin_editions()
@@ -126,20 +140,21 @@ class BatchExporter:
             with self.store.db.reading():
                 parts, count = self._next_parts()
                 requests = self._requests()
-                files = self.files.next_rows(self._is_own)
-                if not parts and not requests and not files:
+                shared = {kind: one.next_rows(self._is_own) for kind, one in self.sharing.items()}
+                if not parts and not requests and not any(shared.values()):
                     return
-                self._add(parts, requests, files)
+                self._add(parts, requests, shared)
             yield count
 
     def _is_own(self, session: str) -> bool:
         row = self.store.db.execute("SELECT device FROM session WHERE id=?", (session,)).fetchone()
         return row is not None and row[0] is None
 
-    def _withdraw_files(self) -> None:
-        """Write the objects again that name file versions which are not shared any more."""
+    def _withdraw(self) -> None:
+        """Write the objects again that name something which is not shared any more."""
         with self.store.db.reading(), self.state.db.transaction():
-            for first, last, generation in self._with_batches(self.files.withdraw()):
+            batches = set().union(*(one.withdraw() for one in self.sharing.values()))
+            for first, last, generation in self._with_batches(batches):
                 self._build(first, last, generation + 1)
 
     def _with_batches(self, batches: Collection[int]) -> list[tuple[int, int, int]]:
@@ -190,7 +205,7 @@ class BatchExporter:
                 requests.append(["forget", *copy, [list(pair) for pair in ranges_of(here - known)]])
         return requests
 
-    def _add(self, parts: list[Part], requests: list[Any], files: list[NamedVersion]) -> None:
+    def _add(self, parts: list[Part], requests: list[Any], shared: dict[str, list[Any]]) -> None:
         """One more batch, with its object, and the objects that have to be written again because of it."""
         last, link = self.state.last_batch()
         batch = last + 1
@@ -219,7 +234,8 @@ class BatchExporter:
             ]
             self.state.db.executemany("INSERT OR IGNORE INTO tombstone VALUES (?,?,?,?)", tombstones)
             self.state.set(**{OUTGOING: []})
-            self.files.add(batch, files)
+            for kind, rows in shared.items():
+                self.sharing[kind].add(batch, rows)
             self._build(batch, batch, 0)
             for first, final, generation in self._holding(forgotten):
                 self._build(first, final, generation + 1)
@@ -294,9 +310,8 @@ class BatchExporter:
                 )
                 entries.append(part_entry(row, part, repositories[row.workspace], content.events))
                 payloads += content.payloads
-            batch = {"parts": entries, "requests": self.state.requests(number)}
-            if files := self.files.rows(number):
-                batch["files"] = files
+            batch: dict[str, Any] = {"parts": entries, "requests": self.state.requests(number)}
+            batch |= {kind: rows for kind, one in self.sharing.items() if (rows := one.rows(number))}
             batches.append(batch)
         header = {"before": self.state.link_at(first - 1), "home": self.home, "batches": batches}
         device = self.identity.device
@@ -315,7 +330,8 @@ class BatchExporter:
 
     def put(self, put: Callable[[str, bytes], str]) -> bool:
         """Put the contents and objects that wait. Returns whether there were any objects."""
-        self.files.put(put)
+        for one in self.sharing.values():
+            one.put(put)
         waiting = "SELECT first, last, generation FROM object WHERE body IS NOT NULL ORDER BY first"
         rows = self.state.db.execute(waiting).fetchall()
         lost = [entry for entry in rows if self.name(*entry) not in self._bodies]

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from fazm_memory.paths import move_folders
 from fazm_memory.records import dataclass
 from fazm_memory.store import FileVersion, FileVersions, device_prefix
-from fazm_memory.sync.crypto import NotAuthentic, derive, seal, unseal
+from fazm_memory.sync.contents import SealedContents
+from fazm_memory.sync.crypto import NotAuthentic
 from fazm_memory.sync.heads import newest
 from fazm_memory.sync.state import Identity, SyncState
 
 LIMIT = 256 << 20  # compressed bytes that a device shares, unless another limit was chosen
 ROWS = 2000  # versions that one batch names
 SETTLED = 3600 * 1_000_000  # microseconds after which nobody attributes a version any more
-AT_ONCE = 8  # contents that are put at the same time
 TRIES = 5  # rounds in which a content that is missing from the store is asked for
 NOT_FETCHED = "not fetched from the other machine (`fazm-memory sync files on` fetches it)"
 LOST = "the other machine's copy is gone"
@@ -153,7 +153,7 @@ class FileSharing:
             " (SELECT 1 FROM shared_file f WHERE f.digest = b.digest)"
         ).fetchall()
         for digest, epoch in unused:
-            name = self.name(self.identity.device, digest, epoch)
+            name = self._contents.name(self.identity.device, digest, epoch)
             self.state.db.execute("INSERT OR IGNORE INTO garbage VALUES (?)", (name,))
             self.state.db.execute("DELETE FROM shared_blob WHERE digest=?", (digest,))
         self.state.set(files_stamp=stamp, **({} if self.on else {"files_from": 0}))
@@ -174,36 +174,17 @@ class FileSharing:
     def put(self, put: Callable[[str, bytes], str]) -> None:
         """Put the contents that batches name and that are not in the store yet."""
         rows = self.state.db.execute("SELECT digest, epoch FROM shared_blob WHERE put=0").fetchall()
-        if not rows:
-            return
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            for begin in range(0, len(rows), AT_ONCE):
-                some = rows[begin : begin + AT_ONCE]
-                sealed = [(self.name(self.identity.device, *row), self._seal(*row)) for row in some]
-                list(pool.map(lambda one: put(*one), [(name, data) for name, data in sealed if data]))
-                self.state.db.executemany(
-                    "UPDATE shared_blob SET put=1 WHERE digest=?", [(digest,) for digest, _ in some]
-                )
+        for digest in self._contents.put(rows, self._packed, put):
+            self.state.db.execute("UPDATE shared_blob SET put=1 WHERE digest=?", (digest,))
 
-    def _seal(self, digest: str, epoch: str) -> bytes | None:
+    def _packed(self, digest: str) -> bytes | None:
         versions = self.existing()
         packed = None if versions is None else versions.packed(digest)
-        if packed is None:
-            return None  # deleted meanwhile; the next round withdraws it
-        return seal(self._key(self.identity.device, epoch), packed[1], self._context(digest))
+        return None if packed is None else packed[1]
 
-    def name(self, device: str, digest: str, epoch: str) -> str:
-        vault = self.identity.vault
-        return f"{vault.id}/f/{vault.name('device', device)}/{vault.name('file', device, epoch, digest)}"
-
-    def _key(self, device: str, epoch: str) -> bytes:
-        secret = self.state.epochs().get(epoch)
-        if secret is None:
-            raise NotAuthentic("its key is not shared with this machine")
-        return derive(bytes.fromhex(secret["secret"]), f"files of {device}")
-
-    def _context(self, digest: str) -> str:
-        return f"file {self.identity.vault.id} {digest}"
+    @cached_property
+    def _contents(self) -> SealedContents:
+        return SealedContents(self.state, self.identity, "file", "f")
 
     # -- versions of other devices -----------------------------------------------------------------------
 
@@ -290,8 +271,7 @@ class FileSharing:
         known = versions.packed(digest)
         if known is not None:
             return known[1]
-        data = get(self.name(device, digest, epoch))
-        return None if data is None else unseal(self._key(device, epoch), data, self._context(digest))
+        return self._contents.get(get, device, digest, epoch)
 
 
 def _mark(row: FileVersion) -> str:

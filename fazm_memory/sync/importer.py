@@ -33,6 +33,7 @@ from fazm_memory.sync.crypto import NotAuthentic
 from fazm_memory.sync.files import FileSharing
 from fazm_memory.sync.segments import Batch, SegmentEvent, SegmentPart
 from fazm_memory.sync.state import SyncState
+from fazm_memory.sync.transcripts import TranscriptSharing
 from fazm_memory.sync.workspaces import REMOTES, moved_folders
 
 NO_PAYLOAD = hash_chain.digest_of(b"")  # the digest of an event that was imported without its payload
@@ -60,6 +61,7 @@ class BatchImporter:
     now: Callable[[], int]
     forget: Forget  # forgets events of our own sessions
     files: FileSharing
+    transcripts: TranscriptSharing
     result: ImportResult = field(default_factory=ImportResult)
     _arrived: list[str] = field(default_factory=list)  # sessions that waited and do no more
 
@@ -80,7 +82,9 @@ class BatchImporter:
             self.state.db.execute("DELETE FROM waiting WHERE device=? AND origin=?", (device, origin))
         self._arrived.clear()
         if only is None:
-            self.files.take(device, batch.files, lambda session: self._moved(device, session, home))
+            for kind, one in (("files", self.files), ("transcripts", self.transcripts)):
+                rows = batch.shared.get(kind, [])
+                one.take(device, rows, lambda session: self._moved(device, session, home))
             for request in batch.requests:
                 self._request(request)
 
@@ -210,6 +214,8 @@ class BatchImporter:
             payload = replace(payload, parent=parent, device=device)
         elif isinstance(payload, Forgotten):
             self._forget_files(device, head.n, head.head, payload)
+            if event.actor == "person":  # not retention, which has a policy of its own for transcripts
+                self.transcripts.forget(device, head.id)
             payload = follow_forgotten(self.store, writer, head, payload)
             self.result.forgot += payload.count
         elif head.head == 0:  # its opening was forgotten
@@ -280,6 +286,8 @@ class BatchImporter:
         if mine:
             self.forget({number: seqs})
         else:
-            row = self.store.db.execute("SELECT device FROM session WHERE n=?", (number,)).fetchone()
-            self.files.forget(row[0], files_named(self.store, {number: seqs}))
+            query = "SELECT device, id FROM session WHERE n=?"
+            device, session = self.store.db.execute(query, (number,)).fetchone()
+            self.files.forget(device, files_named(self.store, {number: seqs}))
+            self.transcripts.forget(device, session)
             forget_events(self.store, {number: seqs}, reason=ASKED, at=self.now(), source="companion")

@@ -23,6 +23,7 @@ from fazm_memory.sync.workspaces import Repository
 
 LENGTH = struct.Struct(">I")
 LARGEST = 512 << 20  # a segment unpacks to at most this
+SHARED = ("files", "transcripts")  # what a batch names beside its events
 FORGOTTEN = -1  # the length of a payload that is not there any more
 
 
@@ -54,7 +55,8 @@ class Batch:
     link: str
     parts: list[SegmentPart]
     requests: list[Any] = field(default_factory=list)
-    files: list[Any] = field(default_factory=list)  # versions of files, which are not part of the chain
+    # Versions of files and transcripts that it names. They are not part of the chain.
+    shared: dict[str, list[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,8 @@ def _segment(name: SegmentName, header: dict[str, Any], payloads: memoryview) ->
             )
             parts.append(SegmentPart(part, entry, events))
         link = next_link(link, [entry.part for entry in parts], raw["requests"])
-        batches.append(Batch(number, link, parts, raw["requests"], raw.get("files", [])))
+        shared = {kind: raw[kind] for kind in SHARED if raw.get(kind)}
+        batches.append(Batch(number, link, parts, raw["requests"], shared))
     if at != len(payloads) or len(batches) != name.last - name.first + 1:
         raise NotAuthentic("it does not hold what its name says")
     return Segment(str(header["before"]), str(header["home"]), batches)

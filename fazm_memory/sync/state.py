@@ -60,6 +60,20 @@ CREATE TABLE edition (session TEXT PRIMARY KEY, origin TEXT NOT NULL) WITHOUT RO
 CREATE UNIQUE INDEX edition_origin ON edition (origin);
 CREATE TABLE lost (origin TEXT PRIMARY KEY, session TEXT NOT NULL) WITHOUT ROWID
 """
+# Shared transcripts: the own ones with the last batch and all batches that name them, their parts, the parts
+# that were put, and the transcripts of other devices that are not here yet.
+STEP_4 = """
+CREATE TABLE shared_transcript (copy INTEGER PRIMARY KEY, batch INTEGER NOT NULL, mark TEXT NOT NULL,
+    row TEXT NOT NULL, batches TEXT NOT NULL);
+CREATE INDEX shared_transcript_batch ON shared_transcript (batch);
+CREATE TABLE shared_part (copy INTEGER NOT NULL, start INTEGER NOT NULL, digest TEXT NOT NULL,
+    PRIMARY KEY (copy, start)) WITHOUT ROWID;
+CREATE INDEX shared_part_digest ON shared_part (digest);
+CREATE TABLE shared_chunk (digest TEXT PRIMARY KEY, epoch TEXT NOT NULL, size INTEGER NOT NULL,
+    put INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE wanted_transcript (device TEXT NOT NULL, number INTEGER NOT NULL, row TEXT NOT NULL,
+    tries INTEGER NOT NULL, PRIMARY KEY (device, number)) WITHOUT ROWID
+"""
 START = hashlib.sha256(b"fazm-memory sync start").hexdigest()  # the link before the first batch
 
 
@@ -97,7 +111,7 @@ class SyncState:
 
     def __init__(self, store: Store) -> None:
         self.db = Database(
-            store.path.with_name(SYNC_DATABASE), store.keys.database, steps=(STEP_1, STEP_2, STEP_3)
+            store.path.with_name(SYNC_DATABASE), store.keys.database, steps=(STEP_1, STEP_2, STEP_3, STEP_4)
         )
 
     def close(self) -> None:

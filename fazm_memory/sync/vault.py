@@ -16,9 +16,9 @@ from typing import Any
 from fazm_memory.clock import iso
 from fazm_memory.errors import NotFound, StoreBusy, StoreNewer, SyncRefused
 from fazm_memory.records import asdict, dataclass, field, replace
-from fazm_memory.store import FileVersions, Store, vacuum
+from fazm_memory.store import FileVersions, Store, TranscriptCopies, vacuum
 from fazm_memory.sync.crypto import KEY, NotAuthentic, VaultKeys, parse_recovery, recovery_text, vault_of
-from fazm_memory.sync.exporter import BatchExporter, object_name
+from fazm_memory.sync.exporter import BatchExporter, Sharing, object_name
 from fazm_memory.sync.files import FileSharing
 from fazm_memory.sync.heads import (
     ROOT,
@@ -40,13 +40,15 @@ from fazm_memory.sync.heads import (
 from fazm_memory.sync.importer import BatchImporter, Forget
 from fazm_memory.sync.segments import Segment, SegmentName, open_segment, segment_key
 from fazm_memory.sync.state import START, Identity, SyncState
+from fazm_memory.sync.transcripts import TranscriptSharing
 from fazm_memory.sync.transports import Meter, Transport
 
 ACK_EVERY = 600 * 1_000_000  # microseconds between two heads that only say what was read
 
 
-# Opens the stored file versions: creating the database, and only if it exists.
+# Opens a database beside the log: creating it, and only if it exists.
 Versions = tuple[Callable[[], FileVersions], Callable[[], FileVersions | None]]
+Transcripts = tuple[Callable[[], TranscriptCopies], Callable[[], TranscriptCopies | None], Callable[..., str]]
 
 
 @dataclass
@@ -57,6 +59,7 @@ class RoundReport:
     exported: int = 0
     forgot: int = 0
     files: int = 0  # contents of file versions that arrived
+    transcripts: int = 0  # transcripts that arrived, or grew
     sessions: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     requests: dict[str, int] = field(default_factory=dict)
@@ -83,7 +86,7 @@ class Vault:
 
     def __init__(
         self, store: Store, state: SyncState, transport: Transport, *, home: str, now: Callable[[], int],
-        forget: Forget, versions: Versions,
+        forget: Forget, versions: Versions, transcripts: Transcripts,
     ) -> None:  # fmt: skip
         identity = state.identity()
         if identity is None:
@@ -92,8 +95,12 @@ class Vault:
         self.transport = Meter(transport)
         self.home, self.now = home, now
         self.files = FileSharing(state, identity, *versions, now)
-        self.exporter = BatchExporter(store, state, identity, home, self.files)
-        self.importer = BatchImporter(store, state, identity.device, home, now, forget, self.files)
+        self.transcripts = TranscriptSharing(store, state, identity, *transcripts, now)
+        sharing: dict[str, Sharing] = {"files": self.files, "transcripts": self.transcripts}
+        self.exporter = BatchExporter(store, state, identity, home, sharing)
+        self.importer = BatchImporter(
+            store, state, identity.device, home, now, forget, self.files, self.transcripts
+        )
         self.report = RoundReport()
 
     # -- one round ---------------------------------------------------------------------------------------
@@ -114,6 +121,8 @@ class Vault:
         self._import_waiting(logs)
         result = self.importer.result
         self.report.files = self.files.fetch(self.transport.get, self._problem)
+        self.report.transcripts = self.transcripts.fetch(self.transport.get, self._problem)
+        self.transcripts.at_once = acknowledge
         for count in self.exporter.batches():
             self.report.exported += count
             self._put(force=True)

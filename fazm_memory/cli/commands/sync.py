@@ -23,7 +23,7 @@ from fazm_memory.cli.output import (
 )
 from fazm_memory.errors import Declined, InvalidRequest, NotFound
 
-VERBS = ("round", "init", "join", "status", "devices", "pair", "leave", "files", "folders")
+VERBS = ("round", "init", "join", "status", "devices", "pair", "leave", "files", "transcripts", "folders")
 WAIT = 600.0  # seconds that pairing waits for the other machine
 
 
@@ -31,12 +31,17 @@ def sync_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("verb", choices=VERBS, nargs="?", default="round", help="default: one round of sync")
     parser.add_argument(
         "values", nargs="*", metavar="VALUE",
-        help="files: on or off; folders: a folder of another machine, and that of this one",
+        help="files, transcripts: on or off; folders: a folder of another machine, and that of this one",
     )  # fmt: skip
     parser.add_argument(
         "--files", action="store_true", help="init, join: also share versions of files that sessions changed"
     )
-    parser.add_argument("--limit", type=non_negative_int, metavar="MB", help="files: the most to share")
+    parser.add_argument(
+        "--transcripts", action="store_true", help="init, join: also share the agents' own transcripts"
+    )
+    parser.add_argument(
+        "--limit", type=non_negative_int, metavar="MB", help="files, transcripts: the most to share"
+    )
     parser.add_argument("--folder", metavar="DIR", help="init, join: a folder that the machines share")
     parser.add_argument(
         "--s3", metavar="URL", help="init, join: s3://BUCKET/PREFIX?endpoint=URL, gs:// or az://"
@@ -56,7 +61,7 @@ def sync_arguments(parser: argparse.ArgumentParser) -> None:
 
 def sync_command(args: argparse.Namespace) -> int:
     memory = open_memory(args)
-    if args.values and args.verb not in ("files", "folders"):
+    if args.values and args.verb not in ("files", "transcripts", "folders"):
         raise InvalidRequest(f'Unknown word "{args.values[0][:40]}".', hint="`fazm-memory sync --help`")
     answer = COMMANDS[args.verb](memory, args)
     if args.json:
@@ -85,8 +90,9 @@ def _show_report(report: dict[str, Any]) -> None:
 
 def _init(memory: Memory, args: argparse.Namespace) -> Any:
     answer = memory.sync.init(
-        folder=args.folder, url=args.s3, name=args.name, force=args.force, files=args.files
-    )
+        folder=args.folder, url=args.s3, name=args.name, force=args.force, files=args.files,
+        transcripts=args.transcripts,
+    )  # fmt: skip
     if not args.json:
         echo(f"Made a vault with this machine, “{answer['name']}”.")
         echo("The recovery key opens everything. It is shown only now and stored nowhere. Write it down:")
@@ -98,7 +104,8 @@ def _init(memory: Memory, args: argparse.Namespace) -> Any:
 def _join(memory: Memory, args: argparse.Namespace) -> Any:
     if (args.code is None) == (args.recovery_key_file is None):
         raise InvalidRequest("Joining needs a key.", hint="use --code CODE or --recovery-key-file FILE")
-    where = {"folder": args.folder, "url": args.s3, "name": args.name, "files": args.files}
+    where: dict[str, Any] = {"folder": args.folder, "url": args.s3, "name": args.name, "files": args.files}
+    where["transcripts"] = args.transcripts
     with Progress("Events") as bar:
         if args.code is not None:
             answer = memory.sync.join_by_code(
@@ -190,16 +197,37 @@ def _remark(row: dict[str, Any]) -> str:
 
 
 def _files(memory: Memory, args: argparse.Namespace) -> Any:
-    if args.values:
-        if args.values not in (["on"], ["off"]):
-            raise InvalidRequest("Say on or off.", hint="`fazm-memory sync files on`")
-        limit = None if args.limit is None else args.limit << 20
-        memory.sync.share_files(args.values == ["on"], limit=limit)
-        memory.sync.round()
+    _switch(memory, args, memory.sync.share_files)
     answer = memory.sync.file_sharing()
     if not args.json:
         _show_files(answer)
     return answer
+
+
+def _switch(memory: Memory, args: argparse.Namespace, switch: Callable[..., Any]) -> None:
+    if args.values:
+        if args.values not in (["on"], ["off"]):
+            raise InvalidRequest("Say on or off.", hint=f"`fazm-memory sync {args.verb} on`")
+        switch(args.values == ["on"], limit=None if args.limit is None else args.limit << 20)
+        memory.sync.round()
+
+
+def _transcripts(memory: Memory, args: argparse.Namespace) -> Any:
+    _switch(memory, args, memory.sync.share_transcripts)
+    answer = memory.sync.transcript_sharing()
+    if not args.json:
+        _show_transcripts(answer)
+    return answer
+
+
+def _show_transcripts(answer: dict[str, Any]) -> None:
+    if not answer["on"]:
+        echo("  Agents' own transcripts are not shared (`fazm-memory sync transcripts on`).")
+        return
+    most, bytes_ = format_size(answer["limit"]), format_size(answer["bytes"])
+    echo(f"  {plural(answer['transcripts'], 'transcript')} shared from here, {bytes_} of {most}")
+    if answer["to_fetch"]:
+        echo(f"  {plural(answer['to_fetch'], 'transcript')} of other machines not fetched yet")
 
 
 def _show_files(answer: dict[str, Any]) -> None:
@@ -277,6 +305,7 @@ def _show_status(status: dict[str, Any], now: int) -> None:
     if status["sessions_waiting"]:
         echo(f"  {plural(status['sessions_waiting'], 'session')} wait for the session they were forked from.")
     _show_files(status["files"])
+    _show_transcripts(status["transcripts"])
     if status["folders_unclear"]:
         count = plural(len(status["folders_unclear"]), "folder")
         echo(f"  {count} of other machines not found here (`fazm-memory sync folders`)")
@@ -291,5 +320,5 @@ def _show_status(status: dict[str, Any], now: int) -> None:
 
 COMMANDS: dict[str, Callable[[Memory, argparse.Namespace], Any]] = {
     "round": _round, "init": _init, "join": _join, "status": _status, "devices": _devices, "pair": _pair,
-    "leave": _leave, "files": _files, "folders": _folders,
+    "leave": _leave, "files": _files, "transcripts": _transcripts, "folders": _folders,
 }  # fmt: skip

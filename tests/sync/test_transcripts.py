@@ -1,0 +1,161 @@
+"""Transcripts travel by choice: the agent's own resume works on another machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fazm_memory.agents.native_files import project_folder
+from fazm_memory.errors import NotFound
+from fazm_memory.store import TranscriptCopies
+from tests.app.test_transcripts import SESSION
+from tests.sync.machines import Machine, Machines
+
+LINE = b'{"type": "user", "text": "Tidy the rhinoceros folder"}\n'
+
+
+def shared(machines: Machines, *names: str) -> list[Machine]:
+    found = [machines.add(name) for name in names]
+    for machine in found:
+        machine.sync.share_transcripts(True)
+    return found
+
+
+def begin(machine: Machine, lines: bytes = LINE) -> str:
+    """A session of Claude Code whose transcript was copied."""
+    workspace = str(machine.config.user_home / "shop")
+    session = machine.sessions.open("claude-code", key=SESSION, workspace=workspace, source="record")["id"]
+    machine.say(session, "prompt", text="Tidy the rhinoceros folder")
+    write(machine, lines)
+    return str(session)
+
+
+def write(machine: Machine, lines: bytes) -> None:
+    """Append to the transcript and copy it, as the companion does."""
+    path = transcript(machine)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes((path.read_bytes() if path.exists() else b"") + lines)
+    copies = machine.transcript_copies
+    root = machine.config.user_home / ".claude"
+    known = copies.of_session(SESSION)
+    with copies.db.transaction():
+        copy = known[0] if known else copies.create(
+            session=SESSION, agent="claude-code", root="claude", path=str(path.relative_to(root)),
+            origin=str(root), form="exact", source_size=0, source_mtime=0.0, mode=0o600, mark="",
+            at=machine.now(),
+        )  # fmt: skip
+        copy = copies.append(copy, lines)
+        copies.update(copy, source_mtime=machine.now() / 1e6, source_size=copy.size, at=machine.now())
+
+
+def transcript(machine: Machine) -> Path:
+    home = machine.config.user_home
+    return home / ".claude" / "projects" / project_folder(str(home / "shop")) / f"{SESSION}.jsonl"
+
+
+def parts(machines: Machines) -> list[Path]:
+    return [path for path in machines.files() if "/t/" in str(path)]
+
+
+def copies_of(machine: Machine) -> TranscriptCopies:
+    return machine.transcript_copies
+
+
+def test_a_transcript_is_restored_where_the_agent_looks_for_it_on_the_other_machine(
+    machines: Machines,
+) -> None:
+    mini, laptop = shared(machines, "mini", "laptop")
+    session = begin(mini)
+    machines.settle()
+    answer = laptop.transcripts.restore(session)
+    assert transcript(laptop).read_bytes() == LINE
+    assert answer["agent_session_id"] == SESSION
+    assert SESSION in str(answer["resume"])
+    assert answer["workspace"] == str(laptop.config.user_home / "shop")
+    assert not any(b"rhinoceros" in path.read_bytes() for path in machines.files())
+
+
+def test_what_is_appended_travels_and_replaced_parts_are_deleted(machines: Machines) -> None:
+    mini, laptop = shared(machines, "mini", "laptop")
+    session = begin(mini)
+    machines.settle()
+    write(mini, b"second\n" * 8)
+    machines.settle()
+    assert len(parts(machines)) == 1
+    laptop.transcripts.restore(session)
+    assert transcript(laptop).read_bytes() == LINE + b"second\n" * 8
+    machines.add("studio").sync.share_transcripts(True)
+    machines.settle()
+    studio = machines.all[-1]
+    studio.transcripts.restore(session)
+    assert transcript(studio).read_bytes() == LINE + b"second\n" * 8
+
+
+def test_nothing_travels_until_it_is_switched_on_and_off_takes_it_back(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = begin(mini)
+    machines.settle()
+    assert parts(machines) == []
+    with pytest.raises(NotFound) as refused:
+        laptop.transcripts.restore(session)
+    assert "sync transcripts on" in str(refused.value.hint)
+    mini.sync.share_transcripts(True)
+    machines.settle()
+    assert len(parts(machines)) == 1
+    assert laptop.sync.transcript_sharing()["to_fetch"] == 1
+    assert laptop.existing_transcript_copies is None
+    mini.sync.share_transcripts(False)
+    machines.settle()
+    assert parts(machines) == []
+
+
+def test_forgetting_reaches_transcripts_on_every_machine(machines: Machines) -> None:
+    mini, laptop, studio = shared(machines, "mini", "laptop", "studio")
+    session = begin(mini)
+    machines.settle()
+    write(mini, b"second\n" * 8)  # named by two uploads
+    machines.settle()
+    assert laptop.maintenance.forget(match="rhinoceros")["copies"]["copies of transcripts"] == 1
+    machines.settle()
+    assert parts(machines) == []
+    for machine in (mini, laptop, studio):
+        assert copies_of(machine).all() == []
+        with pytest.raises(NotFound):
+            machine.transcripts.restore(session)
+    machines.add("later").sync.share_transcripts(True)
+    machines.settle()
+    assert machines.all[-1].sync.transcript_sharing()["to_fetch"] == 0
+
+
+def test_an_active_transcript_waits_until_it_is_quiet(machines: Machines) -> None:
+    mini, _ = shared(machines, "mini", "laptop")
+    mini.sync.round(acknowledge=False)
+    begin(mini)
+    mini.sync.round(acknowledge=False)
+    assert parts(machines) == []
+    mini.pass_time(days=1)
+    mini.sync.round(acknowledge=False)
+    assert len(parts(machines)) == 1
+
+
+def test_the_limit_keeps_the_newest(machines: Machines) -> None:
+    mini, _ = shared(machines, "mini", "laptop")
+    begin(mini)
+    mini.sync.share_transcripts(True, limit=0)
+    machines.settle()
+    assert parts(machines) == []
+    mini.sync.share_transcripts(True, limit=1 << 20)
+    machines.settle()
+    assert len(parts(machines)) == 1
+
+
+def test_an_altered_part_is_refused_and_named(machines: Machines) -> None:
+    mini, laptop = shared(machines, "mini", "laptop")
+    session = begin(mini)
+    mini.sync.round()
+    (part,) = parts(machines)
+    part.write_bytes(part.read_bytes()[:-1] + b"x")
+    assert any("transcript was refused" in problem for problem in laptop.sync.round()["problems"])
+    with pytest.raises(NotFound):
+        laptop.transcripts.restore(session)

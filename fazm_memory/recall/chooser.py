@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from fazm_memory.recall.dialogue import Line
+from fazm_memory.recall.sentences import compact_statement
 from fazm_memory.records import dataclass, field
 
 WORD = re.compile(r"[^\W\d_][\w]*(?:[-./:][\w]+)*|\d+(?:[.,]\d+)*|--?[a-z][\w-]+")
@@ -52,10 +53,11 @@ CORRECTION = re.compile(
     r"|actually|only|keep|remove|simple|simplest|i want|i think|why)\b"
 )
 RULE = re.compile(
-    r"(?i)(?:^|[,.;:!(\n-] ?|\b(?:please|and|but|so|just|then) )(?:don'?t|do not|never|always|no need to)\b"
+    r"(?i)(?:^|[.;:!(\n] ?|\b(?:please|just) |^(?:and|but|so|ok|no),? )"
+    r"(?:(?:don'?t|do not)(?! (?:we|you|i|they|have|think|know|understand|see|get|want to know)\b)|never"
+    r"|always|no need to)\b"
     r"|\b(?:you (?:must|should|can'?t|may not)|must (?:not|never|always)|should (?:not|never|always|only)"
-    r"|shouldn'?t|i(?:'d)? prefer|make sure|from now on|without asking|before (?:doing|you)|simplest"
-    r"|only way)\b"
+    r"|shouldn'?t(?! (?:we|you|it|this|that|i)\b)|i(?:'d)? prefer|from now on|without asking|only way)\b"
 )
 CAUSE = re.compile(
     r"(?i)\b(?:because|since|root cause|the (?:issue|problem|bug|fix|reason)|instead of|so that|rather than"
@@ -80,12 +82,14 @@ RESULT = re.compile(
 UNFINISHED = re.compile(
     r"(?i)\b(?:not (?:yet|run|tested|done|implemented|covered|included|committed|pushed)|remaining"
     r"|still (?:need\w*|to|open|fails?|missing)|todo|next steps?|follow-?up|open question|later|pending"
-    r"|missing|manual(?:ly)? test|would you like|want me to|should i|shall i|limitation|caveat|known issue)\b"
+    r"|(?<!was )(?<!were )missing|manual(?:ly)? test|would you like|want me to|should i|shall i|limitation"
+    r"|caveat|known issue)\b"
 )
 REQUEST = re.compile(
     r"(?i)\b(?:can you|could you|let'?s|i want|i'd|we (?:should|need|want)|please|make sure|add|remove|fix"
     r"|change|update|why|how|what)\b"
 )
+RESTRICTION = re.compile(r"(?i)\b(?:don'?t|do not|never|always|not|no|only|instead|too|rather|stop|avoid)\b")
 INJECTION = re.compile(
     r"(?i)\b(?:ignore|disregard|forget) (?:all |any |the |your )*(?:previous|prior|above|earlier|other)\b"
     r"|\bsystem prompt\b|\bnew instructions?\b|\byou are now\b"
@@ -254,7 +258,9 @@ def is_boilerplate(line: Line) -> bool:
         return False
     if line.form == "heading" and line.place and not names_in(line.text):
         return True  # the title of a part
-    if line.form == "lead":  # what it announces is not in it
+    if line.role in ("closing", "interim") and line.text.endswith("?"):  # settled by what came next
+        return True
+    if line.form == "lead" or not compact_statement(line.text):  # what it announces is not in it
         return True
     return bool(LEAD_INS.match(line.text)) and not FINDING.search(line.text)
 

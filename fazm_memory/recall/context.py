@@ -57,6 +57,7 @@ NAMES_SHARE = 0.07  # of the room, for the names that matter and are in no chose
 LINE = 5  # characters around an item
 SHARE = 1.8  # of an equal share of the room, for a thread
 OLDER_SHARE = 0.04  # of the room, for a line on work of older days
+MOST_OLDER = 1200  # characters, for work of older days
 DAY_LABEL = 30  # characters of the name of a day
 MAX_LISTED = 150  # items in the data that did not fit
 
@@ -196,6 +197,7 @@ def _with_older(
 ) -> tuple[list[Thread], list[Item]]:
     """The threads with those of older days that fit into the room that is left, and their items."""
     fitting: list[Thread] = []
+    room = min(room, MOST_OLDER)
     for thread in older:
         cost = size(older_text(thread, ())) + DAY_LABEL
         if cost > room:

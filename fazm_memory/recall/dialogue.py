@@ -20,7 +20,7 @@ from fazm_memory.store import EVENT_COLUMNS, SessionRow, Store, effective_ranges
 MAX_UTTERANCES = 300  # of one session, the latest
 MAX_SCANNED = 20_000  # events at the end of a session that are searched for them
 MAX_LINES = 150  # of one text: its first and its last
-WHOLE_PROMPT = 280  # a prompt of this length is one line
+WHOLE_PROMPT = 160  # a prompt of this length is one line
 SHORT_REPLY = 60
 RETYPED = 2  # events between a prompt that was interrupted and the next
 RETYPED_WITHIN = 60_000_000  # microseconds

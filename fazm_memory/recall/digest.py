@@ -33,6 +33,8 @@ from fazm_memory.records import dataclass, field, replace
 from fazm_memory.session import SessionState, fold, initial_state, learn_from_session
 from fazm_memory.store import SessionRow, Store, events_of_item
 
+EARLIER_REQUESTS = 6  # of the earlier days of a session, the latest
+TELLING_REQUEST = 30  # characters; a shorter one in a repository says little a day later
 EARLIER_FACTOR = 0.7  # for items of earlier days of the same session
 SUMMARY_KINDS = frozenset({"files", "more", "place", "changed", "looked"})  # one item for each day
 
@@ -42,10 +44,11 @@ def earlier_items(state: SessionState, since: int, worth: float, end: SessionEnd
     said = end.said if end.said is not None and end.said[1] < since else None
     looked = tuple(source for source in end.looked_at if source[1] < since)
     part = earlier_part(state, since)
-    first = next(iter(part.requests), None)
+    first = next((seq for seq in state.requests if seq < since), None)
     worth *= EARLIER_FACTOR
-    end = SessionEnd(said, looked)
+    end = SessionEnd(said, looked, solved_by=end.solved_by)
     items = session_items(part, NamingReport(), since=0, worth=worth, end=end, headed=False)
+    items = [replace(item, label="earlier") if item.kind == "request" else item for item in items]
     return [
         replace(item, id=f"{item.id}:before") if item.kind in SUMMARY_KINDS else item
         for item in items
@@ -58,6 +61,8 @@ def earlier_part(state: SessionState, since: int) -> SessionState:
     return SessionState(
         session=state.session,
         at=since,
+        workspace=state.workspace,
+        branch=state.branch,
         files_modified={path: entry for path, entry in state.files_modified.items() if entry.seq < since},
         folders=_before(state.folders, since, "last_seq"),
         decisions_made=_before(state.decisions_made, since),
@@ -67,7 +72,11 @@ def earlier_part(state: SessionState, since: int) -> SessionState:
             if error["mended_by"] is not None
         },
         answered=_before(state.answered, since),
-        requests=_before(state.requests, since),
+        requests={
+            seq: request
+            for seq, request in list(_before(state.requests, since).items())[-EARLIER_REQUESTS:]
+            if not state.branch or len(request["text"] or "") >= TELLING_REQUEST
+        },
     )
 
 
@@ -98,6 +107,7 @@ LASTING = frozenset(
      "changed", "interrupted", "commit", "pull", "held", "failed", "looked"}
 )  # fmt: skip
 PLACES = frozenset({"files", "place", "mended", "evicted"})  # and of work outside repositories
+CALLS = frozenset({"failed", "interrupted", "looked"})  # of a repository, soon of no use
 MAX_SESSIONS = 40
 MAX_OLDER = 6  # sessions before the last active day
 MAX_PER_DAY = 8  # a context has no room for more
@@ -298,9 +308,8 @@ def _task(
     items += earlier_items(state, since, worth, end)
     items += repository_items(state, since=since, worth=worth)
     if span is None:
-        items = [
-            item for item in items if item.kind in LASTING or (not branch_of(state) and item.kind in PLACES)
-        ]
+        lasting = LASTING - CALLS if branch_of(state) else LASTING | PLACES
+        items = [item for item in items if item.kind in lasting]
     else:
         spoken = {said.seq for said in talk}
         items = [item for item in items if item.kind != "said" and not _in_dialogue(item, spoken)]

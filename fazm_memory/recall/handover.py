@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from fazm_memory.agents import native_resume_command
 from fazm_memory.clock import to_datetime
-from fazm_memory.recall.dialogue import PLAN_PROMPT
+from fazm_memory.recall.dialogue import ANSWERED, PLAN_PROMPT
 from fazm_memory.recall.digest import Request, SessionDigest
 from fazm_memory.recall.items import Item
 from fazm_memory.recall.lines import GOAL
@@ -24,7 +24,9 @@ GROUPS = (
     "asked", "why", "naming", "done", "added", "found", "failed", "plan", "earlier", "known", "read", "apps",
     "run", "todo", "waiting", "open", "files",
 )  # fmt: skip
-JOINED = frozenset({"added"})  # groups whose items are parts of one list
+JOINED = {"added": ", ", "plan": "; ", "earlier": "; "}  # groups on one line
+SPOKEN = frozenset({"asked", "why", "done", "found"})  # shown by turn, if they are from the dialogue
+LONGEST_TURN = 320  # characters of a line
 PLAN = re.compile(r"(?i)^plan:\s*")
 RULES = "USER RULES"
 RESUME = "RESUME"
@@ -95,11 +97,17 @@ def _top(threads: Sequence[Thread], shown: Collection[str]) -> list[tuple[str, l
     """What waits for the user and what comes next, of the threads of the last active days."""
     waiting: list[tuple[int, Item]] = []
     following: list[tuple[int, Item]] = []
+    only_older = all(thread.older for thread in threads)
     for number, thread in enumerate(threads, 1):
         for item in (item for task in thread.tasks for item in task.items if item.id in shown):
             if item.label == "waiting" and not thread.older:
                 waiting.append((number, item))
-            elif item.label == "todo" and len(following) < MAX_NEXT and _new(item, number, following):
+            elif (
+                item.label == "todo"
+                and (not thread.older or only_older)
+                and len(following) < MAX_NEXT
+                and _new(item, number, following)
+            ):
                 following.append((number, item))
     return [("WAITING", waiting), ("NEXT", following)]
 
@@ -115,11 +123,27 @@ def _top_lines(
     recent = [thread for thread in threads if not thread.older]
     if recent:
         about = neutral(recent[0].branch) or (goal_text(recent[0], 70) if len(recent) > 1 else "")
-        ended = f"last active {to_datetime(recent[0].ended):%H:%M}{_by(threads)}"
+        ended = f"until {to_datetime(recent[0].ended):%H:%M}{_by(threads)}"
         yield "NOW", ", ".join(filter(None, ("thread 1", about, ended)))
     for title, items in top:
-        for nth, (number, item) in enumerate(items):
-            yield "" if nth else title, f"{number}: {item.text}"
+        texts = _joined_todos(items)
+        for nth, text in enumerate(texts):
+            yield "" if nth else title, text
+
+
+def _joined_todos(items: Iterable[tuple[int, Item]]) -> list[str]:
+    """The lines of these items. Steps of one thread stand on one line."""
+    texts: dict[tuple[int, str, str], list[str]] = {}
+    for number, item in items:
+        before, mark, words = item.text.partition('"')
+        words, end, after = words.rpartition('"')
+        step = item.kind == "pending" and mark and end
+        key = (number, before, after) if step else (number, item.text, "")
+        texts.setdefault(key, []).append(f'"{words}"' if step else "")
+    return [
+        f"{number}: {before}{', '.join(filter(None, words))}{after}"
+        for (number, before, after), words in texts.items()
+    ]
 
 
 def _by(threads: Sequence[Thread]) -> str:
@@ -202,18 +226,66 @@ def _asked(quoted: str, trust: str, longest: int) -> str:
 
 
 def _groups(thread: Thread, items: Sequence[Item], pinned: Collection[str]) -> list[str]:
-    lines = []
+    """The lines of a thread: its turns in order, then what is known besides by group."""
     order = {task.session.id: nth for nth, task in enumerate(thread.tasks)}
-    for group in dict.fromkeys((*GROUPS, *(item.label for item in items))):
-        rows = [item for item in items if item.label == group]
+    turns: dict[tuple[int, int], list[Item]] = {}
+    for item in items:
+        if item.label in SPOKEN and item.turn >= 0:
+            turns.setdefault((order.get(item.session, 0), item.turn), []).append(item)
+    lines = [f"  - {text}" for _, turn in sorted(turns.items()) for text in turn_texts(turn)]
+    rest = [item for item in items if item.label not in SPOKEN or item.turn < 0]
+    for group in dict.fromkeys((*GROUPS, *(item.label for item in rest))):
+        rows = [item for item in rest if item.label == group]
         rows.sort(
-            key=lambda item: (item.id not in pinned, order.get(item.session, 0), item.message, -item.score)
-        )
+            key=lambda item: (
+                item.id not in pinned, order.get(item.session, 0), item.message, item.place, -item.score
+            )
+        )  # fmt: skip
         texts = list(dict.fromkeys(item.text for item in rows))
         if group in JOINED and texts:
-            texts = [", ".join(texts)]
-        lines += [f"  - {text}" if nth else f"  {group}: {text}" for nth, text in enumerate(texts)]
+            texts = [JOINED[group].join(text.rstrip(".") for text in texts)]
+        begin = "-" if group == "done" else f"{group}:"  # what was done says so itself
+        lines += [f"  {begin} {text}" for text in texts]
     return lines
+
+
+def turn_texts(turn: Sequence[Item]) -> list[str]:
+    """A turn as one line or a few: the user's words, then what the agent said to them."""
+    said = sorted(turn, key=lambda item: (item.message, item.place))
+    words = _as_one_quote([item for item in said if item.label == "asked"])
+    if f'"{ANSWERED}' in words:
+        words = words.rstrip(".;")
+    answers = [item.text for item in said if item.label == "why" and item.kind == "answer"]
+    first = "; ".join(filter(None, (words, *answers)))
+    separator = ANSWERED if words.endswith('"') and not answers else "; "
+    texts: list[str] = []
+    for item in said:
+        if item.label == "asked" or item.kind == "answer":
+            continue
+        text = item.text.rstrip(".;")
+        if first and len(first) + len(text) <= LONGEST_TURN:
+            first, separator = f"{first}{separator}{text}", "; "
+        else:
+            texts.append(first)
+            first, separator = text, "; "
+    return [text for text in dict.fromkeys((*texts, first)) if text]
+
+
+def _as_one_quote(asked: Sequence[Item]) -> str:
+    """The chosen sentences of the user's messages, those of one message in one pair of quotes."""
+    texts: list[str] = []
+    before: Item | None = None
+    for item in asked:
+        if (
+            before is not None and before.message == item.message
+            and before.text.endswith('"') and item.text.startswith('"')
+        ):  # fmt: skip
+            gap = " " if item.place == before.place + 1 else " … "
+            texts[-1] = f"{texts[-1][:-1]}{gap}{item.text[1:]}"
+        else:
+            texts.append(item.text)
+        before = item
+    return "; ".join(dict.fromkeys(texts))
 
 
 def older_text(thread: Thread, items: Sequence[Item]) -> str:

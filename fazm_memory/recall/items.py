@@ -24,6 +24,7 @@ from fazm_memory.text import plural, plural_with_verb
 
 TAIL = 80  # events at the end of a session that are read
 MAX_SOURCES = 8
+MAX_SOLVED = 12  # resolved failures, the latest
 SOURCE_FIELDS = ("url", "query", "uri", "link")
 
 
@@ -34,6 +35,7 @@ class SessionEnd:
     said: tuple[str, int] | None = None
     looked_at: tuple[tuple[str, int], ...] = ()
     running: Mapping[str, str] = field(default_factory=dict)
+    solved_by: Mapping[int, str] = field(default_factory=dict)  # position and target of later successes
 
 
 def read_session_end(store: Store, row: SessionRow, state: SessionState) -> SessionEnd:
@@ -54,7 +56,13 @@ def read_session_end(store: Store, row: SessionRow, state: SessionState) -> Sess
         start = next(store.log.slice(row.n, row.id, entry["seq"], entry["seq"] + 1), None)
         if start is not None and start.payload is not None and start.kind == "action.start":
             running[call] = target_of(start.payload.input)
-    return SessionEnd(said, tuple(reversed(list(looked.items())))[:MAX_SOURCES], running)
+    mended = [error["mended_by"] for error in state.errors.values() if error["mended_by"] is not None]
+    solved: dict[int, str] = {}
+    for seq in mended[-MAX_SOLVED:]:
+        action = next(store.log.slice(row.n, row.id, seq, seq + 1), None)
+        if action is not None and action.payload is not None and action.kind == "action":
+            solved[seq] = target_of(action.payload.input)
+    return SessionEnd(said, tuple(reversed(list(looked.items())))[:MAX_SOURCES], running, solved)
 
 
 def _source(input_: Any) -> str:
@@ -69,6 +77,7 @@ MAX_FAILED_LOOKUPS = 3
 PROGRAMS = (
     "[ ag cat cd diff du egrep fd fgrep file find grep head ls pwd rg stat tail test tree type wc which"
 )
+SUBAGENT_TOOLS = frozenset({"Task", "Agent", "task"})
 LOOKUP_PROGRAMS = frozenset(PROGRAMS.split())
 LOOKUP_TOOLS = frozenset(
     {"Read", "Grep", "Glob", "LS", "read_file", "list_directory", "glob", "grep", "read", "list",
@@ -79,6 +88,7 @@ MISUSE = re.compile(
     r"|doesn't want to proceed|request interrupted|unknown skill|no such tool"
     r"|not a prompt-based skill|sibling tool call errored"
 )  # how a tool was called, corrected in the next call
+EXIT_CODE = re.compile(r"(?i)(?:exit code:? \d+)?")
 COMMAND_SEPARATORS = re.compile(r"&&|\|\||[|;&\n]")
 
 Section = Literal["DONE", "OPEN"]
@@ -103,6 +113,12 @@ def failed_calls(state: SessionState) -> Iterator[ItemFields]:
     for error in lookups[-MAX_FAILED_LOOKUPS:]:
         text = f"not found: {call_text(error)}: {quote(error['error'] or '', 160)}"
         yield "DONE", "vain", str(error["seq"]), text, error["seq"], "tool"
+
+
+def first_line(error: str) -> str:
+    """The first line of an error that says something."""
+    lines = [line.strip() for line in error.splitlines() if not EXIT_CODE.fullmatch(line.strip())]
+    return next((line for line in lines if line), error)
 
 
 def call_text(error: dict[str, Any]) -> str:
@@ -189,6 +205,8 @@ class Item:
     reason: str = ""  # why it may be included, if its kind does not say it
     message: int = -1  # lines of one message compete with each other
     at: int = 0  # when it was said; 0 if only its session is known
+    turn: int = -1  # of the dialogue: a request and what the agent said to it
+    place: int = 0  # in its message
 
 
 def session_items(
@@ -235,10 +253,24 @@ def _fields(
             yield "DONE", "fact", key, text, fact["seq"], fact["trust"]
     for error in state.errors.values():
         misused = MISUSE.search(error["error"] or "")
-        if error["mended_by"] is not None and error["seq"] >= since and not misused:
-            text = f"{call_text(error)} {error['outcome']}: {quote(error['error'] or '', 100)}"
-            text += f", then worked @{error['mended_by']}"
-            yield "DONE", "mended", str(error["seq"]), text, error["seq"], "tool"
+        if error["mended_by"] is None or error["seq"] < since or misused:
+            continue
+        solved = end.solved_by.get(error["mended_by"], "")
+        if solved and solved != error.get("target"):
+            then = f"then {quote(solved, 120)} worked"
+        elif branch_of(state):  # the usual round of edit and test
+            continue
+        else:
+            then = "then worked"
+        text = f"{call_text(error)} {error['outcome']}: {quote(first_line(error['error'] or ''), 100)}"
+        yield (
+            "DONE",
+            "mended",
+            str(error["seq"]),
+            f"{text}, {then} @{error['mended_by']}",
+            error["seq"],
+            "tool",
+        )
     if state.evicted_keys:
         keys = list(state.evicted_keys)
         named = ", ".join(quote(key, 80) for key in keys[-5:])
@@ -297,6 +329,8 @@ def _open(state: SessionState, end: SessionEnd) -> Iterator[ItemFields]:
         yield section, "artifact", artifact["name"], _artifact(artifact), artifact["seq"], artifact["trust"]
     yield from failed_calls(state)
     for call, entry in state.running.items():
+        if entry["tool"] in SUBAGENT_TOOLS:  # its request says what for
+            continue
         about = f" {quote(end.running[call], 160)}" if end.running.get(call) else ""
         text = f"{plain_name(entry['tool'])} call{about} began and never finished"
         yield "OPEN", "interrupted", call, text, entry["seq"], "agent"
@@ -440,9 +474,9 @@ def _minor(state: SessionState, since: int, end: SessionEnd, headed: bool) -> It
 
 # What the state knows of a repository. A state of an older version has none of it.
 MAX_COMMITS = 8
-FIRST_NAMED = 3
-MAX_NAMED = 6
-MAX_CHECKS = 4
+MAX_NAMED = 4
+MAX_CHECKS = 3
+LONGEST_CHECK = 70
 
 
 def branch_of(state: SessionState) -> str:
@@ -497,11 +531,11 @@ def _repository(state: SessionState, since: int) -> Iterator[tuple[str, str, str
     if uncommitted and getattr(state, "branch", None):
         paths = [path for path, _ in sorted(uncommitted.items(), key=lambda entry: -entry[1])]
         last = max(uncommitted.values())
-        yield "uncommitted", "files", f"not committed{_named(paths, FIRST_NAMED, folder)}", last
-        if len(paths) > FIRST_NAMED:
-            text = f"also not committed{_named(paths[FIRST_NAMED:], MAX_NAMED, folder)}"
-            yield "uncommitted", "more", text, last
-    checks = [row for row in getattr(state, "checks", {}).values() if row["seq"] >= since]
+        yield "uncommitted", "files", f"not committed{_named(paths, MAX_NAMED, folder)}", last
+    checks = [
+        row for row in getattr(state, "checks", {}).values()
+        if row["seq"] >= since and len(row["command"]) <= LONGEST_CHECK
+    ]  # fmt: skip
     if checks:
         yield "checks", "run", _checks(checks[-MAX_CHECKS:]), checks[-1]["seq"]
     for note in getattr(state, "notes", {}).values():

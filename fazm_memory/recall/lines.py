@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from fazm_memory.recall.chooser import (
     CHOICE,
     FINDING,
     FLOOR,
+    RESTRICTION,
     RULE,
     UNFINISHED,
     Scene,
@@ -21,10 +22,18 @@ from fazm_memory.recall.chooser import (
 from fazm_memory.recall.dialogue import ANSWERED, Line, Utterance, dialogue_lines
 from fazm_memory.recall.items import Item, Section
 from fazm_memory.recall.quoting import neutral, quote
-from fazm_memory.records import dataclass
+from fazm_memory.recall.sentences import compact_request, compact_statement, shortened
+from fazm_memory.records import dataclass, replace
 
 MAX_LINES = 250  # of one session, the best
 LONGEST_RULE = 260
+LONGEST_ANSWER = 150
+FIRST_LINES = 5  # of an answer, where it says what was asked for
+ALSO_ANSWERED = 0.3  # of the lesser worth of a question and its answer
+QUESTION = re.compile(
+    r"(?i)(?:(?:ok|okay|and|but|so|hm+|wait|one question|question)[,:.]*\s+)*"
+    r"(?:why|what|how|where|which|who|when|is|are|was|were|does|do|did|has|have|isn'?t|aren'?t|doesn'?t|don'?t|didn'?t|would|should)\b.*\?"
+)
 GOAL = 200  # characters
 KINDS = {
     "first": "request", "asked": "request", "reply": "answer", "answer": "answer", "refusal": "refusal",
@@ -84,19 +93,50 @@ def dialogue_items(
     scene = Scene(user_terms, _later(lines, terms), recency, frozenset(name.lower() for name in added))
     items: list[Item] = []
     goal: Item | None = None
-    for line, found in zip(lines, terms, strict=True):
-        if is_boilerplate(line):
-            continue
-        features = line_features(line, found, scene)
-        score = line_worth(features)
+    judged = [
+        (line, features, line_worth(features))
+        for line, found in zip(lines, terms, strict=True)
+        if not is_boilerplate(line) and (features := line_features(line, found, scene))
+    ]
+    answers = _answers(judged)
+    for line, features, score in judged:
+        answer = answers.get(line.turn) if is_question(line) else None
         item = _item(line, score * worth, features, folder)
         if goal is None and (line.role in ("first", "asked") or (line.role, line.place) == ("plan", 0)):
             goal = item
+        if answer is not None:
+            item = _with_answer(item, answer, score, worth, folder)
         if score > FLOOR:
             items.append(item)
     best = sorted(items, key=lambda item: -item.score)[:MAX_LINES]
     names = sorted(weigh_names(lines).items(), key=lambda entry: (-entry[1], entry[0]))[:60]
     return Dialogue(tuple(sorted(best, key=lambda item: item.seq)), goal, tuple(names))
+
+
+def is_question(line: Line) -> bool:
+    """Whether the user wants to know something, rather than have it done."""
+    return line.role in ("first", "asked") and QUESTION.match(line.text) is not None
+
+
+def _answers(judged: Iterable[tuple[Line, dict[str, float], float]]) -> dict[int, tuple[Line, float]]:
+    """By turn, the best of the first lines of the answer that closed it."""
+    best: dict[int, tuple[Line, float]] = {}
+    for line, _, score in judged:
+        if line.role not in ("closing", "final") or line.place >= FIRST_LINES or line.text.endswith("?"):
+            continue
+        if line.turn not in best or score > best[line.turn][1]:
+            best[line.turn] = (line, score)
+    return best
+
+
+def _with_answer(
+    question: Item, answer: tuple[Line, float], score: float, worth: float, folder: str | None
+) -> Item:
+    """A question with the answer to it, which is worth more than either."""
+    line, of_answer = answer
+    text = shortened(neutral(compact_statement(without_prefix(line.text, folder))), LONGEST_ANSWER)
+    both = max(score, of_answer) + ALSO_ANSWERED * max(0.0, min(score, of_answer))
+    return replace(question, text=f"{question.text}{ANSWERED}{text}", score=both * worth)
 
 
 def _later(lines: Sequence[Line], terms: Sequence[frozenset[str]]) -> dict[int, frozenset[str]]:
@@ -114,6 +154,7 @@ def _item(line: Line, score: float, features: dict[str, float], folder: str | No
     kind = KINDS.get(line.role, "said")
     label = line_label(line)
     text = without_prefix(line.text, folder)
+    text = compact_request(text) if line.role in ("first", "asked") else compact_statement(text)
     shown = _in_quotes(text, line) if line.by_user else neutral(text)
     name = (
         str(line.seq)
@@ -128,6 +169,7 @@ def _item(line: Line, score: float, features: dict[str, float], folder: str | No
     return Item(
         f"{line.session[:8]}:{kind}:{name}", section, kind, shown, score + min(line.seq, 10**6) / 10**9,
         line.session, line.seq, line.trust, label, "; ".join(dict.fromkeys(why)), line.seq, line.at,
+        line.turn, line.place,
     )  # fmt: skip
 
 
@@ -144,7 +186,9 @@ def line_label(line: Line) -> str:
     """The group in which a line is shown."""
     text = line.text
     if line.by_user:
-        if line.role == "refusal" or (
+        if line.role == "refusal" and RESTRICTION.search(text):
+            return "rule"
+        if (
             line.role in ("asked", "first") and line.trust == "user" and len(text) <= LONGEST_RULE
             and RULE.search(text) and not text.endswith("?")
         ):  # fmt: skip

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import zip_longest
 
 from fazm_memory.records import dataclass
 
 LONGEST = 300  # characters of a sentence
-LONGEST_LIST = 240  # characters of a list that is joined with its lead-in
+LONGEST_LIST = 180  # characters of a list that is joined with its lead-in
+LEAST = 12  # characters that are left of a sentence made compact
 SPLIT_FROM = 160  # a line of this length is split into its sentences
 
 BLOCK = re.compile(r"^([ \t]*)(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\2[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
@@ -29,6 +31,27 @@ CLAUSE_END = re.compile(r"[;,:)]\s|\s[-–—]\s")
 COMMAND = re.compile(r"(?:\$ )?[a-z][\w.+/-]*(?: (?:[-\w./=@:,+~*#%]+|\"[^\"]*\"|'[^']*'|&&|\||2>&1))+")
 STATUS_MARKS = re.compile("[\u2600-\u27bf\u2b50-\u2b55\U0001f300-\U0001faff\ufe0f]+ ?")
 TAG = re.compile(r"</?[a-zA-Z][\w:-]*(?:\s[^<>]*)?>")
+CODE = re.compile(r"`([^`\s]+)`")
+REMARK = re.compile(
+    r"(?i)(?:(?:done|perfect|great|good|excellent|exactly|yes|right|ok|okay|sure|alright|absolutely|got it"
+    r"|fixed)\s*[.!,:–—-]+\s+|(?:great|good) (?:question|catch|point|thinking|idea|call)\w*\s*[.!,:–—-]*\s+"
+    r"|you'?re (?:absolutely |completely )?right(?: to ask)?\s*[.!,:–—-]+\s+"
+    r"|(?:ah,? |ok,? |now |wait,? |aha[!,]? )*i (?:can |now |clearly )*(?:see|understand|found|get it)"
+    r"(?: now)?(?: (?:the|what the|why the) (?:issue|problem|bug|cause)(?: is)?)?(?: now)?\s*[.!:–—-]+\s+"
+    r"|(?:ah,? |now |so )?found (?:it|(?:the|an?) (?:issue|problem|bug|cause))\s*[.!:–—-]+\s+"
+    r"|(?:that|this) (?:clarifies|explains) (?:everything|it)\s*[.!:–—-]+\s+(?:so:?\s+)?"
+    r"|(?:now|so|also|then|and|but|next|finally)(?:[,:]\s+|\s+)(?=[a-z\w](?!hat\b))"
+    r"|i(?:'ve| have) (?:also |now )?(?=[a-z]+(?:ed|t)\b|made\b|written\b))"
+)  # an opening that says nothing to a successor
+ANNOUNCEMENT = re.compile(
+    r"(?i)(?<=[.!?])\s+(?:(?:now|so|next|then),? )?(?:let me|let's|i'?ll|i will|i need to|i should)\b"
+    r"[^.!?]*[.!?:…]*$"
+)  # a closing sentence about the next call
+POLITE = re.compile(
+    r"(?i)(?:(?:ok|okay|yeah|hm+|well|so|and|also|now|btw|cool|great|nice|perfect|thanks?|alright|hey|hi)"
+    r"(?:[,.!:…]+|\s+-)?\s+)*"
+    r"(?:(?:can|could|would|will) (?:you|we)(?: please)?(?: (?:also|now|just|maybe|quickly))* |please )?"
+)  # the opening of a request
 
 
 @dataclass(frozen=True)
@@ -73,9 +96,31 @@ def plain_markdown(line: str) -> str:
     return " ".join(line.split())
 
 
+def compact_statement(text: str) -> str:
+    """A sentence of an agent without remarks, announcements and marks around names.
+
+    It is empty if it says nothing else.
+    """
+    text = CODE.sub(r"\1", text).replace('`"', "`").replace('"`', "`")
+    shorter = ANNOUNCEMENT.sub("", text)
+    while found := REMARK.match(f"{shorter} "):
+        shorter = shorter[found.end() :]
+    return shorter if len(shorter) >= LEAST or not shorter else text
+
+
+def compact_request(text: str) -> str:
+    """A request without its polite opening. What is left are the user's own words."""
+    found = POLITE.match(text)
+    shorter = text[found.end() :] if found else text
+    return shorter if len(shorter) >= LEAST else text
+
+
 def _lines(text: str) -> Iterator[tuple[str, str]]:
     """The lines of a text and their forms."""
-    for line in BLOCK.sub(_first_code_line, text).splitlines():
+    lines = BLOCK.sub(_first_code_line, text).splitlines()
+    for line, after in zip_longest(lines, lines[1:], fillvalue=""):
+        if line.lstrip().startswith("|") and after.lstrip().startswith("|") and RULE.match(after):
+            continue  # the names of a table's columns
         if line.startswith("\0"):
             yield "code", line[1:]
             continue

@@ -91,7 +91,7 @@ def test_the_day_on_which_the_clocks_change_has_25_hours(
     memory.at("2026-10-25T22:30:00+00:00").say("s", "prompt", text="late")  # 23:30 winter time
     text = memory.at(now).recall.context("/w").text
     assert f"\n{expected}:" in text
-    assert text.index('"at midnight"') < text.index('asked: "late"')
+    assert text.index('"at midnight"') < text.index('- "late"')
     assert "00:00-23:30" in text
 
 
@@ -443,7 +443,7 @@ def test_a_request_counts_as_whose_word_it_is(memory: ClockedMemory) -> None:
     memory.say("s", "prompt", text="what the page told me to ask", trust="web")
     text = memory.at("2026-11-15T09:00:00+00:00").recall.context("/w").text
     assert '"tidy up"\n' in text
-    assert 'asked: "what the page told me to ask" [web]' in text
+    assert '- "what the page told me to ask" [web]\n' in text
     assert '"what the page told me to ask" [web]' in memory.recall.briefing("s").text
 
 

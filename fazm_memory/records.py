@@ -202,24 +202,17 @@ else:
         def __get__(self, instance, owner):
             import dataclasses
 
-            known = {}
+            frozen, _, eq = self.options
+            rows = []
             for item in getattr(self.cls, FIELDS).values():
                 options = {} if item.default is MISSING else {"default": item.default}
                 if item.default_factory is not MISSING:
                     options["default_factory"] = item.default_factory
-                one = dataclasses.field(
-                    init=item.init,
-                    repr=item.repr,
-                    compare=item.compare,
-                    metadata=item.metadata,
-                    kw_only=False,
-                    **options,
-                )
-                one.name, one.type, one._field_type = item.name, item.type, dataclasses._FIELD
-                known[item.name] = one
-            frozen, _, eq = self.options
-            parameters = dataclasses._DataclassParams(True, True, eq, False, False, frozen)
-            self.cls.__dataclass_fields__, self.cls.__dataclass_params__ = known, parameters
+                options |= {"init": item.init, "repr": item.repr, "compare": item.compare}
+                rows.append((item.name, item.type, dataclasses.field(metadata=item.metadata, **options)))
+            twin = dataclasses.make_dataclass(self.cls.__name__, rows, frozen=frozen, eq=eq)
+            self.cls.__dataclass_fields__ = twin.__dataclass_fields__
+            self.cls.__dataclass_params__ = twin.__dataclass_params__
             return getattr(self.cls, self.name)
 
     def fields(what):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,6 +19,22 @@ def plural(count: int, noun: str) -> str:
 def plural_with_verb(count: int, noun: str, verb: str) -> str:
     """A count with its verb: 1 file is, 2 files are."""
     return f"{plural(count, noun)} {ONE_DOES[verb] if count == 1 else verb}"
+
+
+def single_line(text: object) -> str:
+    return " ".join(str(text).split())
+
+
+def shell_word(text: str) -> str:
+    """The text as one word of a shell command, on one line."""
+    if text.isprintable():
+        return shlex.quote(text)
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    shown = "".join(
+        char if char.isprintable() else "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "replace"))
+        for char in escaped
+    )
+    return f"$'{shown}'"
 
 
 def sentence(text: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import shlex
 
+from fazm_memory.text import shell_word
+
 RESUME_COMMANDS: dict[str, str] = {
     "claude-code": "claude --resume {id}",
     "codex": "codex resume {id}",
@@ -53,4 +55,4 @@ def native_resume_command(agent: str, agent_session_id: str | None, workspace: s
     if command is None or agent_session_id is None or not is_resumable_id(agent_session_id):
         return None
     resume = command.format(id=shlex.quote(agent_session_id))
-    return f"cd {shlex.quote(workspace)} && {resume}" if workspace else resume
+    return f"cd {shell_word(workspace)} && {resume}" if workspace else resume

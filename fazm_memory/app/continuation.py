@@ -21,6 +21,7 @@ from fazm_memory.events import Draft
 from fazm_memory.paths import disk_error, write_new_file
 from fazm_memory.recall import build_continuation, plain_name
 from fazm_memory.store import SessionRow
+from fazm_memory.text import shell_word
 
 MAX_BRIEFING = 20_000  # characters of a command line
 INTRODUCTION = (
@@ -71,7 +72,7 @@ class ContinuationService(Service):
     def _with_briefing(self, agent: str, folder: str, briefing: str) -> dict[str, Any]:
         start = NEW_SESSION_COMMANDS.get(agent)
         text = shlex.quote(briefing[:MAX_BRIEFING].replace("\0", ""))
-        command = None if start is None else f"cd {shlex.quote(folder)} && {start.format(text=text)}"
+        command = None if start is None else f"cd {shell_word(folder)} && {start.format(text=text)}"
         return {
             "how": "briefing",
             "new_session": None,

@@ -55,9 +55,9 @@ def session_state_text(session: Mapping[str, Any]) -> str:
 
 def print_state(state: dict[str, Any], now: int, lifecycle: str | None = None) -> None:
     """Print the state as sections, each with its newest entries. `lifecycle` says more than the state's."""
-    echo(paint(state["title"] or "(no title)", "bold"))
-    where = f"  {state['workspace']}" if state["workspace"] else ""
-    echo(f"{state['session']}  {lifecycle or state['lifecycle']}  {state['agent']}{where}")
+    echo(paint(single_line(state["title"] or "(no title)"), "bold"))
+    where = f"  {single_line(state['workspace'])}" if state["workspace"] else ""
+    echo(f"{state['session']}  {lifecycle or state['lifecycle']}  {single_line(state['agent'])}{where}")
     last = f", last {format_time(state['last_at'], now)}" if state["last_at"] else ""
     echo(f"after {plural(state['at'], 'event')}, in turn {state['turn']}{last}; trust: {state['trust']}")
     for key, value in state.items():

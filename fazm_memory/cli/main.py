@@ -222,13 +222,13 @@ def _discard_output() -> None:
 
 
 def show_error(error: FazmMemoryError, *, as_json: bool) -> None:
-    from fazm_memory.cli.output import echo_err, print_json
+    from fazm_memory.cli.output import echo_err, print_json, single_line
 
     if as_json:
         print_json({"ok": False, **error.to_json()})
-    echo_err(sentence(error.message))
+    echo_err(single_line(sentence(error.message)))
     if error.hint:
-        echo_err(f"hint: {sentence(error.hint)}")
+        echo_err(single_line(f"hint: {sentence(error.hint)}"))
 
 
 def _suggestion(name: str) -> str:

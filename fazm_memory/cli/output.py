@@ -19,6 +19,7 @@ from fazm_memory.clock import TimeError, parse_time, to_datetime
 from fazm_memory.errors import InvalidRequest
 from fazm_memory.text import plural as plural
 from fazm_memory.text import plural_with_verb as plural_with_verb
+from fazm_memory.text import single_line as single_line
 
 DIGITS = 18  # fits a 64-bit integer
 COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34"}
@@ -85,10 +86,6 @@ def table(rows: Iterable[Sequence[str]], header: Sequence[str]) -> None:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         cut = line if len(line) <= room else line[: room - 1] + "…"
         echo(paint(cut, "dim") if number == 0 else cut)
-
-
-def single_line(text: object) -> str:
-    return " ".join(str(text).split())
 
 
 def format_time(text: str, now: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fazm_memory.recall.quoting import quote
+from fazm_memory.text import single_line
 
 BOXES = {"completed": "x", "in_progress": "~", "cancelled": "-", "pending": " "}
 FORMS = {"feature_list": "feature list", "progress_log": "progress log", "checklist": "checklist",
@@ -16,12 +17,12 @@ TEXT = 300
 
 def artifact_markdown(artifact: Mapping[str, Any]) -> str:
     """The artifact as a Markdown document."""
-    lines = [f"# {artifact['name']}", ""]
+    lines = [f"# {single_line(artifact['name'])}", ""]
     if artifact["text"]:
         lines += [artifact["text"].rstrip(), ""]
     for item in artifact["items"]:
         note = f" ({item['note']})" if item.get("note") else ""
-        lines.append(f"- [{BOXES[item['status']]}] {item['text']}{note}")
+        lines.append(f"- [{BOXES[item['status']]}] {single_line((item['text'] or '') + note)}")
     return "\n".join(lines).rstrip() + "\n"
 
 

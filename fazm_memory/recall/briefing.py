@@ -14,7 +14,7 @@ from fazm_memory.clock import iso, modification_time, to_datetime
 from fazm_memory.events import Event, target_of
 from fazm_memory.recall.artifacts import artifact_lines
 from fazm_memory.recall.items import Item, read_session_end, session_items
-from fazm_memory.recall.quoting import fenced, nonce, plain_name, quote, whole_lines
+from fazm_memory.recall.quoting import fenced, neutral, neutral_json, nonce, plain_name, quote, whole_lines
 from fazm_memory.records import dataclass
 from fazm_memory.session import FileEntry, SessionState, fold, initial_state, learn_from_session
 from fazm_memory.store import EVENT_COLUMNS, SessionRow, Store, event_id, to_event
@@ -74,11 +74,11 @@ def build_briefing(
             "at": row.head,
             "paused_at": paused_at,
             "last_at": iso(row.last_at),
-            "last_good_step": None if last is None else {"seq": last.seq, "tool": last.payload.tool},
+            "last_good_step": None if last is None else {"seq": last.seq, "tool": neutral(last.payload.tool)},
             "open": [item.text for item in items if item.section == "OPEN"],
-            "evicted_keys": list(state.evicted_keys),
-            "changed_since": changed,
-            "missing": missing,
+            "evicted_keys": neutral_json(list(state.evicted_keys)),
+            "changed_since": neutral_json(changed),
+            "missing": neutral_json(missing),
             "resume": command,
         },
     )

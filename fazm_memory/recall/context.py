@@ -11,6 +11,8 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote as url_quote
+from urllib.parse import unquote as url_unquote
 
 from fazm_memory.agents import native_resume_command
 from fazm_memory.clock import iso
@@ -27,7 +29,15 @@ from fazm_memory.recall.handover import (
     resume_command,
 )
 from fazm_memory.recall.items import EXCLUDED, Item, inclusion_reason
-from fazm_memory.recall.quoting import CHARACTERS_PER_TOKEN, fenced, neutral, nonce, quote, size
+from fazm_memory.recall.quoting import (
+    CHARACTERS_PER_TOKEN,
+    fenced,
+    neutral,
+    neutral_json,
+    nonce,
+    quote,
+    size,
+)
 from fazm_memory.recall.threads import Thread, group_threads
 from fazm_memory.records import dataclass, field, replace
 from fazm_memory.store import Store
@@ -109,15 +119,18 @@ def render_context(
         more = f", {PINS.format(count=pins_left)}" if pins_left else ""
         text += f"\n{FOOT.format(count=f'{len(left)}{more}')}"
     text += "\n"
+    folder = digest.workspace
     data = {
-        "workspace": digest.workspace,
+        "workspace": None if folder is None else neutral(folder),
+        # The exact path: nothing in it can be taken for markup or a second line.
+        "workspace_uri": None if folder is None else f"file://{url_quote(folder, errors='surrogatepass')}",
         "at": iso(digest.now),
         "day": digest.day,
         "text": text,
         "characters": len(text),
         "tokens": tokens(text),
         "budget": budget,
-        "tasks": [_task_json(task) for task in digest.tasks],
+        "tasks": neutral_json([_task_json(task) for task in digest.tasks]),
         "threads": [_thread_json(thread, chosen) for thread in threads],
         "items": _items_json(digest, chosen, choices),
         "left_out": len(left),
@@ -302,7 +315,7 @@ def _thread_json(thread: Thread, chosen: Collection[Item]) -> dict[str, Any]:
                 (asked if part == "goal" else parts[part]).append(row)
     return {
         "goal": goal_text(thread),
-        "branch": thread.branch or None,
+        "branch": neutral(thread.branch) or None,
         "began": iso(thread.began),
         "ended": iso(thread.ended),
         "sessions": [task.session.id for task in thread.tasks],
@@ -402,7 +415,8 @@ def folders_with_item(home: Path, item: str) -> list[str | None]:
         except ValueError:  # not synced: empty after a power cut
             continue
         if any(row["id"] == item for row in data["items"]):
-            found.append(data["workspace"])
+            uri = data.get("workspace_uri")
+            found.append(None if uri is None else url_unquote(uri.removeprefix("file://")))
     return found
 
 

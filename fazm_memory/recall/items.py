@@ -6,6 +6,7 @@ convention before a count of files. Recorded text in an item is always quoted.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import posixpath
 import re
@@ -36,6 +37,13 @@ class SessionEnd:
     looked_at: tuple[tuple[str, int], ...] = ()
     running: Mapping[str, str] = field(default_factory=dict)
     solved_by: Mapping[int, str] = field(default_factory=dict)  # position and target of later successes
+
+
+def item_id(session: str, kind: str, name: str) -> str:
+    """The id of an item. A name that could be read as more than a name is replaced by its digest."""
+    if neutral(name) != name:
+        name = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{session[:8]}:{kind}:{name}"
 
 
 def read_session_end(store: Store, row: SessionRow, state: SessionState) -> SessionEnd:
@@ -227,7 +235,7 @@ def session_items(
     for section, kind, name, text, seq, trust in _fields(state, learned, since, end, headed):
         trust_factor = 0.5 if trust in UNTRUSTED else 1.0
         score = WEIGHTS[kind] * worth * trust_factor + min(seq, 10**6) / 10**7
-        id_ = f"{state.session[:8]}:{kind}:{name}"
+        id_ = item_id(state.session, kind, name)
         label = LABELS.get(kind, "open" if section == "OPEN" else "done")
         items.append(Item(id_, section, kind, text, score, state.session, seq, trust, label))
     return items
@@ -506,7 +514,7 @@ def repository_items(state: SessionState, *, since: int, worth: float) -> list[I
     for kind, name, text, seq in _repository(state, since):
         score = WEIGHTS[kind] * worth * (0.4 if name == "more" else 1.0) + min(seq, 10**6) / 10**9
         section: Section = "OPEN" if kind == "uncommitted" else "DONE"
-        id_ = f"{state.session[:8]}:{kind}:{name}"
+        id_ = item_id(state.session, kind, name)
         items.append(
             Item(id_, section, kind, text, score, state.session, seq, "local", LABELS.get(kind, "done"))
         )

@@ -20,7 +20,7 @@ from fazm_memory.recall.chooser import (
     weigh_names,
 )
 from fazm_memory.recall.dialogue import ANSWERED, Line, Utterance, dialogue_lines
-from fazm_memory.recall.items import Item, Section
+from fazm_memory.recall.items import Item, Section, item_id
 from fazm_memory.recall.quoting import neutral, quote
 from fazm_memory.recall.sentences import compact_request, compact_statement, shortened
 from fazm_memory.records import dataclass, replace
@@ -167,7 +167,7 @@ def _item(line: Line, score: float, features: dict[str, float], folder: str | No
     ]
     section: Section = "OPEN" if label in ("open", "waiting") else "DONE"
     return Item(
-        f"{line.session[:8]}:{kind}:{name}", section, kind, shown, score + min(line.seq, 10**6) / 10**9,
+        item_id(line.session, kind, name), section, kind, shown, score + min(line.seq, 10**6) / 10**9,
         line.session, line.seq, line.trust, label, "; ".join(dict.fromkeys(why)), line.seq, line.at,
         line.turn, line.place,
     )  # fmt: skip

@@ -21,6 +21,7 @@ from fazm_memory.agents import (
 )
 from fazm_memory.records import dataclass
 from fazm_memory.store import SEQ_MASK, SessionRow, Store, effective_ranges, event_id
+from fazm_memory.text import shell_word
 
 MAX_BRIEFING = 20_000  # characters; the length of a command line is limited
 FAZM = "fazm"
@@ -73,7 +74,7 @@ def resume_offer(store: Store, row: SessionRow, briefing: str) -> dict[str, Any]
         why = no_command_reason(FAZM)
     command = option.command
     if command is not None and option.folder is not None:
-        command = f"cd {shlex.quote(option.folder)} && {command}"
+        command = f"cd {shell_word(option.folder)} && {command}"
     reasons = {
         "exact": "the agent has this session itself",
         "briefing": f"{why}, so a new session is given the briefing",

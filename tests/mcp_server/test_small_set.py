@@ -9,9 +9,9 @@ import pytest
 
 from fazm_memory.mcp_server.small_set import NOTES, VIEWS
 from fazm_memory.mcp_server.static_lists import TOOLS_BY_SET, tool_listing
+from tests.test_canary import CANARY, KEY, outside_quotes, record_canaries
 
 from .conftest import Asking, OpenServer, talk
-from .test_canary import CANARY, KEY, outside_quotes, record_canaries
 
 NAMES = ["memory_context", "memory_search", "session_read", "session_note", "names_propose"]
 
@@ -182,7 +182,7 @@ def test_names_are_proposed_by_the_latest_session_that_shows_a_convention(open_s
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_view_prints_recorded_text_outside_quotes(open_server: OpenServer, view: str) -> None:
     server = open_server(tools="small")
-    record_canaries(server)
+    record_canaries(server.memory)
 
     async def work(ask: Asking) -> str:
         return await ask.text("session_read", session=KEY, view=view)

@@ -296,7 +296,8 @@ def files_command(args: argparse.Namespace) -> int:
         origin = f" (from {file['from']})" if file["from"] else ""
         others = [author["by"] for author in file.get("changed_by", ()) if author["by"] != file["by"]]
         by = file["by"] + (f", also {' and '.join(others)}" if others else "") + untrusted_cause_text(file)
-        echo(f"{file['change']:<8}  {file['path']}{origin}  by {by}  {paint('@' + str(file['seq']), 'dim')}")
+        path = single_line(file["path"] + origin)
+        echo(f"{file['change']:<8}  {path}  by {by}  {paint('@' + str(file['seq']), 'dim')}")
     first, last = result["turns"]
     more = f", {result['omitted']:,} older not shown" if result["omitted"] else ""
     echo(paint(f"{plural(len(result['files']), 'file')} in turns {first} to {last}{more}", "dim"))

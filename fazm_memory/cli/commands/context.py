@@ -115,7 +115,7 @@ def facts_command(args: argparse.Namespace) -> int:
             raise InvalidRequest("The key is missing", hint="Use `fazm-memory facts retract KEY`.")
         memory.recall.retract_fact(args.key, agent=calling_agent())
         if not args.json:
-            echo(f"{args.key} is retracted.")
+            echo(f"{single_line(args.key)} is retracted.")
             return 0
     facts = memory.recall.facts(history=args.history, key=args.key)
     if args.json:
@@ -127,7 +127,7 @@ def facts_command(args: argparse.Namespace) -> int:
         source = f"[{fact['trust']}, {at}, {fact['session'][:8]}@{fact['seq']}]"
         text = value_text(fact["value"])
         value = "" if fact["retracted"] else f" = {text if args.key else shorten(text, LINE)}"
-        echo(f"{fact['key']}{value}{retracted}  {paint(source, 'dim')}")
+        echo(f"{single_line(fact['key'])}{value}{retracted}  {paint(source, 'dim')}")
     if not facts:
         echo("No facts recorded.")
     return 0

@@ -68,7 +68,7 @@ def answer_command(args: argparse.Namespace) -> int:
     )
     done = "waived" if args.waive else "answered"
     left = f"{plural(result['open_questions'], 'open question')} left in {result['id'][:8]}"
-    return _report(args, result, f"{args.question} is {done}. {left}.")
+    return _report(args, result, f"{single_line(args.question)} is {done}. {left}.")
 
 
 def questions_arguments(parser: argparse.ArgumentParser) -> None:

@@ -52,7 +52,7 @@ def fork_command(args: argparse.Namespace) -> int:
         written = fork["manifest"]["files"] - fork["manifest"]["missing"]
         echo(f"{plural_with_verb(written, 'file', 'are')} in {fork['folder']}")
         for file in fork["manifest"]["left_out"][:SHOWN]:
-            echo(f"  left out {file['path']}: {file['why']}")
+            echo(f"  left out {single_line(file['path'])}: {file['why']}")
     return 0
 
 

@@ -130,9 +130,10 @@ def show_command(args: argparse.Namespace) -> int:
         print_json({"session": session, "state": state})
         return 0
     now = memory.now()
-    echo(paint(session["title"] or "(no title)", "bold"))
+    echo(paint(single_line(session["title"] or "(no title)"), "bold"))
     lifecycle = _lifecycle_text(session, memory.maintenance.quarantined())
-    echo(f"{session['id']}  {lifecycle}  {session['agent']}  {session['workspace'] or ''}")
+    where = single_line(session["workspace"] or "")
+    echo(f"{session['id']}  {lifecycle}  {single_line(session['agent'])}  {where}".rstrip())
     echo(f"opened {format_time(session['opened_at'], now)}, last {format_time(session['last_at'], now)};"
         f" {plural(session['turns'], 'turn')}, {plural(session['actions'], 'action')},"
         f" {session['failures']} failed")  # fmt: skip
@@ -342,8 +343,9 @@ def search_command(args: argparse.Namespace) -> int:
     for session in dict.fromkeys(hit["session"] for hit in hits):  # the session of the best hit first
         group = [hit for hit in hits if hit["session"] == session]
         on = f"on “{group[0]['device']}”" if group[0].get("device") else None
-        where = "".join(f"  {part}" for part in (group[0]["agent"], on, group[0]["workspace"]) if part)
-        echo(f"{paint(session[:8], 'bold')}  {group[0]['title'] or '(no title)'}{where}")
+        title = group[0]["title"] or "(no title)"
+        head = (single_line(part) for part in (title, group[0]["agent"], on, group[0]["workspace"]) if part)
+        echo("  ".join([paint(session[:8], "bold"), *head]))
         for hit in group:
             echo(
                 f"    @{hit['seq']}  {format_time(hit['at'], memory.now())}  {hit['kind']}  {hit['snippet']}"

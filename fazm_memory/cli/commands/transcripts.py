@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from fazm_memory.cli.main import open_memory
-from fazm_memory.cli.output import echo, echo_err, format_size, plural, print_json
+from fazm_memory.cli.output import echo, echo_err, format_size, plural, print_json, single_line
 
 ACTIONS = {
     "write": "written",
@@ -39,7 +39,7 @@ def restore_command(args: argparse.Namespace) -> int:
         return 0
     words = PLANNED if args.dry_run else ACTIONS
     for file in done["files"]:
-        echo(f"{file['path']} ({format_size(file['bytes'])}): {words[file['action']]}")
+        echo(f"{single_line(file['path'])} ({format_size(file['bytes'])}): {words[file['action']]}")
         if "backup" in file:
             echo_err(f"backup: {file['backup']}")
     for note in done["notes"]:

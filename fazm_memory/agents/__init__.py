@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         plan_disconnect,
     )
     from fazm_memory.agents.connect_settings import CLEANUP_SETTING, ConnectOptions, config_folder
+    from fazm_memory.agents.drift import FormatDrift, format_drift
     from fazm_memory.agents.fazm import FAZM, FazmAppSession, fazm_sessions
     from fazm_memory.agents.fazm_control import FAZM_APP, FAZM_NOTIFICATION, FazmControl, FazmWindow, Resumed
     from fazm_memory.agents.fields import (
@@ -101,6 +102,7 @@ __getattr__ = lazy_exports(
             "ConnectPlan agent_status apply_plan connected_agents is_installed plan_connect plan_disconnect"
         ),
         "connect_settings": "CLEANUP_SETTING ConnectOptions config_folder",
+        "drift": "FormatDrift format_drift",
         "fazm": "FAZM FazmAppSession fazm_sessions",
         "fazm_control": "FAZM_APP FAZM_NOTIFICATION FazmControl FazmWindow Resumed",
         "fields": (

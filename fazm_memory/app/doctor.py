@@ -22,7 +22,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fazm_memory import __version__
-from fazm_memory.agents import INJECTED_MARK, MCP_ONLY, connected_agents, hook_script, readers
+from fazm_memory.agents import (
+    INJECTED_MARK,
+    MCP_ONLY,
+    FormatDrift,
+    connected_agents,
+    format_drift,
+    hook_script,
+    readers,
+)
 from fazm_memory.app.agent_status import AgentOverview, agent_overviews, connection_setup
 from fazm_memory.app.memory import Memory
 from fazm_memory.app.process import companion_pid
@@ -56,6 +64,7 @@ CheckFunction = Callable[[Memory], Check]
 HOOK_SECONDS = 10.0
 TRANSCRIPTS = 20  # newest transcripts that are searched for a context
 READ_BYTES = 2 << 20  # of each
+MOST_NAMES = 5  # of unknown record types and fields that are shown
 
 
 def check_agents(memory: Memory) -> Iterator[Check]:
@@ -64,6 +73,7 @@ def check_agents(memory: Memory) -> Iterator[Check]:
         yield from _check_agent(memory, agent)
     yield _check_spool(memory)
     yield _check_transcripts(memory)
+    yield _check_formats(memory)
     trouble = memory.config.home / hook_script.FOLDER / hook_script.TROUBLE
     if trouble.exists():
         last = trouble.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
@@ -190,6 +200,32 @@ def _check_transcripts(memory: Memory) -> Check:
     if expiring["sessions"]:
         detail += f"; {memory.transcripts.expiring_notice()}"
     return Check(name, "ok", detail)
+
+
+def _check_formats(memory: Memory) -> Check:
+    """Whether agents write record types or fields that are not known, per version of the agent."""
+    places = connection_setup(memory.config).places
+    drifts = format_drift((reader, record) for reader in readers(places) for record in reader.find(places))
+    looked = f"{plural(sum(drift.records for drift in drifts), 'record')} of the newest sessions"
+    new = [drift for drift in drifts if drift.types or drift.fields]
+    if not new:
+        return Check("formats", "ok", f"{looked}: nothing unknown")
+    details = "; ".join(f"{drift.agent} {drift.version}: {_new_names(drift)}" for drift in new)
+    if not any(drift.types for drift in new):
+        return Check("formats", "ok", f"{looked}, with new fields, which are not needed. {details}")
+    hint = "They are stored as they are. A newer version of Fazm Memory may read them. Please report them."
+    return Check("formats", "warning", details, hint)
+
+
+def _new_names(drift: FormatDrift) -> str:
+    parts = []
+    for counts, what in ((drift.types, "record type"), (drift.fields, "field")):
+        if counts:
+            named = [f"{name} ({count})" for name, count in counts.most_common(MOST_NAMES)]
+            more = len(counts) - len(named)
+            named += [f"{more} more"] if more else []
+            parts.append(f"{plural(len(counts), f'unknown {what}')}: {', '.join(named)}")
+    return "; ".join(parts)
 
 
 def _check_spool(memory: Memory) -> Check:

@@ -1,0 +1,105 @@
+"""Record types and fields that agents write and that we do not know: a format may have changed.
+
+Types are what a reader itself does not know. Fields are compared with `known_fields.json`, which lists those
+of each agent. Only the newest records are looked at, so this can run on request.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from fazm_memory.agents.base import CHUNK, Cursor, Reader, RecordFile, complete_lines
+from fazm_memory.agents.fields import ident, mapping, record_of, sequence, text
+from fazm_memory.agents.sqlite_file import read_only
+from fazm_memory.paths import read_regular
+from fazm_memory.records import dataclass, field
+
+NEWEST = 5  # files of an agent that are looked at
+LIMIT = CHUNK // 2  # bytes of each
+INNER = ("data", "payload", "message", "attachment")
+VERSIONS = ("version", "copilotVersion", "cli_version", "clientVersion")
+TABLES = {
+    "hermes": ("messages", "sessions"),
+    "goose": ("messages", "sessions"),
+    "openclaw": ("transcript_events",),
+}
+UNKNOWN_VERSION = "unknown version"
+
+
+@dataclass
+class FormatDrift:
+    """What one version of an agent wrote that is not known, with counts."""
+
+    agent: str
+    version: str
+    records: int = 0
+    types: Counter[str] = field(default_factory=Counter)
+    fields: Counter[str] = field(default_factory=Counter)
+
+
+@cache
+def known_fields() -> Mapping[str, frozenset[str]]:
+    """The names of the fields of each agent's records."""
+    listed = json.loads((files("fazm_memory.agents") / "known_fields.json").read_text(encoding="utf-8"))
+    return {agent: frozenset(names) for agent, names in listed.items()}
+
+
+def format_drift(found: Iterable[tuple[Reader, RecordFile]]) -> list[FormatDrift]:
+    """What the newest records of each agent hold that is not known, per version of the agent."""
+    by_agent: dict[str, list[tuple[Reader, RecordFile]]] = {}
+    for reader, record in found:
+        by_agent.setdefault(record.agent, []).append((reader, record))
+    drifts: dict[tuple[str, str], FormatDrift] = {}
+    for own in by_agent.values():
+        for reader, record in sorted(own, key=lambda one: -one[1].mtime)[:NEWEST]:
+            with suppress(OSError, sqlite3.Error):
+                _look(reader, record, drifts)
+    return [drifts[name] for name in sorted(drifts)]
+
+
+def _look(reader: Reader, record: RecordFile, drifts: dict[tuple[str, str], FormatDrift]) -> None:
+    known = known_fields().get(record.agent)
+    records = list(_records(record))
+    version = next(filter(None, map(_version, reversed(records))), UNKNOWN_VERSION)
+    name = (record.agent, version)
+    drift = drifts.setdefault(name, FormatDrift(*name))
+    drift.records += len(records)
+    drift.types.update(reader.read(record, Cursor(), limit=LIMIT).unknown)
+    if known is not None:
+        drift.fields.update(name for one in records for name in field_names(one) if name not in known)
+
+
+def field_names(record: Mapping[str, Any]) -> Iterator[str]:
+    """The names of a record's fields, and of those of its content."""
+    for name, value in record.items():
+        yield str(name)[:100]
+        if name in INNER:
+            yield from (f"{name}.{inner}"[:100] for inner in mapping(value))
+
+
+def _version(record: Mapping[str, Any]) -> str:
+    holders = (record, *(mapping(record.get(name)) for name in INNER))
+    return next((found for one in holders for name in VERSIONS if (found := ident(one.get(name)))), "")
+
+
+def _records(record: RecordFile) -> Iterator[Mapping[str, Any]]:
+    """Records at the start of a file, messages of a file that is written whole, columns of a database."""
+    if record.path.suffix == ".jsonl":
+        yield from filter(None, map(record_of, complete_lines(record.path, 0, LIMIT).lines))
+    elif record.path.suffix == ".json":
+        whole = mapping(record_of(read_regular(record.path)))
+        version = text(whole.get("version"))
+        for message in map(mapping, sequence(whole.get("messages"))):
+            yield {**message, "version": version}
+    elif record.agent in TABLES:
+        with read_only(record.path) as connection:
+            for table in TABLES[record.agent]:
+                columns = connection.execute(f"PRAGMA table_info({table})").fetchall()
+                yield {str(column[1]): None for column in columns}

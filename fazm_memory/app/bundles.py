@@ -12,14 +12,15 @@ from typing import Any
 from fazm_memory.app.memory import Service
 from fazm_memory.bundle import BundleSession, BundleVersion, exporter, file_format, importer
 from fazm_memory.errors import Declined, InvalidRequest, NotFound
-from fazm_memory.formats import read_conversation, to_atif, to_markdown, to_otlp
-from fazm_memory.paths import to_local, write_private
+from fazm_memory.formats import from_atif, is_atif, read_conversation, to_atif, to_markdown, to_otlp
+from fazm_memory.paths import open_regular, to_local, write_private
 from fazm_memory.store import FILE_CAP, FileVersion, SessionRow, files_named
 from fazm_memory.text import plural
 from fazm_memory.watch import has_secret_name
 
 MISSING_SHOWN = 100
 SECRET = "left out: it looks as if it held a secret"
+LARGEST_TRAJECTORY = 256 << 20
 FORMATS = ("bundle", "atif", "markdown", "otel")
 
 
@@ -30,6 +31,18 @@ def is_sensitive_path(path: str) -> bool:
     """Whether a file's name or folder says that it holds keys or passwords."""
     *folders, name = path.split("/")
     return not PRIVATE_FOLDERS.isdisjoint(folders) or bool(has_secret_name(name))
+
+
+def _trajectory(path: Path) -> dict[str, Any] | None:
+    """The trajectory in a file, or None if it is something else, such as a bundle."""
+    try:
+        with open_regular(path) as file:
+            if os.fstat(file.fileno()).st_size > LARGEST_TRAJECTORY or file.read(1) != b"{":
+                return None
+            document = json.loads(b"{" + file.read())
+    except (OSError, ValueError, RecursionError):
+        return None  # reading it as a bundle says what is wrong
+    return document if is_atif(document) else None
 
 
 class BundleService(Service):
@@ -150,8 +163,13 @@ class BundleService(Service):
         mine: bool = False,
         progress: Callable[[int], None] = lambda done: None,
     ) -> dict[str, Any]:
-        """Import a bundle, whole or not at all. With `mine`, its trust values are accepted."""
+        """Import a bundle, whole or not at all. With `mine`, its trust values are accepted.
+
+        A trajectory in the ATIF format is imported too.
+        """
         self._memory.recording.check()
+        if (document := _trajectory(path)) is not None:
+            return self._import_trajectory(document, workspace, mine)
         with contextlib.closing(file_format.BundleFile(path, passphrase)) as file:
             home = str(self.config.user_home)
             # Check all lines before anything is written.
@@ -179,6 +197,26 @@ class BundleService(Service):
             "session": imported.sessions[-1] if imported.sessions else None, "sessions": imported.sessions,
             "added": imported.added, "known": imported.known, "versions": imported.versions,
             "versions_known": imported.versions_known, "notes": imported.notes,
+        }  # fmt: skip
+
+    def _import_trajectory(
+        self, document: dict[str, Any], workspace: str | None, mine: bool
+    ) -> dict[str, Any]:
+        folder = None if workspace is None else str(Path(workspace).expanduser().absolute())
+        found = from_atif(document, home=str(self.config.user_home), workspace=folder, mine=mine)
+        results = self._memory.recorder.record(found.drafts)
+        refused = [result.error for result in results if result.error is not None]
+        if refused and refused[0] is not None:
+            raise refused[0]
+        placed = [result.appended for result in results if result.appended is not None]
+        known = sum(one.duplicate for one in placed)
+        notes = found.notes()
+        if not mine:
+            notes.append("nothing in it is taken for your own word (--mine, if you made it)")
+        session = placed[0].session
+        return {
+            "missing": 0, "missing_files": [], "session": session, "sessions": [session],
+            "added": len(placed) - known, "known": known, "versions": 0, "versions_known": 0, "notes": notes,
         }  # fmt: skip
 
     def _moved(self, opened: BundleSession, workspace: str | None, home: str) -> dict[str, str]:

@@ -146,7 +146,7 @@ def _export_as(memory: Memory, args: argparse.Namespace) -> int:
 
 
 def import_bundle_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a file from `export`")
+    parser.add_argument("file", metavar="FILE", help="a file from `export`, or an ATIF trajectory")
     _passphrase_arguments(parser)
     parser.add_argument("--workspace", metavar="DIR", help="the session's folder on this machine")
     parser.add_argument("--mine", action="store_true", help="trust its statements about who said what")

@@ -12,8 +12,18 @@ from typing import Any
 from fazm_memory.app.memory import Service
 from fazm_memory.bundle import BundleSession, BundleVersion, exporter, file_format, importer
 from fazm_memory.errors import Declined, InvalidRequest, NotFound
-from fazm_memory.formats import from_atif, is_atif, read_conversation, to_atif, to_markdown, to_otlp
+from fazm_memory.formats import (
+    Conversation,
+    from_atif,
+    is_atif,
+    read_conversation,
+    to_agent_trace,
+    to_atif,
+    to_markdown,
+    to_otlp,
+)
 from fazm_memory.paths import open_regular, to_local, write_private
+from fazm_memory.records import replace
 from fazm_memory.store import FILE_CAP, FileVersion, SessionRow, files_named
 from fazm_memory.text import plural
 from fazm_memory.watch import has_secret_name
@@ -21,7 +31,7 @@ from fazm_memory.watch import has_secret_name
 MISSING_SHOWN = 100
 SECRET = "left out: it looks as if it held a secret"
 LARGEST_TRAJECTORY = 256 << 20
-FORMATS = ("bundle", "atif", "markdown", "otel")
+FORMATS = ("bundle", "atif", "markdown", "otel", "agent-trace")
 
 
 PRIVATE_FOLDERS = frozenset({".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gcloud"})
@@ -107,7 +117,7 @@ class BundleService(Service):
         if format_name == "markdown":
             text = to_markdown(talk)
         else:
-            document = to_atif(talk) if format_name == "atif" else to_otlp(talk)
+            document = self._document(talk, row, format_name)
             text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
         data = text.encode("utf-8", "replace")  # half a surrogate pair is no text for other tools
         write_private(path, data)
@@ -115,6 +125,17 @@ class BundleService(Service):
             "session": row.id, "file": str(path), "format": format_name, "bytes": len(data),
             "sealed": False, **talk.counts(),
         }  # fmt: skip
+
+    def _document(self, talk: Conversation, row: SessionRow, format_name: str) -> dict[str, Any]:
+        if format_name == "atif":
+            return to_atif(talk)
+        if format_name == "otel":
+            return to_otlp(talk)
+        stored = self._memory.existing_file_versions
+        local = replace(talk, workspace=row.workspace)
+        if stored is None:
+            return to_agent_trace(local, (), lambda digest: None)
+        return to_agent_trace(local, stored.histories(sorted(self._files_touched(row.id))), stored.read)
 
     def _to_export(self, session: str, path: Path, *, force: bool, quarantined: bool) -> SessionRow:
         """The session, if it may be written to this file."""

@@ -1,4 +1,4 @@
-"""A session in formats that people and other tools read: Markdown, ATIF and OpenTelemetry."""
+"""A session in formats of people and other tools: Markdown, ATIF, OpenTelemetry and Agent Trace."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from fazm_memory.formats.agent_trace import to_agent_trace
     from fazm_memory.formats.atif import to_atif
     from fazm_memory.formats.atif_import import from_atif, is_atif
     from fazm_memory.formats.conversation import Conversation, read_conversation
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     __name__,
     {
+        "agent_trace": "to_agent_trace",
         "atif": "to_atif",
         "atif_import": "from_atif is_atif",
         "conversation": "Conversation read_conversation",

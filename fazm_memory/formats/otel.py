@@ -97,7 +97,7 @@ def _turn_spans(talk: Conversation, turn: Turn, root: str) -> list[dict[str, Any
     models = [use.model for use in turn.usage if use.model]
     values = {
         "gen_ai.operation.name": "invoke_agent",
-        "gen_ai.provider.name": _provider(models),
+        "gen_ai.provider.name": provider_of(models[0]) if models else None,
         "gen_ai.agent.name": talk.agent,
         "gen_ai.request.model": models[0] if models else None,
         "gen_ai.input.messages": _messages(turn, "user"),
@@ -117,8 +117,9 @@ def _turn_spans(talk: Conversation, turn: Turn, root: str) -> list[dict[str, Any
     return [span, *(_call_span(talk, call, own) for call in turn.calls)]
 
 
-def _provider(models: list[str]) -> str | None:
-    name = models[0].rpartition("/")[2] if models else ""
+def provider_of(model: str) -> str | None:
+    """The provider of a model, from how its name begins."""
+    name = model.rpartition("/")[2]
     return next((provider for start, provider in PROVIDERS.items() if name.startswith(start)), None)
 
 

@@ -83,8 +83,9 @@ def export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="session id or a unique prefix")
     parser.add_argument("file", metavar="FILE", help="where to write it")
     parser.add_argument(
-        "--format", choices=("bundle", "atif", "markdown", "otel"), default="bundle",
-        help="bundle for another machine (default), ATIF v1.7, Markdown, or OpenTelemetry spans",
+        "--format", choices=("bundle", "atif", "markdown", "otel", "agent-trace"), default="bundle",
+        help="bundle for another machine (default), ATIF v1.7, Markdown, OpenTelemetry spans, or who wrote"
+        " which lines (Agent Trace)",
     )  # fmt: skip
     _passphrase_arguments(parser)
     parser.add_argument("--no-files", action="store_true", help="without the stored file versions")

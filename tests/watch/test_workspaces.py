@@ -563,10 +563,22 @@ def test_what_was_found_before_a_folder_was_excluded_is_not_stored_after_it(env:
     assert [change.changed.path for change in allowed.sightings] == [str(env.folder / "c.txt")]
     assert allowed.folders == ()
     assert str(private / "a.txt") not in [change.observed.changed.path for change in changes]
-    watching._looker.roots.clear()  # the new scanner has not followed its folders yet
     watching._scanned(found)  # one that began before
     later, _ = watching._incoming.get()
     assert [change.changed.path for change in later.sightings] == [str(env.folder / "c.txt")]
+
+
+def test_a_scan_that_ends_after_its_folder_stopped_being_watched_is_recorded_without_contents(
+    env: WatchEnv,
+) -> None:
+    watching = env.begin()
+    (env.folder / "a.txt").write_text("a")
+    created = ObservedChange(
+        FileDifference(str(env.folder / "a.txt"), "created"), str(env.folder), now(), now()
+    )
+    with watching._storing:
+        changes = watching._recorder.note(ScanResult(2, (created,)), [])
+    assert [change.after for change in changes] == [None]
 
 
 def test_files_waiting_to_be_read_are_dropped_when_their_folder_is_excluded(env: WatchEnv) -> None:

@@ -32,7 +32,9 @@ def run(options: Options, report: Report) -> Iterator[Figure]:
         ours, bare = _in_turns(
             rounds, [script, "claude-code", "remind"], _event("PreToolUse", 1_000), Spool(home)
         )
-        yield Figure("hot hook, 1 KB, 60 reminders and none meant", "ms", ours, bare, NOTHING)
+        yield Figure(
+            "hot hook, 1 KB, 60 reminders and none meant", "ms", ours, bare, NOTHING, goal=Goal(at_most=5)
+        )
         (home / "context" / "context.md").write_text("Yesterday you did:\n" * 400)
         report("running hooks", len(SIZES), len(SIZES) + 1)
         event = _event("SessionStart", 300)

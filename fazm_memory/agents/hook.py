@@ -33,6 +33,8 @@ AGAIN = ("resume", "fork")  # these have a context already and get only the chan
 PROMPTS = ("UserPromptSubmit", "BeforeAgent")
 REMINDERS_AT_A_CALL = 2
 REMINDERS_IN_A_SESSION = 5
+CHANGED = ("old_string", "new_string", "content", "new_source", "edits")
+WORDS_IN_A_CHANGE = 2  # of a reminder's words; one with a plus sign is enough
 READING = ("Read", "Grep", "Glob", "LS")
 
 
@@ -101,10 +103,12 @@ def remind(home: str, data: bytes) -> None:
     known = _read(mark).split()
     texts: list[str] = []
     for line in _read(os.path.join(home, "context", "reminders.tsv")).splitlines():
-        number, key, folder, text = (*line.split("\t", 3), "", "", "")[:4]
+        number, key, folder, words, text = (*line.split("\t", 4), "", "", "", "")[:5]
         if len(texts) == REMINDERS_AT_A_CALL or len(known) >= REMINDERS_IN_A_SESSION:
             break
-        if number not in known and _inside(str(event.get("cwd") or ""), folder) and _about(event, key):
+        if number in known or not _inside(str(event.get("cwd") or ""), folder):
+            continue
+        if _about(event, key, words.split()):
             known.append(number)
             texts.append(f"Fazm Memory: {text}")
     if texts:
@@ -118,8 +122,8 @@ def _inside(place: str, folder: str) -> bool:
     return not folder or place == folder or place.startswith(f"{folder}/")
 
 
-def _about(event: dict[str, object], key: str) -> bool:
-    """Whether a call runs the command or changes the file of a reminder."""
+def _about(event: dict[str, object], key: str, words: list[str]) -> bool:
+    """Whether a call runs the command or changes the file of a reminder, there in one of `words` if any."""
     given = event.get("tool_input")
     if not isinstance(given, dict):
         return False
@@ -129,7 +133,11 @@ def _about(event: dict[str, object], key: str) -> bool:
     if event.get("tool_name") in READING:
         return False
     paths = (given.get(name) for name in ("file_path", "notebook_path", "path"))
-    return any(isinstance(path, str) and f"/{path}".endswith(f"/{key}") for path in paths)
+    if not any(isinstance(path, str) and f"/{path}".endswith(f"/{key}") for path in paths):
+        return False
+    changed = str([given.get(name) for name in CHANGED]).lower() if words else ""
+    certain = any(word[1:] in changed for word in words if word[0] == "+")
+    return not words or certain or sum(word in changed for word in words) >= WORDS_IN_A_CHANGE
 
 
 def begins_command(command: str, key: str) -> bool:

@@ -1,9 +1,9 @@
 """The hook script: a few lines of sh that put an agent's hook event into the spool.
 
 It runs at least once per tool call, so it starts no interpreter: `cat` to a temporary name, then `mv`. It
-never fails or blocks, and writes nothing while recording is paused. Where an agent waits for an answer, and
-before a call that a reminder may be about, it runs `hook.py`. If the interpreter fails, the event is spooled
-without an answer.
+never blocks, and writes nothing while recording is paused. Where an agent waits for an answer, and before a
+call that a reminder may be about, it runs `hook.py`. If the interpreter fails, the event is spooled without
+an answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,20 @@ SCRIPT = "fazm-memory-hook"
 ANSWER = "answer"
 REMIND = "remind"
 KEYS = "context/reminders.keys"  # written by `recall.reminders`
+FOUND = 9
 TROUBLE = "trouble.txt"
+
+# Copies the event and looks for the keys at once: another process would cost as much as all of this. A call
+# that only reads is not looked at. The input of a call is in the first part of an event.
+FIND_KEYS = """
+BEGIN { ORS = ""; part = ENVIRON["part"]; while ((getline key < ENVIRON["keys"]) > 0) known[key] }
+{ if (NR > 1) print "\\n" > part
+  print > part
+  head = substr($0, 1, 65536)
+  for (key in known) if (index(head, key) && head !~ /"tool_name" *: *"(Read|Grep|Glob|LS)"/) found = 1 }
+END { if (!NR) print > part
+  exit found ? FOUND : 0 }
+""".replace("FOUND", str(FOUND))
 
 # `$$` is unique among running processes. The loop skips files that ended processes left.
 TEXT = """\
@@ -38,12 +51,17 @@ fi
 cd "$home/{spool}" || {{ cat >/dev/null; exit 0; }}
 n=0
 while [ -e "$$-$n.part" ] || [ -e "$$-$n.$1.json" ]; do n=$((n + 1)); done
-cat >"$$-$n.part" || exit 0
-if [ "$2" = {remind} ] && [ -s "$home/{keys}" ] && grep -qFf "$home/{keys}" "$$-$n.part"; then
-    {interpreter} "$home/{folder}/hook.py" "$home" "$1" "$$-$n.part"
+if [ "$2" = {remind} ] && [ -s "$home/{keys}" ] && command -v awk >/dev/null; then
+    part="$$-$n.part" keys="$home/{keys}" LC_ALL=C awk '{find_keys}'
+    case $? in
+    0) ;;
+    {found}) {interpreter} "$home/{folder}/hook.py" "$home" "$1" "$$-$n.part" ;;
+    *) exit 0 ;;
+    esac
+else
+    cat >"$$-$n.part" || exit 0
 fi
-mv "$$-$n.part" "$$-$n.$1.json"
-exit 0
+exec mv "$$-$n.part" "$$-$n.$1.json"
 """
 
 
@@ -92,6 +110,8 @@ def write(home: Path, *, python: str = sys.executable, bundle: str | None = None
         answer=ANSWER,
         remind=REMIND,
         keys=KEYS,
+        find_keys=FIND_KEYS,
+        found=FOUND,
         home=shlex.quote(str(home)),
         python=shlex.quote(python),
         interpreter=interpreter(python, bundle),

@@ -1,8 +1,10 @@
 """Reminders: what memory adds at the moment of a call, because it changes the outcome.
 
-A reminder has a key, which is a file name or the beginning of a command, and one line of text. The companion
-writes all of them into two files. Before a call the hook script looks for the keys. Only if one occurs does
-`hook.py` decide whether the agent is told: at most two lines at a call, five in a session, never one twice.
+A reminder has a key, which is a file name or the beginning of a command, and one line of text. What the user
+said when an agent had changed a file also has words: it is told only if the next change of the file has one
+of them. The companion writes all reminders into two files. Before a call the hook script looks for the keys.
+Only if one occurs does `hook.py` decide whether the agent is told: at most two lines at a call, five in a
+session, never one twice.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from __future__ import annotations
 import hashlib
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,27 +43,44 @@ PROHIBITION = re.compile(
 GIT_VERBS = re.compile(r"(?i)(?:git )?(stash|push|commit|rebase|reset|merge|checkout|amend|clean)(?:ing)?\b")
 IN_QUOTES = re.compile(r"[`'\"]([a-z][\w./:-]*(?: [\w./:=-]+){1,5})[`'\"]")
 FILE_NAME = re.compile(r"(?<![\w/])(?:[\w.-]+/)*[\w-]+\.(?:[a-z]{1,5}|[a-z]+\d?)\b")
+REFUSED_CHANGE = re.compile(r"(?:Edit|MultiEdit|Write|NotebookEdit) (/[^…]+)")
+# What is to be done at once says nothing about the next change.
+MOMENTARY = re.compile(
+    r"(?i)^(?:no[,.]? |ok[,.]? |please )*(?:revert|undo|stop|wait|continue|roll ?back|write down|let'?s"
+    r"|can you|what (?:we|you|i)|could you|replace lines?)\b|\?[)\s]*$"
+)
+WORD = re.compile(r"[A-Za-z_][\w.-]*")
+IDENTIFIER = re.compile(r"[a-z][A-Z]|\w_\w|\w\.\w|[a-z]\d")
+SHORTEST_WORD = 5  # characters of a word that shows what a change is about
+USUAL_SHARE = 0.07  # of the sessions; a word in the requests of more of them is usual
 PLAIN_KEY = re.compile(r"[\x20-\x21\x23-\x5b\x5d-\x7e]+")  # the same in JSON
 
 
 @dataclass(frozen=True)
 class Reminder:
-    """`key` occurs in the calls that it is about, `folder` is where it holds ("" for everywhere)."""
+    """`key` occurs in the calls that it is about, `folder` is where it holds ("" for everywhere).
+
+    With `words`, a change of the file must also have one of them.
+    """
 
     key: str
     folder: str
     text: str
     at: int
+    words: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
-        return hashlib.sha256(f"{self.key}\0{self.text}".encode()).hexdigest()[:12]
+        return hashlib.sha256(self.text.encode()).hexdigest()[:12]  # nothing is said twice, for any key
 
 
-def session_reminders(store: Store, row: SessionRow, state: SessionState) -> Iterator[Reminder]:
-    """The reminders that follow from one session."""
+def session_reminders(
+    store: Store, row: SessionRow, state: SessionState, usual: Container[str] = ()
+) -> Iterator[Reminder]:
+    """The reminders that follow from one session. `usual` words are common in requests and say little."""
     folder = row.workspace or ""
     yield from _rules(state, folder)
+    yield from _said_about_files(state, folder, usual)
     yield from _changed_by_a_person(state, folder, row.last_at)
     yield from _solved_failures(store, row, state)
 
@@ -107,6 +127,56 @@ def _rules(state: SessionState, folder: str) -> Iterator[Reminder]:
                     yield Reminder(key, folder, text, row.get("at") or 0)
 
 
+def _said_about_files(state: SessionState, folder: str, usual: Container[str]) -> Iterator[Reminder]:
+    """What the user said when refusing the change of a file, or just after a change."""
+    for row in state.decisions_made.values():
+        if row["trust"] != "user" or row.get("superseded_by") is not None:
+            continue
+        refused = REFUSED_CHANGE.fullmatch(row.get("about") or "") if row.get("form") == "refusal" else None
+        files = [refused[1]] if refused else row.get("files") or []
+        for sentence in split_sentences(row["what"] or "") if files else ():
+            words = _telling_words(sentence.text, usual)
+            if not words or len(sentence.text) > LONGEST_RULE or MOMENTARY.search(sentence.text):
+                continue
+            when = f"{to_datetime(row['at']):%d %b}"
+            text = (
+                f"on {when}, about a change of this file, the user said: {quote(sentence.text, LONGEST_RULE)}"
+            )
+            for path in files:
+                yield Reminder(posixpath.basename(path), folder, text, row["at"], words)
+            break  # one line for each decision
+
+
+def _telling_words(text: str, usual: Container[str]) -> tuple[str, ...]:
+    """The words of a sentence that show in a change whether it is about the same.
+
+    An identifier, or the word that is forbidden, shows it alone and begins with a plus sign. Of others it
+    takes two.
+    """
+    forbidden = [
+        text[found.end() :].split(" ", 1)[0].strip(",.;:").lower() for found in PROHIBITION.finditer(text)
+    ]
+    words = dict.fromkeys(word.rstrip(".-") for word in WORD.findall(text))
+    found = []
+    for word in words:
+        low = word.lower()
+        if len(low) >= SHORTEST_WORD and low not in usual:
+            found.append(f"+{low}" if low in forbidden or IDENTIFIER.search(word) else low)
+    return tuple(found)
+
+
+def usual_words(states: Iterable[SessionState]) -> frozenset[str]:
+    """Words that occur in the requests of more than a few sessions."""
+    counts: Counter[str] = Counter()
+    sessions = 0
+    for state in states:
+        sessions += 1
+        said = " ".join(row["text"] or "" for row in state.requests.values())
+        counts.update({word.rstrip(".-") for word in WORD.findall(said.lower())})
+    most = max(1, round(sessions * USUAL_SHARE))
+    return frozenset(word for word, count in counts.items() if count > most)
+
+
 def _keys(words: str) -> Iterator[str]:
     """What a prohibition is about: a git command at its beginning, a quoted command, a file."""
     if verb := GIT_VERBS.match(words):
@@ -130,27 +200,31 @@ def collect_reminders(
     store: Store, sessions: Iterable[tuple[SessionRow, SessionState]], now: int
 ) -> list[Reminder]:
     """The reminders of these sessions, latest first, one for each key and text."""
-    found: dict[str, Reminder] = {}
-    for row, state in sessions:
-        if now - row.last_at > MAX_AGE:
-            continue
-        for reminder in session_reminders(store, row, state):
+    found: dict[tuple[str, str], Reminder] = {}
+    recent = [(row, state) for row, state in sessions if now - row.last_at <= MAX_AGE]
+    usual = usual_words(state for _, state in recent)
+    for row, state in recent:
+        for reminder in session_reminders(store, row, state, usual):
             if len(reminder.key) >= SHORTEST_KEY and PLAIN_KEY.fullmatch(reminder.key):
-                found.setdefault(reminder.id, reminder)
+                found.setdefault((reminder.id, reminder.key), reminder)
     return list(found.values())[:MAX_REMINDERS]
 
 
 def write_reminders(folder: Path, reminders: Iterable[Reminder]) -> list[Path]:
-    """Write the keys for the hook script, and the list for `hook.py`; nothing if there are no reminders."""
+    """Write the keys for the hook script, and the list for `hook.py`; nothing without reminders."""
     rows = list(reminders)
     if not rows:
         return []
     folder = private_folder(folder)
     keys = "".join(f"{key}\n" for key in dict.fromkeys(row.key for row in rows))
-    lines = "".join(f"{row.id}\t{row.key}\t{_plain(row.folder)}\t{_plain(row.text)}\n" for row in rows)
-    for name, text in ((LIST_FILE, lines), (KEYS_FILE, keys)):
+    lines = "".join(
+        f"{row.id}\t{row.key}\t{_plain(row.folder)}\t{' '.join(row.words)}\t{_plain(row.text)}\n"
+        for row in rows
+    )
+    files = {LIST_FILE: lines, KEYS_FILE: keys}
+    for name, text in files.items():
         write_private(folder / name, text.encode("utf-8", "replace"), sync=False)
-    return [folder / LIST_FILE, folder / KEYS_FILE]
+    return [folder / name for name in files]
 
 
 def _plain(text: Any) -> str:

@@ -116,6 +116,7 @@ MAX_ANSWER = 400
 MAX_ANSWERS = 2000  # a numbered answer to each of several questions
 MAX_CHOICE = 200
 MAX_CORRECTION = 500
+CORRECTED_FILES = 6  # files listed with a correction
 
 
 def _any(*phrases: str) -> str:
@@ -223,7 +224,16 @@ def read_prompt(b: StateBuilder, event: Event, text: str) -> None:
         add_decision(b, event, entry | ({"chosen": chosen} if chosen else {}))
     elif len(words) <= MAX_CORRECTION and _corrects(words):
         about = asked["text"] if asked is not None else None
-        add_decision(b, event, {"what": bounded_text(words), "form": "correction", "about": about})
+        entry = {"what": bounded_text(words), "form": "correction", "about": about}
+        add_decision(b, event, entry | ({"files": files} if (files := _files_just_changed(b, event)) else {}))
+
+
+def _files_just_changed(b: StateBuilder, event: Event) -> list[str]:
+    """The files that the agent changed last before a request, which may be about them."""
+    turn = event.turn - 1
+    changed = (entry for entry in b.files_modified.values() if entry.turn == turn and entry.by == "agent")
+    latest = sorted(changed, key=lambda entry: entry.seq)[-CORRECTED_FILES:]
+    return [entry.path for entry in latest if entry.change != "deleted"]
 
 
 def _answers(words: str, question: str) -> bool:

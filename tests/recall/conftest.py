@@ -31,8 +31,10 @@ class ClockedMemory(Memory):
         """Record one thing; the session is opened in the workspace when it is new."""
         about = {"agent": agent, "workspace": workspace, "agent_session_id": session}
         opening = Draft(session, "session.open", about, agent=agent)
-        source = payload.pop("source", "record")
-        reply = Draft(session, kind, payload, agent=agent, source=source, trust=payload.pop("trust", None))
+        source, actor = payload.pop("source", "record"), payload.pop("actor", None)
+        reply = Draft(
+            session, kind, payload, agent=agent, actor=actor, source=source, trust=payload.pop("trust", None)
+        )
         drafts = [reply] if self.store.sessions.by_key(session, agent) else [opening, reply]
         for result in self.sessions.record(drafts):
             assert result.error is None, result.error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -76,12 +77,48 @@ def test_old_sessions_remind_of_nothing(memory: ClockedMemory) -> None:
     assert keys_and_texts(memory.at("2026-11-15T10:00:00+00:00")) == []
 
 
+def correct(memory: ClockedMemory, *words: str) -> None:
+    """An agent changes a file, and the user says this about it."""
+    memory.say("s", "prompt", text="Write the exporter.")
+    memory.say("s", "action", tool="Edit", input={"file_path": "/w/export.py"},
+        files=[{"path": "/w/export.py", "change": "modified"}])  # fmt: skip
+    for text in words:
+        memory.say("s", "prompt", text=text)
+
+
+FALLBACK = "Do not fallback, print a warning if the vendor is unknown"
+
+
+def test_a_correction_after_a_change_is_a_reminder_for_the_file(memory: ClockedMemory) -> None:
+    correct(memory, FALLBACK)
+    [found] = memory.recall.reminders()
+    assert (found.key, found.folder) == ("export.py", "/w")
+    assert f'about a change of this file, the user said: "{FALLBACK}"' in found.text
+    assert found.words == ("+fallback", "print", "warning", "vendor", "unknown")
+
+
+def test_a_refused_change_with_a_reason_is_a_reminder_for_the_file(memory: ClockedMemory) -> None:
+    memory.say("s", "prompt", text="Write the exporter.")
+    memory.say("s", "decision", form="refusal", actor="person", about="Write /w/export.py",
+        what="It must use parse_date() for every date")  # fmt: skip
+    [found] = memory.recall.reminders()
+    assert found.key == "export.py"
+    assert "+parse_date" in found.words
+
+
+@pytest.mark.parametrize("said", ["No, revert the exporter change", "Wait, I have to think about exporters"])
+def test_what_is_to_be_done_at_once_is_no_reminder(memory: ClockedMemory, said: str) -> None:
+    correct(memory, said)
+    assert memory.recall.reminders() == []
+
+
 class HookBeforeCalls:
     """The hook script before a call, in a data folder with reminders."""
 
     def __init__(self, memory: ClockedMemory) -> None:
         self.home = memory.config.home
         hook_script.write(self.home)
+        self.script = [str(hook_script.script_path(self.home)), "claude-code", "remind"]
 
     def added(self, command: str = "", session: str = "s1", cwd: str = "/w/sub", **given: Any) -> list[str]:
         """The lines that are added before a call."""
@@ -90,10 +127,9 @@ class HookBeforeCalls:
             "tool_name": given.pop("tool", "Bash" if command else "Edit"),
             "tool_input": {"command": command} if command else given,
         }  # fmt: skip
-        script = [str(hook_script.script_path(self.home)), "claude-code", "remind"]
         data = json.dumps(event).encode()
         done = subprocess.run(
-            script, input=data, capture_output=True, check=False, env={"PATH": os.environ["PATH"]}
+            self.script, input=data, capture_output=True, check=False, env={"PATH": os.environ["PATH"]}
         )
         assert (done.returncode, done.stderr) == (0, b"")
         spool = Spool(self.home)
@@ -157,3 +193,29 @@ def test_there_are_at_most_two_at_a_call_and_five_in_a_session(
     many = [Reminder("git stash", "/w", f"reason {number}", 0) for number in range(9)]
     write_reminders(Path(memory.config.home) / "context", many)
     assert [len(hook.added("git stash")) for _ in range(4)] == [2, 2, 1, 0]
+
+
+def test_what_was_said_about_a_file_is_told_when_a_change_is_about_the_same(memory: ClockedMemory) -> None:
+    correct(memory, FALLBACK)
+    memory.recall.export_contexts()
+    hook = HookBeforeCalls(memory)
+    file = "/w/export.py"
+    assert hook.added(file_path=file, old_string="a", new_string="the vendor") == []
+    assert hook.added(tool="Read", file_path=file, note="fallback") == []
+    assert len(hook.added(file_path=file, old_string="a", new_string="use the Fallback")) == 1
+    assert hook.added(file_path=file, old_string="a", new_string="use the fallback") == []
+    assert len(hook.added(session="s2", file_path=file, old_string="", new_string="unknown vendor")) == 1
+
+
+@pytest.mark.parametrize("awk", [*filter(shutil.which, ("awk", "mawk", "gawk", "original-awk"))])
+def test_an_event_is_spooled_byte_for_byte_by_every_awk(
+    hook: HookBeforeCalls, tmp_path: Path, awk: str
+) -> None:
+    (tmp_path / "awk").symlink_to(str(shutil.which(awk)))
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    for data in (b'{"a":\n "\xc3\xa4\xff"}', b"x" * 300_000, b"", b'{"tool_name":"Bash"}'):
+        subprocess.run(hook.script, input=data, check=True, env={"PATH": path})
+        spool = Spool(hook.home)
+        spooled = spool.take()
+        assert [row.data for row in spooled] == [data]
+        spool.done(spooled)

@@ -156,20 +156,31 @@ def parse_moment(text: str, now: int) -> int:
         raise InvalidRequest(str(error), hint=hint) from None
 
 
+PROGRESS_EVERY = 3.0  # seconds between two lines where there is no terminal
+
+
 class Progress:
-    """A progress bar on stderr. Prints nothing if stderr is not a terminal."""
+    """A progress bar on stderr. Without a terminal: a line every few seconds, none for short work."""
 
     def __init__(self, what: str, total: int | None = None) -> None:
         self.what, self.total, self.shown = what, total, 0.0
         self.alive = sys.stderr.isatty()
+        if not self.alive:
+            self.shown = time.monotonic()
 
     def __enter__(self) -> Progress:
         return self
 
     def at(self, done: int) -> None:
-        if not self.alive or time.monotonic() - self.shown < 0.1:
+        now = time.monotonic()
+        if now - self.shown < (0.1 if self.alive else PROGRESS_EVERY):
             return
-        self.shown = time.monotonic()
+        self.shown = now
+        if not self.alive:
+            of = f" of {self.total:,}" if self.total else ""
+            sys.stderr.write(f"{self.what}: {done:,}{of}\n")
+            sys.stderr.flush()
+            return
         if self.total:
             filled = min(20, 20 * done // self.total)
             bar = "█" * filled + "░" * (20 - filled)

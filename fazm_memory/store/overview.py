@@ -23,11 +23,18 @@ def store_overview(store: Store) -> dict[str, Any]:
     sources = {name: {"at": iso(at), "session": session} for name, (at, session) in last.items()}
     return {
         **(store.sessions.totals() if store.as_of is None else _earlier_totals(store)),
+        "since": _since(store),
         "sources": sources,
         "open_questions": open_questions(store),
         "bytes": store.size(),
         "key": {"backend": store.keys.backend, "where": store.keys.where},
     }
+
+
+def _since(store: Store) -> str | None:
+    """The beginning of the earliest session."""
+    (first,) = store.db.execute("SELECT min(opened_at) FROM standing WHERE forgotten = 0").fetchone()
+    return None if first is None else iso(first)
 
 
 def _earlier_totals(store: Store) -> dict[str, int]:

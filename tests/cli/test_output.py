@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from fazm_memory.cli import output
 from fazm_memory.cli.output import format_time
 from fazm_memory.clock import parse_time
 
@@ -24,3 +25,14 @@ def test_a_moment_before_the_clocks_changed_is_reported_by_the_clock_of_then(
     finally:
         monkeypatch.setenv("TZ", "UTC")
         time.tzset()
+
+
+def test_without_a_terminal_progress_is_a_line_every_few_seconds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter([0.0, 1.0, 4.0, 5.0, 8.0])
+    monkeypatch.setattr(output.time, "monotonic", lambda: next(clock))
+    with output.Progress("Importing, MB", 300) as progress:
+        for done in (10, 90, 120, 200):
+            progress.at(done)
+    assert capsys.readouterr().err == "Importing, MB: 90 of 300\nImporting, MB: 200 of 300\n"

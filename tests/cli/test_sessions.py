@@ -193,3 +193,22 @@ def test_an_empty_search_and_an_open_quote_are_refused_with_a_hint(run: Run) -> 
         refused = run("search", query)
         assert refused.code != 0
         assert words in refused.err
+
+
+def test_a_long_session_fits_one_screen_and_all_of_it_on_request(run: Run, session: str) -> None:
+    prompts = [{"type": "prompt", "session": session, "text": f"request {n}"} for n in range(30)]
+    pending = [{"type": "pending", "session": session, "id": f"p{n}", "what": f"step {n}"} for n in range(30)]
+    files = [{"type": "file", "session": session, "path": f"/w/{n}", "change": "created"} for n in range(60)]
+    run("record", stdin=[*prompts, *pending, *files])
+    shown = run("show", session).out
+    assert len(shown.splitlines()) <= 46
+    assert shown.index("\nopen\n") < shown.index("\nrequests\n")
+    assert len(run("show", session, "--all").out.splitlines()) > 46
+
+
+def test_completion_lists_sessions_with_their_titles(run: Run, session: str) -> None:
+    assert run("completion", "ids").out.startswith(f"{session[:8]}\t")
+    for shell in ("bash", "zsh", "fish"):
+        script = run("completion", shell).out
+        assert "completion ids" in script
+        assert "claude-code" in script

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
+from shutil import get_terminal_size
 from typing import Any
 
 from fazm_memory.cli.event_text import (
@@ -119,6 +121,7 @@ def _id(parser: argparse.ArgumentParser) -> None:
 
 def show_arguments(parser: argparse.ArgumentParser) -> None:
     _id(parser)
+    parser.add_argument("--all", action="store_true", help="everything, not only what fits on a screen")
 
 
 def show_command(args: argparse.Namespace) -> int:
@@ -145,29 +148,10 @@ def show_command(args: argparse.Namespace) -> int:
         echo(f"ended: {session['ended']}")
     if session["cost"] is not None:
         echo(f"cost: {cost_text(session['cost'])}")
-    _show_work(state)
-    _section("decisions", [decision_text(decision) for decision in state["decisions_made"]])
-    _section("files", [file_change_text(file) for file in state["files_modified"]])
-    _section("failed", [failed_call_text(error) for error in state["errors"] if not error.get("minor")])
-    asked = [f"the agent asked: {question['text']}" for question in state["questions"]]
-    questions = [
-        f"question {question['id']} for the {question['to']}: {question['note']}"
-        for question in state["open_questions"]
-    ]
-    pending = [f"{action['id']}: {action['what']}" for action in state["pending_actions"]]
-    _section("open", [*asked, *questions, *pending])
-    _section("facts", [f"{key} = {value_text(fact['value'])}" for key, fact in state["facts"].items()])
-    _section("answered", [_answer_text(question) for question in state["answered_questions"]])
-    _section("retries", [_retry_text(retry) for retry in memory.history.retries(args.id)])
-    _section(
-        "removed from the model's context", [f"{entry['key']}  @{entry['seq']}" for entry in state["evicted"]]
-    )
-    _section("data sources", [source_text(source) for source in state["data_sources"]])
-    _section(
-        "artifacts", [f"{row['name']}: {row['done']} of {row['total']} done" for row in state["artifacts"]]
-    )
-    _section("budget", budget_lines(state["budget"]))
-    _section("untrusted sources", [untrusted_text(entry) for entry in state["untrusted"]])
+    command = memory.recall.resume_offer(session["id"]).get("command")
+    if command:
+        echo(f"continue: {command}")
+    _print_sections(_sections(state, memory.history.retries(args.id)), session, whole=args.all)
     quarantine = state["quarantined"]
     if quarantine["whole"] or quarantine["seqs"]:
         what = "the whole session" if quarantine["whole"] else plural(len(quarantine["seqs"]), "event")
@@ -175,21 +159,73 @@ def show_command(args: argparse.Namespace) -> int:
     return 0
 
 
-def _show_work(state: dict[str, Any]) -> None:
-    """What the session is for, and what it did in its repository."""
+Section = tuple[str, list[str], int]  # title, lines, how many of them on one screen
+
+
+def _sections(state: dict[str, Any], retries: list[dict[str, Any]]) -> list[Section]:
+    """What a successor asks first: what is open, what it was for, what was decided, what was done."""
+    folder = (state["workspace"] or "").rstrip("/") + "/"
+
+    def near(text: str) -> str:
+        return text.replace(folder, "") if folder != "/" else text
+
     goal, plan = state["goal"], state["plan"]
-    _section("goal", [goal["text"]] if goal is not None else [])
-    _section("plan", [plan_text(plan)] if plan is not None else [])
-    if state["todos"]:
-        _section("steps", [steps_text(state["todos"])])
-    _section("requests", [request["text"] or "" for request in state["requests"]])
-    _section("branch", [state["branch"]] if state["branch"] else [])
-    _section("commits", [commit_text(commit) for commit in state["commits"]])
-    _section("pull requests", [pull_request_text(request) for request in state["pull_requests"]])
-    _section("refers to", [reference["name"] for reference in state["references"]])
-    _section("checks", [f"{check['outcome']}: {check['command']}" for check in state["checks"]], 5)
-    _section("not committed", state["uncommitted"], 8)
-    _section("notes", [note["path"] for note in state["notes"]])
+    asked = [f"the agent asked: {question['text']}" for question in state["questions"]]
+    questions = [
+        f"question {question['id']} for the {question['to']}: {question['note']}"
+        for question in state["open_questions"]
+    ]
+    pending = [f"{action['id']}: {action['what']}" for action in state["pending_actions"]]
+    return [
+        ("open", [*asked, *questions, *pending], 5),
+        ("goal", [goal["text"]] if goal is not None else [], 1),
+        ("plan", [plan_text(plan)] if plan is not None else [], 1),
+        ("steps", [steps_text(state["todos"])] if state["todos"] else [], 3),
+        ("requests", [request["text"] or "" for request in state["requests"]], 3),
+        ("decisions", [decision_text(decision) for decision in state["decisions_made"]], 4),
+        ("not committed", [near(path) for path in state["uncommitted"]], 4),
+        ("commits", [commit_text(commit) for commit in state["commits"]], 4),
+        ("pull requests", [pull_request_text(request) for request in state["pull_requests"]], 3),
+        ("failed", [failed_call_text(error) for error in state["errors"] if not error.get("minor")], 3),
+        ("branch", [state["branch"]] if state["branch"] else [], 1),
+        ("files", [file_change_text(file) for file in state["files_modified"]], 5),
+        ("checks", [f"{check['outcome']}: {check['command']}" for check in state["checks"]], 3),
+        ("answered", [_answer_text(question) for question in state["answered_questions"]], 3),
+        ("retries", [_retry_text(retry) for retry in retries], 3),
+        ("facts", [f"{key} = {value_text(fact['value'])}" for key, fact in state["facts"].items()], 4),
+        ("artifacts", [f"{row['name']}: {row['done']} of {row['total']} done" for row in state["artifacts"]],
+         4),
+        ("budget", budget_lines(state["budget"]), 4),
+        ("notes", [note["path"] for note in state["notes"]], 3),
+        ("refers to", [reference["name"] for reference in state["references"]], 3),
+        ("data sources", [source_text(source) for source in state["data_sources"]], 3),
+        ("untrusted sources", [untrusted_text(entry) for entry in state["untrusted"]], 2),
+        ("removed from the model's context",
+         [f"{entry['key']}  @{entry['seq']}" for entry in state["evicted"]], 2),
+    ]  # fmt: skip
+
+
+SCREEN = 44  # lines where the height of the terminal is not known
+HEAD = 6  # lines above the sections
+ALL = 15  # entries of a section with --all
+
+
+def _print_sections(sections: list[Section], session: dict[str, Any], *, whole: bool) -> None:
+    """The first sections that fit on a screen, and the names of the others."""
+    left = max(20, get_terminal_size((80, SCREEN)).lines if sys.stdout.isatty() else SCREEN) - HEAD
+    cut: list[str] = []
+    for title, lines, most in sections:
+        if not lines:
+            continue
+        shown = ALL if whole else most
+        height = 2 + min(len(lines), shown) + (len(lines) > shown)
+        if not whole and (cut or height > left):
+            cut.append(f"{title} ({len(lines)})")
+            continue
+        left -= height
+        _section(title, lines, shown)
+    if cut:
+        echo(paint(f"\nalso: {', '.join(cut)}. `fazm-memory show {session['id'][:8]} --all`", "dim"))
 
 
 def _answer_text(question: dict[str, Any]) -> str:
@@ -212,9 +248,15 @@ def _section(title: str, lines: list[str], most: int = 15) -> None:
         return
     echo(f"\n{paint(title, 'dim')}")
     for line in lines[-most:]:
-        echo(f"  {single_line(line)[:200]}")
+        echo(f"  {_fitted(single_line(line))}")
     if len(lines) > most:
-        echo(paint(f"  and {len(lines) - most} more (see --json)", "dim"))
+        echo(paint(f"  and {len(lines) - most} more (--all or --json)", "dim"))
+
+
+def _fitted(text: str) -> str:
+    """A line that a terminal does not break."""
+    width = terminal_width() - 2 if sys.stdout.isatty() else 200
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def events_arguments(parser: argparse.ArgumentParser) -> None:

@@ -20,64 +20,78 @@ def status_command(args: argparse.Namespace) -> int:
         print_json(status)
         return 0
     now = memory.now()
-    if status["recording"]:
-        if status["companion"] is None:
-            echo(paint("○ Recording is on", "green") + ". The companion is not running (`fazm-memory run`).")
-        else:
-            echo(paint("● Recording", "green") + f" (companion process {status['companion']})")
-    else:
+    _show_recording(status, now)
+    counts = f"{plural(status['sessions'], 'session')}, {plural(status['events'], 'event')}"
+    since = f" since {format_time(status['since'], now)}" if status["since"] else ""
+    echo(f"  {counts}, {format_size(status['bytes'])}{since}")
+    for source, last in status["sources"].items():
+        echo(f"  last from {source}: {format_time(last['at'], now)}, session {last['session'][:8]}")
+    if not status["sources"]:
+        echo("  Nothing recorded yet. `fazm-memory run` records; `fazm-memory import` imports the past.")
+    for folder in status["watching"]:
+        if folder["refused"] is None:
+            echo(f"  watching {folder['folder']} ({folder['how']}) since {format_time(folder['since'], now)}")
+    if status["sync"] is not None:
+        when = "never" if status["sync"]["last_ok"] is None else format_time(status["sync"]["last_ok"], now)
+        echo(f"  synced as “{status['sync']['name']}”: {when}")
+    _show_transcripts(status["transcripts"])
+    echo(f"  store: {status['home']}, encrypted, {_key(status['key'])}")
+    notices = [memory.transcripts.expiring_notice(), memory.maintenance.retention_notice()]
+    problems = [*_problems(status), *filter(None, notices)]
+    if problems:
+        echo(paint("To do", "bold"))
+    for problem in problems:
+        echo(paint(f"  {problem}", "yellow"))
+    return 0
+
+
+def _show_recording(status: dict[str, Any], now: int) -> None:
+    if not status["recording"]:
         until = (
             f"until {format_time(status['paused_until'], now)}"
             if status["paused_until"]
             else "until you resume it"
         )
         echo(paint(f"◌ Recording is paused {until}", "yellow") + " (`fazm-memory recording resume`)")
-    if status["desktop"] is not None and not status["desktop"]["permitted"]:
-        echo(
-            paint("  Windows and documents are not recorded: Accessibility permission is missing.", "yellow")
-        )
-    for folder in status["watching"]:
-        if folder["refused"] is None:
-            echo(f"  watching {folder['folder']} ({folder['how']}) since {format_time(folder['since'], now)}")
-        else:
-            echo(paint(f"  not watching {folder['folder']}: {folder['refused']}", "yellow"))
-    counts = f"{plural(status['sessions'], 'session')}, {plural(status['events'], 'event')}"
-    echo(f"  {counts}, {format_size(status['bytes'])}")
-    for source, last in status["sources"].items():
-        echo(f"  last from {source}: {format_time(last['at'], now)}, session {last['session'][:8]}")
-    if not status["sources"]:
-        echo("  Nothing recorded yet. `fazm-memory run` records; `fazm-memory import` imports the past.")
-    if status["sync"] is not None:
-        _show_sync(status["sync"], now)
-    _show_transcripts(status["transcripts"], memory.transcripts.expiring_notice())
+    elif status["companion"] is None:
+        echo(paint("○ Recording is on", "green") + ". The companion is not running (`fazm-memory run`).")
+    else:
+        echo(paint("● Recording", "green") + f" (companion process {status['companion']})")
+
+
+def _problems(status: dict[str, Any]) -> list[str]:
+    """What needs the user, each with the command that settles it."""
+    problems = []
     for question in status["open_questions"]:
         session = question["session"][:8]
-        echo(paint(f"  {session} waits for your answer: {question['note']}", "yellow"))
-        echo(f"    `fazm-memory answer {session} {question['id']} TEXT`")
+        problems.append(
+            f"{session} waits for your answer: {question['note']}\n"
+            f"    `fazm-memory answer {session} {question['id']} TEXT`"
+        )
+    if status["sources"] and not {"hook", "mcp", "record"} & status["sources"].keys():
+        problems.append(
+            "No connected agent has sent anything yet, so none gets its context. `fazm-memory agents`"
+        )
+    if status["desktop"] is not None and not status["desktop"]["permitted"]:
+        problems.append("Windows and documents are not recorded: Accessibility permission is missing."
+                        " `fazm-memory setup`")  # fmt: skip
+    refused = [folder for folder in status["watching"] if folder["refused"] is not None]
+    problems += [f"not watching {folder['folder']}: {folder['refused']}" for folder in refused]
+    if (sync := status["sync"]) is not None:
+        troubles = [*([sync["error"]] if sync["error"] else []), *sync["problems"]]
+        problems += [f"sync: {trouble} `fazm-memory sync`" for trouble in troubles]
     if status["quota"]["warning"] is not None:
-        echo(paint(f"  {status['quota']['warning']}", "yellow"))
-    if (notice := memory.maintenance.retention_notice()) is not None:
-        echo(paint(f"  {notice}", "yellow"))
+        problems.append(status["quota"]["warning"])
     if (newer := status["update"]) is not None:
         where = f": {newer['page']}" if newer["page"] else "."
-        echo(paint(f"  Version {newer['version']} is available{where}", "yellow"))
-    echo(f"  store: {status['home']}, encrypted, {_key(status['key'])}")
-    return 0
+        problems.append(f"Version {newer['version']} is available{where}")
+    return problems
 
 
-def _show_transcripts(copies: dict[str, Any], notice: str | None) -> None:
+def _show_transcripts(copies: dict[str, Any]) -> None:
     if copies["sessions"]:
         size = f"{format_size(copies['stored'])} for {format_size(copies['bytes'])}"
         echo(f"  transcripts of {plural(copies['sessions'], 'session')} copied ({copies['form']}), {size}")
-    if notice is not None:
-        echo(paint(f"  {notice}", "yellow"))
-
-
-def _show_sync(sync: dict[str, Any], now: int) -> None:
-    when = "never" if sync["last_ok"] is None else format_time(sync["last_ok"], now)
-    echo(f"  synced as “{sync['name']}”: {when}")
-    for trouble in [*([sync["error"]] if sync["error"] else []), *sync["problems"]]:
-        echo(paint(f"  sync: {trouble}", "yellow"))
 
 
 def _key(key: dict[str, str]) -> str:

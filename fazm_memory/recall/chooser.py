@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from fazm_memory.recall.dialogue import Line
+from fazm_memory.recall.dialogue import ANSWERED, Line
 from fazm_memory.recall.sentences import compact_statement
 from fazm_memory.records import dataclass, field
 
@@ -47,6 +47,18 @@ CHATTER = re.compile(
     r" requested|api error|you'?re right|good (?:question|catch|point)|i understand|done)\b[^a-z]*"
     r"(?:continue|go on|please|you|very much|again)?\W*"
 )
+PASSED = re.compile(
+    r"(?i)\W*all (?:is |are )?(?:green|passing|good|clean|done|set)\W*"
+    r"|\W*(?:all |the |both |\d+ |of |unit |integration |existing |new |other )*"
+    r"(?:tests?|checks?|lint\w*|builds?)(?:(?:,| and| &)+ (?:all )?(?:lint\w*|tests?|formatting|builds?))*"
+    r"(?: (?:is|are|now|still|all|also))* (?:pass(?:es|ed|ing)?|green|clean|ok|fine)"
+    r"(?: (?:and|with) [^.]{0,40}(?:clean|pass\w*|issues))?\W*"
+)  # told by the last run of the checks
+PASTED_WORD = re.compile(r"(?<!\S)(?!https?:)[^\s]{90,}")
+DIAGNOSTICS = re.compile(
+    r"(?i)\b(?:diagnostics?|lsp|gopls|linter (?:warning|hint)s?)\b.*\b(?:stale|false positives?|transient"
+    r"|will clear|cached?|outdated|ignor\w+|pre-?existing|unrelated|catch up|not (?:real|related))\b"
+)  # of an editor, of the moment
 COMMAND = re.compile(r"/[a-z][\w:-]*")
 CORRECTION = re.compile(
     r"(?i)\b(?:don'?t|do not|never|always|instead|rather|should(?:n'?t)?|must|prefer|wrong|not what|no,"
@@ -90,6 +102,11 @@ REQUEST = re.compile(
     r"|change|update|why|how|what)\b"
 )
 RESTRICTION = re.compile(r"(?i)\b(?:don'?t|do not|never|always|not|no|only|instead|too|rather|stop|avoid)\b")
+YES = re.compile(
+    r"(?i)\W*(?:yes|yep|yeah|sure|ok(?:ay)?|do (?:it|that|so)|go(?: ahead| on)?|please(?: do)?|continue"
+    r"|proceed|y|1|let'?s (?:do (?:it|that|this)|give it a try|go))"
+    r"(?:[,.! ]+(?:please|do|it|that|so|this|go|ahead|thanks?))*\W*"
+)  # an answer that only agrees
 INJECTION = re.compile(
     r"(?i)\b(?:ignore|disregard|forget) (?:all |any |the |your )*(?:previous|prior|above|earlier|other)\b"
     r"|\bsystem prompt\b|\bnew instructions?\b|\byou are now\b"
@@ -250,12 +267,18 @@ def is_boilerplate(line: Line) -> bool:
         return True
     if (
         CHATTER.fullmatch(line.text)
+        or PASSED.fullmatch(line.text)
         or COMMAND.fullmatch(line.text)
         or len(line.text) < (3 if line.by_user else 6)
     ):
         return True
     if line.by_user:
-        return False
+        question, _, answer = line.text.rpartition(ANSWERED)
+        if line.role == "reply" and YES.fullmatch(answer) and not names_in(question):
+            return True
+        return PASTED_WORD.search(line.text) is not None
+    if DIAGNOSTICS.search(line.text):
+        return True
     if line.form == "heading" and line.place and not names_in(line.text):
         return True  # the title of a part
     if line.role in ("closing", "interim") and line.text.endswith("?"):  # settled by what came next

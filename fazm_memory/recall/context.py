@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -65,10 +66,12 @@ def set_choice(store: Store, item: str, choice: str | None) -> dict[str, str]:
 MOST_CHARACTERS = 9_800  # clients cut at 10,000
 NAMES_SHARE = 0.07  # of the room, for the names that matter and are in no chosen line
 LINE = 5  # characters around an item
-SHARE = 1.8  # of an equal share of the room, for a thread
+SHARE = 1.5  # of an equal share of the room, for a thread
+AMPLE = 5000  # characters from which there is room for names and older days
 OLDER_SHARE = 0.04  # of the room, for a line on work of older days
 MOST_OLDER = 1200  # characters, for work of older days
 DAY_LABEL = 30  # characters of the name of a day
+CHECKED_AT = re.compile(r" \(ok \d\d:\d\d\)")
 MAX_LISTED = 150  # items in the data that did not fit
 
 HEAD = "Fazm Memory: what happened before {place}. Requests and rules are the user's words unless marked."
@@ -140,10 +143,21 @@ def render_context(
 
 
 def _replaced(threads: Iterable[Thread]) -> set[str]:
-    """Items about the state of a repository that a later session of the same thread has newer."""
+    """Items about the state of a repository that are told by a later session.
+
+    Within a thread the latest counts. Checks that a later thread ran in the same way are told once.
+    """
     replaced = set()
+    run: set[str] = set()
     for thread in threads:
+        if checks := [item for task in thread.tasks for item in task.items if item.kind == "checks"]:
+            commands = set(CHECKED_AT.sub("", checks[-1].text).split(", "))
+            if commands <= run and not thread.older:
+                replaced |= {item.id for item in checks}
+            run |= commands
         known: set[str] = set()
+        for task in () if thread.older else thread.tasks[:-1]:  # the next session went on without an answer
+            replaced |= {item.id for item in task.items if item.label == "waiting" and item.turn >= 0}
         for task in reversed(thread.tasks):
             latest = [item for item in task.items if item.kind in ("uncommitted", "checks")]
             replaced |= {item.id for item in latest if item.kind in known}
@@ -175,7 +189,8 @@ def _fitting(
     ]
     bare = _length(lines_of(threads, ()))
     reserve = min(int(room * OLDER_SHARE), sum(size(older_text(thread, ())) + 3 for thread in older))
-    for_names = int((room - bare) * NAMES_SHARE)
+    reserve, share = (reserve, NAMES_SHARE) if room >= AMPLE or not threads else (0, 0.0)
+    for_names = int((room - bare) * share)
     room_left = room - bare - reserve - for_names - sum(size(item.text) + LINE for item in pins)
     known = [Candidate("", 1.0, 0, terms_of_text(goal_text(thread)), -1) for thread in threads]
     places = choose(

@@ -14,13 +14,19 @@ from typing import Any
 
 from fazm_memory.events import Event
 from fazm_memory.recall.sentences import Sentence, plain_markdown, shortened, split_sentences
-from fazm_memory.records import dataclass
+from fazm_memory.records import dataclass, replace
 from fazm_memory.store import EVENT_COLUMNS, SessionRow, Store, effective_ranges, event_id, to_event
 
 MAX_UTTERANCES = 300  # of one session, the latest
 MAX_SCANNED = 20_000  # events at the end of a session that are searched for them
 MAX_LINES = 150  # of one text: its first and its last
 WHOLE_PROMPT = 160  # a prompt of this length is one line
+WHOLE_DECISION = 280  # or of this length, if it corrects or decides
+LONGEST_LEAD = 260  # characters of a lead-in with what it announces
+DECIDES = re.compile(
+    r"(?i)\b(?:no|not|don'?t|never|always|instead|rather|should(?:n'?t)?|must|let'?s|i'?d (?:go|prefer|like)"
+    r"|revert|keep|only|actually|i (?:don'?t )?(?:think|want))\b"
+)
 SHORT_REPLY = 60
 RETYPED = 2  # events between a prompt that was interrupted and the next
 RETYPED_WITHIN = 60_000_000  # microseconds
@@ -204,9 +210,25 @@ def _asks(said: Utterance) -> bool:
 
 
 def _sentences(said: Utterance) -> Sequence[Sentence]:
-    if said.role in USER_ROLES and len(said.text) <= WHOLE_PROMPT and "\n\n" not in said.text.strip():
+    whole = WHOLE_DECISION if DECIDES.search(said.text) else WHOLE_PROMPT
+    if said.role in USER_ROLES and len(said.text) <= whole and "\n\n" not in said.text.strip():
         text = plain_markdown(said.text)
         return [Sentence(text, "sentence", 0)] if text else []
     if said.role in USER_ROLES:  # an indented line is part of something pasted
-        return split_sentences(PASTED.sub("", said.text))
+        return _with_announced(split_sentences(PASTED.sub("", said.text)))
     return split_sentences(said.text)
+
+
+def _with_announced(sentences: Sequence[Sentence]) -> list[Sentence]:
+    """The sentences of a request, with a lead-in and the sentence that it announces as one."""
+    found: list[Sentence] = []
+    lead: Sentence | None = None
+    for sentence in sentences:
+        if lead is not None:
+            text = shortened(f"{lead.text.rstrip(':')}: {sentence.text}", LONGEST_LEAD)
+            sentence, lead = replace(lead, text=text, form="sentence"), None
+        elif sentence.form == "lead":
+            lead = sentence
+            continue
+        found.append(sentence)
+    return [*found, lead] if lead is not None else found

@@ -12,6 +12,7 @@ from typing import Any
 
 from fazm_memory.clock import modification_time, to_datetime, to_micros
 from fazm_memory.engines.naming import NamingReport
+from fazm_memory.recall.chooser import YES
 from fazm_memory.recall.dialogue import Utterance, read_dialogue
 from fazm_memory.recall.items import (
     UNKNOWN_END,
@@ -65,7 +66,11 @@ def earlier_part(state: SessionState, since: int) -> SessionState:
         branch=state.branch,
         files_modified={path: entry for path, entry in state.files_modified.items() if entry.seq < since},
         folders=_before(state.folders, since, "last_seq"),
-        decisions_made=_before(state.decisions_made, since),
+        decisions_made={
+            seq: decision
+            for seq, decision in _before(state.decisions_made, since).items()
+            if decision.get("form") != "answer" or not YES.fullmatch(decision["what"])
+        },
         errors={
             key: error
             for key, error in _before(state.errors, since).items()
@@ -185,6 +190,8 @@ def build_digest(
         active = [(row, span) for row in rows if row.n not in taken and (span := _active(store, row, day))]
         taken |= {row.n for row, _ in active}
         active.sort(key=lambda found: found[0].workspace != workspace)  # before its subfolders
+        if day == today:  # what it did on the last active day belongs to the same handover
+            active = [(row, _with_day_before(store, row, span, days[-1][1])) for row, span in active]
         tasks += [
             _task(store, row, label, span, worth, pinned, today, recency)
             for recency, (row, span) in enumerate(active[:MAX_PER_DAY])
@@ -208,6 +215,14 @@ def build_digest(
     tasks.sort(key=lambda task: (not task.recent, -task.ended, -task.session.last_at, -task.session.n))
     own = tuple(preference_item(row) for row in store.facts.current() if row.trust == "user")
     return Digest(workspace, now, named or "before", tuple(tasks), own)
+
+
+def _with_day_before(
+    store: Store, row: SessionRow, span: tuple[int, int, int], day: date
+) -> tuple[int, int, int]:
+    """The span of a session today and on the last active day."""
+    before = _active(store, row, day)
+    return span if before is None else (before[0], before[1], span[2])
 
 
 def _other(row: SessionRow, besides: str | None) -> bool:
@@ -338,8 +353,10 @@ def _task(
 
 
 def _in_dialogue(item: Item, spoken: Collection[int]) -> bool:
-    """Whether the dialogue of the day has an item too."""
-    return item.kind in ("request", "decision") and item.seq in spoken
+    """Whether the dialogue of the day has an item too. It leaves out what was typed anew."""
+    if item.kind == "request" and item.label != "earlier" and spoken:
+        return item.seq >= min(spoken)
+    return item.kind == "decision" and item.seq in spoken
 
 
 def _superseded(state: SessionState) -> frozenset[int]:

@@ -26,6 +26,7 @@ GROUPS = (
 )  # fmt: skip
 JOINED = {"added": ", ", "plan": "; ", "earlier": "; "}  # groups on one line
 SPOKEN = frozenset({"asked", "why", "done", "found"})  # shown by turn, if they are from the dialogue
+LONGEST_FIRST = 110  # characters of a request of an earlier day
 LONGEST_TURN = 320  # characters of a line
 PLAN = re.compile(r"(?i)^plan:\s*")
 RULES = "USER RULES"
@@ -186,7 +187,9 @@ def _usual_agent(threads: Sequence[Thread]) -> str:
 
 
 def _times(thread: Thread) -> str:
-    return f"{to_datetime(thread.began):%H:%M}-{to_datetime(thread.ended):%H:%M}"
+    began, ended = to_datetime(thread.began), to_datetime(thread.ended)
+    day = "" if began.date() == ended.date() else f"{began:%A} "
+    return f"{day}{began:%H:%M}-{ended:%H:%M}"
 
 
 def goal_ids(threads: Iterable[Thread]) -> set[str]:
@@ -198,10 +201,10 @@ def goal_ids(threads: Iterable[Thread]) -> set[str]:
 def goal_text(thread: Thread, longest: int = GOAL) -> str:
     """What a thread is for, in the user's words if possible."""
     for task in thread.tasks:
-        if task.plan_title and (task.goal is None or task.goal.kind == "plan"):
+        if task.plan_title and task.goal is None:
             return f"plan {quote(PLAN.sub('', task.plan_title), longest)}"
         if task.first is not None:
-            return _request(task.first, longest)
+            return _request(task.first, min(longest, LONGEST_FIRST) if task.goal is not None else longest)
         if task.goal is not None and task.goal.kind == "plan":
             return f"plan {quote(PLAN.sub('', task.goal.text), longest)}"
         if task.goal is not None:

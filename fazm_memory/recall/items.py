@@ -85,6 +85,7 @@ MAX_FAILED_LOOKUPS = 3
 PROGRAMS = (
     "[ ag cat cd diff du egrep fd fgrep file find grep head ls pwd rg stat tail test tree type wc which"
 )
+AT_THE_END = 12  # events of a session
 SUBAGENT_TOOLS = frozenset({"Task", "Agent", "task"})
 LOOKUP_PROGRAMS = frozenset(PROGRAMS.split())
 LOOKUP_TOOLS = frozenset(
@@ -288,9 +289,11 @@ def _fields(
 
 
 def _holds(decision: dict[str, Any]) -> bool:
-    """Whether a decision was not replaced later and is more than the acceptance of a plan."""
-    accepted = decision.get("form") == "plan" and decision["what"] == "accepted"
-    return decision.get("superseded_by") is None and not accepted
+    """Whether a decision was not replaced later and is more than a question or a yes about a plan."""
+    settled = decision.get("form") == "plan" and (
+        decision["what"] == "accepted" or decision["what"].rstrip().endswith("?")
+    )
+    return decision.get("superseded_by") is None and not settled
 
 
 def _decision(decision: dict[str, Any]) -> str:
@@ -337,7 +340,8 @@ def _open(state: SessionState, end: SessionEnd) -> Iterator[ItemFields]:
         yield section, "artifact", artifact["name"], _artifact(artifact), artifact["seq"], artifact["trust"]
     yield from failed_calls(state)
     for call, entry in state.running.items():
-        if entry["tool"] in SUBAGENT_TOOLS:  # its request says what for
+        ended_it = entry["seq"] >= state.at - AT_THE_END or not branch_of(state)
+        if entry["tool"] in SUBAGENT_TOOLS or not ended_it:  # its request says what for, or work went on
             continue
         about = f" {quote(end.running[call], 160)}" if end.running.get(call) else ""
         text = f"{plain_name(entry['tool'])} call{about} began and never finished"
@@ -539,7 +543,7 @@ def _repository(state: SessionState, since: int) -> Iterator[tuple[str, str, str
     if uncommitted and getattr(state, "branch", None):
         paths = [path for path, _ in sorted(uncommitted.items(), key=lambda entry: -entry[1])]
         last = max(uncommitted.values())
-        yield "uncommitted", "files", f"not committed{_named(paths, MAX_NAMED, folder)}", last
+        yield "uncommitted", "files", f"not committed:{_named(paths, MAX_NAMED, folder)}", last
     checks = [
         row for row in getattr(state, "checks", {}).values()
         if row["seq"] >= since and len(row["command"]) <= LONGEST_CHECK
@@ -568,14 +572,18 @@ def _checks(checks: list[dict[str, Any]]) -> str:
 
 
 def _named(paths: list[str], most: int, folder: str | None) -> str:
-    """The first paths, with the folder that they share in front: ` in src/app: main.py, io/read.py`."""
+    """The first paths by folder: ` src/app: main.py, read.py; docs/guide.md and 2 more`."""
     more = f" and {len(paths) - most} more" if len(paths) > most else ""
-    shown = [inside(path, folder) for path in paths[:most]]
-    shared = ""
-    if len(shown) > 1 and len({posixpath.isabs(path) for path in shown}) == 1:
-        shared = posixpath.commonpath([posixpath.dirname(path) for path in shown]).rstrip("/")
-    place = f" in {neutral(shared)}" if shared else ""
-    return f"{place}: {', '.join(neutral(inside(path, shared)) for path in shown)}{more}"
+    folders: dict[str, list[str]] = {}
+    for path in (inside(path, folder) for path in paths[:most]):
+        folders.setdefault(posixpath.dirname(path), []).append(posixpath.basename(path))
+    parts = [
+        f"{neutral(place)}: {', '.join(map(neutral, names))}"
+        if place and len(names) > 1
+        else ", ".join(neutral(posixpath.join(place, name)) for name in names)
+        for place, names in folders.items()
+    ]
+    return f" {'; '.join(parts)}{more}"
 
 
 def added_items(state: SessionState, names: list[str], since: int, worth: float) -> list[Item]:

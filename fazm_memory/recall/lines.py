@@ -28,6 +28,9 @@ from fazm_memory.records import dataclass, replace
 MAX_LINES = 250  # of one session, the best
 LONGEST_RULE = 260
 LONGEST_ANSWER = 150
+SAME_PLAN = 0.7  # share of the words of two titles
+SAME_REQUEST = 0.5
+FEWEST_TERMS = 5
 FIRST_LINES = 5  # of an answer, where it says what was asked for
 ALSO_ANSWERED = 0.3  # of the lesser worth of a question and its answer
 QUESTION = re.compile(
@@ -85,7 +88,8 @@ def dialogue_items(
 
     `superseded` are positions that no longer hold, `added` the names that the session added to code.
     """
-    lines = dialogue_lines(session, [said for said in talk if said.seq not in superseded])
+    old = {*superseded, *replaced_plans(talk)}
+    lines = dialogue_lines(session, [said for said in talk if said.seq not in old])
     terms = [terms_of_text(line.text) for line in lines]
     user_terms = frozenset(
         term for line, found in zip(lines, terms, strict=True) if line.by_user for term in found
@@ -108,9 +112,42 @@ def dialogue_items(
             item = _with_answer(item, answer, score, worth, folder)
         if score > FLOOR:
             items.append(item)
+    items = _latest_wording(items)
     best = sorted(items, key=lambda item: -item.score)[:MAX_LINES]
     names = sorted(weigh_names(lines).items(), key=lambda entry: (-entry[1], entry[0]))[:60]
     return Dialogue(tuple(sorted(best, key=lambda item: item.seq)), goal, tuple(names))
+
+
+def replaced_plans(talk: Sequence[Utterance]) -> set[int]:
+    """The positions of plans that a later plan of the same title replaced."""
+    plans = [
+        (said.seq, terms_of_text(said.text.strip().partition("\n")[0]))
+        for said in talk
+        if said.role == "plan"
+    ]
+    return {
+        seq
+        for nth, (seq, terms) in enumerate(plans)
+        if any(_shared(terms, later) >= SAME_PLAN for _, later in plans[nth + 1 :])
+    }
+
+
+def _shared(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(1, len(one | other))
+
+
+def _latest_wording(items: Sequence[Item]) -> list[Item]:
+    """The items without requests that the user put again later in nearly the same words."""
+    kept: list[Item] = []
+    later: list[frozenset[str]] = []
+    for item in reversed(items):
+        if item.kind == "request" and item.label == "asked":
+            terms = terms_of_text(item.text)
+            if len(terms) >= FEWEST_TERMS and any(_shared(terms, known) >= SAME_REQUEST for known in later):
+                continue
+            later.append(terms)
+        kept.append(item)
+    return kept[::-1]
 
 
 def is_question(line: Line) -> bool:

@@ -122,7 +122,7 @@ def test_the_last_active_day_is_one_of_a_session_that_went_on_today(memory: Cloc
     memory.at("2026-11-15T08:00:00+00:00").say("s", "prompt", text="go on")
     text = memory.at("2026-11-15T09:00:00+00:00").recall.context("/w").text
     assert "Earlier today:" in text
-    assert "since yesterday, Saturday 14 November" in text
+    assert '1 Saturday 10:00-08:00: "begin"' in text
     assert "On Tuesday 10 November:" in text
 
 

@@ -1,0 +1,124 @@
+"""The handover: turns with their results, compact sentences, only the last state."""
+
+from __future__ import annotations
+
+import pytest
+
+from fazm_memory.recall.dialogue import Utterance, dialogue_lines
+from fazm_memory.recall.lines import dialogue_items, line_label, replaced_plans
+from fazm_memory.recall.sentences import compact_request, compact_statement, split_sentences
+from tests.recall.conftest import ClockedMemory
+
+MORNING = "2026-11-15T09:00:00+00:00"
+
+
+@pytest.mark.parametrize(("said", "shown"), [
+    ("Done. The upload retries three times.", "The upload retries three times."),
+    ("Found the bug! The list lacks `replace`.", "The list lacks replace."),
+    ("I've moved the lock into `store.py`", "moved the lock into store.py"),
+    ("The lock is missing there. Let me add it.", "The lock is missing there."),
+    ("So that old record is left alone", "So that old record is left alone"),
+    ("You're absolutely right!", ""),
+])  # fmt: skip
+def test_a_statement_is_shown_without_remarks(said: str, shown: str) -> None:
+    assert compact_statement(said) == shown
+
+
+@pytest.mark.parametrize(("said", "shown"), [
+    ("ok, can you please sort the list by date?", "sort the list by date?"),
+    ("no, keep the old order", "no, keep the old order"),
+    ("can we try?", "can we try?"),
+])  # fmt: skip
+def test_a_request_is_shown_without_its_polite_opening(said: str, shown: str) -> None:
+    assert compact_request(said) == shown
+
+
+def test_the_names_of_a_tables_columns_are_no_sentence() -> None:
+    rows = split_sentences("| Test | Covers |\n|---|---|\n| test_login | the login page |\n")
+    assert [row.text for row in rows] == ["test_login: the login page"]
+
+
+def test_a_lead_in_of_the_user_stands_with_what_it_announces() -> None:
+    text = "Please fix this:\n\nThe counter starts at one, so the first row is never written to the file."
+    talk = [Utterance("asked", text, 1, 0, "user")]
+    assert dialogue_lines("s", talk)[0].text.startswith("Please fix this: The counter starts at one")
+
+
+def test_a_question_of_the_user_stands_with_its_answer(memory: ClockedMemory) -> None:
+    memory.at("2026-11-14T16:00:00+00:00")
+    memory.say("s", "prompt", text="move the invoices to the archive folder")
+    memory.say("s", "message", text="Moved all 12 invoices into Archive/2026.")
+    memory.say("s", "prompt", text="why is the invoice of Hooli not among them?")
+    memory.say("s", "message", text="The invoice of Hooli is a draft, and drafts stay where they are.")
+    memory.say("s", "prompt", text="then rename the Globex folder to Globex Ltd")
+    memory.say("s", "message", text="Renamed the folder Globex to Globex Ltd.")
+    text = memory.at(MORNING).recall.context("/w").text
+    assert '"why is the invoice of Hooli not among them?" -> The invoice of Hooli is a draft' in text
+
+
+def test_a_session_past_midnight_tells_what_came_before_it(memory: ClockedMemory) -> None:
+    memory.at("2026-11-14T22:00:00+00:00")
+    memory.say("s", "prompt", text="do not use the old exporter for these reports, it drops the last column")
+    memory.say("s", "message", text="The new exporter in export_rows.py writes every column of the reports.")
+    memory.at("2026-11-15T00:30:00+00:00").say("s", "prompt", text="write the summary of the reports too")
+    text = memory.at(MORNING).recall.context("/w").text
+    assert "Saturday 22:00-00:30" in text
+    assert "drops the last column" in text
+    assert "export_rows.py writes every column" in text
+
+
+def test_a_question_of_the_agent_waits_only_in_the_last_session_of_its_thread(memory: ClockedMemory) -> None:
+    files = [{"path": f"/w/{name}.md", "change": "modified"} for name in ("one", "two")]
+    for hour, session, words in (
+        (10, "a", "Shall I sort the chapters by date?"),
+        (15, "b", "Shall I print it?"),
+    ):
+        memory.at(f"2026-11-14T{hour}:00:00+00:00")
+        memory.say(session, "prompt", text=f"tidy the chapters of the report, part {session}")
+        memory.say(session, "action", tool="Edit", files=files)
+        memory.say(session, "message", text=f"Tidied the chapters of the report.\n\n{words}")
+    text = memory.at(MORNING).recall.context("/w").text
+    assert "WAITING 1: Shall I print it?" in text
+    assert "sort the chapters by date?" not in text
+
+
+def test_a_plan_replaces_an_earlier_one_with_its_title() -> None:
+    plans = [
+        "# Plan: export invoices\nUse pandas.",
+        "# Plan: login page",
+        "# Plan: export the invoices\nStream them.",
+    ]
+    talk = [Utterance("plan", text, seq, 0, "agent") for seq, text in enumerate(plans)]
+    assert replaced_plans(talk) == {0}
+
+
+def test_only_the_last_wording_of_a_request_is_told() -> None:
+    wordings = (
+        "label it: Link this commit to your session? [y/n]",
+        "label it: Link this commit to the session? [Y/n]",
+    )
+    talk = [Utterance("asked", text, seq, seq, "user") for seq, text in enumerate(wordings)]
+    items = dialogue_items("s" * 8, talk, folder=None, worth=1.0, recency=0).items
+    assert [item.seq for item in items] == [1]
+
+
+@pytest.mark.parametrize(("role", "text", "label"), [
+    ("refusal", "don't run the integration tests, they are too slow", "rule"),
+    ("refusal", "please write all steps down first", "asked"),
+    ("asked", "never push to main", "rule"),
+    ("asked", "don't we have a helper for that, can you check?", "asked"),
+])  # fmt: skip
+def test_rules_are_what_forbids_or_restricts(role: str, text: str, label: str) -> None:
+    [line] = dialogue_lines("s", [Utterance(role, text, 1, 0, "user")])
+    assert line_label(line) == label
+
+
+def test_a_failure_names_the_other_call_that_solved_it(memory: ClockedMemory) -> None:
+    memory.at("2026-11-14T16:00:00+00:00")
+    memory.say("s", "prompt", text="run the checks")
+    wrong, right = "pytest tests/unit", "python -m pytest tests/unit"
+    failed = {"outcome": "error", "error": "Exit code 127\npytest: command not found"}
+    memory.say("s", "action", tool="Bash", input={"command": wrong}, **failed)
+    memory.say("s", "action", tool="Bash", input={"command": right})
+    text = memory.at(MORNING).recall.context("/w").text
+    assert f'failed: Bash "{wrong}" error: "pytest: command not found", then "{right}" worked @' in text

@@ -42,6 +42,7 @@ class Config:
     line_cap: int = 8 * 1024 * 1024
     context_tokens: int = 2000
     reminders: bool = True
+    ask_for_note: bool = False
     retain_actions: int = 180
     retain_messages: int = 0
     retain_files: int = 365
@@ -75,7 +76,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "terminal": ("auto", "terminal", "iterm2", "warp", "ghostty", "wezterm", "kitty"),
     "language": ("auto", "en", "de"),
 }
-FLAGS = frozenset({"baseline", "reminders", "updates"})
+FLAGS = frozenset({"ask_for_note", "baseline", "reminders", "updates"})
 KEYS = r"(?:(?:ctrl|opt|cmd|shift)\+){1,4}(?:[a-z0-9]|space|f[1-9]|f1[0-9])"
 LOOPBACK = r"http://(?:127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?/"
 # Settings that are text: what it must look like, unless it is empty, and an example.

@@ -73,6 +73,8 @@ GEMINI = {
     "SessionEnd": HookSetting(timeout=10_000, matcher="*"),
 }
 # The records of the agents below are read as they grow. Their hooks only give the context.
+# Only if the setting `ask_for_note` is on.
+CLAUDE_NOTE = {"Stop": HookSetting(ANSWERS)}
 QWEN = {"UserPromptSubmit": HookSetting(ANSWERS)}
 COPILOT = "sessionStart"
 CURSOR = "sessionStart"
@@ -91,6 +93,7 @@ class ConnectOptions:
     env: Mapping[str, str] = field(default_factory=dict)
     temporary: bool = False  # the program lies where it will not be found tomorrow
     tools: str | None = None  # the MCP tool set; None keeps the one that is configured
+    ask_for_note: bool = False  # whether Claude Code is asked for a note when it stops with open steps
     keep_days: int | None = None  # after how many days Claude Code may delete transcripts; None keeps that
 
 
@@ -250,7 +253,8 @@ def config_folder(agent: str, places: Places) -> Path:
 
 def _claude_hooks(options: ConnectOptions) -> ConfigSetting:
     path = config_folder("claude-code", options.places) / "settings.json"
-    return _hooks(path, CLAUDE, "claude-code", options)
+    wanted = CLAUDE | (CLAUDE_NOTE if options.ask_for_note else {})
+    return _hooks(path, wanted, "claude-code", options)
 
 
 def _claude_cleanup(options: ConnectOptions) -> ConfigSetting:

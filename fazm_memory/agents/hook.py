@@ -1,10 +1,10 @@
 """The hook that answers: spools the event and prints the context of a new session.
 
-Run as `python -I -S hook.py HOME AGENT "" [EVENT]` (inside the Mac app with PYTHONHOME) when a session starts
-and at each prompt; with the file of an event before a call that a reminder may be about. A copy lies in the
-data folder and uses only the standard library. The context was rendered before; this only finds the file for
-the session's folder. It always exits with 0 and prints nothing or a valid envelope. Errors go to a file that
-`doctor` reads.
+Run as `python -I -S hook.py HOME AGENT "" [EVENT]` (inside the Mac app with PYTHONHOME) when a session
+starts, at each prompt and, if it is to ask for a note, when the agent stops; with the file of an event before
+a call that a reminder may be about. A copy lies in the data folder and uses only the standard library. The
+context was rendered before; this only finds the file for the session's folder. It always exits with 0 and
+prints nothing or a valid envelope. Errors go to a file that `doctor` reads.
 """
 
 from __future__ import annotations
@@ -48,10 +48,24 @@ def main(home: str, agent: str, name: str) -> None:
     drop(home, agent, data)
     event = parsed(data.decode())
     name = str(event["hook_event_name"])
+    if name == "Stop":
+        ask_for_note(home, event)
+        return
     text = answer(home, name, event)
     if text:
         inner = f'{{"hookEventName":{quoted(name)},"additionalContext":{quoted(text)}}}'
         sys.stdout.write(f'{{"hookSpecificOutput":{inner}}}')
+        sys.stdout.flush()
+
+
+def ask_for_note(home: str, event: dict[str, object]) -> None:
+    """Ask the agent, once in a session, to leave a note before it stops. The text was rendered before."""
+    session = _digest(str(event.get("session_id") or ""))
+    mark = os.path.join(home, "context", GIVEN, f"{session}.note")
+    text = _read(os.path.join(home, "context", f"note-{session}.md"))
+    if text and event.get("stop_hook_active") is not True and not os.path.exists(mark):
+        _write(mark, GIVEN)
+        sys.stdout.write(f'{{"decision":"block","reason":{quoted(text)}}}')
         sys.stdout.flush()
 
 

@@ -63,7 +63,12 @@ def connection_setup(config: Config) -> ConnectOptions:
     custom_home = config.environment.get("FAZM_MEMORY_HOME")
     env = {"FAZM_MEMORY_HOME": str(config.home)} if custom_home else {}
     return ConnectOptions(
-        agent_places(config), config.home, (*server, "mcp"), env, is_temporary_place(server[0])
+        agent_places(config),
+        config.home,
+        (*server, "mcp"),
+        env,
+        is_temporary_place(server[0]),
+        ask_for_note=config.ask_for_note,
     )
 
 

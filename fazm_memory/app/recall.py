@@ -179,6 +179,8 @@ class RecallService(Service):
         home = self.config.home
         paths = [contexts.write_context(home, folder, self.context(folder)) for folder in wanted]
         news = [contexts.write_news(home, *entry) for entry in self._news(rows[: contexts.MAX_SESSIONS])]
+        asked = rows[: contexts.MAX_SESSIONS] if self.config.ask_for_note else ()
+        news += [contexts.write_note_request(home, *entry) for entry in self._note_requests(asked)]
         found = self.reminders() if self.config.reminders else ()
         reminders = write_reminders(home / CONTEXT_FOLDER, found)
         contexts.remove_other_exports(home, [*paths, *news, *reminders])
@@ -191,6 +193,15 @@ class RecallService(Service):
         with self.store.db.reading():
             states = ((row, view.state_at(row.n, row.id, row.head)) for row in rows)
             return collect_reminders(self.store, states, self.now())
+
+    def _note_requests(self, rows: Sequence[SessionRow]) -> Iterator[tuple[str, str]]:
+        """The request for a note of each session of Claude Code that has open steps, with the agent's id."""
+        with self.store.db.reading():
+            for row in rows:
+                if row.agent == "claude-code" and row.agent_session_id:
+                    state = self.store.quarantine_view.state_at(row.n, row.id, row.head)
+                    if steps := len(state.pending_actions):
+                        yield row.agent_session_id, contexts.note_request(row.agent_session_id, steps)
 
     def _news(self, rows: Sequence[SessionRow]) -> Iterator[tuple[str, str]]:
         """The news that each session gets when it is resumed, with the agent's id of the session."""

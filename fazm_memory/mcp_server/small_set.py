@@ -223,6 +223,7 @@ def session_note(caller: Caller, args: dict[str, Any]) -> ToolResult:
         return _closed(session_tools.session_close(caller, {"session": args["session"], **reason}))
     if kind == "handoff":
         asked = {"session": args["session"], "to": args.get("to", "human"), "note": _needed(args, "text")}
+        _resume_at_work(caller, asked)
         return _short_handoff(recording_tools.session_handoff(caller, asked))
     event, payload = next(_payloads(kind, args))
     data = recording_tools.record_event(caller, {"session": args["session"]}, event, payload)
@@ -234,6 +235,12 @@ def session_note(caller: Caller, args: dict[str, Any]) -> ToolResult:
         data["note"] = note
         text = f"Recorded, but {quote(note, 200)} session_read with view state lists open work."
     return ToolResult({**data, **named}, text)
+
+
+def _resume_at_work(caller: Caller, asked: dict[str, Any]) -> None:
+    """Resume a closed session for a note to the next agent. Its agent went on before we read its record."""
+    if asked["to"] == "agent" and caller.memory.sessions.get(asked["session"])["lifecycle"] == "closed":
+        caller.memory.sessions.move(asked["session"], "resume", source=SOURCE)
 
 
 def _payloads(kind: str, args: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

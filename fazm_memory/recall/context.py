@@ -42,6 +42,7 @@ from fazm_memory.recall.quoting import (
 from fazm_memory.recall.threads import Thread, group_threads
 from fazm_memory.records import dataclass, field, replace
 from fazm_memory.store import Store
+from fazm_memory.text import plural
 
 CHOICES_KEY = "context.choices"
 
@@ -394,6 +395,7 @@ def _item_json(item: Item, included: bool, rank: int | None, why: str) -> dict[s
 
 
 RESUME = "resume-"
+NOTE = "note-"
 MAX_FOLDERS = 20  # latest folders with a file of their own; others use that of the nearest parent
 MAX_SESSIONS = 20  # latest sessions with a file of news
 
@@ -438,6 +440,24 @@ def folders_with_item(home: Path, item: str) -> list[str | None]:
 def write_news(home: Path, agent_session_id: str, text: str) -> Path:
     """Write the news that a session gets when its agent resumes it."""
     path = private_folder(home / CONTEXT_FOLDER) / f"{RESUME}{hashed_name(agent_session_id)}.md"
+    write_private(path, text.encode("utf-8", "replace"), sync=False)
+    return path
+
+
+def note_request(agent_session_id: str, steps: int) -> str:
+    """The request that an agent leaves a note before it stops with open steps."""
+    return (
+        f"Fazm Memory: this session stops with {plural(steps, 'open step')}. The user asks that you leave"
+        " a note for the next session now, once. Call the tool session_note of fazm-memory with"
+        f' session="{neutral(agent_session_id)}", kind="handoff", to="agent" and, as text, at most 120 words:'
+        " what is done, what is open and why, what to do next, what to mind. Then stop. Without that tool,"
+        " just stop."
+    )
+
+
+def write_note_request(home: Path, agent_session_id: str, text: str) -> Path:
+    """Write the request that a session gets when its agent stops."""
+    path = private_folder(home / CONTEXT_FOLDER) / f"{NOTE}{hashed_name(agent_session_id)}.md"
     write_private(path, text.encode("utf-8", "replace"), sync=False)
     return path
 

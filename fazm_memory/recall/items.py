@@ -192,6 +192,7 @@ NAMED_FILES = 4
 LATEST_FILES = 8
 MORE_FILES = 24
 MAX_FOLDERS = 6
+AGENT_NOTE = 800  # characters of a note that an agent left for the next one
 OPEN_ITEMS = 8  # of an artifact that its line names
 MAX_LAST_WORDS = 400
 FIRST_ADDED = 6
@@ -329,8 +330,9 @@ def _fact(kind: str, key: str, value: Any, trust: str) -> str:
 
 def _open(state: SessionState, end: SessionEnd) -> Iterator[ItemFields]:
     for question in state.questions.values():
-        whom = "user" if question["to"] == "human" else "agent"
-        text = f"question for the {whom}: {quote(question['note'] or '', 240)}"
+        text = f"question for the user: {quote(question['note'] or '', 240)}"
+        if question["to"] == "agent":
+            text = f"note for the next agent: {quote(question['note'] or '', AGENT_NOTE)} [agent]"
         yield "OPEN", "question", question["id"], text, question["seq"], "agent"
     for pending in state.pending_actions.values():
         text = f"still to do: {quote(pending['what'] or '', 240)} [{pending['trust']}]"

@@ -503,3 +503,15 @@ def test_the_days_that_transcripts_are_kept_are_raised_and_put_back(
     machine.disconnect("claude-code")
     wanted = settings | ({"theme": "light"} if edited else {})
     assert json.loads(path.read_text()) == wanted
+
+
+def test_the_stop_hook_is_there_only_if_a_note_is_wanted(machine: Machine) -> None:
+    path = machine.user / ".claude" / "settings.json"
+    machine.connect("claude-code")
+    assert "Stop" not in json.loads(path.read_bytes())["hooks"]
+    machine.options = replace(machine.options, ask_for_note=True)
+    machine.connect("claude-code")
+    assert "Stop" in json.loads(path.read_bytes())["hooks"]
+    machine.options = replace(machine.options, ask_for_note=False)
+    machine.disconnect("claude-code")
+    assert not path.exists() or "hooks" not in json.loads(path.read_bytes())

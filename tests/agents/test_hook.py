@@ -12,7 +12,7 @@ import pytest
 
 from fazm_memory.agents import hook_script
 from fazm_memory.ingest.spool import Spool
-from fazm_memory.recall.context import context_file_name
+from fazm_memory.recall.context import context_file_name, write_note_request
 
 
 class HookEnv:
@@ -222,3 +222,13 @@ def test_what_these_agents_send_is_never_a_fault(env: HookEnv, agent: str) -> No
     for data in (b"{}", b'{"sessionContext":[],"workspaceRoots":{},"sessionId":{}}', b"[]", b"\xff"):
         env.run(data, agent, event)
     assert not list((env.home / "spool").glob("*.part"))
+
+
+def test_an_agent_that_stops_is_asked_for_a_note_once_and_only_if_one_is_wanted(env: HookEnv) -> None:
+    stop = {"hook_event_name": "Stop", "session_id": "s1", "cwd": "/w"}
+    assert env.run(json.dumps(stop).encode()) == ""
+    write_note_request(env.home, "s1", "Leave a note.")
+    assert env.run(json.dumps(stop | {"stop_hook_active": True}).encode()) == ""
+    assert json.loads(env.run(json.dumps(stop).encode())) == {"decision": "block", "reason": "Leave a note."}
+    assert env.run(json.dumps(stop).encode()) == ""
+    assert env.run(json.dumps(stop | {"session_id": "s2"}).encode()) == ""

@@ -345,7 +345,8 @@ def state_to_json(state: SessionState) -> dict[str, Any]:
         "pull_requests": [_dated(row) for row in state.pull_requests.values()],
         "references": [_dated(row) for row in state.references.values()],
         "checks": [_dated(row) for row in state.checks.values()],
-        "uncommitted": list(state.uncommitted),
+        # Outside a repository nothing can be committed.
+        "uncommitted": list(state.uncommitted) if state.branch or state.commits else [],
         "notes": [_dated(row) for row in state.notes.values()],
         "facts": dict(state.facts),
         "errors": list(state.errors.values()),

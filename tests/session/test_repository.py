@@ -192,3 +192,8 @@ def test_a_run_whose_outcome_is_unknown_or_of_other_code_is_not_kept(command: st
 def test_the_last_run_of_a_command_counts() -> None:
     state = after(sh("go test ./...", outcome="error"), sh("go test ./..."))
     assert [row["outcome"] for row in state.checks.values()] == ["ok"]
+
+
+def test_outside_a_repository_no_file_is_shown_as_not_committed() -> None:
+    assert state_to_json(after(edit("/w/a.pdf")))["uncommitted"] == []
+    assert state_to_json(after(sh("git checkout -b x"), edit("/w/a.py")))["uncommitted"] == ["/w/a.py"]

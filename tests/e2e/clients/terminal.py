@@ -11,6 +11,7 @@ import struct
 import termios
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.e2e.clients.claude import Claude
@@ -103,7 +104,12 @@ class Terminal:
 
 def wait_until_written(folder: Path, text: str, timeout: float = 30) -> None:
     """Wait until a transcript below the folder has a text."""
+    found = lambda: any(text in path.read_text() for path in folder.glob("*/*.jsonl"))  # noqa: E731
+    wait_until(found, f"is written: {text}", timeout)
+
+
+def wait_until(holds: Callable[[], bool], what: str, timeout: float = 60) -> None:
     deadline = time.monotonic() + timeout
-    while not any(text in path.read_text() for path in folder.glob("*/*.jsonl")):
-        assert time.monotonic() < deadline, f"not written within {timeout} s: {text}"
+    while not holds():
+        assert time.monotonic() < deadline, f"not within {timeout} s: {what}"
         time.sleep(0.05)

@@ -246,10 +246,19 @@ def open_memory(args: argparse.Namespace) -> Memory:
     from fazm_memory.cli.output import clock, echo_err
 
     now = clock(args.now)
-    as_of = now() if args.now is not None and args.command in READING else None
+    as_of = now() if args.now is not None and _only_reads(args) else None
     memory = Memory(config.load(), now, on_slow_open=echo_err, as_of=as_of)
     OPENED.append(memory)
     return memory
+
+
+def _only_reads(args: argparse.Namespace) -> bool:
+    """Whether a command only reads. A bundle is a copy of the whole session, so it has all of it."""
+    if args.command == "artifacts":
+        return not (args.done or args.from_file)
+    if args.command == "export":
+        return bool(args.format != "bundle")
+    return args.command in READING or bool(getattr(args, "offer", False))
 
 
 if __name__ == "__main__":

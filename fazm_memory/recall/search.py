@@ -290,7 +290,7 @@ def changed_since(store: Store, hit: SearchHit, number: int) -> FileChangeSince 
     """The last recorded change of the file that a hit is about, after the hit."""
     if hit.file is None:
         return None
-    return store.search.last_change(hit.file, hit.at, event_id(number, hit.seq))
+    return store.search.last_change(hit.file, hit.at, event_id(number, hit.seq), store.as_of)
 
 
 def search_notes(store: Store, text: str, *, now: int, home: str = "") -> tuple[str, ...]:

@@ -651,7 +651,9 @@ class SearchIndex:
         match = " AND ".join(term.match for term in terms_of(query))
         return bool(self._candidates(match, scope or SearchScope(), 1, 0.0))
 
-    def last_change(self, path: str, since: int, after: int = 0) -> FileChangeSince | None:
+    def last_change(
+        self, path: str, since: int, after: int = 0, until: int | None = None
+    ) -> FileChangeSince | None:
         """The last recorded change of a file later than a time and than the event `after`."""
         words = re.findall(r"\w+", "/".join(path.split("/")[-PATH_PARTS:]))
         if not words:
@@ -667,6 +669,8 @@ class SearchIndex:
         for row in sorted(rows.values(), key=lambda row: row[1], reverse=True):
             if row[1] <= since:
                 return None
+            if until is not None and row[1] > until:
+                continue
             event = to_event(row, "", b"")
             if any(_changes(touch, path) for touch in _touches(event)):
                 return FileChangeSince(event.at, getattr(event.payload, "by", "agent"))

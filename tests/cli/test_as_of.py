@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -110,3 +111,28 @@ def test_files_are_counted_once_however_often_they_change(read: Any, run: Run) -
     assert run("record", stdin=[change, change | {"call_id": "x"}], now=LATE).code == 0
     row = next(row for row in read("sessions", now=LATE) if row["title"] == "Early")
     assert row["files_modified"] == 2
+
+
+def test_exports_for_other_tools_and_offers_know_nothing_later(read: Any, run: Run, tmp_path: Path) -> None:
+    (session,) = read("sessions")
+    file = tmp_path / "session.md"
+    assert run("export", session["id"], str(file), "--format", "markdown", now=BETWEEN).code == 0
+    assert "sort the scans" in file.read_text()
+    assert "rename the invoices" not in file.read_text()
+    assert "rename the invoices" not in run("resume", session["id"], "--offer", now=BETWEEN).out
+
+
+def test_a_hit_does_not_say_what_changed_its_file_later(read: Any, run: Run) -> None:
+    lines = [
+        line(
+            "action",
+            EARLY,
+            tool="Edit",
+            output="wrote the header",
+            files=[{"path": "/w/h.py", "change": "modified"}],
+        ),
+        line("action", LATE, tool="Edit", files=[{"path": "/w/h.py", "change": "modified"}]),
+    ]
+    assert run("record", stdin=lines, now=LATE).code == 0
+    assert read("search", "header", now=LATE)[0]["changed_since"] is not None
+    assert read("search", "header")[0]["changed_since"] is None

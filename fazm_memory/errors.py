@@ -144,6 +144,13 @@ class SyncRefused(FazmMemoryError):
     title = "The vault was refused"
 
 
+class AgentUnavailable(FazmMemoryError):
+    """An agent that was started, or an address that was configured, did not answer as it should."""
+
+    exit_code = 22
+    title = "The other side did not answer"
+
+
 def error_classes() -> list[type[FazmMemoryError]]:
     """All error classes by exit code."""
     return sorted([*FazmMemoryError.__subclasses__(), InvalidRequest], key=lambda cls: cls.exit_code)

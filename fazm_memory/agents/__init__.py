@@ -14,6 +14,7 @@ from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from fazm_memory.agents import hook_script, tool_calls
+    from fazm_memory.agents.acp import AcpClient
     from fazm_memory.agents.base import (
         AGENTS,
         CHUNK,
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     __name__,
     {
+        "acp": "AcpClient",
         "base": "AGENTS CHUNK CONNECTABLE Chunk Cursor MCP_ONLY OWNERS Places Reader RecordFile",
         "claude_code.cleanup": "cleanup_days cleanup_settings_file expiring_transcripts",
         "claude_code.decisions": "TaskList",

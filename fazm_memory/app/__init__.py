@@ -13,7 +13,7 @@ if TYPE_CHECKING:
         connection_setup,
         is_temporary_place,
     )
-    from fazm_memory.app.backfill import import_agents
+    from fazm_memory.app.backfill import import_acp, import_agents
     from fazm_memory.app.companion import Companion
     from fazm_memory.app.costs import cost_text
     from fazm_memory.app.demo import run_demo
@@ -27,7 +27,7 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "agent_status": "AgentOverview agent_overviews connection_setup is_temporary_place",
-        "backfill": "import_agents",
+        "backfill": "import_acp import_agents",
         "companion": "Companion",
         "costs": "cost_text",
         "demo": "run_demo",

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fazm_memory.agents import Places, RecordFile
 from fazm_memory.app.memory import Memory
 from fazm_memory.clock import parse_time
 from fazm_memory.config import Config
-from fazm_memory.errors import NotFound, RecordingPaused
+from fazm_memory.errors import AgentUnavailable, NotFound, RecordingPaused
 from fazm_memory.ingest import COMPANION_AGENT, COMPANION_SESSION
 from fazm_memory.records import dataclass
 
@@ -100,6 +100,34 @@ def _then_copied(
     """Copy the agents' own transcripts once their sessions are recorded."""
     yield from waves
     memory.transcripts.copy(records)
+
+
+def import_acp(memory: Memory, command: Sequence[str]) -> dict[str, Any]:
+    """Import the sessions that an ACP agent lists. One that its own records told of is left to them."""
+    from fazm_memory.agents import AcpClient
+
+    memory.recording.check()
+    home = str(memory.config.user_home)
+    counts = {"sessions": 0, "events": 0, "known": 0, "skipped": 0}
+    troubles: dict[str, str] = {}
+    with AcpClient(command) as client:
+        for session in list(client.sessions()):
+            row = memory.store.db.execute(
+                "SELECT agent FROM session WHERE agent_session_id=? LIMIT 1", (session.id,)
+            ).fetchone()
+            if row is not None and row[0] != client.agent:
+                counts["skipped"] += 1
+                continue
+            try:
+                drafts = client.load(session, home)
+            except AgentUnavailable as error:
+                troubles[session.id] = error.message
+                continue
+            placed = [result.appended for result in memory.recorder.record(drafts) if result.appended]
+            counts["sessions"] += 1
+            counts["known"] += sum(one.duplicate for one in placed)
+            counts["events"] += sum(not one.duplicate for one in placed)
+        return {"agent": client.agent, **counts, "troubles": troubles}
 
 
 def records_at(importer: Importer, path: Path, agent: str | None) -> list[RecordFile]:

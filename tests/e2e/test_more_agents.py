@@ -10,6 +10,7 @@ import pytest
 
 from tests.e2e.clients.client import Client
 from tests.e2e.clients.cline import Cline
+from tests.e2e.clients.copilot import Copilot
 from tests.e2e.remembered import Recorded, Remembered
 from tests.e2e.scenarios.script import Call, Outcome, Scenario, do, say
 
@@ -86,6 +87,25 @@ def test_a_real_session_is_recorded_and_its_context_reaches_the_next(
     assert (checks[client.agent], checks[f"{client.agent}: context arrives"]) == ("ok", "ok")
     memory.run("disconnect", client.agent)
     assert config(client) == before
+
+
+def test_its_sessions_can_be_read_over_acp(copilot: Copilot, tmp_path: Path) -> None:
+    run = copilot.run(PROMPT, scenario=counting(copilot))
+    assert run.returncode == 0, run.stderr
+    user = tmp_path / "elsewhere"
+    user.mkdir()
+    memory = Remembered(copilot, tmp_path / "memory", user)
+    memory.env["COPILOT_HOME"] = str(user / ".copilot")
+    own = f"env HOME={copilot.home} COPILOT_HOME={copilot.home}/.copilot {copilot.binary} --acp"
+
+    result = json.loads(memory.run("import", "--acp", own, "--json"))
+
+    assert (result["sessions"], result["troubles"]) == (1, {})
+    assert [event["payload"]["text"] for event in memory.events(run.session_id, "prompt")] == [PROMPT]
+    assert [event["payload"]["text"] for event in memory.events(run.session_id, "message")] == [ANSWER]
+    calls = memory.calls(run.session_id)
+    assert len(calls) == len(counting(copilot).expected_actions)
+    memory.close()
 
 
 def config(client: Client) -> dict[str, bytes]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
 from pathlib import Path
 from typing import Any
 
 from fazm_memory.agents import AGENTS
-from fazm_memory.app import import_agents
+from fazm_memory.app import Memory, import_acp, import_agents
 from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import Progress, echo, echo_err, format_size, plural, print_json
-from fazm_memory.errors import NotFound
+from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.ingest import ImportStatistics
 
 MEGABYTE = 1_000_000
@@ -22,6 +23,9 @@ def import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what", nargs="*", metavar="AGENT|PATH", help="an agent, files or folders (default: all)"
     )
+    parser.add_argument(
+        "--acp", metavar="COMMAND", help="start an agent that speaks ACP and import the sessions it lists"
+    )
     parser.epilog = (
         f"Agents: {', '.join(AGENTS)}. You can stop and repeat an import: nothing is recorded twice."
     )
@@ -29,6 +33,8 @@ def import_arguments(parser: argparse.ArgumentParser) -> None:
 
 def import_command(args: argparse.Namespace) -> int:
     memory = open_memory(args)
+    if args.acp is not None:
+        return _import_acp(memory, args)
     agent, paths = _parse_sources(args.what)
     work = import_agents(memory, agent=agent, paths=paths)
     began = time.monotonic()
@@ -45,6 +51,25 @@ def import_command(args: argparse.Namespace) -> int:
         print_json({"agent": agent, "found": work.found, **tally.to_json()})
     else:
         _report(tally, work.found, time.monotonic() - began, agent)
+    return 0
+
+
+def _import_acp(memory: Memory, args: argparse.Namespace) -> int:
+    command = shlex.split(args.acp)
+    if args.what or not command:
+        raise InvalidRequest("--acp takes the command of one agent, and no agent or path beside it.")
+    result = import_acp(memory, command)
+    memory.store.index_all()
+    memory.recall.export_contexts()
+    if args.json:
+        print_json(result)
+        return 0
+    counted = f"{plural(result['events'], 'new event')} from {plural(result['sessions'], 'session')}"
+    echo(f"{counted} of {result['agent']}, over ACP. {plural(result['known'], 'event')} already here.")
+    if result["skipped"]:
+        echo(f"{plural(result['skipped'], 'session')} left out: known from the agent's own records.")
+    for session, trouble in list(result["troubles"].items())[:SHOWN]:
+        echo_err(f"not read: {session}: {trouble}")
     return 0
 
 

@@ -66,6 +66,7 @@ class Config:
     updates: bool = True
     update_feed: str = ""
     update_key: str = ""
+    otlp_endpoint: str = ""
     redact: tuple[RedactionPattern, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -84,6 +85,7 @@ TEXTS = {
     "shortcut_search": (KEYS, "ctrl+opt+space"),
     "shortcut_resume": (KEYS, "ctrl+opt+r"),
     "update_feed": (rf"(?:https://[^\s/]+/|{LOOPBACK})\S*", "https://example.org/fazm-memory.json"),
+    "otlp_endpoint": (rf"(?:https://[^\s/]+/?|{LOOPBACK}?)\S*", "http://127.0.0.1:4318"),
     "update_key": (r"[A-Za-z0-9+/]{43}=", "the 32 bytes of an Ed25519 key in Base64"),
 }
 LIMITS: dict[str, tuple[int, int]] = {

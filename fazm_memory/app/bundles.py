@@ -11,7 +11,7 @@ from typing import Any
 
 from fazm_memory.app.memory import Service
 from fazm_memory.bundle import BundleSession, BundleVersion, exporter, file_format, importer
-from fazm_memory.errors import Declined, InvalidRequest, NotFound
+from fazm_memory.errors import AgentUnavailable, Declined, InvalidRequest, NotFound
 from fazm_memory.formats import (
     Conversation,
     from_atif,
@@ -31,6 +31,7 @@ from fazm_memory.watch import has_secret_name
 MISSING_SHOWN = 100
 SECRET = "left out: it looks as if it held a secret"
 LARGEST_TRAJECTORY = 256 << 20
+SEND_SECONDS = 20.0
 FORMATS = ("bundle", "atif", "markdown", "otel", "agent-trace")
 
 
@@ -41,6 +42,27 @@ def is_sensitive_path(path: str) -> bool:
     """Whether a file's name or folder says that it holds keys or passwords."""
     *folders, name = path.split("/")
     return not PRIVATE_FOLDERS.isdisjoint(folders) or bool(has_secret_name(name))
+
+
+def send_spans(endpoint: str, document: bytes) -> None:
+    """Send a `TracesData` message to an OTLP/HTTP receiver."""
+    from urllib.error import URLError
+    from urllib.request import Request, urlopen
+
+    address = f"{endpoint.rstrip('/')}/v1/traces"
+    request = Request(address, document, {"Content-Type": "application/json"}, method="POST")
+    try:
+        with urlopen(request, timeout=SEND_SECONDS) as answer:
+            reply = answer.read(1 << 20)
+    except (URLError, OSError, ValueError) as error:
+        why = getattr(error, "reason", None) or error
+        raise AgentUnavailable(f"{address} did not take the spans: {why}. The file was written.") from None
+    with contextlib.suppress(ValueError, AttributeError):
+        refused = json.loads(reply or b"{}").get("partialSuccess", {})
+        if int(refused.get("rejectedSpans") or 0):
+            raise AgentUnavailable(
+                f"{address} refused {refused['rejectedSpans']} spans. The file was written."
+            )
 
 
 def _trajectory(path: Path) -> dict[str, Any] | None:
@@ -103,9 +125,24 @@ class BundleService(Service):
         }  # fmt: skip
 
     def export_as(
-        self, session: str, path: Path, format_name: str, *, force: bool = False, quarantined: bool = False
+        self,
+        session: str,
+        path: Path,
+        format_name: str,
+        *,
+        force: bool = False,
+        quarantined: bool = False,
+        send: bool = False,
     ) -> dict[str, Any]:
-        """Write a session and its ancestors in a format of other tools, without contents of files."""
+        """Write a session and its ancestors in a format of other tools, without contents of files.
+
+        With `send`, spans also go to the configured receiver.
+        """
+        if send and (format_name != "otel" or not self.config.otlp_endpoint):
+            raise InvalidRequest(
+                "Only spans can be sent, and only to the address that the settings name.",
+                hint="use --format otel, and set otlp_endpoint in config.toml",
+            )
         if format_name not in FORMATS[1:]:
             raise InvalidRequest(
                 f'"{format_name[:40]}" is not a format.', hint=f"formats: {', '.join(FORMATS)}"
@@ -121,9 +158,11 @@ class BundleService(Service):
             text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
         data = text.encode("utf-8", "replace")  # half a surrogate pair is no text for other tools
         write_private(path, data)
+        if send:
+            send_spans(self.config.otlp_endpoint, data)
         return {
             "session": row.id, "file": str(path), "format": format_name, "bytes": len(data),
-            "sealed": False, **talk.counts(),
+            "sealed": False, "sent_to": self.config.otlp_endpoint if send else None, **talk.counts(),
         }  # fmt: skip
 
     def _document(self, talk: Conversation, row: SessionRow, format_name: str) -> dict[str, Any]:

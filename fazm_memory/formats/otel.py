@@ -1,7 +1,7 @@
 """A session as OpenTelemetry GenAI spans, in the JSON form of OTLP.
 
 The session is a trace, each turn an `invoke_agent` span, each tool call an `execute_tool` span in it. Ids
-follow from the session's id and positions, so the same session gives the same spans. Nothing is sent.
+follow from the session's id and positions, so the same session gives the same spans.
 """
 
 from __future__ import annotations

@@ -92,10 +92,15 @@ def export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--with-secrets", action="store_true", help="include contents that look like secrets")
     parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
     parser.add_argument("--quarantined", action="store_true", help="include quarantined events")
+    parser.add_argument(
+        "--send", action="store_true", help="also send spans to otlp_endpoint of the settings"
+    )
 
 
 def export_command(args: argparse.Namespace) -> int:
     memory = open_memory(args)
+    if args.send and args.format == "bundle":
+        raise InvalidRequest("--send needs --format otel.")
     if args.format != "bundle":
         return _export_as(memory, args)
     with Progress("packing") as progress:
@@ -135,7 +140,12 @@ def _export_as(memory: Memory, args: argparse.Namespace) -> int:
             hint="leave out --passphrase, --passphrase-file, --no-files and --with-secrets",
         )
     result = memory.bundles.export_as(
-        args.id, Path(args.file), args.format, force=args.force, quarantined=args.quarantined
+        args.id,
+        Path(args.file),
+        args.format,
+        force=args.force,
+        quarantined=args.quarantined,
+        send=args.send,
     )
     if args.json:
         print_json(result)
@@ -143,6 +153,8 @@ def _export_as(memory: Memory, args: argparse.Namespace) -> int:
     counts = f"{plural(result['turns'], 'turn')}, {plural(result['calls'], 'tool call')}"
     echo(f"{result['file']}: {counts}, {format_size(result['bytes'])}")
     echo("The file is not encrypted: anyone who has it can read it.")
+    if result["sent_to"]:
+        echo(f"The spans were sent to {result['sent_to']}.")
     return 0
 
 

@@ -15,6 +15,7 @@ from fazm_memory.agents.connect_settings import config_folder
 from fazm_memory.records import dataclass
 
 CLAUDE, CODEX, HOME = "claude", "codex", "home"
+OWN_FOLDERS = ("copilot", "cline")  # agents with a folder for each session, all of which a resume needs
 PROJECTS = "projects"
 NATIVE_SUFFIXES = (".jsonl", ".json")  # databases belong to many sessions and are not copied
 # Below Claude Code's folder: what it stores for a session beside the transcript and the folder named like it.
@@ -47,12 +48,13 @@ def agent_roots(places: Places) -> dict[str, Path]:
     return {
         CLAUDE: config_folder("claude-code", places),
         CODEX: config_folder("codex", places),
+        **{agent: config_folder(agent, places) for agent in (*OWN_FOLDERS, "qwen")},
         HOME: places.home,
     }
 
 
 def session_files(record: RecordFile, places: Places) -> Iterator[NativeFile]:
-    """The record and, with the transcript of a session of Claude Code, what belongs to it."""
+    """The record, and what belongs to its session where the agent stores more than one file."""
     if record.path.suffix not in NATIVE_SUFFIXES or record.path.name in SHARED_NAMES:
         return
     roots = agent_roots(places).items()
@@ -70,6 +72,8 @@ def session_files(record: RecordFile, places: Places) -> Iterator[NativeFile]:
         paths += [path for path in own.rglob("*") if path.suffix != ".lock"]
         for pattern in BESIDE:
             paths += folder.glob(pattern.format(id=record.session))
+    if root in OWN_FOLDERS and record.path.parent.name == record.session:
+        paths += [path for path in record.path.parent.rglob("*") if path.suffix not in (".lock", ".tmp")]
     for path in sorted(dict.fromkeys(paths)):
         if path == record.path or (path.is_file() and not path.is_symlink()):
             relative = path.relative_to(folder).as_posix()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -89,6 +90,23 @@ def test_a_real_session_is_recorded_and_its_context_reaches_the_next(
     assert config(client) == before
 
 
+def test_a_deleted_session_of_copilot_is_restored_and_resumed(copilot: Copilot, tmp_path: Path) -> None:
+    memory = Remembered(copilot, tmp_path / "memory")
+    first = copilot.run(PROMPT, scenario=counting(copilot))
+    memory.take_in()
+    folder = first.transcripts[0].parent
+    wanted = files_in(folder)
+    shutil.rmtree(folder)
+
+    memory.run("restore", first.session_id)
+
+    assert files_in(folder) == wanted
+    run = copilot.run("How many were there?", resume=first.session_id)
+    assert run.returncode == 0, run.stderr
+    assert all(text in run.turns[0].text for text in (PROMPT, ANSWER, "heron-output-77"))
+    memory.close()
+
+
 def test_its_sessions_can_be_read_over_acp(copilot: Copilot, tmp_path: Path) -> None:
     run = copilot.run(PROMPT, scenario=counting(copilot))
     assert run.returncode == 0, run.stderr
@@ -106,6 +124,12 @@ def test_its_sessions_can_be_read_over_acp(copilot: Copilot, tmp_path: Path) -> 
     calls = memory.calls(run.session_id)
     assert len(calls) == len(counting(copilot).expected_actions)
     memory.close()
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    """The files of a folder, without locks."""
+    found = (path for path in folder.iterdir() if path.is_file() and path.suffix != ".lock")
+    return {path.name: path.read_bytes() for path in found}
 
 
 def config(client: Client) -> dict[str, bytes]:

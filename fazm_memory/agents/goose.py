@@ -1,4 +1,7 @@
-"""Goose: the reader of its database. A compaction inserts rows again, under the same ids."""
+"""Goose: the reader of its database, and of the files that older versions wrote.
+
+A compaction inserts rows again, under the same ids.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,14 @@ from typing import Any
 
 from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile
 from fazm_memory.agents.fields import digest, ident, mapping, moment_ms, record_of, sequence, text
-from fazm_memory.agents.session_drafts import CallEnd, SessionDrafts, block_text, exit_code
+from fazm_memory.agents.session_drafts import (
+    CallEnd,
+    SessionDrafts,
+    TakesRecords,
+    block_text,
+    exit_code,
+    read_lines,
+)
 from fazm_memory.agents.sqlite_file import DatabaseDrafts, database_file, read_database, rows_of
 
 NAME = "goose"
@@ -40,32 +50,60 @@ class GooseMessages(DatabaseDrafts):
 
     def _message(self, drafts: SessionDrafts, row: Mapping[str, Any], blocks: list[dict[str, Any]]) -> None:
         seconds = row["created_timestamp"]
-        at = moment_ms(seconds * 1000) if isinstance(seconds, (int, float)) else None
         # A row that is inserted again has another row id, so that is no key.
         key = ident(row["message_id"]) or f"{seconds}:{digest(text(row['content_json']))}"
         about = mapping(record_of(text(row["metadata_json"])))
-        words = block_text(blocks)
-        if about.get("userVisible") is False:
-            if about.get("agentVisible") is not False and words:
-                drafts.compacted(words, key, at)  # a summary, which only the model reads
-        elif row["role"] == "user":
-            drafts.prompt(words, key, at)
-        else:
-            drafts.message(words, key, at)
-        for number, block in enumerate(blocks):
-            self._block(drafts, block, f"{key}:{number}", at)
+        take_message(drafts, text(row["role"]), blocks, about, key, _moment(seconds))
 
-    def _block(self, drafts: SessionDrafts, block: Mapping[str, Any], key: str, at: int | None) -> None:
-        kind = text(block.get("type"))
-        if kind == "toolRequest":
-            call = mapping(mapping(block.get("toolCall")).get("value"))
-            drafts.call(ident(block.get("id")) or key, text(call.get("name")), call.get("arguments"), at)
-        elif kind == "toolResponse":
-            drafts.result(ident(block.get("id")), _end(mapping(block.get("toolResult"))), key, at)
-        elif kind in ("contextLengthExceeded", "summarizationRequested"):
-            drafts.compacted("", key, at)
-        elif kind != "text" and kind not in NOISE:
-            drafts.unread(f"block/{kind}", block, key)
+
+class GooseLines(TakesRecords):
+    """Turns lines of older versions into drafts. The first describes the session."""
+
+    def take(self, record: Mapping[str, Any]) -> None:
+        if "role" not in record:
+            self.describe(workspace=text(record.get("working_dir")), title=text(record.get("description")))
+            return
+        key, at = ident(record.get("id")) or f"line-{self.lines}", _moment(record.get("created"))
+        blocks = [mapping(block) for block in sequence(record.get("content"))]
+        take_message(self, text(record.get("role")), blocks, mapping(record.get("metadata")), key, at)
+
+
+def take_message(
+    drafts: SessionDrafts,
+    role: str,
+    blocks: list[dict[str, Any]],
+    about: Mapping[str, Any],
+    key: str,
+    at: int | None,
+) -> None:
+    """Turn a message into drafts."""
+    words = block_text(blocks)
+    if about.get("userVisible") is False:
+        if about.get("agentVisible") is not False and words:
+            drafts.compacted(words, key, at)  # a summary, which only the model reads
+    elif role == "user":
+        drafts.prompt(words, key, at)
+    else:
+        drafts.message(words, key, at)
+    for number, block in enumerate(blocks):
+        _block(drafts, block, f"{key}:{number}", at)
+
+
+def _block(drafts: SessionDrafts, block: Mapping[str, Any], key: str, at: int | None) -> None:
+    kind = text(block.get("type"))
+    if kind == "toolRequest":
+        call = mapping(mapping(block.get("toolCall")).get("value"))
+        drafts.call(ident(block.get("id")) or key, text(call.get("name")), call.get("arguments"), at)
+    elif kind == "toolResponse":
+        drafts.result(ident(block.get("id")), _end(mapping(block.get("toolResult"))), key, at)
+    elif kind in ("contextLengthExceeded", "summarizationRequested"):
+        drafts.compacted("", key, at)
+    elif kind != "text" and kind not in NOISE:
+        drafts.unread(f"block/{kind}", block, key)
+
+
+def _moment(seconds: Any) -> int | None:
+    return moment_ms(seconds * 1000) if isinstance(seconds, (int, float)) else None
 
 
 def _end(result: Mapping[str, Any]) -> CallEnd:
@@ -85,7 +123,7 @@ def _describe(drafts: SessionDrafts, connection: sqlite3.Connection) -> None:
 
 
 class Goose:
-    """Reads the database. `home` is the folder of `~` in commands."""
+    """Reads the database, or older files. `home` is the folder of `~` in commands."""
 
     name = NAME
     version = 1
@@ -94,10 +132,23 @@ class Goose:
         self.home = home
 
     def find(self, places: Places) -> Iterator[RecordFile]:
-        path = goose_folder(places) / "sessions.db"
-        yield from database_file(NAME, path, path.name)
+        folder = goose_folder(places)
+        found = list(database_file(NAME, folder / "sessions.db", "sessions.db"))
+        yield from found
+        if found:
+            return  # older files were taken over into the database
+        for path in sorted(folder.glob("*.jsonl")):
+            try:
+                stat = path.stat()
+            except FileNotFoundError:
+                continue
+            yield RecordFile(NAME, path, path.stem, stat.st_size, stat.st_mtime)
 
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
+        if record.path.suffix == ".jsonl":
+            return read_lines(
+                record, cursor, limit, GooseLines(NAME, record.session, cursor.carry, self.home)
+            )
         drafts = GooseMessages(NAME, cursor.carry, self.home)
         return read_database(record, cursor, drafts, lambda connection: drafts.read_on(connection, limit))
 

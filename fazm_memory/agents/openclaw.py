@@ -99,13 +99,37 @@ def _end(message: Mapping[str, Any]) -> CallEnd:
 class OpenClawEvents(DatabaseDrafts):
     """Turns rows into drafts."""
 
+    def __init__(self, agent: str, carry: Mapping[str, Any], home: str | None) -> None:
+        super().__init__(agent, carry, home)
+        self.generation = text(carry.get("generation"))
+
+    def carry(self) -> dict[str, Any]:
+        return super().carry() | {"generation": self.generation}
+
     def read_on(self, connection: sqlite3.Connection, limit: int) -> None:
+        generation = _generation(connection)
+        if generation != self.generation:
+            # A rewrite may use row ids again. Events keep their ids, so nothing is recorded twice.
+            self.row = self.row if not self.generation else 0
+            self.generation = generation
         for row in self.rows(connection, "transcript_events", EVENT, limit):
             name, event = ident(row["session_id"]), _event(row)
             if not name or event is None:
                 self.bad += 1
                 continue
             take_event(self.of(name)[0], event, f"seq-{row['seq']}")
+
+
+def _generation(connection: sqlite3.Connection) -> str:
+    """What changes when OpenClaw rewrites a transcript."""
+    try:
+        query = "SELECT count(*), total(generation) FROM transcript_rewrite_watermarks"
+        count, total = connection.execute(query).fetchone()
+    except sqlite3.OperationalError as error:
+        if "no such" not in str(error):
+            raise
+        return "none"
+    return f"{count}:{total:.0f}"
 
 
 def _event(row: Mapping[str, Any]) -> dict[str, Any] | None:

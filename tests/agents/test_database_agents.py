@@ -53,7 +53,9 @@ MAKERS: dict[str, tuple[type[Any], Callable[[Path], Path]]] = {
     "hermes": (Hermes, lambda home: from_sql(home / ".hermes/state.db", "hermes-0.19.0/state.sql")),
     "goose": (
         Goose,
-        lambda home: from_sql(home / ".local/share/goose/sessions/sessions.db", "goose-1.20/sessions.sql"),
+        lambda home: from_sql(
+            home / ".local/share/goose/sessions/sessions.db", "goose-database/sessions.sql"
+        ),
     ),
     "openclaw": (
         OpenClaw,
@@ -61,7 +63,7 @@ MAKERS: dict[str, tuple[type[Any], Callable[[Path], Path]]] = {
     ),
     "cursor": (
         CursorAgent,
-        lambda home: from_sql(home / ".cursor/chats/0f" / CURSOR / "store.db", "cursor-2026.10/store.sql"),
+        lambda home: from_sql(home / ".cursor/chats/0f" / CURSOR / "store.db", "cursor/store.sql"),
     ),
 }
 
@@ -237,3 +239,61 @@ def test_cursor(tmp_path: Path) -> None:
     assert [one["text"] for one in of_kind(drafts, "message")] == ["I count.", "There is no such file."]
     assert [one[:2] for one in outcomes(drafts)] == [("Shell", "error"), ("Read", "error")]
     assert str(outcomes(drafts)[0][2]).startswith("exit code 1: ")
+
+
+def test_openclaw_is_read_again_after_it_rewrote_a_transcript(tmp_path: Path) -> None:
+    path = openclaw_database(tmp_path / ".openclaw/agents/main/agent/openclaw-agent.sqlite")
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE transcript_rewrite_watermarks (session_id TEXT, generation INTEGER)")
+    connection.execute("INSERT INTO transcript_rewrite_watermarks VALUES ('s', 1)")
+    connection.commit()
+    first, cursor, _ = read_on(OpenClaw(), record_of(path, "x"))
+    # The last event is replaced by another one, in the same row.
+    new = json.loads(OPENCLAW_EVENTS[-1]) | {"id": "new-event"}
+    last = len(OPENCLAW_EVENTS) - 1
+    change = "UPDATE transcript_events SET event_json=?, event_zstd=NULL WHERE seq=?"
+    connection.execute(change, (json.dumps(new), last))
+    connection.execute("UPDATE transcript_rewrite_watermarks SET generation=2")
+    connection.commit()
+    connection.close()
+    second, _, _ = read_on(OpenClaw(), record_of(path, "x"), cursor)
+    fresh = {draft.key for draft in second} - {draft.key for draft in first}
+    assert fresh
+    assert all("new-event" in str(key) for key in fresh)
+
+
+def test_goose_before_its_database(tmp_path: Path) -> None:
+    folder = tmp_path / ".local/share/goose/sessions"
+    folder.mkdir(parents=True)
+    call = {"status": "success", "value": {"name": "developer__shell", "arguments": {"command": "ls"}}}
+    lines: list[dict[str, Any]] = [
+        {"description": "Beds", "id": "20250724_1", "working_dir": "/Users/dana/garden", "message_count": 3},
+        {"id": "m1", "role": "user", "created": 1784278801, "content": [{"type": "text", "text": "List."}]},
+        {
+            "id": "m2",
+            "role": "assistant",
+            "created": 1784278802,
+            "content": [
+                {"type": "text", "text": "I look."},
+                {"type": "toolRequest", "id": "c", "toolCall": call},
+            ],
+        },
+        {
+            "id": "m3",
+            "role": "user",
+            "created": 1784278803,
+            "content": [
+                {"type": "toolResponse", "id": "c", "toolResult": {"status": "error", "error": "no"}}
+            ],
+        },
+    ]
+    path = folder / "20250724_1.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    (record,) = Goose().find(Places(tmp_path))
+    drafts = read_on(Goose(), record)[0]
+    opened = of_kind(drafts, "session.open")[0]
+    assert (opened["workspace"], opened["title"]) == ("/Users/dana/garden", "Beds")
+    assert [one["text"] for one in of_kind(drafts, "prompt")] == ["List."]
+    assert outcomes(drafts) == [("developer__shell", "error", "no")]
+    from_sql(folder / "sessions.db", "goose-database/sessions.sql")
+    assert [file.path.name for file in Goose().find(Places(tmp_path))] == ["sessions.db"]

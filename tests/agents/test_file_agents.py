@@ -26,7 +26,7 @@ def outcomes(drafts: list[Draft]) -> list[tuple[Any, ...]]:
 
 
 def test_cursor_transcripts(tmp_path: Path) -> None:
-    shutil.copytree(FIXTURES / "cursor-2026.10" / "projects", tmp_path / ".cursor" / "projects")
+    shutil.copytree(FIXTURES / "cursor" / "projects", tmp_path / ".cursor" / "projects")
     main, subagent = sorted(CursorAgent().find(Places(tmp_path)), key=lambda file: len(file.path.parts))
     lines = [json.loads(line) for line in main.path.read_text().splitlines()]
     blocks = [
@@ -47,7 +47,7 @@ def test_cursor_transcripts(tmp_path: Path) -> None:
 
 
 def test_a_transcript_of_cursor_is_not_read_if_the_session_has_a_database(tmp_path: Path) -> None:
-    shutil.copytree(FIXTURES / "cursor-2026.10" / "projects", tmp_path / ".cursor" / "projects")
+    shutil.copytree(FIXTURES / "cursor" / "projects", tmp_path / ".cursor" / "projects")
     store = tmp_path / ".cursor" / "chats" / "0f" / CURSOR / "store.db"
     store.parent.mkdir(parents=True)
     store.write_bytes(b"")
@@ -113,7 +113,7 @@ def test_cline_is_read_on_when_its_file_is_written_anew(tmp_path: Path) -> None:
 
 def test_antigravity(tmp_path: Path) -> None:
     root = tmp_path / ".gemini" / "antigravity-cli"
-    shutil.copytree(FIXTURES / "antigravity-1", root)
+    shutil.copytree(FIXTURES / "antigravity", root)
     (record,) = Antigravity().find(Places(tmp_path))
     drafts = read_on(Antigravity(), record)[0]
     steps = [json.loads(line) for line in record.path.read_text().splitlines()]

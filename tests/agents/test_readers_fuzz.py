@@ -58,7 +58,7 @@ CASES = [
     Case(Copilot, f"copilot-1.0.102/session-state/{COPILOT}/events.jsonl", COPILOT, heading=1),
     Case(Qwen, f"qwen-0.24.4/projects/-Users-dana-blog/chats/{QWEN}.jsonl", QWEN),
     Case(OpenClaw, "openclaw-2026.9.6/events.jsonl", "0d3f6a58-7b1e-4a55-8a51-9f6b3f1c2d44", heading=1),
-    Case(Antigravity, f"antigravity-1/brain/{SKY}/.system_generated/logs/transcript_full.jsonl", SKY, 1),
+    Case(Antigravity, f"antigravity/brain/{SKY}/.system_generated/logs/transcript_full.jsonl", SKY, 1),
 ]
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)

@@ -1,4 +1,4 @@
-"""A client of the Agent Client Protocol (version 1) that only reads: `session/list` and `session/load`.
+"""A client of the Agent Client Protocol that only reads: `session/list` and `session/load`.
 
 The agent is started as a program and spoken to in lines of JSON. It replays each session, and the replay
 becomes drafts. It gets no access: requests for files, terminals or permissions are refused. A replay has no

@@ -207,3 +207,52 @@ def _recorded_sessions(home: Path, user: Path) -> list[list[tuple[str, str, Any]
         ]
     finally:
         memory.close()
+
+
+def test_a_clashing_id_in_another_transcript_erases_no_words(run: Run, user: Path) -> None:
+    first = transcript(user / ".claude", "Sort the scans", "By date", "Then stop")
+    other = "22222222-2222-4333-8444-555555555555"
+    copied = first.read_text().replace(SESSION, other)  # a fork has copies of its parent's records
+    first.with_name(f"{other}.jsonl").write_text(copied.replace("By date", "Pay the invoices"))
+
+    assert run("import", "--json").json["troubles"] == {}
+
+    said = [
+        event["payload"]["text"]
+        for session in run("sessions", "--json").json
+        for event in run("events", session["id"], "--kind", "prompt", "--json").json
+    ]
+    assert sorted(said) == ["By date", "Pay the invoices", "Sort the scans", "Then stop"]
+    assert run("import", "--json").json["events"] == 0
+
+
+def test_a_gemini_chat_in_a_json_file_is_read(run: Run, user: Path) -> None:
+    chat = {
+        "sessionId": SESSION,
+        "startTime": "2026-11-14T10:00:00.000Z",
+        "lastUpdated": "2026-11-14T10:01:00.000Z",
+        "messages": [
+            {
+                "id": "m1",
+                "timestamp": "2026-11-14T10:00:00.000Z",
+                "type": "user",
+                "content": "Sort the scans",
+            },
+            {
+                "id": "m2",
+                "timestamp": "2026-11-14T10:01:00.000Z",
+                "type": "gemini",
+                "content": "Shall I go on?",
+            },
+        ],
+    }
+    path = user / ".gemini" / "tmp" / ("a" * 64) / "chats" / "session-2026-11-14T10-00-11111111.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(chat))
+
+    assert run("import", "--json").json["troubles"] == {}
+
+    [session] = run("sessions", "--json").json
+    assert (session["agent"], session["title"]) == ("gemini", "Sort the scans")
+    [question] = run("state", session["id"], "--json").json["questions"]
+    assert question["text"] == "Shall I go on?"

@@ -110,7 +110,7 @@ class SyncService(Service):
         self._check_free()
         place = place_of(folder, url)
         transport = open_transport(place)
-        join_vault(self.state, transport, recovery=recovery, place=place, name=name or machine_name())
+        join_vault(self.state, transport, recovery=recovery, place=place, name=name)
         self.state.set(files=files, transcripts=transcripts)
         return {**self._who(), **self.round(progress=progress)}
 

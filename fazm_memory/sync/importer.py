@@ -17,10 +17,12 @@ from fazm_memory.events import ACTORS, TRUSTS, Forgotten, NewerVersion, Quaranti
 from fazm_memory.paths import move_folders
 from fazm_memory.records import dataclass, field, replace
 from fazm_memory.store import (
+    SEQ_MASK,
     NewEvent,
     SessionHead,
     Store,
     Writer,
+    event_id,
     files_named,
     follow_forgotten,
     forget_events,
@@ -63,6 +65,7 @@ class BatchImporter:
     files: FileSharing
     transcripts: TranscriptSharing
     result: ImportResult = field(default_factory=ImportResult)
+    members: frozenset[str] = frozenset()  # devices that may still write
     _arrived: list[str] = field(default_factory=list)  # sessions that waited and do no more
 
     def take(self, device: str, home: str, batch: Batch, only: str | None = None) -> None:
@@ -116,6 +119,10 @@ class BatchImporter:
         if not replay and self.state.db.execute(waiting, (device, origin)).fetchone() is not None:
             return 0, True
         head, moved = self._session(writer, device, home, part)
+        if head is None and self._is_ours(part, moved):
+            return 0, True
+        if head is None:
+            head = self._continued(writer, device, part, moved)
         opening = self._opening(part, moved) if head is None else None
         if (head is None and opening is None) or (head is not None and head.head < part.part.start):
             # It waits for its parent, or for events before these, which are then read from the beginning.
@@ -160,6 +167,81 @@ class BatchImporter:
             return None, moved_folders(self.store, part.session, home, self.home)
         found = self.store.db.execute("SELECT n FROM session WHERE id=?", (row[0],)).fetchone()
         return None if found is None else writer.head(found[0]), dict(json.loads(row[1]))
+
+    def _continued(
+        self, writer: Writer, device: str, part: SegmentPart, moved: dict[str, str]
+    ) -> SessionHead | None:
+        """A copy that this session continues: it came before under another name, or from another device.
+
+        That is so after a recovery, or when a machine joined again with new keys. Every event of the copy
+        must be in the part, as it is here. Otherwise the session becomes a copy of its own.
+        """
+        origin, again = part.part.session, part.session.get("again")
+        if part.part.start != 0:
+            return None
+        rows = self.store.db.execute(
+            "SELECT n, id, device FROM session WHERE device IS NOT NULL AND id IN"
+            " (SELECT value FROM json_each(?))", (json.dumps(self._names(origin, again)),),
+        ).fetchall()  # fmt: skip
+        for number, session, maker in rows:
+            if (maker != device and maker in self.members) or not self._same_events(number, part, moved):
+                continue
+            old = self.state.db.execute("SELECT device, origin FROM copy WHERE session=?", (session,))
+            with self.state.db.transaction():
+                for before in old.fetchall():
+                    self.state.db.execute(
+                        "INSERT OR IGNORE INTO tombstone SELECT ?, ?, low, high FROM tombstone"
+                        " WHERE device=? AND origin=?",
+                        (device, origin, *before),
+                    )
+                self.state.db.execute(
+                    "INSERT OR REPLACE INTO copy VALUES (?,?,?,?)",
+                    (session, device, origin, json.dumps(moved)),
+                )
+            self.store.db.execute("UPDATE session SET device=? WHERE n=?", (device, number))
+            return writer.head(number)
+        return None
+
+    def _names(self, origin: str, again: str | None) -> list[str]:
+        """What copies of a session may be called here."""
+        origins = [name for name in (origin, again) if name]
+        rows = self.state.db.execute(
+            "SELECT session FROM copy WHERE origin IN (SELECT value FROM json_each(?))",
+            (json.dumps(origins),),
+        ).fetchall()
+        return [*origins, *(row[0] for row in rows)]
+
+    def _is_ours(self, part: SegmentPart, moved: dict[str, str]) -> bool:
+        """Whether a part is what this machine uploaded as another device, before it joined again."""
+        row = self.store.db.execute(
+            "SELECT n FROM session WHERE id=? AND device IS NULL", (part.part.session,)
+        ).fetchone()
+        if row is None:
+            return False
+        rows = self._stored(row[0], part.part.start, part.part.stop)
+        return len(rows) == len(part.events) and self._same(part.events, rows, moved)
+
+    def _same_events(self, number: int, part: SegmentPart, moved: dict[str, str]) -> bool:
+        """Whether the copy has no other events than the first ones of a part."""
+        rows = self._stored(number, 0, SEQ_MASK)
+        return 0 < len(rows) <= len(part.events) and self._same(part.events, rows, moved)
+
+    def _stored(self, number: int, start: int, stop: int) -> list[Any]:
+        return self.store.db.execute(
+            "SELECT at, kind, payload IS NULL, digest FROM event WHERE id >= ? AND id < ? ORDER BY id",
+            (event_id(number, start), event_id(number, stop)),
+        ).fetchall()
+
+    def _same(self, events: list[SegmentEvent], rows: list[Any], moved: dict[str, str]) -> bool:
+        """Whether stored events are these. Payloads that were forgotten are not compared."""
+        for event, (at, kind, gone, digest) in zip(events, rows, strict=False):
+            if (event.at, event.kind) != (at, kind):
+                return False
+            if gone or event.payload is None or kind in ("session.open", "forgotten"):
+                continue  # an opening names its device, and what is left after forgetting has other digests
+            if hash_chain.digest_of(to_stored(self._payload(event, moved))) != bytes(digest):
+                return False
+        return True
 
     def _opening(self, part: SegmentPart, moved: dict[str, str]) -> SessionOpen | None:
         """The opening of a new session; None if it or the session it was forked from is not here yet."""

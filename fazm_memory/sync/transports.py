@@ -220,7 +220,7 @@ class ObjectStoreTransport:
         except (AlreadyExistsError, PreconditionError, NotSupportedError, FileNotFoundError):
             raise
         except (BaseError, OSError) as error:
-            text = " ".join(str(error).split())[:300]
+            text = " ".join(str(error).partition("Debug source")[0].split())[:300]
             raise SyncUnavailable(
                 f"{self.url} cannot be reached or refuses: {text}",
                 hint="check the network, the URL and the credentials; nothing is lost",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+import socket
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -115,6 +116,9 @@ class Vault:
         self._check_own(members)
         self._learn_epochs(heads, members)
         logs = self._open_logs(heads, members)
+        self.importer.members = frozenset(
+            device for device in members.current() if device not in logs or not logs[device].left
+        )
         self._compare_views(logs)
         for device, log in logs.items():
             self._import(device, log)
@@ -590,9 +594,12 @@ def create_vault(state: SyncState, *, place: dict[str, Any], name: str) -> str:
 
 
 def join_vault(
-    state: SyncState, transport: Transport, *, recovery: str, place: dict[str, Any], name: str
+    state: SyncState, transport: Transport, *, recovery: str, place: dict[str, Any], name: str | None
 ) -> None:
-    """Join the vault of a recovery key. A device that left it takes up its identity again."""
+    """Join the vault of a recovery key.
+
+    A device that left it takes up its identity again. One that was removed joins as a new device.
+    """
     keys, root = vault_of(parse_recovery(recovery))
     heads = read_all_heads(keys, transport)
     if not heads:
@@ -600,16 +607,16 @@ def join_vault(
             "There is no vault for this recovery key here.",
             hint="check the folder or URL; a folder that is synced may not have arrived yet",
         )
-    known = state.identity()
-    if known is not None and known.vault == keys:
-        state.set(active=True, place=place, name=name, dirty=True)
-        return
     members = members_of(keys, heads)
+    known = state.identity()
+    if known is not None and known.vault == keys and known.device not in members.removed:
+        state.set(active=True, place=place, name=name or state.get("name"), dirty=True)
+        return
     certified = [head for head in heads if head.device in members.certified]
     epochs = learn_secrets(certified, ROOT, root.box_private)
     identity = Identity.fresh(keys)
     certificate = certify(keys, identity.device, identity.keys, ROOT, root)
-    enter(state, identity, certificate, epochs, place=place, name=name)
+    enter(state, identity, certificate, epochs, place=place, name=name or socket.gethostname()[:60])
 
 
 def enter(

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fazm_memory.errors import InvalidRequest, InvalidTransition, NotFound
+from fazm_memory.errors import InvalidRequest, InvalidTransition, NotFound, SyncRefused
 from fazm_memory.events.event import Draft
+from fazm_memory.sync.segments import SegmentEvent, SegmentPart
+from fazm_memory.sync.state import Part
 from tests.sync.machines import Machine, Machines
 
 
@@ -275,3 +277,43 @@ def test_a_session_that_a_recovery_changed_is_uploaded_again(
         assert "zebra" not in machine.texts()
     for machine in (laptop, studio):
         assert machine.maintenance.verify().clean
+
+
+def test_a_removed_machine_joins_again_as_a_new_one_without_doubles(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    theirs, own = work(mini), work(laptop, "Water the plants")
+    machines.settle()
+    mini.sync.remove("laptop")
+    with pytest.raises(SyncRefused):
+        laptop.sync.round()
+    laptop.say(own, "prompt", text="While it was away")
+    laptop.sync.join(recovery=machines.recovery, folder=str(machines.folder), name="laptop again")
+    laptop.say(own, "prompt", text="Back again")
+    machines.settle()
+    assert set(mini.states()) == set(laptop.states()) == {theirs, own}
+    assert mini.states() == laptop.states()
+    assert "Back again" in mini.texts()
+    assert mini.sessions.get(own)["device"] == "laptop again"
+    assert all(machine.maintenance.verify().clean for machine in machines.all)
+    laptop.maintenance.forget(match="plants")
+    machines.settle()
+    assert "plants" not in mini.texts()
+
+
+def test_another_member_cannot_take_over_the_copy_of_a_session(machines: Machines) -> None:
+    """It may only be continued under a new name if its own machine has gone."""
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini)
+    machines.settle()
+    importer = laptop.vault().importer
+    with laptop.store.writing() as writer:
+        events = list(laptop.store.log.slice(laptop.store.sessions.resolve(session).n, session))
+        part = SegmentPart(
+            Part(session, 0, len(events), ""), {},
+            [SegmentEvent(e.at, e.turn, e.kind, e.version, e.actor, e.source, e.trust, None) for e in events],
+        )  # fmt: skip
+        maker = laptop.store.sessions.resolve(session).device
+        importer.members = frozenset({maker or ""})
+        assert importer._continued(writer, "another", part, {}) is None
+        importer.members = frozenset()
+        assert importer._continued(writer, "another", part, {}) is not None

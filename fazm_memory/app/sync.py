@@ -14,10 +14,13 @@ from fazm_memory.app.memory import Service
 from fazm_memory.clock import iso
 from fazm_memory.errors import Declined, FazmMemoryError, InvalidRequest, NotFound
 from fazm_memory.paths import SYNC_DATABASE, exclusive_lock
+from fazm_memory.records import dataclass
 from fazm_memory.store import STORE_FOLDER, SessionRow, forget_events
 from fazm_memory.sync import (
     OUTGOING,
     REMOTES,
+    Identity,
+    PairAnswer,
     SyncState,
     Transport,
     Vault,
@@ -43,8 +46,21 @@ POLL = 1.0  # seconds between two looks while pairing
 REASON = "asked for on another machine"
 
 
+@dataclass
+class Joining:
+    """A machine that entered a code and waits for the answer."""
+
+    code: str
+    place: dict[str, Any]
+    device: Identity
+    name: str
+    answer: PairAnswer | None = None
+
+
 class SyncService(Service):
     """Sync with other machines. Use it as `memory.sync`."""
+
+    _joining: Joining | None = None
 
     @property
     def configured(self) -> bool:
@@ -74,11 +90,12 @@ class SyncService(Service):
         force: bool = False,
         files: bool = False,
         transcripts: bool = False,
+        upload: bool = True,
     ) -> dict[str, Any]:
         """Make a vault. The answer has the recovery key, which is shown once and stored nowhere.
 
         With `files`, versions of files that sessions changed are shared too; with `transcripts`, the agents'
-        own transcripts.
+        own transcripts. Without `upload` the first round is left to the companion.
         """
         self._check_free()
         place = place_of(folder, url)
@@ -92,7 +109,8 @@ class SyncService(Service):
         recovery = create_vault(self.state, place=place, name=name or machine_name())
         self.state.set(conditional=conditional, files=files, transcripts=transcripts)
         with self._lock():
-            self._vault(transport).round()
+            vault = self._vault(transport)
+            vault.round() if upload else vault.put_head()
         return {**self._who(), "recovery_key": recovery, "conditional_puts": conditional}
 
     def join(
@@ -104,15 +122,16 @@ class SyncService(Service):
         name: str | None = None,
         files: bool = False,
         transcripts: bool = False,
+        receive: bool = True,
         progress: Progress = lambda done: None,
     ) -> dict[str, Any]:
-        """Join a vault with its recovery key, and sync once."""
+        """Join a vault with its recovery key, and sync once unless `receive` is false."""
         self._check_free()
         place = place_of(folder, url)
         transport = open_transport(place)
         join_vault(self.state, transport, recovery=recovery, place=place, name=name)
         self.state.set(files=files, transcripts=transcripts)
-        return {**self._who(), **self.round(progress=progress)}
+        return {**self._who(), **(self.round(progress=progress) if receive else {})}
 
     def join_by_code(
         self,
@@ -128,28 +147,82 @@ class SyncService(Service):
         progress: Progress = lambda done: None,
     ) -> dict[str, Any]:
         """Join by the code that `pair` shows on another machine, and sync once."""
+        self.ask_to_join(code, folder=folder, url=url, name=name)
+        fingerprint = _poll(self.join_fingerprint, wait)
+        if not confirm(fingerprint, "the other machine"):
+            raise Declined("The fingerprints differ. Nothing was joined.", hint="somebody may be in between")
+        self.finish_join(files=files, transcripts=transcripts)
+        return {**self._who(), **self.round(progress=progress)}
+
+    def ask_to_join(
+        self, code: str, *, folder: str | None = None, url: str | None = None, name: str | None = None
+    ) -> None:
+        """First step of joining by a code: leave this machine's public keys for the other one."""
         self._check_free()
         place = place_of(folder, url)
-        transport = open_transport(place)
-        device, name = candidate(), name or machine_name()
-        post_request(transport, code, device, name)
-        answer = _poll(lambda: read_answer(transport, code, device), wait)
-        if not confirm(answer.fingerprint, "the other machine"):
-            raise Declined("The fingerprints differ. Nothing was joined.", hint="somebody may be in between")
-        answer.accept(self.state, place=place, name=name)
+        device = candidate()
+        self._joining = Joining(code, place, device, name or machine_name())
+        post_request(open_transport(place), code, device, self._joining.name)
+
+    def join_fingerprint(self) -> str | None:
+        """Second step: the fingerprint to compare, once the other machine has answered."""
+        joining = self._asked_to_join()
+        if joining.answer is None:
+            joining.answer = read_answer(open_transport(joining.place), joining.code, joining.device)
+        return None if joining.answer is None else joining.answer.fingerprint
+
+    def finish_join(self, *, files: bool = False, transcripts: bool = False) -> dict[str, Any]:
+        """Last step, after people compared the fingerprints: belong to the vault."""
+        joining = self._asked_to_join()
+        if joining.answer is None:
+            raise NotFound(
+                "The other machine has not answered yet.", hint="confirm the fingerprint there first"
+            )
+        joining.answer.accept(self.state, place=joining.place, name=joining.name)
         self.state.set(files=files, transcripts=transcripts)
-        return {**self._who(), **self.round(progress=progress)}
+        self._joining = None
+        return self._who()
+
+    def _asked_to_join(self) -> Joining:
+        if self._joining is None:
+            raise NotFound("This machine has not asked to join.", hint="enter the code again")
+        return self._joining
 
     def pair(self, *, show: Callable[[str], None], confirm: Confirm, wait: float) -> dict[str, Any]:
         """Show a code, wait for the machine that enters it, and certify that machine once confirmed."""
-        identity = self._identity()
+        self._identity()
         self.round()
-        transport = open_transport(self.state.get("place"))
         code = new_code()
         show(code)
-        request = _poll(lambda: read_request(transport, code), wait)
-        if not confirm(request.fingerprint(identity.keys.sign_public), f"“{request.name}”"):
+        request = _poll(lambda: self.pair_request(code), wait)
+        if not confirm(request["fingerprint"], f"“{request['name']}”"):
             raise Declined("The fingerprints differ. The machine was not joined.")
+        return self.confirm_pair(code, request["fingerprint"])
+
+    def pair_code(self) -> str:
+        """First step of pairing: a code to enter on the other machine."""
+        self._identity()
+        return new_code()
+
+    def pair_request(self, code: str) -> dict[str, Any] | None:
+        """Second step: who entered the code, and the fingerprint to compare; None while nobody has."""
+        identity = self._identity()
+        request = read_request(open_transport(self.state.get("place")), code)
+        if request is None:
+            return None
+        shown = request.fingerprint(identity.keys.sign_public)
+        return {"device": request.device, "name": request.name, "fingerprint": shown}
+
+    def confirm_pair(self, code: str, fingerprint: str) -> dict[str, Any]:
+        """Last step, after people compared the fingerprints: certify the machine."""
+        identity = self._identity()
+        transport = open_transport(self.state.get("place"))
+        request = read_request(transport, code)
+        if request is None or request.fingerprint(identity.keys.sign_public) != fingerprint:
+            raise Declined(
+                "Another machine has used the code meanwhile. No machine was joined.",
+                hint="begin again with a new code",
+            )
         answer_request(transport, code, request, identity, self.state.epochs())
         return {"device": request.device, "name": request.name}
 
@@ -386,6 +459,7 @@ class SyncService(Service):
             "active": True, **who, "place": place.get("folder") or place["url"],
             "last_ok": self._iso("last_ok"), "error": state.get("error"),
             "error_at": self._iso("error_at") if state.get("error") else None,
+            "progress": state.get("progress"),
             "problems": state.get("problems", []), "devices": self.devices(),
             "forgotten_not_yet_by": sorted(late), "sessions_waiting": waiting,
             "conditional_puts": state.get("conditional"), "totals": state.get("totals", {}),

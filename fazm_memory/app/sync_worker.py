@@ -16,7 +16,7 @@ from fazm_memory.errors import FazmMemoryError
 GATHER = 2.0  # seconds after a change before a round, so that events written together go together
 SOON, LATE = 15.0, 300.0  # between two looks: after something happened, and at most
 RETRY, LONGEST_RETRY = 5.0, 600.0
-NOT_SYNCED = 60.0  # until this machine may have joined a vault
+NOT_SYNCED = 10.0  # until this machine may have joined a vault; costs one file lookup
 
 Arrived = Callable[[list[str]], None]
 

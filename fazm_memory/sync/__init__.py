@@ -13,6 +13,7 @@ from fazm_memory.lazy import lazy_exports
 if TYPE_CHECKING:
     from fazm_memory.sync.exporter import OUTGOING
     from fazm_memory.sync.pairing import (
+        PairAnswer,
         answer_request,
         candidate,
         new_code,
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
         read_answer,
         read_request,
     )
-    from fazm_memory.sync.state import SyncState
+    from fazm_memory.sync.state import Identity, SyncState
     from fazm_memory.sync.transports import Transport, open_transport, place_of
     from fazm_memory.sync.vault import RoundReport, Vault, create_vault, device_rows, join_vault
     from fazm_memory.sync.workspaces import REMOTES, find_folders, own_folders
@@ -29,8 +30,8 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "exporter": "OUTGOING",
-        "pairing": "answer_request candidate new_code post_request read_answer read_request",
-        "state": "SyncState",
+        "pairing": "PairAnswer answer_request candidate new_code post_request read_answer read_request",
+        "state": "Identity SyncState",
         "transports": "Transport open_transport place_of",
         "vault": "RoundReport Vault create_vault device_rows join_vault",
         "workspaces": "REMOTES find_folders own_folders",

@@ -227,10 +227,11 @@ class BatchImporter:
         return 0 < len(rows) <= len(part.events) and self._same(part.events, rows, moved)
 
     def _stored(self, number: int, start: int, stop: int) -> list[Any]:
-        return self.store.db.execute(
+        rows = self.store.db.execute(
             "SELECT at, kind, payload IS NULL, digest FROM event WHERE id >= ? AND id < ? ORDER BY id",
             (event_id(number, start), event_id(number, stop)),
-        ).fetchall()
+        )
+        return list(rows.fetchall())
 
     def _same(self, events: list[SegmentEvent], rows: list[Any], moved: dict[str, str]) -> bool:
         """Whether stored events are these. Payloads that were forgotten are not compared."""

@@ -103,6 +103,8 @@ class Vault:
             store, state, identity.device, home, now, forget, self.files, self.transcripts
         )
         self.report = RoundReport()
+        self._progress: Callable[[int], None] = lambda done: None
+        self._done = self._total = 0
 
     # -- one round ---------------------------------------------------------------------------------------
 
@@ -110,7 +112,7 @@ class Vault:
         self, *, acknowledge: bool = True, progress: Callable[[int], None] = lambda done: None
     ) -> RoundReport:
         """Import what is new, put what is new. `acknowledge` puts the head even if only reading moved."""
-        self.report = RoundReport()
+        self.report, self._progress = RoundReport(), progress
         heads = self._read_heads()
         members = self._members(heads)
         self._check_own(members)
@@ -120,6 +122,11 @@ class Vault:
             device for device in members.current() if device not in logs or not logs[device].left
         )
         self._compare_views(logs)
+        known = self.remembered()
+        self._total = sum(
+            max(0, log.batches - (known[device].cursor if device in known else 0))
+            for device, log in logs.items()
+        )
         for device, log in logs.items():
             self._import(device, log)
         self._import_waiting(logs)
@@ -127,10 +134,11 @@ class Vault:
         self.report.files = self.files.fetch(self.transport.get, self._problem)
         self.report.transcripts = self.transcripts.fetch(self.transport.get, self._problem)
         self.transcripts.at_once = acknowledge
+        self._done, self._total = 0, sum(row.head - row.sent for row in self.exporter.pending())
         for count in self.exporter.batches():
             self.report.exported += count
             self._put(force=True)
-            progress(self.report.exported)
+            self._show("uploading", "event", count)
         self._put(force=acknowledge or bool(result.forgot))
         if result.forgot:
             self._clean_pages()
@@ -145,6 +153,13 @@ class Vault:
         self._count()
         return self.report
 
+    def _show(self, doing: str, what: str, count: int) -> None:
+        """Say how far this round is: to the caller, and to others by the state."""
+        self._done += count
+        if self._total > 1:
+            self.state.set(progress={"doing": doing, "what": what, "done": self._done, "total": self._total})
+        self._progress(self.importer.result.events + self.report.exported)
+
     def _clean_pages(self) -> None:
         try:
             vacuum(self.store)
@@ -154,7 +169,9 @@ class Vault:
     def _count(self) -> None:
         totals = self.state.get("totals", {})
         counts = {name: totals.get(name, 0) + value for name, value in self.report.requests.items()}
-        self.state.set(totals=counts, last_ok=self.now(), problems=self.report.problems, error=None)
+        self.state.set(
+            totals=counts, last_ok=self.now(), problems=self.report.problems, error=None, progress=None
+        )
 
     # -- heads -------------------------------------------------------------------------------------------
 
@@ -430,6 +447,7 @@ class Vault:
                     return
                 cursor, link = batch.n, batch.link
                 self.state.db.execute("UPDATE device SET cursor=?, link=? WHERE id=?", (cursor, link, device))
+                self._show("receiving", "upload", 1)
         if cursor == log.batches and cursor and link != log.link:
             self._problem(f"The end of the log of {self._called(device)} is not what its head says.")
 

@@ -7,7 +7,7 @@ policy would delete is computed only on request, because that reads the sizes of
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fazm_memory.agents import apply_plan, plan_connect, plan_disconnect
@@ -209,11 +209,81 @@ def agents(memory: Memory, body: JsonBody) -> dict[str, Any]:
 
 
 def sync(memory: Memory, body: JsonBody) -> dict[str, Any]:
-    """Sync now, after switching the sharing of file versions on or off if `files` says so."""
+    """Sync now, or make, join or change a vault if `do` says so. The answer also has the new status."""
+    do = body.text("do") or "round"
+    if do not in SYNC_STEPS:
+        raise InvalidInput(f'Unknown step "{do[:40]}".')
+    return {**SYNC_STEPS[do](memory, body), "sync": memory.sync.status()}
+
+
+def _sync_round(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    """One round, after switching the sharing of files or transcripts on or off."""
     if body.value("files") is not None:
-        memory.sync.share_files(body.flag("files", False))
-    report = memory.sync.round()
-    return {"report": report, "sync": memory.sync.status()}
+        memory.sync.share_files(body.flag("files"))
+    if body.value("transcripts") is not None:
+        memory.sync.share_transcripts(body.flag("transcripts"))
+    return {"report": memory.sync.round()}
+
+
+def _place(body: JsonBody) -> dict[str, Any]:
+    """Where the vault is: one field takes a folder or a URL."""
+    place = body.needed("place").strip()
+    return {"url": place} if "://" in place else {"folder": place}
+
+
+def _sync_init(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    made = memory.sync.init(**_place(body), name=body.text("name"), upload=False)
+    return {"recovery_key": made["recovery_key"]}
+
+
+def _sync_join(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    memory.sync.join(recovery=body.needed("key"), **_place(body), name=body.text("name"), receive=False)
+    return {}
+
+
+def _sync_ask(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    memory.sync.ask_to_join(body.needed("code"), **_place(body), name=body.text("name"))
+    return {}
+
+
+def _sync_answer(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    return {"fingerprint": memory.sync.join_fingerprint()}
+
+
+def _sync_finish(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    return memory.sync.finish_join()
+
+
+def _sync_pair(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    return {"code": memory.sync.pair_code()}
+
+
+def _sync_request(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    return {"request": memory.sync.pair_request(body.needed("code"))}
+
+
+def _sync_confirm(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    return memory.sync.confirm_pair(body.needed("code"), body.needed("fingerprint"))
+
+
+def _sync_rename(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    memory.sync.rename(body.needed("name"))
+    return {"report": memory.sync.round()}
+
+
+def _sync_remove(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    return {"removed": memory.sync.remove(body.needed("device"))["name"]}
+
+
+def _sync_leave(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    return {"announced": memory.sync.leave()["announced"]}
+
+
+SYNC_STEPS: dict[str, Callable[[Memory, JsonBody], dict[str, Any]]] = {
+    "round": _sync_round, "init": _sync_init, "join": _sync_join, "ask": _sync_ask, "answer": _sync_answer,
+    "finish": _sync_finish, "pair": _sync_pair, "request": _sync_request, "confirm": _sync_confirm,
+    "rename": _sync_rename, "remove": _sync_remove, "leave": _sync_leave,
+}  # fmt: skip
 
 
 READS = {"settings": settings, "settings/retention": preview_retention}

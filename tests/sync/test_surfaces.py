@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from fazm_memory.errors import SyncUnavailable
+from fazm_memory.errors import Declined, InvalidInput, NotFound, SyncUnavailable
 from fazm_memory.menubar.status import SystemState, gather_status
+from fazm_memory.sync import exporter
+from fazm_memory.sync.vault import Vault
 from fazm_memory.web import reading, settings
 from fazm_memory.web.requests import JsonBody, QueryParameters
-from tests.sync.machines import Machines
+from tests.sync.machines import Machine, Machines
 from tests.sync.test_replication import work
 
 
@@ -60,3 +64,84 @@ def test_a_search_hit_says_on_which_machine_it_was_recorded(machines: Machines) 
     work(mini, "Tidy the zebra folder")
     machines.settle()
     assert [hit["device"] for hit in laptop.recall.search("zebra")][:1] == ["mini"]
+
+
+def step(machine: Machine, **body: object) -> dict[str, Any]:
+    return settings.sync(machine, JsonBody(body))
+
+
+def test_a_vault_is_made_joined_and_left_on_the_page(machines: Machines) -> None:
+    mini, laptop = Machine(machines.root, "mini"), Machine(machines.root, "laptop")
+    machines.all += [mini, laptop]
+    session = work(mini)
+    key = step(mini, do="init", place=str(machines.folder), name="mini")["recovery_key"]
+    assert mini.sync.status()["devices"][0]["uploads"] == 0  # left to the companion
+    step(mini)
+    joined = step(laptop, do="join", place=str(machines.folder), name="laptop", key=key)
+    assert joined["sync"]["name"] == "laptop"
+    assert step(laptop)["report"]["imported"] == 5
+    assert laptop.sessions.get(session)["device"] == "mini"
+    assert step(laptop, do="rename", name="kitchen")["sync"]["name"] == "kitchen"
+    step(mini)
+    device = next(row["id"] for row in mini.sync.devices() if row["name"] == "kitchen")
+    assert step(mini, do="remove", device=device)["removed"] == "kitchen"
+    assert step(mini, do="leave")["announced"]
+    assert step(mini, do="init", place=str(machines.root / "mini"))["sync"]["active"]
+    with pytest.raises(InvalidInput):
+        step(mini, do="nothing")
+
+
+def test_a_machine_is_paired_on_the_page(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), Machine(machines.root, "laptop")
+    machines.all.append(laptop)
+    code = step(mini, do="pair")["code"]
+    assert step(mini, do="request", code=code)["request"] is None
+    with pytest.raises(NotFound):
+        step(laptop, do="answer")
+    step(laptop, do="ask", place=str(machines.folder), name="laptop", code=code)
+    assert step(laptop, do="answer")["fingerprint"] is None
+    with pytest.raises(NotFound):
+        step(laptop, do="finish")
+    request = step(mini, do="request", code=code)["request"]
+    assert request["name"] == "laptop"
+    with pytest.raises(Declined):
+        step(mini, do="confirm", code=code, fingerprint="another")
+    step(mini, do="confirm", code=code, fingerprint=request["fingerprint"])
+    assert step(laptop, do="answer")["fingerprint"] == request["fingerprint"]
+    assert step(laptop, do="finish")["sync"]["active"]
+    machines.settle()
+    assert {row["name"] for row in mini.sync.devices()} == {"mini", "laptop"}
+
+
+def test_an_interrupted_first_sync_says_how_far_it_is_and_goes_on(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mini = machines.add("mini")
+    for number in range(3):
+        work(mini, f"task {number}")
+    monkeypatch.setattr(exporter, "BATCH_EVENTS", 5)
+    with monkeypatch.context() as broken:
+
+        def fail(*_: object, **__: object) -> None:
+            raise SyncUnavailable("The network is gone.")
+
+        broken.setattr("fazm_memory.sync.vault.Vault._put", interrupted(1, Vault._put, fail))
+        with pytest.raises(SyncUnavailable):
+            mini.sync.round()
+    progress = mini.sync.status()["progress"]
+    assert (progress["doing"], progress["done"], progress["total"]) == ("uploading", 5, 15)
+    newest = mini.store.sessions.listing(limit=1)[0].id
+    laptop = machines.add("laptop")
+    assert set(laptop.states()) == {newest}
+    mini.sync.round()
+    assert mini.sync.status()["progress"] is None
+    done: list[int] = []
+    laptop.sync.round(progress=done.append)
+    assert done == [5, 10]
+    assert laptop.states() == mini.states()
+
+
+def interrupted(after: int, work: Callable[..., Any], fail: Callable[..., Any]) -> Callable[..., Any]:
+    """`work` for some calls, then `fail`."""
+    calls = iter([work] * after)
+    return lambda *args, **kwargs: next(calls, fail)(*args, **kwargs)

@@ -281,6 +281,12 @@ def _status(memory: Memory, args: argparse.Namespace) -> Any:
     return status
 
 
+def progress_text(progress: dict[str, Any]) -> str:
+    """How far a long round is. It may also have been interrupted: the next one goes on there."""
+    total = plural(progress["total"], progress["what"])
+    return f"{progress['doing']}: {progress['done']:,} of {total}"
+
+
 def _show_status(status: dict[str, Any], now: int) -> None:
     if not status["active"]:
         echo("This machine syncs with no other (`fazm-memory sync init`).")
@@ -288,6 +294,8 @@ def _show_status(status: dict[str, Any], now: int) -> None:
     when = "never" if status["last_ok"] is None else format_time(status["last_ok"], now)
     echo(f"“{status['name']}” in vault {status['vault'][:8]}, {status['place']}")
     echo(f"  last sync: {when}")
+    if status["progress"]:
+        echo(f"  {progress_text(status['progress'])}")
     if status["error"]:
         echo(f"  last error: {status['error']} ({format_time(status['error_at'], now)})")
     for problem in status["problems"]:

@@ -60,7 +60,7 @@ class SettingsScreen extends Screen {
         foldersCard(settings.roots),
         exclusionsCard(settings.exclusions, apply),
         storageCard(settings.storage, settings.companion),
-        syncCard(settings.sync, apply),
+        syncCard(settings.sync, Boolean(settings.companion), apply),
         edited || retentionCard(settings.retention, apply),
       ),
     ];

@@ -120,6 +120,11 @@ class RecordingService(Service):
         excluded.add_apps(private_folder(self.config.home), [excluded.literal_pattern(bundle or name)])
         return self.excluded_apps()
 
+    def exclude_pattern(self, pattern: str) -> dict[str, Any]:
+        """Stop recording the apps that a pattern on another machine's list names."""
+        excluded.add_apps(private_folder(self.config.home), [pattern])
+        return self.excluded_apps()
+
     def include_app(self, app: str) -> dict[str, Any]:
         """Remove an app from the list, by its entry."""
         excluded.remove_app(self.config.home, app)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import time
@@ -13,10 +14,11 @@ from fazm_memory.agents import moved_path
 from fazm_memory.app.memory import Service
 from fazm_memory.clock import iso
 from fazm_memory.errors import Declined, FazmMemoryError, InvalidRequest, NotFound
-from fazm_memory.paths import SYNC_DATABASE, exclusive_lock
+from fazm_memory.paths import SYNC_DATABASE, exclusive_lock, inside
 from fazm_memory.records import dataclass
 from fazm_memory.store import STORE_FOLDER, SessionRow, forget_events
 from fazm_memory.sync import (
+    EXCLUDED,
     OUTGOING,
     REMOTES,
     Identity,
@@ -265,16 +267,52 @@ class SyncService(Service):
         """One round: import what is new, upload what is new here."""
         self._identity()
         with self._lock():
+            self._give_exclusions()
             try:
                 report = self._vault().round(acknowledge=acknowledge, progress=progress)
             except FazmMemoryError as error:
                 self.state.set(error=error.message, error_at=self.now())
                 raise
+            self._take_exclusions(report.excluded)
         if report.imported or report.exported:
             self.bind_folders()
         if report.forgot:
             self._memory.maintenance.update_exports()
         return report.to_json()
+
+    # -- exclusions --------------------------------------------------------------------------------------
+
+    def _give_exclusions(self) -> None:
+        """Put what is never recorded here into the next head, with folders relative to the home folder."""
+        recording, home = self._memory.recording, str(self.config.user_home).rstrip("/")
+        folders = [
+            f"~/{folder.removeprefix(home).lstrip('/')}" if inside(folder, home) else folder
+            for folder in recording.excluded_folders()
+        ]
+        mine = {"apps": recording.excluded_apps()["apps"], "folders": folders}
+        if mine != self.state.get(EXCLUDED, {"apps": [], "folders": []}):
+            self.state.set(**{EXCLUDED: mine, "dirty": True})
+            self._new_exclusions(mine)
+
+    def _new_exclusions(self, exclusions: dict[str, list[str]]) -> dict[str, list[str]]:
+        """Those of these exclusions that were on no machine's list before. They are remembered."""
+        known = self.state.get("exclusions_known", {"apps": [], "folders": []})
+        news = {
+            kind: [name for name in exclusions.get(kind, []) if name not in names]
+            for kind, names in known.items()
+        }
+        if any(news.values()):
+            self.state.set(exclusions_known={kind: names + news[kind] for kind, names in known.items()})
+        return news
+
+    def _take_exclusions(self, theirs: dict[str, list[str]]) -> None:
+        """Exclude here what another machine excludes, once: what is lifted here stays lifted here."""
+        news = self._new_exclusions(theirs)
+        recording = self._memory.recording
+        for kind, exclude in (("apps", recording.exclude_pattern), ("folders", recording.exclude_folder)):
+            for name in news[kind]:
+                with contextlib.suppress(InvalidRequest):  # such as more than a list may have
+                    exclude(name)
 
     # -- files and folders -------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
     from fazm_memory.sync.state import Identity, SyncState
     from fazm_memory.sync.transports import Transport, open_transport, place_of
-    from fazm_memory.sync.vault import RoundReport, Vault, create_vault, device_rows, join_vault
+    from fazm_memory.sync.vault import EXCLUDED, RoundReport, Vault, create_vault, device_rows, join_vault
     from fazm_memory.sync.workspaces import REMOTES, find_folders, own_folders
 
 __getattr__ = lazy_exports(
@@ -33,7 +33,7 @@ __getattr__ = lazy_exports(
         "pairing": "PairAnswer answer_request candidate new_code post_request read_answer read_request",
         "state": "Identity SyncState",
         "transports": "Transport open_transport place_of",
-        "vault": "RoundReport Vault create_vault device_rows join_vault",
+        "vault": "EXCLUDED RoundReport Vault create_vault device_rows join_vault",
         "workspaces": "REMOTES find_folders own_folders",
     },
 )

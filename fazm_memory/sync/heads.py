@@ -78,6 +78,7 @@ class LogState:
     seen: dict[str, tuple[int, str]] = field(default_factory=dict)  # device: batches read, link there
     left: bool = False
     at: int = 0  # the device's clock when it put this head, for people only
+    excluded: dict[str, list[str]] = field(default_factory=dict)  # apps and folders never recorded there
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -87,8 +88,9 @@ class LogState:
         objects = tuple(ObjectEntry(**entry) for entry in raw["objects"])
         seen = {device: (int(count), str(link)) for device, (count, link) in raw["seen"].items()}
         return LogState(
-            raw["batches"], raw["link"], objects, raw["name"], seen, raw["left"], raw.get("at", 0)
-        )
+            raw["batches"], raw["link"], objects, raw["name"], seen, raw["left"], raw.get("at", 0),
+            {kind: [str(name) for name in names] for kind, names in raw.get("excluded", {}).items()},
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ from fazm_memory.sync.state import START, Identity, SyncState
 from fazm_memory.sync.transcripts import TranscriptSharing
 from fazm_memory.sync.transports import Meter, Transport
 
+EXCLUDED = "excluded"  # setting: this device's exclusions, as they travel in its head
 ACK_EVERY = 600 * 1_000_000  # microseconds between two heads that only say what was read
 
 
@@ -64,6 +65,7 @@ class RoundReport:
     sessions: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     requests: dict[str, int] = field(default_factory=dict)
+    excluded: dict[str, list[str]] = field(default_factory=dict)  # exclusions of the other devices
 
     def to_json(self) -> dict[str, Any]:
         return vars(self)
@@ -122,6 +124,9 @@ class Vault:
             device for device in members.current() if device not in logs or not logs[device].left
         )
         self._compare_views(logs)
+        self.report.excluded = _united(
+            log.excluded for device, log in logs.items() if device in members.current()
+        )
         known = self.remembered()
         self._total = sum(
             max(0, log.batches - (known[device].cursor if device in known else 0))
@@ -545,6 +550,7 @@ class Vault:
         log = LogState(
             count, link, tuple(ObjectEntry(*row) for row in state.objects()), state.get("name"),
             {device: (read, at) for device, (read, at) in seen.items()}, left, self.now(),
+            state.get(EXCLUDED, {}),
         )  # fmt: skip
         number = state.get("number", 0) + 1
         head = Head(
@@ -593,6 +599,14 @@ class Vault:
                 dirty=True,
             )
         self.put_head()
+
+
+def _united(exclusions: Iterable[dict[str, list[str]]]) -> dict[str, list[str]]:
+    found: dict[str, dict[str, None]] = {}
+    for one in exclusions:
+        for kind, names in one.items():
+            found.setdefault(kind, {}).update(dict.fromkeys(names))
+    return {kind: list(names) for kind, names in found.items()}
 
 
 def create_vault(state: SyncState, *, place: dict[str, Any], name: str) -> str:

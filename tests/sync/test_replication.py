@@ -317,3 +317,26 @@ def test_another_member_cannot_take_over_the_copy_of_a_session(machines: Machine
         assert importer._continued(writer, "another", part, {}) is None
         importer.members = frozenset()
         assert importer._continued(writer, "another", part, {}) is not None
+
+
+def test_exclusions_travel_once_and_are_lifted_on_each_machine(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    mini.recording.exclude_app("Signal")
+    mini.recording.exclude_folder("~/private")
+    mini.recording.exclude_folder("/srv/secret")
+    machines.settle()
+    home = laptop.config.user_home
+    assert laptop.recording.excluded_apps()["apps"] == ["Signal"]
+    assert laptop.recording.excluded_folders() == [str(home / "private"), "/srv/secret"]
+    mini.recording.include_app("Signal")
+    laptop.recording.include_folder("/srv/secret")
+    machines.settle()
+    assert mini.recording.excluded_apps()["apps"] == []
+    assert laptop.recording.excluded_apps()["apps"] == ["Signal"]
+    assert mini.recording.excluded_folders() == [str(mini.config.user_home / "private"), "/srv/secret"]
+    assert laptop.recording.excluded_folders() == [str(home / "private")]
+    studio = machines.add("studio")  # takes what any machine excludes now
+    assert studio.recording.excluded_apps()["apps"] == ["Signal"]
+    machines.settle()
+    calm = mini.sync.round(acknowledge=False)["requests"]
+    assert calm["puts"] == 0

@@ -64,9 +64,9 @@ function openInit(companion, apply) {
 /** @param {string} key */
 function showKey(key) {
   const about = "It opens everything, on any machine. It is shown only now and stored nowhere. Write it down.";
-  const dialog = new CommandDialog({ title: "Recovery key", about, confirm: "I wrote it down" });
-  dialog.fill(h("p", { class: "path", "data-testid": "recovery-key" }, key));
-  dialog.open(() => dialog.close());
+  const dialog = new CommandDialog({ title: "Recovery key", about });
+  dialog.fill(h("p", null, h("code", { "data-testid": "recovery-key" }, key)));
+  dialog.open();
 }
 
 /** @param {boolean} companion @param {Apply} apply */
@@ -114,7 +114,7 @@ async function openPair(apply) {
   try {
     const { code } = await post({ do: "pair" });
     const waiting = h("p", { class: "note", "aria-busy": "true" }, "Waiting for the other machine…");
-    dialog.fill(h("p", { class: "path", "data-testid": "pair-code" }, code), waiting);
+    dialog.fill(h("p", null, h("code", { "data-testid": "pair-code" }, code)), waiting);
     const { request } = await poll(dialog, { do: "request", code }, (found) => found.request);
     dialog.fill(...fingerprintRows(request.fingerprint, `“${request.name}”`));
     dialog.setReady(true);
@@ -132,7 +132,7 @@ async function openPair(apply) {
 function fingerprintRows(fingerprint, who) {
   return [
     h("p", null, `Fingerprint with ${who}. Confirm only if both machines show the same:`),
-    h("p", { class: "path", "data-testid": "fingerprint" }, fingerprint),
+    h("p", null, h("code", { "data-testid": "fingerprint" }, fingerprint)),
   ];
 }
 

@@ -329,7 +329,10 @@ class BatchExporter:
         return object_name(self.identity, self.identity.device, first, last, generation)
 
     def put(self, put: Callable[[str, bytes], str]) -> bool:
-        """Put the contents and objects that wait. Returns whether there were any objects."""
+        """Put the contents and objects that wait. Returns whether there were any objects.
+
+        `mark_put` notes that they are there, together with the head that names them.
+        """
         for one in self.sharing.values():
             one.put(put)
         waiting = "SELECT first, last, generation FROM object WHERE body IS NOT NULL ORDER BY first"
@@ -342,10 +345,13 @@ class BatchExporter:
             rows = self.state.db.execute(waiting).fetchall()
         for entry in rows:
             put(self.name(*entry), self._bodies[self.name(*entry)])
-        if rows:
-            self.state.db.execute("UPDATE object SET body=NULL WHERE body IS NOT NULL")
-        self._bodies.clear()
         return bool(rows)
+
+    def mark_put(self) -> None:
+        """Note that all objects made by now are in the store. In a transaction."""
+        if self._bodies:
+            self.state.db.execute("UPDATE object SET body=NULL WHERE body IS NOT NULL")
+            self._bodies.clear()
 
     def drop_garbage(self, delete: Callable[[str], None]) -> None:
         """Delete objects that no head names any more."""

@@ -124,9 +124,10 @@ class SyncState:
         return default if row is None else json.loads(row[0])
 
     def set(self, **values: Any) -> None:
-        """Write settings. Each call is durable on its own unless it is in a transaction."""
-        rows = [(key, json.dumps(value)) for key, value in values.items()]
-        self.db.executemany("INSERT OR REPLACE INTO setting VALUES (?,?)", rows)
+        """Write settings, all or none. Each call is durable on its own unless it is in a transaction."""
+        marks = ",".join(["(?,?)"] * len(values))
+        row = [text for key, value in values.items() for text in (key, json.dumps(value))]
+        self.db.execute(f"INSERT OR REPLACE INTO setting VALUES {marks}", row)
 
     @property
     def active(self) -> bool:

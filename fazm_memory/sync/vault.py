@@ -107,6 +107,7 @@ class Vault:
         self.report = RoundReport()
         self._progress: Callable[[int], None] = lambda done: None
         self._done = self._total = 0
+        self._shown: dict[str, Any] | None = None  # progress that is stored with the next head
 
     # -- one round ---------------------------------------------------------------------------------------
 
@@ -142,8 +143,8 @@ class Vault:
         self._done, self._total = 0, sum(row.head - row.sent for row in self.exporter.pending())
         for count in self.exporter.batches():
             self.report.exported += count
-            self._put(force=True)
             self._show("uploading", "event", count)
+            self._put(force=True)
         self._put(force=acknowledge or bool(result.forgot))
         if result.forgot:
             self._clean_pages()
@@ -161,8 +162,11 @@ class Vault:
     def _show(self, doing: str, what: str, count: int) -> None:
         """Say how far this round is: to the caller, and to others by the state."""
         self._done += count
-        if self._total > 1:
-            self.state.set(progress={"doing": doing, "what": what, "done": self._done, "total": self._total})
+        self._shown = {"doing": doing, "what": what, "done": self._done, "total": self._total}
+        if self._done >= self._total:
+            self._shown = None
+        elif doing == "receiving":
+            self.state.set(progress=self._shown)
         self._progress(self.importer.result.events + self.report.exported)
 
     def _clean_pages(self) -> None:
@@ -530,14 +534,13 @@ class Vault:
     def _put(self, *, force: bool) -> None:
         """Put objects that wait, then the head if it changed, then delete what the head no longer names."""
         base = self.transport
-        if self.exporter.put(base.put):
-            self.state.set(dirty=True)
+        new = self.exporter.put(base.put)
         seen = {
             device: [entry.cursor, entry.link] for device, entry in self.remembered().items() if entry.cursor
         }
         stale = seen != self.state.get("seen", {})
         due = force or self.now() - self.state.get("head_at", 0) > ACK_EVERY
-        if self.state.get("dirty", True) or (stale and due):
+        if new or self.state.get("dirty", True) or (stale and due):
             self.put_head(seen)
         self.exporter.drop_garbage(base.delete)
 
@@ -559,11 +562,13 @@ class Vault:
         )  # fmt: skip
         data = pack_head(identity.vault, head, bytes.fromhex(epochs[epoch]["secret"]), identity.keys)
         # Before it is put: a head that may have been put is never followed by another with its number.
-        state.set(number=number, digest=hashlib.sha256(data).hexdigest())
+        with state.db.transaction():
+            self.exporter.mark_put()
+            state.set(number=number, digest=hashlib.sha256(data).hexdigest(), dirty=True)
         stamp = self.transport.put(
             f"{identity.vault.id}/h/{identity.vault.name('device', identity.device)}", data
         )
-        state.set(put=number, stamp=stamp, dirty=False, seen=seen, head_at=self.now())
+        state.set(put=number, stamp=stamp, dirty=False, seen=seen, head_at=self.now(), progress=self._shown)
 
     def _problem(self, text: str) -> None:
         if text not in self.report.problems:

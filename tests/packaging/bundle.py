@@ -34,13 +34,19 @@ class Bundle:
             command, cwd=cwd, env=env, input=data, capture_output=True, text=True, timeout=timeout
         )
 
-    def write_boot(self, *, no_chdir: bool) -> None:
-        """The boot script, put together as py2app does."""
+    def write_boot(self, recipes: str, *, no_chdir: bool) -> None:
+        """The boot script, put together as py2app does. `recipes` is what its recipes add."""
         names = ["reset_sys_path", *([] if no_chdir else ["chdir_resource"]), "disable_linecache", "boot_app"]
         parts = [(PY2APP / "bootstrap" / f"{name}.py").read_text() for name in names]
         scripts = {"fazm-memory": "fazm-memory.py"}
-        parts += [f"DEFAULT_SCRIPT='app.py'\nSCRIPT_MAP={scripts!r}\n_run()\n"]
+        parts += [recipes, f"DEFAULT_SCRIPT='app.py'\nSCRIPT_MAP={scripts!r}\n_run()\n"]
         (self.resources / "__boot__.py").write_text("\n\n".join(parts))
+
+    def python(self, source: str, cwd: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        """Python code inside the app, with the modules of the app."""
+        command = [str(self.programs / "python"), "-c", source]
+        inside = {"PYTHONHOME": str(self.resources), "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run(command, cwd=cwd, env=env | inside, capture_output=True, text=True, timeout=240)
 
 
 def build_bundle(folder: Path) -> Bundle:

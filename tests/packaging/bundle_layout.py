@@ -3,27 +3,31 @@
 `python -m tests.packaging.bundle_layout FOLDER`, in its own process: modulegraph warns when it is imported.
 
 It has what the module graph has, and nothing else: an interpreter that finds no standard library of its own,
-the library in a zip file, the packages, the compiled modules, py2app's boot scripts and environment. Modules
-of the development tools are left out, because the app is built from requirements.lock alone.
+the library in a zip file, the packages, the compiled modules, py2app's boot scripts and environment. py2app's
+own recipes run over the graph. Modules of the development tools are left out, because the app is built from
+requirements.lock alone.
 """
 
 from __future__ import annotations
 
 import compileall
+import io
 import marshal
 import os
 import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import zipfile
 from collections.abc import Iterable
+from contextlib import redirect_stdout
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import distribution, packages_distributions
 from importlib.util import MAGIC_NUMBER, find_spec
 from pathlib import Path
 from py_compile import PycInvalidationMode
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from modulegraph import modulegraph
@@ -71,31 +75,59 @@ def tools() -> set[str]:
 @cache
 def module_graph() -> Any:
     """The graph with the scripts, includes, packages and excludes of setup_app, finished as py2app does."""
-    options = options_of_setup()
+    options = setup().options()
     before = os.getcwd()
     os.chdir(ROOT)
     try:
         graph = find_modules(
             scripts=["packaging/app.py", *options["extra_scripts"], *map(str, BOOTSTRAPS)],
-            includes=[*options["includes"], "encodings.*", "_sitebuiltins"],  # py2app adds these two itself
+            includes=[*options["includes"], "encodings.*", "_sitebuiltins", "imp"],  # py2app adds these three
             packages=options["packages"],
             excludes=[*options["excludes"], "readline", "site", *tools()],  # and leaves these two out
         )
     finally:
         os.chdir(before)
-    graph.import_hook(sysconfig._get_sysconfigdata_name(), graph.findNode("sysconfig"))  # a recipe of py2app
     for item in graph.flatten():
         if isinstance(item, modulegraph.Package) and item.filename == "-":
             item.filename = str(EMPTY)  # a namespace package gets a file
     return graph
 
 
-def options_of_setup() -> dict[str, Any]:
+@dataclass(frozen=True)
+class RecipeResult:
+    """What py2app's recipes add: whole packages, and parts of the boot script."""
+
+    packages: tuple[str, ...]
+    boot: str
+
+
+@cache
+def run_recipes() -> RecipeResult:
+    """Run the recipes of setup_app's own command over the graph, which they complete."""
+    command = object.__new__(setup().build_command())
+    target = SimpleNamespace(prescripts=[])
+    command.packages, command.targets = set(setup().options()["packages"]), [target]
+    command.resources, command.frameworks, command.expected_missing_imports = [], [], set()
+    command.optimize, command.use_old_sdk = 0, False
+    before = os.getcwd()
+    os.chdir(ROOT)
+    try:
+        with redirect_stdout(io.StringIO()):
+            command.process_recipes(module_graph(), [], {}, [])
+        boot = [command.get_bootstrap_data(script) for script in target.prescripts]
+        for name in command.packages:
+            command.get_bootstrap(name)  # as py2app finds it to copy it
+    finally:
+        os.chdir(before)
+    return RecipeResult(tuple(sorted(command.packages)), "\n\n".join(boot))
+
+
+def setup() -> ModuleType:
     sys.path.insert(0, str(ROOT))
     try:
         import setup_app
 
-        return dict(setup_app.options())
+        return setup_app
     finally:
         sys.path.remove(str(ROOT))
 
@@ -105,7 +137,7 @@ def named_only_by_us() -> list[str]:
     graph = module_graph()
     return [
         name
-        for name in options_of_setup()["includes"]
+        for name in setup().options()["includes"]
         if all(referer is None for referer in graph.getReferers(graph.findNode(name)))
     ]
 
@@ -115,11 +147,11 @@ def build(folder: Path) -> Bundle:
     library = bundle.resources / "lib" / LIBRARY
     (library / "lib-dynload").mkdir(parents=True)
     bundle.programs.mkdir()
-    options = options_of_setup()
-    for name in options["packages"]:
+    options, recipes = setup().options(), run_recipes()
+    for name in recipes.packages:
         _copy_package(name, library)
     sources, extensions = parse_mf_results(module_graph())
-    packaged = tuple(f"{name}." for name in options["packages"])
+    packaged = tuple(f"{name}." for name in recipes.packages)
     outside = [item for item in sources if not f"{item.identifier}.".startswith(packaged)]
     _write_archive(bundle.resources / "lib" / ARCHIVE, outside, {item.identifier for item in extensions})
     for item in extensions:
@@ -130,7 +162,7 @@ def build(folder: Path) -> Bundle:
     shutil.copy(PY2APP / "apptemplate" / "lib" / "site.py", library)
     for name in ("packaging/app.py", *options["extra_scripts"], *options["resources"]):
         shutil.copy(ROOT / name, bundle.resources)
-    bundle.write_boot(no_chdir=bool(options.get("no_chdir")))
+    bundle.write_boot(recipes.boot, no_chdir=bool(options.get("no_chdir")))
     compileall.compile_dir(library, quiet=2, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
     _copy_interpreter(bundle.programs)
     stub = bundle.programs / "fazm-memory"
@@ -223,4 +255,5 @@ def _copy_interpreter(folder: Path) -> None:
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     build(folder)
+    (folder / "recipes.py").write_text(run_recipes().boot)
     (folder / "named-only-by-us").write_text("\n".join(named_only_by_us()))

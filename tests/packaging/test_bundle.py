@@ -5,6 +5,7 @@ The faults that broke the first bundle are put back, one by one, and each is fou
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
@@ -17,11 +18,42 @@ import pytest
 
 from fazm_memory.agents import hook_script
 
-from .bundle import Bundle, build_bundle
+from .bundle import ROOT, Bundle, build_bundle
 
 pytestmark = [pytest.mark.e2e, pytest.mark.linux("a Mac builds the real bundle")]
 SESSION = {"type": "session.open", "session": "s1", "agent": "fazm", "workspace": "/w", "title": "Tidy"}
 PROMPT = {"type": "prompt", "session": "s1", "text": "sort the invoices"}
+
+SECRET = "sk-ant-api03-" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7d" * 2 + "-ZzYyXwAA"
+PACKAGE = ROOT / "fazm_memory"
+# Frameworks of extras, and what only a Mac has.
+ELSEWHERE = {"agents", "claude_agent_sdk", "langchain_core", "langgraph", "rumps", "objc", "PyObjCTools"}
+IMPORT_ALL = """
+from importlib import import_module
+for name in names:
+    try:
+        import_module(name)
+    except ImportError as error:
+        print(name, error)
+"""
+
+
+def imported() -> set[str]:
+    """Every module that our package imports anywhere, and its own modules, except what only a Mac has."""
+    on_a_mac = {path.stem for path in (ROOT / "stubs").iterdir()} | ELSEWHERE
+    found: set[str] = set()
+    for path in PACKAGE.rglob("*.py"):
+        own = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
+        if own.startswith(("fazm_memory.macos.", "fazm_memory.adapters.")):
+            continue
+        found.add(own)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {name.name for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                found.add(node.module)
+    found -= {name for name in found if name.partition(".")[0] in on_a_mac or ".macos." in name}
+    return found - {"watchdog.observers.fsevents"}
 
 
 @pytest.fixture(scope="session")
@@ -36,10 +68,11 @@ class Machine:
 
     def __init__(self, bundle: Bundle, folder: Path) -> None:
         self.bundle, self.home, self.cwd = bundle, folder / "home", folder / "work"
-        (folder / "user" / ".claude").mkdir(parents=True)
+        self.user = folder / "user"
+        (self.user / ".claude").mkdir(parents=True)
         self.cwd.mkdir()
         self.env = {
-            "HOME": str(folder / "user"), "PATH": "/usr/bin:/bin", "FAZM_MEMORY_HOME": str(self.home),
+            "HOME": str(self.user), "PATH": "/usr/bin:/bin", "FAZM_MEMORY_HOME": str(self.home),
             "FAZM_MEMORY_KEY": "file", "TZ": "UTC", "LANG": "C.UTF-8",
         }  # fmt: skip
 
@@ -57,6 +90,23 @@ class Machine:
         return subprocess.Popen(
             command, cwd=self.cwd, env=self.env, stdin=pipe, stdout=pipe, stderr=pipe, text=True
         )
+
+    def transcript(self, text: str = "", *, number: int = 0) -> Path:
+        """A session of Claude Code, with an answer that cost something."""
+        session, folder = f"11111111-2222-4333-8444-{number:012}", self.user / ".claude" / "projects" / "-w"
+        common = {"sessionId": session, "cwd": str(self.cwd), "timestamp": "2026-11-15T09:00:00Z"}
+        usage = {"input_tokens": 100_000, "output_tokens": 2000}
+        answer = {"role": "assistant", "id": "m1", "model": "claude-sonnet-4-5", "usage": usage,
+                  "stop_reason": "end_turn", "content": [{"type": "text", "text": "Sorted."}]}  # fmt: skip
+        asked = {"role": "user", "content": f"sort the invoices {text}"}
+        lines: list[dict[str, Any]] = [
+            {"type": "user", "uuid": "u1", "parentUuid": None, "message": asked, **common},
+            {"type": "assistant", "uuid": "a1", "parentUuid": "u1", "message": answer, **common},
+        ]
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{session}.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return path
 
     def hook(self, event: dict[str, Any]) -> str:
         """The answering form, as an agent runs it."""
@@ -193,6 +243,78 @@ def test_nothing_is_written_into_the_bundle(machine: Machine) -> None:
     assert {str(path) for path in machine.bundle.path.rglob("*")} == before
 
 
+def test_a_transcript_is_imported_counted_restored_and_continued_in_another_agent(machine: Machine) -> None:
+    """Data files and lazy imports: prices, patterns of secrets, the formats of two agents, the copies."""
+    transcript = machine.transcript(SECRET)
+    machine.run("import", "claude-code")
+    session = json.loads(machine.run("sessions", "--json"))[0]["id"]
+    assert SECRET not in machine.run("search", "invoices")
+    assert json.loads(machine.run("cost", "--json", "--since", "2026-01-01"))["total"]["usd"] > 0
+    before = transcript.read_bytes()
+    transcript.unlink()
+    machine.run("restore", session)
+    assert transcript.read_bytes() == before
+    carried = machine.run("continue", session, "--with", "codex", "--json")
+    assert json.loads(carried)["agent"] == "codex"
+
+
+def test_many_transcripts_are_imported_without_a_second_app(machine: Machine) -> None:
+    """A worker process of the importer would load the app's entry point again."""
+    for number in range(12):
+        machine.transcript(number=number)
+    machine.run("import")
+    assert len(json.loads(machine.run("sessions", "--json", "--limit", "50"))) == 12
+    checked = "import sys; sys.frozen = 'macosx_app'; from fazm_memory.ingest.read_ahead import worker_count"
+    done = machine.bundle.python(f"{checked}; print(worker_count())", machine.cwd, machine.env)
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+def test_two_machines_sync_over_a_folder(machine: Machine, tmp_path: Path) -> None:
+    machine.record()
+    (machine.cwd / "shared").mkdir()
+    made = json.loads(machine.run("sync", "init", "--folder", "shared", "--json"))
+    machine.run("sync")
+    (machine.cwd / "key").write_text(made["recovery_key"])
+    machine.env["FAZM_MEMORY_HOME"] = str(tmp_path / "other")
+    machine.run("sync", "join", "--folder", "shared", "--recovery-key-file", "key")
+    machine.run("sync")
+    assert "sort the invoices" in machine.run("search", "invoices")
+
+
+def test_the_setup_connects_and_imports_in_the_users_language(machine: Machine) -> None:
+    machine.transcript()
+    machine.env["LANG"] = "de_DE.UTF-8"
+    shown = machine.run("setup", "--yes")
+    assert "Deine Agenten verbinden" in shown
+    assert "fazm-memory-hook" in (machine.user / ".claude" / "settings.json").read_text()
+    assert len(json.loads(machine.run("sessions", "--json"))) == 1
+
+
+def test_two_days_of_work_are_played(machine: Machine) -> None:
+    machine.run("demo")
+
+
+def test_everything_that_a_function_imports_is_in_the_bundle(machine: Machine) -> None:
+    """Lazy imports that no other test here comes past."""
+    done = machine.bundle.python(f"names = {sorted(imported())!r}\n{IMPORT_ALL}", machine.cwd, machine.env)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_every_data_file_of_the_package_is_in_the_bundle(machine: Machine) -> None:
+    (library,) = machine.bundle.resources.glob("lib/python3.*")
+    data = {
+        path.relative_to(PACKAGE)
+        for path in PACKAGE.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert len(data) > 100
+    assert [path for path in data if not (library / "fazm_memory" / path).is_file()] == []
+
+
+def test_the_libraries_inside_use_the_certificates_of_the_system(bundle: Bundle) -> None:
+    assert "SSL_CERT_FILE" not in (bundle.resources / "__boot__.py").read_text()
+
+
 # -- faults, put back --------------------------------------------------------------------------------------
 
 
@@ -242,10 +364,12 @@ def test_an_isolated_interpreter_finds_no_library_and_the_doctor_says_so(
     assert "failed with exit code" in (machine.home / "hooks" / "trouble.txt").read_text()
 
 
-def test_a_bundle_that_changes_the_folder_writes_into_itself(copy: Bundle, tmp_path: Path) -> None:
+def test_a_bundle_that_changes_the_folder_writes_into_itself(
+    bundle: Bundle, copy: Bundle, tmp_path: Path
+) -> None:
     copy_boot = copy.resources / "__boot__.py"
     copy_boot.unlink()  # not through the hard link
-    copy.write_boot(no_chdir=False)
+    copy.write_boot((bundle.path.parent / "recipes.py").read_text(), no_chdir=False)
     machine = Machine(copy, tmp_path)
     machine.record()
     session = json.loads(machine.run("sessions", "--json"))[0]["id"]

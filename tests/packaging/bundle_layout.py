@@ -104,22 +104,27 @@ class RecipeResult:
 @cache
 def run_recipes() -> RecipeResult:
     """Run the recipes of setup_app's own command over the graph, which they complete."""
-    command = object.__new__(setup().build_command())
-    target = SimpleNamespace(prescripts=[])
-    command.packages, command.targets = set(setup().options()["packages"]), [target]
-    command.resources, command.frameworks, command.expected_missing_imports = [], [], set()
-    command.optimize, command.use_old_sdk = 0, False
-    before = os.getcwd()
+    before, target = os.getcwd(), SimpleNamespace(prescripts=[])
     os.chdir(ROOT)
     try:
-        with redirect_stdout(io.StringIO()):
-            command.process_recipes(module_graph(), [], {}, [])
+        command = process_recipes(setup().build_command(), target, module_graph())
         boot = [command.get_bootstrap_data(script) for script in target.prescripts]
-        for name in command.packages:
-            command.get_bootstrap(name)  # as py2app finds it to copy it
     finally:
         os.chdir(before)
     return RecipeResult(tuple(sorted(command.packages)), "\n\n".join(boot))
+
+
+def process_recipes(build: Any, target: Any, graph: Any) -> Any:
+    """py2app's command after its recipes ran, in the project's folder. Every package must be found."""
+    command = object.__new__(build)
+    command.packages, command.targets = set(setup().options()["packages"]), [target]
+    command.resources, command.frameworks, command.expected_missing_imports = [], [], set()
+    command.optimize, command.use_old_sdk = 0, False
+    with redirect_stdout(io.StringIO()):
+        command.process_recipes(graph, [], {}, [])
+    for name in command.packages:
+        command.get_bootstrap(name)  # as py2app finds it to copy it; raises ImportError
+    return command
 
 
 def setup() -> ModuleType:

@@ -116,7 +116,7 @@ def test_relative_paths_stay_those_of_the_caller(load: Load) -> None:
 BUILDER = """#!/bin/sh
 printf '%s|' "$@" >> "{ran}"; echo >> "{ran}"
 case "$*" in
-    "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+    "-m venv "*) mkdir -p "$3/bin" "$3/lib/objc/_a.so.dSYM" && cp "$0" "$3/bin/python" ;;
     "setup_app.py py2app") mkdir -p "{package}" && touch "{resources}/fazm-memory" ;;
 esac
 """
@@ -153,6 +153,11 @@ def test_packages_are_compiled_after_they_are_in_the_app(built: Path) -> None:
     (compiling,) = [line for line in ran if "compileall" in line]
     assert ran.index(["setup_app.py", "py2app", ""]) < ran.index(compiling)
     assert {"-f", "unchecked-hash", "dist/Fazm Memory.app/Contents/Resources/lib"} <= set(compiling)
+
+
+def test_no_debugging_symbols_go_into_the_app_as_unsigned_programs(built: Path) -> None:
+    assert (built / "build-venv" / "lib" / "objc").is_dir()
+    assert list(built.rglob("*.dSYM")) == []
 
 
 def test_the_command_behind_the_link_can_be_run(built: Path) -> None:

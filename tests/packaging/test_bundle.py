@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from fazm_memory.agents import hook_script
 
@@ -376,3 +377,40 @@ def test_a_bundle_that_changes_the_folder_writes_into_itself(
     machine.run("export", session, "moved.fazm")
     assert not (machine.cwd / "moved.fazm").exists()
     assert (copy.resources / "moved.fazm").exists()
+
+
+# -- the workflow ------------------------------------------------------------------------------------------
+
+# Its steps for the built app, run by its own commands.
+STEPS = (
+    "Start MCP inside the bundle",
+    "Run both forms of the hook",
+    "Start the app, and quit it by SIGTERM",
+    "Ask it to prove itself",
+    "Uninstall, and leave nothing in the agent's configuration",
+)
+# A shell that waits for the app, so that an app that has ended is gone.
+OPEN = """#!/bin/sh
+( "$CLI" run --headless >/dev/null 2>&1 & wait ) &
+"""
+
+
+def test_the_steps_of_the_workflow_work_with_the_simulated_app(copy: Bundle, tmp_path: Path) -> None:
+    machine, tools = Machine(copy, tmp_path), tmp_path / "bin"
+    tools.mkdir()
+    for name in ("launchctl", "osascript", "tccutil", "security", "open"):
+        (tools / name).write_text(OPEN if name == "open" else "#!/bin/sh\n")
+        (tools / name).chmod(0o755)
+    (machine.cwd / "packaging").symlink_to(ROOT / "packaging")
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "macos.yml").read_text())
+    steps = {step.get("name"): step for step in workflow["jobs"]["app"]["steps"]}
+    env = machine.env | {
+        "APP": str(copy.path), "CLI": str(copy.programs / "fazm-memory"), "PATH": f"{tools}:/usr/bin:/bin",
+    }  # fmt: skip
+    for name in STEPS:
+        done = subprocess.run(
+            ["bash", "-e", "-c", steps[name]["run"]], cwd=machine.cwd, env=env, capture_output=True, text=True
+        )
+        assert done.returncode == 0, (name, done.stdout[-3000:], done.stderr[-3000:])
+    assert not copy.path.exists()
+    assert not machine.home.exists()

@@ -257,11 +257,12 @@ def _where(session: SessionLine) -> str:
 
 
 def _views(status: Status) -> tuple[MenuEntry, ...]:
+    day = status.yesterday_name or translate("Yesterday")
     yesterday = label(status.yesterday, 60, empty=translate("nothing recorded"))
     return (
         MenuEntry("timeline", translate("Timeline…"), Command("timeline"), key="t"),
         MenuEntry("search", translate("Search…"), Command("search"), key="f"),
-        MenuEntry("yesterday", f"{status.yesterday_name}: {yesterday}", Command("yesterday")),
+        MenuEntry("yesterday", f"{day}: {yesterday}", Command("yesterday")),
         MenuEntry("context.copy", translate("Copy Context"), Command("context.copy"), key="c"),
         MenuEntry("context.open", translate("Open Context File"), Command("context.open")),
     )

@@ -121,7 +121,7 @@ class Status:
     last_event: int | None = None
     sessions: tuple[SessionLine, ...] = ()
     questions: tuple[Question, ...] = ()
-    yesterday_name: str = "Yesterday"
+    yesterday_name: str = ""  # the last active day before today; empty before the first look
     yesterday: str = ""
     agents: tuple[AgentLine, ...] = ()
     front: FrontApp | None = None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 THIN = b"\xcf\xfa\xed\xfe"  # 64 bits, little-endian: every Mac of the last fifteen years
 FAT = b"\xca\xfe\xba\xbe"
@@ -49,8 +49,7 @@ def _name(processor: int) -> str:
     return NAMES.get(processor, f"processor {processor:#x}")
 
 
-@dataclass(frozen=True)
-class Requirements:
+class Requirements(NamedTuple):
     """What a file needs of a Mac: the oldest system, and libraries by their path."""
 
     system: tuple[int, int]

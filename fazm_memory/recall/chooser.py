@@ -34,7 +34,9 @@ STOP_WORDS = frozenset(
 LEAD_INS = re.compile(
     r"(?i)(?:(?:now|first|next|good|great|perfect|ok|okay|alright|i see|excellent|right|done|sure)[,.! ]*)*"
     r"(?:let me|let's (?:check|look|see|run|verify)|now (?:i|let)|looking at|checking|running|waiting"
-    r"|i'?(?:ll| will) (?:now |also )?(?:check|look|read|run|search|explore|start|verify|find|launch|see"
+    r"|i (?:now )?have (?:a |the )?(?:good|full|complete|clear|comprehensive) (?:understanding|picture|view)"
+    r"|sources?:|i'?(?:ll| will) (?:now |also )?(?:continue|proceed|address|check|look|read|run"
+    r"|search|explore|start|verify|find|launch|see"
     r"|wait))\b"
 )
 NARRATION = re.compile(
@@ -43,9 +45,9 @@ NARRATION = re.compile(
     r" (?:also|still)|the (?:file|test|tests|build|lint|linter|diagnostics?)\b)"
 )
 CHATTER = re.compile(
-    r"(?i)\W*(?:sorry|thanks?|thank you|hi|hello|great|perfect|nice|cool|continue|go on|proceed|no response"
-    r" requested|api error|you'?re right|good (?:question|catch|point)|i understand|done)\b[^a-z]*"
-    r"(?:continue|go on|please|you|very much|again)?\W*"
+    r"(?i)\W*(?:sorry|thanks?|thank you|hi|hello|great|perfect|nice|cool|continue|stop|go on|proceed"
+    r"|no response requested|api error|you'?re right|good (?:question|catch|point)|i understand|done)\b"
+    r"[^a-z]*(?:continue|go on|please|you|very much|again)?\W*"
 )
 PASSED = re.compile(
     r"(?i)\W*all (?:is |are )?(?:green|passing|good|clean|done|set)\W*"
@@ -240,7 +242,8 @@ def line_features(line: Line, terms: frozenset[str], scene: Scene) -> dict[str, 
         found |= {
             "answer: begins": line.place == 0, "answer: early": 1 <= line.place <= 4,
             "answer: ends": line.from_end == 0, "answer: late": line.from_end in (1, 2),
-            "last question": asks and role == "final" and line.from_end == 0, "other question": asks,
+            "last question": asks and line.from_end == 0 and (role == "final" or not line.turns_left),
+            "other question": asks,
             "answer: short": line.count <= 8 and role != "interim",
             f"{role}: finding": bool(FINDING.search(text)), f"{role}: result": bool(RESULT.search(text)),
             f"{role}: names": bool(names), f"{role}: begins": line.place == 0, f"{role}: work": line.work,
@@ -267,7 +270,7 @@ def is_boilerplate(line: Line) -> bool:
         return True
     if (
         CHATTER.fullmatch(line.text)
-        or PASSED.fullmatch(line.text)
+        or PASSED.fullmatch(compact_statement(line.text))
         or COMMAND.fullmatch(line.text)
         or len(line.text) < (3 if line.by_user else 6)
     ):
@@ -281,7 +284,7 @@ def is_boilerplate(line: Line) -> bool:
         return True
     if line.form == "heading" and line.place and not names_in(line.text):
         return True  # the title of a part
-    if line.role in ("closing", "interim") and line.text.endswith("?"):  # settled by what came next
+    if line.role == "closing" and line.text.endswith("?"):  # settled by what the user said next
         return True
     if line.form == "lead" or not compact_statement(line.text):  # what it announces is not in it
         return True

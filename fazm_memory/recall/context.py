@@ -158,7 +158,11 @@ def _replaced(threads: Iterable[Thread]) -> set[str]:
             run |= commands
         known: set[str] = set()
         for task in () if thread.older else thread.tasks[:-1]:  # the next session went on without an answer
-            replaced |= {item.id for item in task.items if item.label == "waiting" and item.turn >= 0}
+            replaced |= {
+                item.id
+                for item in task.items
+                if item.kind == "unfinished" or (item.label == "waiting" and item.turn >= 0)
+            }
         for task in reversed(thread.tasks):
             latest = [item for item in task.items if item.kind in ("uncommitted", "checks")]
             replaced |= {item.id for item in latest if item.kind in known}

@@ -12,7 +12,6 @@ from typing import Any
 
 from fazm_memory.clock import modification_time, to_datetime, to_micros
 from fazm_memory.engines.naming import NamingReport
-from fazm_memory.recall.chooser import YES
 from fazm_memory.recall.dialogue import Utterance, read_dialogue
 from fazm_memory.recall.items import (
     UNKNOWN_END,
@@ -66,11 +65,7 @@ def earlier_part(state: SessionState, since: int) -> SessionState:
         branch=state.branch,
         files_modified={path: entry for path, entry in state.files_modified.items() if entry.seq < since},
         folders=_before(state.folders, since, "last_seq"),
-        decisions_made={
-            seq: decision
-            for seq, decision in _before(state.decisions_made, since).items()
-            if decision.get("form") != "answer" or not YES.fullmatch(decision["what"])
-        },
+        decisions_made=_before(state.decisions_made, since),
         errors={
             key: error
             for key, error in _before(state.errors, since).items()

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from fazm_memory.clock import to_datetime
 from fazm_memory.engines.naming import NO_RULE, NamingReport
 from fazm_memory.events import UNTRUSTED, target_of
+from fazm_memory.recall.chooser import YES
 from fazm_memory.recall.fixes import SETTING, SHELLS
 from fazm_memory.recall.quoting import neutral, plain_name, quote
 from fazm_memory.records import dataclass, field
@@ -111,6 +112,8 @@ def failed_calls(state: SessionState) -> Iterator[ItemFields]:
         for error in state.errors.values()
         if error["mended_by"] is None and not MISUSE.search(error["error"] or "")
     ]
+    if branch_of(state):  # work went on after it
+        unresolved = [error for error in unresolved if error["seq"] >= state.at - AT_THE_END]
     lookups = [error for error in unresolved if is_failed_lookup(error)]
     failed = [error for error in unresolved if not is_failed_lookup(error)]
     for error in failed[-MAX_FAILURES:]:
@@ -150,6 +153,7 @@ def is_failed_lookup(error: dict[str, Any]) -> bool:
 
 WEIGHTS: dict[str, float] = {
     "question": 1.6,
+    "unfinished": 1.4,
     "artifact": 1.45,
     "pending": 1.5,
     "convention": 1.4,
@@ -281,7 +285,7 @@ def _fields(
             error["seq"],
             "tool",
         )
-    if state.evicted_keys:
+    if state.evicted_keys and not branch_of(state):  # in a repository, the files that it has read
         keys = list(state.evicted_keys)
         named = ", ".join(quote(key, 80) for key in keys[-5:])
         more = f" and {len(keys) - 5} more" if len(keys) > 5 else ""
@@ -294,7 +298,8 @@ def _holds(decision: dict[str, Any]) -> bool:
     settled = decision.get("form") == "plan" and (
         decision["what"] == "accepted" or decision["what"].rstrip().endswith("?")
     )
-    return decision.get("superseded_by") is None and not settled
+    agreed = decision.get("form") == "answer" and YES.fullmatch(decision["what"])
+    return decision.get("superseded_by") is None and not settled and not agreed
 
 
 def _decision(decision: dict[str, Any]) -> str:
@@ -609,6 +614,7 @@ def inside(path: str, folder: str | None) -> str:
 
 KIND_REASONS: dict[str, str] = {
     "question": "an open question",
+    "unfinished": "work that was broken off",
     "pending": "still to do",
     "artifact": "a list that the work follows",
     "failed": "failed and unresolved",

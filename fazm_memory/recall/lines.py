@@ -19,15 +19,22 @@ from fazm_memory.recall.chooser import (
     terms_of_text,
     weigh_names,
 )
-from fazm_memory.recall.dialogue import ANSWERED, Line, Utterance, dialogue_lines
+from fazm_memory.recall.dialogue import ANSWERED, ANSWERS, Line, Utterance, dialogue_lines
 from fazm_memory.recall.items import Item, Section, item_id
 from fazm_memory.recall.quoting import neutral, quote
-from fazm_memory.recall.sentences import compact_request, compact_statement, shortened
+from fazm_memory.recall.sentences import compact_request, compact_statement, plain_markdown, shortened
 from fazm_memory.records import dataclass, replace
 
 MAX_LINES = 250  # of one session, the best
 LONGEST_RULE = 260
 LONGEST_ANSWER = 150
+LONGEST_OPEN = 220
+UNFINISHED_WORTH = 1.4
+ASKING = ("first", "asked", "refusal", "plan")
+BROKEN_OFF = re.compile(
+    r"(?is)(?:(?:now|good|great|perfect|ok|okay|excellent|alright)[,.!]* )*(?:now )?"
+    r"(?:let me|let's|i'?ll|i will|i need to|i'?m going to)\b[^\n]{0,200}[.:]?\s*\Z"
+)  # a last message that only announces the next call
 SAME_PLAN = 0.7  # share of the words of two titles
 SAME_REQUEST = 0.5
 FEWEST_TERMS = 5
@@ -113,9 +120,35 @@ def dialogue_items(
         if score > FLOOR:
             items.append(item)
     items = _latest_wording(items)
+    if (left := _unfinished(session, talk, folder, worth)) is not None:
+        items.append(left)
     best = sorted(items, key=lambda item: -item.score)[:MAX_LINES]
     names = sorted(weigh_names(lines).items(), key=lambda entry: (-entry[1], entry[0]))[:60]
     return Dialogue(tuple(sorted(best, key=lambda item: item.seq)), goal, tuple(names))
+
+
+def _unfinished(session: str, talk: Sequence[Utterance], folder: str | None, worth: float) -> Item | None:
+    """What a session was at when it broke off: a plan or a request without an answer, or half of the work."""
+    last = talk[-1] if talk else None
+    if last is None or (last.role in ANSWERS and not BROKEN_OFF.match(last.text)):
+        return None
+    if last.role == "plan" and last.trust == "user":  # a request to implement it
+        return None
+    asked = next((said for said in reversed(talk) if said.role in ASKING), None)
+    recorded = any(said.role in ANSWERS for said in talk)  # not every agent's answers are
+    if asked is None or (asked.role != "plan" and not (recorded and asked.trust == "user")):
+        return None
+    if asked.role == "plan":
+        title = plain_markdown(asked.text.strip().partition("\n")[0].lstrip("# "))
+        text, label = f"plan {quote(title, 120)}, no answer yet", "waiting"
+    else:
+        words = compact_request(plain_markdown(without_prefix(" ".join(asked.text.split()), folder)))
+        how = "no answer recorded" if last is asked else "broken off"
+        text, label = f'{how}: "{neutral(shortened(words, LONGEST_OPEN))}"', "todo"
+    return Item(
+        item_id(session, "unfinished", str(asked.seq)), "OPEN", "unfinished", text, UNFINISHED_WORTH * worth,
+        session, asked.seq, asked.trust, label, "work that was broken off", -1, asked.at, 0, 0,
+    )  # fmt: skip
 
 
 def replaced_plans(talk: Sequence[Utterance]) -> set[int]:
@@ -223,17 +256,17 @@ def line_label(line: Line) -> str:
     """The group in which a line is shown."""
     text = line.text
     if line.by_user:
-        if line.role == "refusal" and RESTRICTION.search(text):
+        if line.role == "refusal" and RESTRICTION.search(text) and "?" not in text:
             return "rule"
         if (
             line.role in ("asked", "first") and line.trust == "user" and len(text) <= LONGEST_RULE
-            and RULE.search(text) and not text.endswith("?")
+            and RULE.search(text) and "?" not in text
         ):  # fmt: skip
             return "rule"
         return "why" if line.role in ("answer", "reply") else "asked"
     if line.role in ("plan", "summary"):
         return {"plan": "plan", "summary": "earlier"}[line.role]
-    if line.role == "final" and text.endswith("?") and line.from_end <= 2:
+    if line.role == "final" and text.endswith("?") and line.from_end <= 2 and not line.turns_left:
         return "waiting"
     if line.role == "final" and UNFINISHED.search(text):
         return "open"

@@ -163,7 +163,12 @@ def _line(line: str) -> Iterator[tuple[str, str]]:
         yield from ((form, shortened(part)) for part in before)
         yield "lead", shortened(last)
     elif len(text) < SPLIT_FROM:
-        yield form, text
+        *before, last = _sentences(text)
+        if before and last.endswith("?"):  # a question is told apart from what was done
+            yield form, " ".join(before)
+            yield form, last
+        else:
+            yield form, text
     else:
         yield from ((form, shortened(part)) for part in _sentences(text))
 

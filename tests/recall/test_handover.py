@@ -122,3 +122,33 @@ def test_a_failure_names_the_other_call_that_solved_it(memory: ClockedMemory) ->
     memory.say("s", "action", tool="Bash", input={"command": right})
     text = memory.at(MORNING).recall.context("/w").text
     assert f'failed: Bash "{wrong}" error: "pytest: command not found", then "{right}" worked @' in text
+
+
+def test_work_that_was_broken_off_comes_next(memory: ClockedMemory) -> None:
+    memory.at("2026-11-14T16:00:00+00:00")
+    memory.say("s", "prompt", text="file the scans by sender")
+    memory.say("s", "message", text="Filed 37 of 41 scans by sender.")
+    memory.say("s", "prompt", text="can you ask me for the sender of the other four?")
+    memory.say("s", "message", text="Let me open the first of them:")
+    text = memory.at(MORNING).recall.context("/w").text
+    assert 'NEXT    1: broken off: "ask me for the sender of the other four?"' in text
+
+
+def test_a_plan_without_an_answer_waits() -> None:
+    talk = [
+        Utterance("first", "plan the export of the invoices", 1, 1, "user"),
+        Utterance("plan", "# Plan: export invoices\nStream them.", 2, 2, "agent"),
+    ]
+    items = dialogue_items("s" * 8, talk, folder=None, worth=1.0, recency=0).items
+    [waiting] = [item for item in items if item.kind == "unfinished"]
+    assert (waiting.label, waiting.text) == ("waiting", 'plan "Plan: export invoices", no answer yet')
+
+
+def test_a_question_that_the_user_answered_does_not_wait() -> None:
+    talk = [
+        Utterance("first", "look for the slow query", 1, 1, "user"),
+        Utterance("final", "Shall I add an index on the date?", 2, 2, "agent"),
+        Utterance("asked", "add it to the customers table too", 3, 3, "user"),
+    ]
+    labels = {line.text: line_label(line) for line in dialogue_lines("s", talk)}
+    assert labels["Shall I add an index on the date?"] != "waiting"

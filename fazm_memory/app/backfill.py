@@ -5,8 +5,11 @@ The records are found on this machine, or at a path: a copied home, an agent's f
 
 from __future__ import annotations
 
+import json
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
     from fazm_memory.ingest import Importer, ImportStatistics, ReadAhead, TimeRange
 
 SECOND = 1_000_000
+IMPORT_PROGRESS = "import.json"
+REPORTED = 5_000_000  # bytes from which the progress of an import is reported
+STALE = 120  # seconds without progress after which an import counts as killed
 
 
 @dataclass(frozen=True)
@@ -90,8 +96,38 @@ def import_agents(
     records = [record for record in records if record.mtime * SECOND >= since]
     unread = importer.unread(records)
     found = Counter(record.agent for record in records)
+    total = sum(file.bytes for file in unread)
     waves = _then_copied(memory, importer.backlog(unread), records)
-    return Backfill(dict(found), sum(file.bytes for file in unread), waves)
+    return Backfill(dict(found), total, _reported(memory.config.home, waves, total))
+
+
+def _reported(home: Path, waves: Iterator[ImportStatistics], total: int) -> Iterator[ImportStatistics]:
+    """The waves of a long import, with its progress in a file, for the page of another process."""
+    if total < REPORTED:
+        yield from waves
+        return
+    path, read = home / IMPORT_PROGRESS, 0
+    try:
+        for wave in waves:
+            read += wave.bytes
+            with suppress(OSError):
+                path.write_text(json.dumps({"read": read, "total": total}))
+            yield wave
+    finally:
+        with suppress(OSError):
+            path.unlink()
+
+
+def import_progress(home: Path) -> dict[str, int] | None:
+    """The bytes that a running import has read, and of how many; None if none runs."""
+    path = home / IMPORT_PROGRESS
+    try:
+        if time.time() - path.stat().st_mtime > STALE:
+            return None  # that import was killed
+        values = json.loads(path.read_text())
+        return {"read": int(values["read"]), "total": int(values["total"])}
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
 
 
 def _then_copied(

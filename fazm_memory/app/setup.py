@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 from fazm_memory.agents import CONNECTABLE, apply_plan, connected_agents, plan_connect, plan_disconnect
 from fazm_memory.app.agent_status import agent_overviews, connection_setup
-from fazm_memory.app.backfill import Backfill, import_agents
+from fazm_memory.app.backfill import Backfill, import_agents, import_progress
 from fazm_memory.app.login_item import LoginFile
 from fazm_memory.app.memory import Service
 from fazm_memory.clock import to_datetime
@@ -310,6 +310,10 @@ class SetupService(Service):
     def month(self) -> Backfill:
         """What the agents' records of the last 30 days hold that is not imported yet."""
         return import_agents(self._memory, since=self.now() - MONTH)
+
+    def importing(self) -> dict[str, int] | None:
+        """The progress of an import that runs in any process: `read` of `total` bytes."""
+        return import_progress(self.config.home)
 
     def import_part(self) -> dict[str, Any]:
         """Import the next part. `left` is what remains, in bytes; 0 ends it."""

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from fazm_memory.errors import FazmMemoryError, NotFound
 from fazm_memory.loopback import App, Message, Receive, Scope, Send, is_under
-from fazm_memory.web import actions, reading, settings, setup
+from fazm_memory.web import actions, points, reading, settings, setup
 from fazm_memory.web.changes import ChangeFeed
 from fazm_memory.web.requests import body_of, query_of
 from fazm_memory.web.responses import HEADERS, error_response, json_response, unexpected_error_response
@@ -83,8 +83,8 @@ class PageApp:
     # -- routes ------------------------------------------------------------------------------------------
 
     def _routes(self) -> list[Route]:
-        reads = {**reading.ROUTES, **settings.READS, **setup.READS}
-        writes = {**actions.ROUTES, **settings.WRITES, **setup.WRITES}
+        reads = {**reading.ROUTES, **settings.READS, **setup.READS, **points.READS}
+        writes = {**actions.ROUTES, **settings.WRITES, **setup.WRITES, **points.WRITES}
         routes = [
             Route(f"{API}/{path}", self._read(path, work), methods=["GET"]) for path, work in reads.items()
         ]
@@ -98,7 +98,7 @@ class PageApp:
         run = self.threads.read
         if path in reading.WRITING:
             run = self.threads.write
-        elif path in reading.SLOW | settings.SLOW:
+        elif path in reading.SLOW | settings.SLOW | points.READS.keys():
             run = self.threads.read_slowly
 
         async def endpoint(request: Request) -> Response:

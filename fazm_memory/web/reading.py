@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from fazm_memory import __version__
@@ -15,6 +15,7 @@ from fazm_memory.recall import context as choices
 from fazm_memory.store import EventFilter, kinds_of, outcomes_of
 from fazm_memory.web.requests import JsonBody, QueryParameters, whole_number
 
+DAY_SESSIONS = 20  # sessions of a day whose failures are looked at
 TASKS = 6  # sessions whose conventions are shown
 CHOICES = {"auto": None, "exclude": "exclude", "pin": "pin"}
 
@@ -51,7 +52,18 @@ def overview(memory: Memory, query: QueryParameters) -> dict[str, Any]:
     if totals is not None:
         days = costs.table("day", since=totals["from_ms"] * 1000)["rows"]
         totals["cost"] = next((row for row in days if row["day"] == totals["day"]), None)
-    return {"threads": threads, "totals": totals, "at": data["at"]}
+        totals["unresolved"] = _unresolved(memory, date.fromisoformat(totals["day"]))
+    return {"threads": threads, "totals": totals, "at": data["at"], "importing": memory.setup.importing()}
+
+
+def _unresolved(memory: Memory, day: date) -> int | None:
+    """The failed calls of a day's sessions that no later call resolved; None for too many sessions."""
+    page = memory.timeline.session_page(day=day, limit=DAY_SESSIONS)
+    if page["next"] is not None:
+        return None
+    states = [memory.history.state(session["id"], quarantined=False) for session in page["items"]]
+    errors = [error for state in states for error in state["errors"]]
+    return sum(error["mended_by"] is None and not error.get("minor") for error in errors)
 
 
 def yesterday(memory: Memory, query: QueryParameters) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from tests.page.window import MAIN, Window
 
 SCREENS = (
     "#/s/{site}", "#/s/{site}@11", "#/s/{site}@11?then", "#/s/{release}", "#/overview", "#/context",
-    "#/settings", "#/setup", "#/compare?a={site}@3&b={site}@18", "#/day/2026-11-10",
+    "#/decisions", "#/settings", "#/setup", "#/compare?a={site}@3&b={site}@18", "#/day/2026-11-10",
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from textwrap import wrap
 
 from fazm_memory.cli.caller import calling_agent
 from fazm_memory.cli.event_text import LINE, value_text
@@ -18,10 +19,13 @@ from fazm_memory.cli.output import (
     plural,
     print_json,
     single_line,
+    terminal_width,
 )
 from fazm_memory.clock import iso
 from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.session import folder_progress_text, shorten
+
+READABLE = 120  # columns of the longest line of a context in a terminal
 
 
 def context_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,11 +54,28 @@ def context_command(args: argparse.Namespace) -> int:
             thread["cost"] = memory.costs.of_sessions(thread["sessions"])
         print_json(context.data)
         return 0
-    sys.stdout.write(context.text)
+    sys.stdout.write(_wrapped(context.text) if sys.stdout.isatty() else context.text)
     echo_err(
         f"{plural(context.data['characters'], 'character')}, about {plural(context.data['tokens'], 'token')}"
     )
     return 0
+
+
+def _wrapped(text: str) -> str:
+    """The text for people: broken at words to the width of the terminal, headings in bold, the frame dim."""
+    width = min(terminal_width(), READABLE)
+    lines = []
+    for line in text.splitlines():
+        if line.startswith("<<<"):
+            lines.append(paint(line, "dim"))
+            continue
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        folded = wrap(
+            line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        ) or [""]
+        is_heading = line[:1].isupper() and line.split(":")[0].isupper()
+        lines += [paint(part, "bold") if is_heading else part for part in folded]
+    return "\n".join(lines) + "\n"
 
 
 def conventions_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,12 +8,15 @@ import signal
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fazm_memory.cli.caller import agent_from_environment
 from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import echo, integer, print_json_line
-from fazm_memory.errors import InvalidRequest
+from fazm_memory.errors import InvalidInput, InvalidRequest
+
+if TYPE_CHECKING:
+    from fazm_memory.app import Memory
 
 HIGHEST_PORT = 65535
 
@@ -66,6 +69,7 @@ def serve_command(args: argparse.Namespace) -> int:
 
 
 def timeline_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("place", nargs="?", metavar="ID[@N]", help="open this session, or this moment of it")
     parser.add_argument(
         "--no-open", action="store_true", help="print the address instead of opening a browser"
     )
@@ -77,20 +81,31 @@ def timeline_command(args: argparse.Namespace) -> int:
 
     memory = open_memory(args)
     _ = memory.store  # report problems here, not in the browser
+    place = _place(memory, args.place)
     address = url_of_running_page(memory.config.home) if args.port is None else None
     if address is not None:  # the companion already serves it
-        _show(args, address)
+        _show(args, address + place)
         return 0
     served = _server(args)
 
     def started() -> None:
-        _show(args, served.one_time_url())
+        _show(args, served.one_time_url() + place)
         if not args.json:
             echo("Press Ctrl-C to stop. `fazm-memory timeline` opens it again.")
         sys.stdout.flush()
 
     _run(served, started)
     return 0
+
+
+def _place(memory: Memory, text: str | None) -> str:
+    """The part of the page's address that names a session or an event. It is the same on every machine."""
+    if text is None:
+        return ""
+    session, _, at = text.partition("@")
+    if at and not at.isdecimal():
+        raise InvalidInput(f'"{at[:40]}" is not a position.', hint="Use for example 9f3a2b1c@17.")
+    return f"#/s/{memory.store.sessions.resolve(session).id}" + (f"@{at}" if at else "")
 
 
 def _show(args: argparse.Namespace, address: str) -> None:

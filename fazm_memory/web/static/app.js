@@ -16,6 +16,7 @@ import { parseRoute, sessionHash } from "./lib/route.js";
 import { navigate, screens } from "./router.js";
 import "./screens/compare.js";
 import "./screens/context.js";
+import "./screens/decisions.js";
 import "./screens/overview.js";
 import "./screens/settings.js";
 import "./screens/setup.js";

@@ -45,6 +45,7 @@ const PATHS = {
   more: "M3 8a.5.5 0 1 1 1 0 .5.5 0 1 1-1 0zM7.5 8a.5.5 0 1 1 1 0 .5.5 0 1 1-1 0zM12 8a.5.5 0 1 1 1 0 .5.5 0 1 1-1 0z",
   sidebar: "M2.5 3.5h11v9h-11zM6.3 3.5v9",
   clock: "M8 2.8a5.2 5.2 0 1 1 0 10.4A5.2 5.2 0 0 1 8 2.8zM8 5v3.2l2.2 1.3",
+  decisions: "M8 2.5 13.5 8 8 13.5 2.5 8zM8 5.8v2.6M8 10.4v.1",
   overview: "M3 3h4v4H3zM9 3h4v4H9zM3 9h4v4H3zM9 9h4v4H9z",
   context: "M3 4h10M3 7h10M3 10h6M3 13h4",
   settings:

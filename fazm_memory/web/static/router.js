@@ -7,6 +7,7 @@
 /** @type {Screen[]} */
 export const screens = [
   { name: "overview", tag: "fm-overview", title: "Overview" },
+  { name: "decisions", tag: "fm-decisions", title: "Decisions" },
   { name: "context", tag: "fm-context", title: "Context" },
   { name: "compare", tag: "fm-compare", title: "Compare" },
   { name: "settings", tag: "fm-settings", title: "Settings" },

@@ -69,7 +69,8 @@ export function resume({ session }) {
 /** @param {any} resumption */
 function resumeSteps(resumption) {
   if (!resumption) return [h("p", null, "The session will be marked as resumed. Its state does not change.")];
-  const { took, why, command, cwd, briefing } = resumption;
+  const { took, why, command, cwd } = resumption;
+  const briefing = took === "exact" ? null : resumption.briefing; // an exact session knows all of it
   return [
     h("p", null, RESUME_TEXT[took] || why || ""),
     command

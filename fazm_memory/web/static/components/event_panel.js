@@ -139,6 +139,10 @@ class EventPanel extends HTMLElement {
     const after = (seq ?? 0) + 1;
     const quarantined = Boolean(this.full?.quarantined);
     return [
+      {
+        label: "Copy link for another machine",
+        act: () => void copy(`fazm-memory timeline ${session?.slice(0, 12)}@${seq}`, "Command copied. It opens this moment where the session was synced to."),
+      },
       { label: "Rewind to here…", act: () => runCommand("rewind", { session, seq: after }) },
       { label: "Fork from here…", act: () => runCommand("fork", { session, seq: after }) },
       this.full?.context_item ? { label: "Pin to context", act: () => runCommand("pin", { session, seq }) } : null,

@@ -17,9 +17,14 @@ class OverviewScreen extends Screen {
   about = "What was done last, and what is open.";
 
   async draw() {
-    const { threads, totals } = await api.get("overview");
-    if (!totals) return [emptyBlock()];
-    return [dayCard(totals), ...threads.map(threadCard)];
+    const [{ threads, totals, importing }, week, { items: sessions }] = await Promise.all([
+      api.get("overview"),
+      api.get("days", { limit: 7 }),
+      api.get("sessions", { limit: 50 }),
+    ]);
+    const progress = importing ? h("p", { class: "away", role: "status" }, importText(importing)) : null;
+    if (!totals) return [progress, emptyBlock()];
+    return [progress, awayStrip(sessions), weekStrip(week.items, totals.day), dayCard(totals), ...threads.map(threadCard)];
   }
 }
 
@@ -38,6 +43,73 @@ const emptyBlock = () =>
     h("a", { class: "btn", href: "#/settings" }, "Show agents"),
   );
 
+/** @param {{read: number, total: number}} importing bytes */
+const importText = ({ read, total }) =>
+  `Importing older sessions: ${Math.round(read / 1e6)} of ${Math.round(total / 1e6)} MB. What is here already can be used.`;
+
+const LAST_VISIT = "fm.last-visit";
+const AWAY_MS = 30 * 60_000; // shorter absences are not worth a word
+
+/** When this browser last showed the page before now. Read once per page load. */
+const lastVisit = (() => {
+  try {
+    const before = Number(localStorage.getItem(LAST_VISIT)) || null;
+    const leave = () => document.visibilityState === "hidden" && localStorage.setItem(LAST_VISIT, String(Date.now()));
+    document.addEventListener("visibilitychange", leave);
+    localStorage.setItem(LAST_VISIT, String(Date.now()));
+    return before;
+  } catch {
+    return null; // storage is switched off
+  }
+})();
+
+/** What happened since the last visit. @param {any[]} sessions latest first */
+function awayStrip(sessions) {
+  if (lastVisit === null || Date.now() - lastVisit < AWAY_MS) return null;
+  const active = sessions.filter(({ last_ms: last }) => last > lastVisit);
+  const waiting = active.filter(({ open_questions: questions }) => questions).length;
+  const since = `${dayName(dayOf(lastVisit), dayOf(Date.now()))}, ${clock(lastVisit)}`;
+  if (!active.length) return h("p", { class: "away" }, `Nothing happened while you were away (since ${since}).`);
+  const links = active.slice(0, 5).flatMap(({ id, title }, index) => [
+    index ? ", " : " ",
+    h("a", { href: sessionHash(id) }, title || "untitled"),
+  ]);
+  return h(
+    "p",
+    { class: "away", dir: "auto" },
+    h("strong", null, `While you were away (since ${since}): ${plural(active.length, "session")}.`),
+    ...links,
+    active.length > 5 ? " and more." : ".",
+    waiting ? h("strong", null, ` ${waiting} of them ${waiting === 1 ? "waits" : "wait"} for your answer.`) : null,
+  );
+}
+
+/** The last days on which anything happened. @param {any[]} days newest first @param {string} shown */
+function weekStrip(days, shown) {
+  const today = dayOf(Date.now());
+  return h(
+    "nav",
+    { "aria-label": "Latest days" },
+    h(
+      "ul",
+      { class: "week" },
+      [...days].reverse().map(({ day, sessions, failures }) =>
+        h(
+          "li",
+          null,
+          h(
+            "a",
+            { href: `#/day/${day}`, "aria-current": day === shown ? "date" : null },
+            h("strong", null, dayName(day, today)),
+            h("span", null, plural(sessions, "session")),
+            h("span", { class: failures ? "" : "is-quiet" }, failures ? `${failures} failed` : "no failures"),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
 /** @param {any} totals */
 function dayCard(totals) {
   const name = dayName(totals.day, dayOf(Date.now()));
@@ -50,7 +122,7 @@ function dayCard(totals) {
     ["actions", totals.actions.toLocaleString("en")],
     ["file changes on disk", number(totals.files)],
     ["decisions", number(totals.decisions)],
-    ["failures", totals.failures.toLocaleString("en")],
+    [failedText(totals), totals.failures.toLocaleString("en")],
     ["tokens", number(tokenCount(totals.cost))],
     ["cost", dollarText(totals.cost)],
   ];
@@ -60,6 +132,12 @@ function dayCard(totals) {
     h("h2", null, h("a", { href: `#/day/${totals.day}` }, name)),
     h("dl", { class: "totals" }, facts.filter(([, value]) => value).map(([term, value]) => h("div", null, h("dt", null, term), h("dd", null, value)))),
   );
+}
+
+/** @param {any} totals */
+function failedText({ failures, unresolved }) {
+  if (!failures || unresolved === null) return "failed calls";
+  return unresolved ? `failed, ${unresolved} unresolved` : "failed, all resolved";
 }
 
 /** Tokens in and out, without those from a cache. @param {any} cost */
@@ -77,9 +155,10 @@ function threadCard(thread) {
     { class: "card thread", "aria-label": goal },
     h("h2", { dir: "auto" }, h("a", { href: sessionHash(latest) }, goal)),
     h("p", { class: "note" }, factsLine(thread)),
-    part("Open", [...thread.open, ...thread.failed], goal),
+    part("Open", thread.open, goal),
     part("Done", thread.done, goal),
     part("Decided", thread.decisions, goal),
+    part("Found", thread.failed, goal),
     part("Asked", thread.asked, goal),
     thread.resume ? h("div", { class: "buttons" }, h("code", null, thread.resume), copyButton(thread.resume, "Copy")) : null,
   );

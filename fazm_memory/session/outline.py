@@ -22,6 +22,7 @@ LISTS = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "update_
 WEB = frozenset({"WebFetch", "WebSearch", "web_fetch", "google_web_search"})
 DIALOGUE = frozenset({"AskUserQuestion", "ExitPlanMode", "EnterPlanMode"})  # shown as a decision or a plan
 SUBAGENT_CALLS = frozenset({"Task", "Agent", "task", "spawn_agent", "delegate_task"})
+FINISHED = ("completed", "cancelled")
 SHORTEST_RUN = 3  # events; fewer are as quickly read as their label
 SHORTEST_LOOK = 2  # reads and searches in a row
 NARRATION = 240  # characters of the longest words before a call that are shown with the call
@@ -69,6 +70,7 @@ def outline_rows(events: Sequence[Event]) -> list[OutlineRow]:
     shown = _without_repeats(sorted(shown, key=lambda event: (event.seq > 0, event.at, event.seq)))
     shown, nested = _subagents(shown)
     narration = _narration(shown)
+    narration |= _lone_looks(shown, narration)
     rows: list[OutlineRow] = []
     for run, group in groupby(_with_runs(shown, narration), key=itemgetter(0)):
         members = [event for _, event in group]
@@ -81,7 +83,7 @@ def outline_rows(events: Sequence[Event]) -> list[OutlineRow]:
         said: list[str] = []
         for event in members:
             if event.seq in narration:
-                said.append(" ".join(event.payload.text.split()))
+                said.append(_words_of(event))
                 continue
             words = " ".join(said) or None
             rows.append(OutlineRow((event.seq,), event.at, late=event.seq in late, said=words))
@@ -205,16 +207,23 @@ def _late(events: Iterable[Event]) -> set[int]:
 
 
 def _without_repeats(events: Iterable[Event]) -> list[Event]:
-    """Leave out a branch that is the same as before, and a list of steps that was replaced at once."""
+    """Leave out a branch and a list of steps that say what the one before said."""
     kept: list[Event] = []
     branch: str | None = None
+    before: tuple[int, int] | None = None
     for event in events:
         if event.kind == "branch" and event.payload is not None:
             if event.payload.name == branch:
                 continue
             branch = event.payload.name
-        if event.kind == "todos" and kept and kept[-1].kind == "todos":
-            kept.pop()
+        if event.kind == "todos" and event.payload is not None:
+            items = event.payload.items
+            progress = (sum(item.status in FINISHED for item in items), len(items))
+            if kept and kept[-1].kind == "todos":
+                kept.pop()
+            elif progress == before:
+                continue  # another step was begun, none was finished
+            before = progress
         kept.append(event)
     return kept
 
@@ -234,6 +243,30 @@ def _run_of(event: Event) -> Run | None:
     if p.tool in WEB:
         return "web", ""
     return None if p.tool in LISTS else (p.tool, target_of(p.input))
+
+
+def _lone_looks(events: Sequence[Event], narration: Set[int]) -> set[int]:
+    """The positions of single reads and searches right before another call of their turn."""
+    found: set[int] = set()
+    calls = [event for event in events if event.seq not in narration]
+    for before, event, after in zip([None, *calls], calls, calls[1:], strict=False):
+        if not _is_look(event) or (before is not None and _is_look(before)):
+            continue
+        if after.kind == "action" and after.turn == event.turn and not _is_look(after):
+            found.add(event.seq)
+    return found
+
+
+def _is_look(event: Event) -> bool:
+    run = _run_of(event)
+    return run is not None and run[0] == "look"
+
+
+def _words_of(event: Event) -> str:
+    """What the agent said, or what it looked at."""
+    if event.kind == "message":
+        return " ".join(event.payload.text.split())
+    return f"({event.payload.tool} {target_of(event.payload.input).rsplit('/', 1)[-1]})"
 
 
 def _with_runs(events: Sequence[Event], narration: Set[int]) -> list[tuple[Run | None, Event]]:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from fazm_memory.events import Action, Event
-from fazm_memory.events.event import Branch, Decision, FileChange, FileTouch, Message, Prompt, Usage
+from fazm_memory.events.event import (
+    Branch,
+    Decision,
+    FileChange,
+    FileTouch,
+    Message,
+    Prompt,
+    TodoItem,
+    Todos,
+    Usage,
+)
 from fazm_memory.session import OutlineRow, outline_rows, outline_turns
 
 SECOND = 1_000_000
@@ -126,3 +136,23 @@ def test_a_turn_has_its_request_its_result_and_what_happened_between() -> None:
     (turn,) = outline_turns(rows, events)
     assert (turn.start, turn.size, turn.result) == (0, 4, 4)
     assert turn.label == "3 actions, 1 file changed, 1 failed"
+
+
+def test_a_single_read_before_a_change_is_shown_with_the_change() -> None:
+    rows = outline_rows(
+        [prompt(0), read(1, "a.go"), words(2, "Now add it."), edit(3), read(4, "b.go"), said(5)]
+    )
+    assert positions(rows) == [(0,), (3,), (4,), (5,)]
+    assert rows[1].said == "(Read a.go) Now add it."
+
+
+def test_a_list_of_steps_is_a_row_when_a_step_was_finished() -> None:
+    def steps(seq: int, *statuses: Any) -> Event:
+        items = tuple(TodoItem(f"step {nth}", status) for nth, status in enumerate(statuses))
+        return event(seq, Todos(items), "todos")
+
+    rows = outline_rows([
+        prompt(0), steps(1, "pending", "pending"), edit(2), steps(3, "in_progress", "pending"), edit(4, "/b"),
+        steps(5, "completed", "pending"),
+    ])  # fmt: skip
+    assert positions(rows) == [(0,), (1,), (2,), (4,), (5,)]

@@ -15,20 +15,24 @@ from tests.page.screens import open_screen
 from tests.page.server import Server, serve
 from tests.page.story import NOW, make_world
 
-SIZE = {"width": 1240, "height": 780}
+SIZE = {"width": 1440, "height": 860}
+NARROW = {"width": 800, "height": 860}
+NARROW_TOO = ("overview", "timeline", "event", "context", "decisions")  # also taken 800 pixels wide
 SCREENS = {
+    "overview": "#/overview",
     "timeline": "#/s/{site}",
+    "decisions": "#/decisions",
     "context": "#/context?workspace=/Users/dana/Downloads",
     "compare": "#/compare?a={site}&b={fork}",
     "settings": "#/settings",
-    "event": "#/s/{site}@14",
+    "event": "#/s/{site}@9",
 }
 SCHEMES = ("light", "dark")
 FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def take(browser: Browser, server: Server, folder: Path) -> list[Path]:
-    """Each screen in light and dark."""
+    """Each screen in light and dark, some also narrow."""
     folder.mkdir(parents=True, exist_ok=True)
     pictures = []
     for scheme in SCHEMES:
@@ -39,6 +43,12 @@ def take(browser: Browser, server: Server, folder: Path) -> list[Path]:
         for name, address in SCREENS.items():
             open_screen(page, server, address)
             pictures.append(picture(page, folder / f"{name}-{scheme}.png"))
+        page.set_viewport_size(NARROW)
+        for name in NARROW_TOO:
+            page.goto("about:blank")
+            open_screen(page, server, SCREENS[name])
+            pictures.append(picture(page, folder / f"{name}-narrow-{scheme}.png"))
+        page.set_viewport_size(SIZE)
         open_screen(page, server, "#/s/{folder}@1")
         event = page.get_by_role("region", name="Event", exact=True)
         expect(event.get_by_text("Tidy notes.md and write a plan").first).to_be_visible()

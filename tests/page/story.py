@@ -177,6 +177,13 @@ def search_notes(world: World, query: str) -> list[str]:
     return list(world.memory.recall.search_notes(query))
 
 
+EDIT = {
+    "old_string": "  const sent = await send(form);\n  form.reset();\n  return sent;\n",
+    "new_string": "  // A wrong address is mended in place: keep the message until the server took it.\n"
+    "  const sent = await send(form);\n  if (sent.ok) form.reset();\n  return sent;\n",
+}
+
+
 def _completed(draft: Draft) -> Mapping[str, Any]:
     """With titles of sessions and durations of calls, the same every time."""
     if draft.kind == "session.open":
@@ -184,7 +191,10 @@ def _completed(draft: Draft) -> Mapping[str, Any]:
     if draft.kind != "action":
         return draft.payload
     duration = 80 + sum(map(ord, str(draft.payload["input"]))) % 9000
-    return dict(draft.payload) | {"duration_ms": duration}
+    payload = dict(draft.payload) | {"duration_ms": duration}
+    if payload["tool"] == "Edit" and "form.ts" in str(payload["input"]):
+        payload["input"] = dict(payload["input"]) | EDIT
+    return payload
 
 
 def _additions(ended: Mapping[str, int | None]) -> list[Draft]:

@@ -13,13 +13,16 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fazm_memory.clock import TimeError, parse_time, to_datetime
-from fazm_memory.errors import InvalidRequest
+from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.text import plural as plural
 from fazm_memory.text import plural_with_verb as plural_with_verb
 from fazm_memory.text import single_line as single_line
+
+if TYPE_CHECKING:
+    from fazm_memory.app import Memory
 
 DIGITS = 18  # fits a 64-bit integer
 COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34"}
@@ -133,6 +136,14 @@ def integer(text: str) -> int:
     if not re.fullmatch(r"-?[0-9]{1,60}", text):
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number")
     return int(text)
+
+
+def latest_session(memory: Memory) -> str:
+    """The session that was active last, for commands without an id."""
+    found = memory.sessions.listing(limit=1)
+    if not found:
+        raise NotFound("There is no session yet.", hint="`fazm-memory import` imports the past.")
+    return str(found[0]["id"])
 
 
 MOMENT = 'a position, a turn ("turn 3"), a time ("yesterday 16:00", 10m) or an event'

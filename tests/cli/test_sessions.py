@@ -212,3 +212,14 @@ def test_completion_lists_sessions_with_their_titles(run: Run, session: str) -> 
         script = run("completion", shell).out
         assert "completion ids" in script
         assert "claude-code" in script
+
+
+def test_without_an_id_the_latest_session_is_meant(run: Run, session: str) -> None:
+    assert run("show", "--json").json["session"]["id"] == session
+    offered = run("resume").out
+    assert session in offered
+    assert "Nothing was changed" in offered
+
+
+def test_costs_of_a_span_are_shown(run: Run, session: str) -> None:
+    assert run("cost", "--since", "7d").code == 0

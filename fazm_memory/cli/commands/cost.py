@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 
 from fazm_memory.cli.main import open_memory
-from fazm_memory.cli.output import echo, echo_err, print_json, table
-from fazm_memory.clock import TimeError, parse_time
-from fazm_memory.errors import InvalidRequest
+from fazm_memory.cli.output import echo, echo_err, parse_moment, print_json, table
 
 MONTH = 30 * 86_400_000_000
 
@@ -19,17 +17,16 @@ def cost_arguments(parser: argparse.ArgumentParser) -> None:
         default="day",
         help="how to group (default: day)",
     )
-    parser.add_argument("--since", metavar="TIME", help="from this time on (default: the last 30 days)")
+    parser.add_argument(
+        "--since", metavar="TIME", help="from this time on, or a span such as 7d (default: 30d)"
+    )
 
 
 def cost_command(args: argparse.Namespace) -> int:
     from fazm_memory.app import cost_text
 
     memory = open_memory(args)
-    try:
-        since = memory.now() - MONTH if args.since is None else parse_time(args.since)
-    except TimeError as error:
-        raise InvalidRequest(str(error)) from None
+    since = memory.now() - MONTH if args.since is None else parse_moment(args.since, memory.now())
     costs = memory.costs.table(args.by, since=since)
     if args.json:
         print_json(costs)

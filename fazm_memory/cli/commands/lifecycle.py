@@ -9,7 +9,7 @@ from typing import Any
 from fazm_memory.cli.caller import callers_source
 from fazm_memory.cli.commands.rewind import report_rewind, show_file_plan
 from fazm_memory.cli.main import open_memory
-from fazm_memory.cli.output import echo, plural, print_json
+from fazm_memory.cli.output import echo, latest_session, plural, print_json
 from fazm_memory.errors import InvalidRequest, InvalidTransition
 
 
@@ -51,7 +51,13 @@ pause_arguments = close_arguments = _move_arguments
 
 
 def resume_arguments(parser: argparse.ArgumentParser) -> None:
-    _move_arguments(parser)
+    parser.add_argument(
+        "id",
+        nargs="?",
+        metavar="ID",
+        help="session id or a unique prefix (default: how to continue the latest)",
+    )
+    parser.add_argument("--reason", help="a reason for the log")
     parser.add_argument("--offer", action="store_true", help="only show the briefing and how to continue")
     parser.add_argument(
         "--files", action="store_true", help="also bring its files back to the moment of the pause"
@@ -76,6 +82,8 @@ def pause_command(args: argparse.Namespace) -> int:
 def resume_command(args: argparse.Namespace) -> int:
     """Resume the session and print its briefing and the agent's command."""
     memory = open_memory(args)
+    if args.id is None:
+        args.id, args.offer = latest_session(memory), True
     if args.dry_run and not args.files:
         raise InvalidRequest("--dry-run shows the plan for files", hint="Use --files --dry-run.")
     if args.files and args.dry_run:

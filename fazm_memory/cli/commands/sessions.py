@@ -31,6 +31,7 @@ from fazm_memory.cli.output import (
     echo,
     echo_err,
     format_time,
+    latest_session,
     moment,
     non_negative_int,
     paint,
@@ -120,7 +121,9 @@ def _id(parser: argparse.ArgumentParser) -> None:
 
 
 def show_arguments(parser: argparse.ArgumentParser) -> None:
-    _id(parser)
+    parser.add_argument(
+        "id", nargs="?", metavar="ID", help="session id or a unique prefix (default: the latest session)"
+    )
     parser.add_argument("--all", action="store_true", help="everything, not only what fits on a screen")
 
 
@@ -128,6 +131,7 @@ def show_command(args: argparse.Namespace) -> int:
     from fazm_memory.app import cost_text
 
     memory = open_memory(args)
+    args.id = args.id or latest_session(memory)
     session, state = memory.sessions.get(args.id), memory.history.state(args.id)
     if args.json:
         print_json({"session": session, "state": state})

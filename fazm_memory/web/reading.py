@@ -16,6 +16,7 @@ from fazm_memory.store import EventFilter, kinds_of, outcomes_of
 from fazm_memory.web.requests import JsonBody, QueryParameters, whole_number
 
 DAY_SESSIONS = 20  # sessions of a day whose failures are looked at
+DAY = 86_400_000_000
 TASKS = 6  # sessions whose conventions are shown
 CHOICES = {"auto": None, "exclude": "exclude", "pin": "pin"}
 
@@ -50,8 +51,11 @@ def overview(memory: Memory, query: QueryParameters) -> dict[str, Any]:
     costs, totals = memory.costs, memory.timeline.day_totals()
     threads = [{**thread, "cost": costs.of_sessions(thread["sessions"])} for thread in data["threads"]]
     if totals is not None:
-        days = costs.table("day", since=totals["from_ms"] * 1000)["rows"]
-        totals["cost"] = next((row for row in days if row["day"] == totals["day"]), None)
+        days = {
+            row["day"]: row for row in costs.table("day", since=totals["from_ms"] * 1000 - 6 * DAY)["rows"]
+        }
+        totals["cost"] = days.get(totals["day"])
+        totals["costs"] = {day: row["usd"] for day, row in days.items()}
         totals["unresolved"] = _unresolved(memory, date.fromisoformat(totals["day"]))
     return {"threads": threads, "totals": totals, "at": data["at"], "importing": memory.setup.importing()}
 

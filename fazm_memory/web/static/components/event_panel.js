@@ -144,6 +144,7 @@ class EventPanel extends HTMLElement {
         act: () => void copy(`fazm-memory timeline ${session?.slice(0, 12)}@${seq}`, "Command copied. It opens this moment where the session was synced to."),
       },
       { label: "Rewind to here…", act: () => runCommand("rewind", { session, seq: after }) },
+      ...(seq ? [{ label: "Rewind to before this…", act: () => runCommand("rewind", { session, seq }) }] : []),
       { label: "Fork from here…", act: () => runCommand("fork", { session, seq: after }) },
       this.full?.context_item ? { label: "Pin to context", act: () => runCommand("pin", { session, seq }) } : null,
       null,

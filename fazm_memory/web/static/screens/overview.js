@@ -24,7 +24,7 @@ class OverviewScreen extends Screen {
     ]);
     const progress = importing ? h("p", { class: "away", role: "status" }, importText(importing)) : null;
     if (!totals) return [progress, emptyBlock()];
-    return [progress, awayStrip(sessions), weekStrip(week.items, totals.day), dayCard(totals), ...threads.map(threadCard)];
+    return [progress, awayStrip(sessions), weekStrip(week.items, totals), dayCard(totals), ...threads.map(threadCard)];
   }
 }
 
@@ -84,9 +84,10 @@ function awayStrip(sessions) {
   );
 }
 
-/** The last days on which anything happened. @param {any[]} days newest first @param {string} shown */
-function weekStrip(days, shown) {
+/** The last days on which anything happened. @param {any[]} days newest first @param {any} totals of the day shown */
+function weekStrip(days, { day: shown, costs }) {
   const today = dayOf(Date.now());
+  const sum = Object.values(costs).reduce((/** @type {number} */ all, /** @type {number|null} */ usd) => all + (usd || 0), 0);
   return h(
     "nav",
     { "aria-label": "Latest days" },
@@ -103,10 +104,12 @@ function weekStrip(days, shown) {
             h("strong", null, dayName(day, today)),
             h("span", null, plural(sessions, "session")),
             h("span", { class: failures ? "" : "is-quiet" }, failures ? `${failures} failed` : "no failures"),
+            costs[day] ? h("span", null, `$${costs[day].toFixed(2)}`) : null,
           ),
         ),
       ),
     ),
+    sum ? h("p", { class: "note" }, `These seven days cost $${sum.toFixed(2)} where prices are known.`) : null,
   );
 }
 

@@ -34,6 +34,9 @@ def info_plist() -> dict[str, Any]:
         "CFBundleShortVersionString": version(),
         "CFBundleVersion": version(),
         "CFBundleIconFile": "FazmMemory.icns",
+        # Our texts have their own table. These are for what the system adds: panels, menus of text fields.
+        "CFBundleDevelopmentRegion": "en",
+        "CFBundleLocalizations": ["en", "de"],
         "LSMinimumSystemVersion": MINIMUM,
         "LSUIElement": True,  # a menu bar item, not an app in the Dock
         "LSApplicationCategoryType": "public.app-category.productivity",

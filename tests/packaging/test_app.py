@@ -18,6 +18,7 @@ import pytest
 
 from fazm_memory import __version__
 from fazm_memory.store.keys import SERVICE
+from fazm_memory.translation import languages
 
 from .conftest import ROOT, Load
 
@@ -34,6 +35,11 @@ def test_the_plist_says_what_the_system_must_know(load: Load) -> None:
     uses = {name: text for name, text in plist.items() if name.endswith("UsageDescription")}
     assert uses.keys() >= {"NSDocumentsFolderUsageDescription", "NSDownloadsFolderUsageDescription"}
     assert all(text.endswith(".") for text in uses.values())
+
+
+def test_the_system_knows_every_language_of_the_app(load: Load) -> None:
+    """Otherwise its own panels and menus stay English beside our texts."""
+    assert tuple(load("setup_app.py").info_plist()["CFBundleLocalizations"]) == languages()
 
 
 def imported_by_us() -> set[str]:

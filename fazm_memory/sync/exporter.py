@@ -133,9 +133,11 @@ class BatchExporter:
     def batches(self) -> Iterator[int]:
         """Make batches until everything is in one. Yields after each, with the number of its events."""
         self._withdraw()
-        if self.pending():
+        stamp = self._stamp()
+        if stamp != self.state.get("log_stamp"):
             with self.store.db.reading():
                 self._begin_editions()
+            self.state.set(log_stamp=stamp)
         while True:
             with self.store.db.reading():
                 parts, count = self._next_parts()
@@ -145,6 +147,13 @@ class BatchExporter:
                     return
                 self._add(parts, requests, shared)
             yield count
+
+    def _stamp(self) -> str:
+        """Changes when own sessions do, also when a recovery put other events in the place of some."""
+        row = self.store.db.execute(
+            "SELECT count(*), coalesce(sum(head), 0), max(last_at) FROM standing WHERE device IS NULL"
+        ).fetchone()
+        return " ".join(map(str, row))
 
     def _is_own(self, session: str) -> bool:
         row = self.store.db.execute("SELECT device FROM session WHERE id=?", (session,)).fetchone()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from tests.page.server import Server
 from tests.page.story import companion_running
@@ -226,3 +227,17 @@ def test_typed_values_survive_reloads(page: Window) -> None:
 def test_the_settings_say_how_to_sync_with_other_machines(page: Window) -> None:
     open_settings(page)
     page.says("syncs with no other", region("Other machines"))
+
+
+def test_a_vault_is_made_on_the_page_and_its_key_shown_once(page: Window, tmp_path: Path) -> None:
+    machines = region("Other machines")
+    open_settings(page)
+    page.press("button", "Set up sync…", machines)
+    page.fill("textbox", "Folder that the machines share, or s3:// URL", str(tmp_path))
+    page.press("button", "Make the vault")
+    page.says("stored nowhere")
+    page.press("button", "Done")
+    page.says("this machine", machines)
+    page.press("button", "Leave…", machines)
+    page.press("button", "Leave")
+    page.says("syncs with no other", machines)

@@ -340,3 +340,25 @@ def test_exclusions_travel_once_and_are_lifted_on_each_machine(machines: Machine
     machines.settle()
     calm = mini.sync.round(acknowledge=False)["requests"]
     assert calm["puts"] == 0
+
+
+def test_a_recovered_session_continues_the_copies_that_lack_nothing_of_it(
+    machines: Machines, tmp_path: Path
+) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini)
+    machines.settle()
+    set_aside(mini, tmp_path / "aside")
+    mini.say(session, "prompt", text="lost one")
+    mini.sync.round()  # uploaded, and not read by the laptop
+    set_back(mini, tmp_path / "aside")
+    mini.say(session, "prompt", text="another way")
+    assert len(mini.sync.round()["problems"]) == 1
+    machines.settle()
+    assert set(laptop.states()) == {session}
+    assert "another way" in laptop.texts()
+    assert "lost" not in laptop.texts()
+    mini.maintenance.forget(match="another way")
+    machines.settle()
+    assert "another way" not in laptop.texts()
+    assert laptop.maintenance.verify().clean

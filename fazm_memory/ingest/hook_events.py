@@ -77,6 +77,9 @@ def read_hook_event(
     """
     event = _object(spooled.data)
     name, session = ident(event.get("hook_event_name")), ident(event.get("session_id"))
+    if spooled.agent == "claude-code" and "cursor_version" in event:
+        # Cursor also runs the hooks of Claude Code. Its own records tell of its sessions.
+        return HookEvent(spooled, name, session)
     if spooled.agent not in NAMED:  # some name neither; their own records say the rest
         return HookEvent(spooled, name, session)
     if not name or not session:

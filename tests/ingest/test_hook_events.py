@@ -312,3 +312,19 @@ def test_hooks_and_transcript_tell_the_same_decisions_by_the_same_keys(tmp_path:
 def test_the_end_of_a_session_has_a_known_word() -> None:
     event = {"hook_event_name": "SessionEnd", "session_id": DENIED, "reason": "prompt_input_exit"}
     assert hooked("claude-code", event).drafts[-1].payload == {"reason": "exit"}
+
+
+@pytest.mark.parametrize("agent", ["copilot", "cursor", "cline", "hermes", "qwen", "antigravity"])
+def test_hooks_that_only_give_the_context_record_nothing_and_are_never_invalid(agent: str) -> None:
+    spooled = SpoolFile(Path("1-0.x.json"), agent, 1, b'{"sessionId":"s","cwd":"/w"}')
+    assert read_hook_event(spooled, PLACES).drafts == ()
+
+
+def test_claude_codes_hook_inside_cursor_records_nothing() -> None:
+    event = {"hook_event_name": "SessionEnd", "session_id": "s", "cwd": "/w", "reason": "exit"}
+    own = SpoolFile(Path("1-0.x.json"), "claude-code", 1, json.dumps(event).encode())
+    inside = SpoolFile(
+        Path("1-1.x.json"), "claude-code", 1, json.dumps(event | {"cursor_version": "3"}).encode()
+    )
+    assert len(read_hook_event(own, PLACES).drafts) == 1
+    assert read_hook_event(inside, PLACES).drafts == ()

@@ -41,7 +41,7 @@ KEYWORDS = (
 )
 
 _REST = r"[\"']?(?:[A-Za-z0-9_]|\.(?!=)|-(?!>)){0,40}+(?: (?:key|phrase))?"
-_CLOSED = r"""["'`]?[\])}]{0,2}\*{0,2}"""
+_CLOSED = r"""["'`]?[\])}]{0,2}\*{0,2}(?: \([a-z ]{1,20}\)(?=:))?"""
 # How a name and its value are joined.
 _ANNOTATION = r"(?:: ?(?:&(?:'static )?)?[A-Za-z_][\w.\[\]| ]{0,40}(?:<[\w&'. ,]{0,30}>)? ?= ?)"
 # The type may stand between: `var dbPassword string =`, `Dim key As String =`.
@@ -55,9 +55,20 @@ _PAIR = (
     r"((?:[ \t]*,\s{0,80}|\s{1,80})[\"']?(?i:value|default|content)[\"']?[ \t]*[:=][ \t]*"
     r"|,ParameterValue=)"
 )
-_SENTENCE = r"( (?:[\w@.'-]{1,24} ){0,5}(?:is|was|lautet|ist)[: ]{1,2})"
+_SENTENCE = (
+    r"( (?:[\w@.'-]{1,24} ){0,5}(?:is|was|lautet|ist|(?:changed|set|reset|updated|rotated) to)[: ]{1,2}"
+    r"| - )"
+)
 _SPACE = r"([ \t]++)"
-_BLOCK = r"(?:[|>][+-]?[ \t]*\n[ \t]+|<<[-~]?[\"']?[A-Z]{2,16}[\"']?\n[ \t]*|Some\(|\s{1,40}string\(\d+\) )?"
+# What may stand before the value: a block, a constructor, the name of a variable whose default it is.
+_BLOCK = (
+    r"(?:[|>][+-]?[ \t]*\n[ \t]+|<<[-~]?[\"']?[A-Z]{2,16}[\"']?\n[ \t]*|\s{1,40}string\(\d+\) "
+    r"|(?:new )?(?:Some|Just|[sS]tring|std::string|String::from|Secret(?:Str|String)?(?:::new|::from|\.of)?"
+    r"|Buffer\.from|bytes|str|SecureString|NSString|Password|fromString)\((?=[bru]?[\"'`])"
+    r"|[\w.$:]{1,40}+\([\"'][\w.-]{1,60}[\"'], ?(?=[\"'`])"
+    r"|[\w.$]{1,60}+(?:\[[\"'][\w.-]{1,60}[\"']\])? ?(?:\|\||\?\?|\?:|or) ?(?=[\"'`])"
+    r"|\$\{[\w.]{1,60}+:[-=]?)?"
+)
 # The value is in quotes or ends at the next space.
 _QUOTED = (
     r"""[bfrBFR@]{0,2}(?:"(?:"")?((?:[^"\\\n]++|\\.)*+)"|'(?:'')?((?:[^'\\\n]++|\\.)*+)'|`([^`\n]*+)`)"""
@@ -370,9 +381,17 @@ RULES: tuple[Rule, ...] = (
         "generic",
         (
             *("setpassword(", "set_password(", "withpassword(", "setpassphrase(", "setsecret(", ".password("),
-            *("secretstr(", "secretbytes("),
+            *(
+                "secretstr(",
+                "secretbytes(",
+                "_password(",
+                "_passphrase(",
+                "_secret(",
+                "passphrase(",
+                "passwd(",
+            ),
         ),
-        rf"(?i:\.?\w+\(){_LITERAL}\s*\)",
+        rf"(?i:\.?\w+\(){_LITERAL}\s*[.)]",
         must_match='source.setPassword("{alnum:10}");',
         must_not_match='form.setPassword("Password");',
         word_start=False,

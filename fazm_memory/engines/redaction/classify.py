@@ -113,6 +113,8 @@ _NOTHING = words("none null nil true false undefined n/a")
 def is_placeholder(value: str) -> bool:
     """Whether this is a reference or a placeholder: `${TOKEN}`, `<password>`, `****`, `%s:%s`."""
     value = value[:_LONGEST_VALUE].strip()
+    if value.isalnum() and value.isascii():
+        return value.lower() in _NOTHING or not value.strip("xX")
     if not value or value.lower() in _NOTHING or _REFERENCE.fullmatch(value):
         return True
     return _SLOT.search(value) is not None and not any(
@@ -161,7 +163,7 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://.*|(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w 
 def is_address(value: str) -> bool:
     """Whether this is a URL or a path. Another rule finds a password inside a URL."""
     value = value[:_LONGEST_VALUE]
-    return _ADDRESS.fullmatch(value) is not None
+    return not value.isalnum() and _ADDRESS.fullmatch(value) is not None
 
 
 # Values that follow such names in programs, schemas and messages.

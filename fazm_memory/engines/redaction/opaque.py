@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from enum import IntEnum
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -113,11 +113,12 @@ _HEX = re.compile(
     r"(?:0x|[a-z]\d{6,8}-|[A-Za-z]{2,4}[_-](?:[a-z]{1,4}[_-])?|[A-Z]{2,3}(?=[0-9a-f]{24}))?"
     r"([0-9a-f]+(?:-[0-9a-f]+)*|[0-9A-F]+(?:-[0-9A-F]+)*)"
 )
+_QUALIFIED = re.compile(r"(?i)(?:pass(?:w(?:or)?d|phrase|code)?|pwd|secret|credential|api_?key)(?![a-rt-z])")
 _NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 # Between a name and its value. `;` ends a statement, and so does a closed call.
 _ENDED = re.compile(r"-----|[)}\]][ \t]*,|\)\s*\{|//|\.\w{2,5}/|[!=]==|[;\n]")
-_ASSIGNED = re.compile(r"[=:>|(,\[{`\"'<]|\s-\s|\bis\b")
-_SIGN = re.compile(r"[=:|(]|\s-\s")
+_ASSIGNED = re.compile(r"[=:;>\xff|(,\[{`\"'<]|\s-\s|\bis\b")
+_SIGN = re.compile(r"[=:|(]|->|\s-\s")
 # The key of something, `acme_key`. Other words for keys of maps and tables are in `_OTHER`.
 _OWN_KEY = re.compile(r"[A-Za-z]{3,}(?:[_-](?i:key)|Key)\Z")
 # The first part of a value with a dot: `pk.3f9a…`.
@@ -229,7 +230,7 @@ def _is_near(before: str, service: Span, value: str, *, maybe: bool) -> bool:
         return False
     if _is_other(gap, _excused(value)):
         return False
-    if gap.endswith(":") and not gap[-2:-1].isdigit():
+    if gap.endswith(":") and gap != ":" and not gap[-2:-1].isdigit():
         return False  # `spotify:track:…`
     digests = _SIGN.search(gap) is not None or (not maybe and _BESIDE.fullmatch(gap) is not None)
     return len(value) >= _SHORTEST_BARE and _is_random(value, 1.6, digests=digests)
@@ -248,6 +249,8 @@ def _name(before: str, word: Span) -> Span:
 def _is_gap(gap: str) -> bool:
     if len(gap) > _GAP:
         return False
+    if gap == ";":
+        return True  # the next cell of a table
     if "\n" in gap and (below := _BELOW.search(gap)):
         gap = gap[: below.start()]
     return _ENDED.search(gap) is None
@@ -258,7 +261,7 @@ def _is_written(before: str, start: int, end: int) -> bool:
     name = before[start:end]
     if "--" in name.lstrip("-") or (len(name) >= 12 and disorder(name) >= 0.5):
         return False
-    if _is_other(_PASSWORD_HASH.sub("", name)):
+    if _is_other(_named_part(_PASSWORD_HASH.sub("", name))):
         return False
     if before[start - 1 : start] not in ("+", "/") and before[end : end + 1] not in ("+", "/", "="):
         return True
@@ -266,9 +269,19 @@ def _is_written(before: str, start: int, end: int) -> bool:
     return last - first < 20 or disorder(before[first:last]) < 0.5
 
 
+def _named_part(name: str) -> str:
+    """The part of a name that says what the value is: not what a password is for, `mail_password`."""
+    found = _QUALIFIED.search(name)
+    return name[found.start() :] if found else name
+
+
 def _is_other(text: str, except_for: frozenset[str] = frozenset()) -> bool:
-    found = _OTHER.intersection(part.lower() for part in _PARTS.findall(text))
-    return not found <= except_for
+    return not _other_words(text) <= except_for
+
+
+@lru_cache(maxsize=1024)
+def _other_words(text: str) -> frozenset[str]:
+    return _OTHER.intersection(part.lower() for part in _PARTS.findall(text))
 
 
 def _excused(value: str) -> frozenset[str]:

@@ -349,11 +349,14 @@ _LAYERS = 3
 _BYTES = 6
 _LEAST_BYTES = 1 << 14
 # Trying a rule at a keyword is 1, matching its pattern is 8 or more. Ordinary text needs about 50 per KB.
-_WORK = 300
+_WORK = 260
 _LEAST_WORK = 2400
-# Work that a secret allows in addition, and how much that is at least in total.
-_FOUND = 120
-_LEAST_EXTRA = 12_000
+# Work that a secret allows in addition, and the first secret of each rule; and how much that is in total.
+_FOUND = 60
+_FIRST = 200
+# What a found secret costs: it is judged, replaced and remembered.
+_JUDGED = 20
+_LEAST_EXTRA = 6_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -453,27 +456,28 @@ class Finder:
             data.lower(), overlapping=True
         )
         if b"[REDACTED:" in data:
-            hits = _outside(hits, [found.span() for found in _MARKER_BYTES.finditer(data)])
+            hits = _outside(data, hits, [found.span() for found in _MARKER_BYTES.finditer(data)])
         for keyword, position, after in hits:
+            reach = budget.reach
             for rank, rule in self._rules_of[keyword]:
                 if position < done.get(rank, 0):
                     continue
                 budget.work -= 1
                 if not rule.is_possible(data, position, after):
                     continue
-                budget.work -= rule.cost(budget.reach)
+                budget.work -= rule.cost(reach)
                 if budget.work < 0:
                     yield from self._unsearched(view, position)
                     return
                 if rule.collect:
                     spans, done[rank] = rule.collect_at(data, position, after)
-                    budget.found(len(spans))
+                    budget.found(len(spans), rank)
                     for span in spans:
                         yield view, *span, rank
-                elif found := rule.find_at(data, position, budget.reach):
+                elif found := rule.find_at(data, position, reach):
                     done[rank] = found[1]
                     starts.add(found[0])
-                    budget.found(1)
+                    budget.found(1, rank)
                     yield view, *found, rank
         for rank, rule in (*enumerate(self._user_rules), *(self._scanned if more else ())):
             for span in rule.find_all(data):
@@ -484,7 +488,7 @@ class Finder:
                     yield from self._unsearched(view, position)
                     return
                 if value:
-                    budget.found(1)
+                    budget.found(1, rank)
                     yield view, *value, rank
         if more and layers:
             for start, end, inner in base64_decoded(data):
@@ -498,19 +502,28 @@ class Finder:
             yield view, *token.span(), len(self.rules)
 
 
-def _outside(hits: Iterable[tuple[int, int, int]], markers: list[Span]) -> Iterator[tuple[int, int, int]]:
-    """The hits that do not begin inside a marker. Both are in order."""
+_BEFORE_MARKER = b"=: \"'"
+
+
+def _outside(
+    data: bytes, hits: Iterable[tuple[int, int, int]], markers: list[Span]
+) -> Iterator[tuple[int, int, int]]:
+    """The hits that do not begin inside a marker and whose value is not a marker. Both are in order."""
     waiting = iter(markers)
     start, end = next(waiting, (sys.maxsize, sys.maxsize))
     for hit in hits:
         while hit[1] >= end:
             start, end = next(waiting, (sys.maxsize, sys.maxsize))
-        if hit[1] <= start:
+        if hit[1] <= start and (start - hit[2] > 4 or data[hit[2] : start].strip(_BEFORE_MARKER)):
             yield hit
 
 
 # In text that is too dense to search, what may be a secret.
-_TOKEN = compiled(r"[^\s\"'`<>(),;=:\[\]{}]{3,}[0-9][^\s\"'`<>(),;]{2,}|[0-9][^\s\"'`<>(),;=:\[\]{}]{5,}")
+_TOKEN = compiled(
+    r"[0-9](?:[ -]?[0-9]){11,18}"
+    r"|[^\s\"'`<>(),;=:\[\]{}]{3,}[0-9][^\s\"'`<>(),;]{2,}|[0-9][^\s\"'`<>(),;=:\[\]{}]{5,}"
+    r"|[A-Za-z+/_-]{20,}"
+)
 
 
 class Budget:
@@ -523,17 +536,25 @@ class Budget:
     def __init__(self, length: int) -> None:
         self.bytes = max(_LEAST_BYTES, _BYTES * length)
         self.full = self.work = _LEAST_WORK + _WORK * length // 1024
-        self._extra = _LEAST_EXTRA + self.full // 2
+        self._ranks: set[int] = set()
+        self._extra = _LEAST_EXTRA + self.full // 4
 
     def allows(self, view: View) -> bool:
         self.bytes -= len(view.data)
         return self.bytes >= 0
 
-    def found(self, count: int) -> None:
-        """Allow more work for a text with many secrets, up to a limit, so that it is searched to its end."""
+    def found(self, count: int, rank: int) -> None:
+        """Allow more work for a text with many secrets, up to a limit, so that it is searched to its end.
+
+        The first secret of each rule is not limited.
+        """
+        if count and rank not in self._ranks:
+            self._ranks.add(rank)
+            self.work += _FIRST
+            count -= 1
         extra = min(count * _FOUND, self._extra)
         self._extra -= extra
-        self.work += extra
+        self.work += extra - count * _JUDGED
 
     def renew(self) -> None:
         """Allow one more search after secrets were replaced, but not for ever."""

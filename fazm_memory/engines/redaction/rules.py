@@ -21,7 +21,7 @@ REACH = 4096
 _SHORT_REACH = 640
 _EDGE = 256
 _NEAR = 512
-_CHECK = 16  # the work of a check that looks back for words
+_CHECK = 26  # the work of a check that looks back for words
 
 _OPTIONS = re2.Options()
 _OPTIONS.encoding = re2.Options.Encoding.LATIN1

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 _DATA: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+_MORE: dict[str, Any] = json.loads(Path(__file__).with_name("more_forms.json").read_text(encoding="utf-8"))
 _SLOT = re.compile(r"\{(\w+):(\d+)\}|\{uuid\}")
 _UUID = "{hex:8}-{hex:4}-4{hex:3}-a{hex:3}-{hex:12}"
 
@@ -64,6 +65,8 @@ def cases() -> Iterator[Case]:
     yield from _near_services()
     yield from _assigned()
     yield from _documents()
+    yield from _more_near_services()
+    yield from _more_assigned()
 
 
 def _formats() -> Iterator[Case]:
@@ -101,3 +104,31 @@ def _documents() -> Iterator[Case]:
         for seed in ("1", "2", "3"):
             secret = invented(last[0], seed + template)
             yield Case("document", template, invented(before, seed) + secret + invented(after, seed), secret)
+
+
+def _more_near_services() -> Iterator[Case]:
+    """A second list, of other services and forms. Of each form 20 services."""
+    services = [name for line in _MORE["services"] for name in line.split()]
+    for family, forms in _MORE["near_a_service"].items():
+        for form in forms:
+            chosen = random.Random(form)
+            for service in chosen.sample(services, 20):
+                secret = invented(chosen.choice(_MORE["values"]), service + form)
+                text = _placed(form, v=secret, s=service, S=service.upper(), C=service.capitalize())
+                yield Case(f"second list, {family}", form + service, text, secret)
+
+
+def _more_assigned() -> Iterator[Case]:
+    """A second list of ways to assign a value: 130 forms of languages, configurations and command lines."""
+    names = _MORE["names"].split()
+    passwords = [name for name in names if "pass" in name.lower()]
+    for form in _MORE["assigned"]:
+        chosen = random.Random(form)
+        for name in chosen.sample(names, 8):
+            secret = invented(chosen.choice(_MORE["values"]), name + form)
+            text = _placed(form, v=secret, n=name, N=name.upper())
+            yield Case("second list, assigned", form, text, secret)
+        for name in chosen.sample(passwords, 3):
+            secret = invented(chosen.choice(_MORE["passwords"]), name + form)
+            text = _placed(form, v=secret, n=name, N=name.upper())
+            yield Case("second list, password", form, text, secret)

@@ -19,6 +19,10 @@ LEAST = {
     "assigned": 97,
     "password": 97,
     "document": 96,
+    "second list, named": 98,
+    "second list, bare": 94,
+    "second list, assigned": 97,
+    "second list, password": 84,
 }
 LOOKALIKES = json.loads(Path(__file__).with_name("lookalikes.json").read_text(encoding="utf-8"))
 

@@ -61,7 +61,13 @@ if TYPE_CHECKING:
         strip_injected,
         text,
     )
-    from fazm_memory.agents.native_files import NativeFile, agent_roots, moved_path, session_files
+    from fazm_memory.agents.native_files import (
+        NativeFile,
+        agent_roots,
+        is_session_file,
+        moved_path,
+        session_files,
+    )
     from fazm_memory.agents.native_session import (
         WRITABLE_AGENTS,
         CarriedCall,
@@ -111,7 +117,7 @@ __getattr__ = lazy_exports(
             "INJECTED_MARK MAX_TEXT capped ident mapping moment record_of sequence strip_injected text"
         ),
         "hook_script": "",
-        "native_files": "NativeFile agent_roots moved_path session_files",
+        "native_files": "NativeFile agent_roots is_session_file moved_path session_files",
         "native_session": (
             "CarriedCall CarriedEntry NativeSession WRITABLE_AGENTS shell_command write_session"
         ),

@@ -53,6 +53,24 @@ def agent_roots(places: Places) -> dict[str, Path]:
     }
 
 
+# Where sessions are stored below each folder. Other files there are settings and notes that agents obey.
+SESSION_FILES = {
+    CLAUDE: re.compile(
+        r"projects/[^/]+/(?:[^/]+\.jsonl|(?!memory/)[^/]+/.+)|todos/[^/]+\.json|tasks/[^/]+/.+"
+    ),
+    CODEX: re.compile(r"(?:archived_)?sessions/(?:.+/)?rollout-[^/]+\.jsonl"),
+    HOME: re.compile(
+        r"\.\w+/(?:.+/)?(?:chats|subagents|sessions|session-state|agent-transcripts)/.+\.jsonl?"
+    ),
+}
+
+
+def is_session_file(root: str, path: str) -> bool:
+    """Whether a file of another machine may be restored: it is a session, not a setting of the agent."""
+    pattern = SESSION_FILES.get(root)
+    return pattern is not None and pattern.fullmatch(path) is not None
+
+
 def session_files(record: RecordFile, places: Places) -> Iterator[NativeFile]:
     """The record, and what belongs to its session where the agent stores more than one file."""
     if record.path.suffix not in NATIVE_SUFFIXES or record.path.name in SHARED_NAMES:

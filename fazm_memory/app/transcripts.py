@@ -18,6 +18,7 @@ from fazm_memory.agents import (
     cleanup_days,
     cleanup_settings_file,
     expiring_transcripts,
+    is_session_file,
     moved_path,
     native_resume_command,
 )
@@ -54,6 +55,7 @@ MEGABYTE = 1 << 20
 SECOND = 1_000_000
 UNLIMITED_TEXT = 1 << 30  # a redacted copy is not shortened
 BACKUPS = "backups"
+NOT_EXECUTABLE = 0o666
 ROOT_AGENTS = {"claude": "claude-code", "codex": "codex"}  # Fazm runs other agents
 
 
@@ -205,7 +207,11 @@ class TranscriptService(Service):
         relative = moved_path(copy.root, copy.path, before, after)
         if (reason := unsafe_path_reason(relative)) is not None:
             raise Conflict(f"{relative} cannot be restored: {reason}.")
+        if copy.root not in roots or (copy.foreign and not is_session_file(copy.root, relative)):
+            raise Conflict(f"{relative} cannot be restored: another machine sent it and it is no session.")
         target = roots[copy.root] / relative
+        if (link := _link_above(target, roots[copy.root])) is not None:
+            raise Conflict(f"{target} cannot be restored: {link} is a link.")
         return {
             "path": str(target),
             "action": self._action(copy, target),
@@ -238,7 +244,7 @@ class TranscriptService(Service):
                 write_private(backup, target.read_bytes())
                 step["backup"] = str(backup)
             if step["action"] != "same":
-                _write(target, self._content(copy), copy.mode)
+                _write(target, self._content(copy), copy.mode & NOT_EXECUTABLE)
             os.utime(target, ns=(self.now() * 1000, self.now() * 1000))
         except OSError as error:
             raise disk_error(error, target) from error
@@ -318,6 +324,12 @@ def _notes(copies: list[TranscriptCopy]) -> list[str]:
     if any(copy.form != EXACT for copy in copies):
         notes.append("The copy is redacted: secrets are replaced by placeholders.")
     return notes
+
+
+def _link_above(target: Path, root: Path) -> Path | None:
+    """A folder between the agent's folder and a file in it that is a link, if there is one."""
+    above = [folder for folder in target.parents if folder != root and folder.is_relative_to(root)]
+    return next((folder for folder in above if folder.is_symlink()), None)
 
 
 def _write(target: Path, content: Iterable[bytes], mode: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fazm_memory.agents.native_files import project_folder
-from fazm_memory.errors import NotFound
+from fazm_memory.errors import Conflict, NotFound
 from fazm_memory.store import TranscriptCopies
 from tests.app.test_transcripts import SESSION
 from tests.sync.machines import Machine, Machines
@@ -159,3 +159,53 @@ def test_an_altered_part_is_refused_and_named(machines: Machines) -> None:
     assert any("transcript was refused" in problem for problem in laptop.sync.round()["problems"])
     with pytest.raises(NotFound):
         laptop.transcripts.restore(session)
+
+
+@pytest.mark.parametrize(
+    ("root", "path"),
+    [
+        ("claude", "settings.json"),
+        ("claude", "CLAUDE.md"),
+        ("claude", "commands/deploy.md"),
+        ("claude", "hooks/run.sh"),
+        ("claude", "session-env/1/hook-0.sh"),
+        ("claude", "projects/-w/memory/MEMORY.md"),
+        ("codex", "config.toml"),
+        ("codex", "AGENTS.md"),
+        ("home", ".ssh/authorized_keys"),
+        ("home", ".zshrc"),
+        ("home", ".claude/settings.json"),
+        ("home", ".gemini/settings.json"),
+        ("home", "Library/LaunchAgents/evil.plist"),
+        ("nowhere", "a.jsonl"),
+    ],
+)
+def test_a_machine_cannot_place_other_files_by_a_transcript(machines: Machines, root: str, path: str) -> None:
+    """A hostile machine of the vault names a file that agents or shells obey."""
+    desk, laptop = shared(machines, "desk", "laptop")
+    session = begin(desk)
+    with desk.transcript_copies.db.transaction():
+        desk.transcript_copies.db.execute("UPDATE copy SET root=?, path=?, mode=511", (root, path))
+    machines.settle()
+    before = {file for file in laptop.config.user_home.rglob("*") if "memory" not in file.parts}
+
+    with pytest.raises((Conflict, NotFound)):
+        laptop.transcripts.restore(session)
+
+    assert {file for file in laptop.config.user_home.rglob("*") if "memory" not in file.parts} == before
+
+
+def test_a_transcript_is_not_restored_through_a_link(machines: Machines, tmp_path: Path) -> None:
+    [desk] = shared(machines, "desk")
+    session = begin(desk)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    project = transcript(desk).parent
+    transcript(desk).unlink()
+    project.rmdir()
+    project.symlink_to(elsewhere)
+
+    with pytest.raises(Conflict, match="is a link"):
+        desk.transcripts.restore(session)
+
+    assert list(elsewhere.iterdir()) == []

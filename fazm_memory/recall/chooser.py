@@ -71,7 +71,8 @@ RULE = re.compile(
     r"(?:(?:don'?t|do not)(?! (?:we|you|i|they|have|think|know|understand|see|get|want to know)\b)|never"
     r"|always|no need to)\b"
     r"|\b(?:you (?:must|should|can'?t|may not)|must (?:not|never|always)|should (?:not|never|always|only)"
-    r"|shouldn'?t(?! (?:we|you|it|this|that|i)\b)|i(?:'d)? prefer|from now on|without asking|only way)\b"
+    r"|(?<!this )(?<!that )(?<!it )shouldn'?t(?! (?:we|you|it|this|that|i)\b)"
+    r"|i(?:'d)? prefer|from now on|without asking|only way)\b"
 )
 CAUSE = re.compile(
     r"(?i)\b(?:because|since|root cause|the (?:issue|problem|bug|fix|reason)|instead of|so that|rather than"

@@ -35,7 +35,7 @@ CODE = re.compile(r"`([^`\s]+)`")
 REMARK = re.compile(
     r"(?i)(?:(?:done|perfect|great|good|excellent|exactly|yes|right|ok|okay|sure|alright|absolutely|got it"
     r"|fixed)\s*[.!,:–—-]+\s+|(?:great|good) (?:question|catch|point|thinking|idea|call)\w*\s*[.!,:–—-]*\s+"
-    r"|you'?re (?:absolutely |completely )?right(?: to ask)?\s*[.!,:–—-]+\s+"
+    r"|you'?re (?:absolutely |completely )?right(?: to ask| again)?\s*[.!,:–—-]+\s+"
     r"|(?:ah,? |ok,? |now |wait,? |aha[!,]? )*i (?:can |now |clearly )*(?:see|understand|found|get it)"
     r"(?: now)?(?: (?:the|what the|why the) (?:issue|problem|bug|cause)(?: is)?)?(?: now)?\s*[.!:–—-]+\s+"
     r"|(?:ah,? |now |so )?found (?:it|(?:the|an?) (?:issue|problem|bug|cause))\s*[.!:–—-]+\s+"

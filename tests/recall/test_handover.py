@@ -106,6 +106,7 @@ def test_only_the_last_wording_of_a_request_is_told() -> None:
     ("refusal", "don't run the integration tests, they are too slow", "rule"),
     ("refusal", "please write all steps down first", "asked"),
     ("asked", "never push to main", "rule"),
+    ("asked", "this shouldn't be a thing", "asked"),
     ("asked", "don't we have a helper for that, can you check?", "asked"),
 ])  # fmt: skip
 def test_rules_are_what_forbids_or_restricts(role: str, text: str, label: str) -> None:

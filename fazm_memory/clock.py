@@ -6,8 +6,9 @@ Nothing here reads the current time: callers pass it in.
 from __future__ import annotations
 
 import os
-import re
 from datetime import UTC, datetime, timedelta, tzinfo
+
+from fazm_memory.lazy import lazy_regex
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -15,7 +16,7 @@ MICROSECOND = timedelta(microseconds=1)
 EARLIEST = (datetime(1, 1, 3, tzinfo=UTC) - EPOCH) // MICROSECOND
 LATEST = (datetime(9999, 12, 30, tzinfo=UTC) - EPOCH) // MICROSECOND
 
-DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?:in)?)?(?:(\d+)s)?")
+DURATION = lazy_regex(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?:in)?)?(?:(\d+)s)?")
 
 
 class TimeError(ValueError):

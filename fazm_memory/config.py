@@ -10,12 +10,12 @@ import json
 import os
 import re
 import sys
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from fazm_memory.errors import ConfigError, StoreUnsafe
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import exclusive_lock, private_folder, read_regular, write_private
 from fazm_memory.records import dataclass, field, fields, replace
 
@@ -146,7 +146,7 @@ def reload(config: Config) -> Config:
     return load({**config.environment, f"{PREFIX}HOME": str(config.home), "HOME": str(config.user_home)})
 
 
-FIRST_TABLE = re.compile(r"^\s*\[", re.MULTILINE)
+FIRST_TABLE = lazy_regex(r"^\s*\[", re.MULTILINE)
 
 
 def save_settings(config: Config, changes: Mapping[str, Any]) -> None:
@@ -169,6 +169,8 @@ def save_settings(config: Config, changes: Mapping[str, Any]) -> None:
 
 
 def _parsed(text: str, where: str) -> dict[str, Any]:
+    import tomllib
+
     try:
         return {name: _checked(name, value, where) for name, value in tomllib.loads(text).items()}
     except tomllib.TOMLDecodeError as error:
@@ -194,13 +196,19 @@ def _with_line(text: str, name: str, value: str) -> str:
 
 def _from_file(path: Path) -> dict[str, Any]:
     try:
-        raw = tomllib.loads(read_regular(path).decode())
+        text = read_regular(path)
     except FileNotFoundError:
         return {}
     except NotADirectoryError:
         hint = "move it away, or set FAZM_MEMORY_HOME"
         raise StoreUnsafe(f"{path.parent} is not a folder", hint=hint) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error}", hint="mend or remove the file") from error
+    import tomllib  # only with a file of settings
+
+    try:
+        raw = tomllib.loads(text.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path} cannot be read: {error}", hint="mend or remove the file") from error
     return {name: _checked(name, value, str(path)) for name, value in raw.items()}
 

@@ -12,7 +12,6 @@ import os
 import re
 import stat
 import sys
-import tempfile
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from fazm_memory.errors import StoreFull, StoreReadOnly, StoreUnsafe
+from fazm_memory.lazy import lazy_regex
 
 # Names in the data folder that several packages use. Hook scripts written earlier contain them too.
 SPOOL_FOLDER = "spool"
@@ -86,6 +86,8 @@ def private_file(path: Path) -> Path:
 
 def write_private(path: Path, data: bytes, *, sync: bool = True) -> None:
     """Replace the file's content atomically and, with `sync`, durably."""
+    import tempfile  # reading needs none of it
+
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
@@ -223,7 +225,7 @@ def disk_error(error: OSError, path: Path) -> StoreFull | StoreReadOnly:
 MARK = "\u2302"  # ⌂
 HOME = f"{MARK}~"
 
-_MARKED = re.compile(f"{MARK}([{MARK}~])")
+_MARKED = lazy_regex(f"{MARK}([{MARK}~])")
 
 
 def to_portable(value: Any, home: str) -> Any:

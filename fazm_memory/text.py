@@ -9,6 +9,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fazm_memory.lazy import lazy_regex
+
 ONE_DOES = {"are": "is", "were": "was", "have": "has"}
 
 
@@ -42,8 +44,16 @@ def sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?", ":")) else f"{text}."
 
 
-HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
-PLAN_PREFIX = re.compile(r"^(?:the )?(?:implementation )?plan\s*[:\u2013\u2014-]+\s*", re.IGNORECASE)
+def shorten(text: Any, most: int = 200) -> str | None:
+    """The beginning of a text on one line."""
+    if text is None:
+        return None
+    line = " ".join(str(text)[: 4 * most].split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+HEADING = lazy_regex(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+PLAN_PREFIX = lazy_regex(r"^(?:the )?(?:implementation )?plan\s*[:\u2013\u2014-]+\s*", re.IGNORECASE)
 LONGEST_TITLE = 120
 
 
@@ -66,7 +76,7 @@ def cut_title(text: str, longest: int = LONGEST_TITLE) -> str:
     return (cut.rsplit(" ", 1)[0] if " " in cut[longest // 2 :] else cut) + "…"
 
 
-ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
+ESCAPED = lazy_regex(r"\\u([0-9a-fA-F]{4})")
 
 
 class TextMatch:

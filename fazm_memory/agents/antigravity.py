@@ -15,15 +15,16 @@ from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile
 from fazm_memory.agents.cursor import first_match
 from fazm_memory.agents.fields import mapping, moment, record_of, sequence, text, whole
 from fazm_memory.agents.session_drafts import CallEnd, TakesRecords, exit_code, read_lines
+from fazm_memory.lazy import lazy_regex
 
 NAME = "antigravity"
 TRANSCRIPT = "transcript_full.jsonl"
-CWD = re.compile(rb'"(?:Cwd|DirectoryPath)"\s*:\s*"(?:\\")?(/[^"\\]{1,1000})')
-REQUEST = re.compile(r"<USER_REQUEST>(.*?)</USER_REQUEST>", re.DOTALL)
-ADDED = re.compile(r"<(ADDITIONAL_METADATA|USER_SETTINGS_CHANGE)>.*?</\1>", re.DOTALL)
-EXIT = re.compile(r"(?:exit code|failed with exit code|exited with code):? (-?\d{1,9})", re.IGNORECASE)
-OUTPUT = re.compile(r"\A.{0,500}?\nOutput:\n", re.DOTALL)
-TIMES = re.compile(r"\A(?:(?:Created|Completed) At: [^\n]*\n)+")
+CWD = lazy_regex(rb'"(?:Cwd|DirectoryPath)"\s*:\s*"(?:\\")?(/[^"\\]{1,1000})')
+REQUEST = lazy_regex(r"<USER_REQUEST>(.*?)</USER_REQUEST>", re.DOTALL)
+ADDED = lazy_regex(r"<(ADDITIONAL_METADATA|USER_SETTINGS_CHANGE)>.*?</\1>", re.DOTALL)
+EXIT = lazy_regex(r"(?:exit code|failed with exit code|exited with code):? (-?\d{1,9})", re.IGNORECASE)
+OUTPUT = lazy_regex(r"\A.{0,500}?\nOutput:\n", re.DOTALL)
+TIMES = lazy_regex(r"\A(?:(?:Created|Completed) At: [^\n]*\n)+")
 NOISE = frozenset({"CONVERSATION_HISTORY", "SYSTEM_MESSAGE", "EPHEMERAL_MESSAGE", "KNOWLEDGE_ARTIFACTS"})
 # The tools of results whose calls are missing.
 RESULTS = {

@@ -13,14 +13,15 @@ from typing import Any
 from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile
 from fazm_memory.agents.fields import ident, mapping, moment_ms, record_of, sequence, text
 from fazm_memory.agents.session_drafts import CallEnd, SessionDrafts, block_text, exit_code
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import read_regular
 
 NAME = "cline"
 MESSAGES = ".messages.json"
 MOST_READ = 5000
-INPUT = re.compile(r"<user_input(?: [^<>]{0,200})?>(.*?)</user_input>", re.DOTALL)
-EXIT = re.compile(r"Command exited with code (-?\d{1,9})")
-EXIT_HEAD = re.compile(r"\A\[Command exited with code -?\d{1,9}\]\n*(?:\[stderr\]\n)?")
+INPUT = lazy_regex(r"<user_input(?: [^<>]{0,200})?>(.*?)</user_input>", re.DOTALL)
+EXIT = lazy_regex(r"Command exited with code (-?\d{1,9})")
+EXIT_HEAD = lazy_regex(r"\A\[Command exited with code -?\d{1,9}\]\n*(?:\[stderr\]\n)?")
 BLOCKS = frozenset({"text", "thinking", "redacted_thinking", "image", "file", "tool_use", "tool_result"})
 
 

@@ -13,6 +13,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import dataclass, field
 
 SPACE = " \t\r\n"
@@ -333,7 +334,7 @@ def _check(text: str, wanted: dict[str, Any]) -> None:
 # line of JSON, which is YAML too. Anything unusual on the way to it is refused.
 
 _EMPTY_VALUES = ("", "{}", "[]", "null", "~")
-_YAML_KEY = re.compile(r"""( *)("[^"\\]+"|'[^']+'|[^\s'"#&*!|>%@`\[\]{},-][^:#]*?) *:(?: +(.*))?$""")
+_YAML_KEY = lazy_regex(r"""( *)("[^"\\]+"|'[^']+'|[^\s'"#&*!|>%@`\[\]{},-][^:#]*?) *:(?: +(.*))?$""")
 
 
 class NotYaml(ValueError):

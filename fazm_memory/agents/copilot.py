@@ -15,13 +15,14 @@ from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile
 from fazm_memory.agents.fields import ident, mapping, moment, sequence, text, whole
 from fazm_memory.agents.session_drafts import CallEnd, TakesRecords, arguments_of, exit_code, read_lines
 from fazm_memory.agents.tool_calls import touch
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import read_regular
 
 NAME = "copilot"
 EVENTS = "events.jsonl"
-SHELL_END = re.compile(r"\n?<(?:shellId: \S+ completed|exited) with exit code (-?\d{1,9})>\s*\Z")
-HOOK_TEXT = re.compile(r'\n\nTool "[^"\n]{1,200}" (?:succeeded|failed)\. Additional guidance from ')
-WORKSPACE_NAME = re.compile(r"^name: (.+)$", re.MULTILINE)
+SHELL_END = lazy_regex(r"\n?<(?:shellId: \S+ completed|exited) with exit code (-?\d{1,9})>\s*\Z")
+HOOK_TEXT = lazy_regex(r'\n\nTool "[^"\n]{1,200}" (?:succeeded|failed)\. Additional guidance from ')
+WORKSPACE_NAME = lazy_regex(r"^name: (.+)$", re.MULTILINE)
 FILE_EDITS = {"create": "created", "edit": "modified", "delete": "deleted"}
 NOISE = (
     "hook.", "system.", "assistant.turn_", "assistant.reasoning", "assistant.intent", "subagent.",

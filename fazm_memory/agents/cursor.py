@@ -23,18 +23,19 @@ from fazm_memory.agents.session_drafts import (
     read_lines,
 )
 from fazm_memory.agents.sqlite_file import DatabaseDrafts, database_file, read_database
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import open_regular
 
 NAME = "cursor"
 HEAD = 256 << 10
-FOLDER = re.compile(rb'"(?:working_directory|workingDirectory|cwd)"\s*:\s*"(/[^"\\]{1,1000})"')
-QUERY = re.compile(r"<user_query>(.*?)</user_query>", re.DOTALL)
-CONTEXT = re.compile(
+FOLDER = lazy_regex(rb'"(?:working_directory|workingDirectory|cwd)"\s*:\s*"(/[^"\\]{1,1000})"')
+QUERY = lazy_regex(r"<user_query>(.*?)</user_query>", re.DOTALL)
+CONTEXT = lazy_regex(
     r"<(user_info|timestamp|system_reminder|additional_data|attached_files|open_and_recently_viewed_files)>"
     r".*?</\1>",
     re.DOTALL,
 )
-EXIT = re.compile(r"(?:exit code:?|exited with(?: code)?)\s*(-?\d{1,9})", re.IGNORECASE)
+EXIT = lazy_regex(r"(?:exit code:?|exited with(?: code)?)\s*(-?\d{1,9})", re.IGNORECASE)
 CALLS = ("tool_use", "tool_call", "tool-call")
 NOISE = frozenset({"text", "thinking", "reasoning", "redacted-reasoning", "image", "file"})
 

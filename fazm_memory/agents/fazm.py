@@ -33,6 +33,7 @@ from fazm_memory.agents.fields import (
     whole,
 )
 from fazm_memory.events import Draft
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import open_regular
 from fazm_memory.records import dataclass, field, replace
 
@@ -228,9 +229,9 @@ def _moment_text(seconds: float) -> str:
 
 FOLDER = "macos-use"
 NOBODYS = "desktop"  # the session of actions whose session is unknown
-FILE_NAME = re.compile(r"(\d{12,14})_([A-Za-z0-9_-]{1,80})\.txt")
-NAMED = re.compile(rb"macos-use/(\d{12,14}_[A-Za-z0-9_-]{1,80}\.txt)")
-FAILED = re.compile(r"^# (?:traversal_)?error: (.+)$", re.MULTILINE)
+FILE_NAME = lazy_regex(r"(\d{12,14})_([A-Za-z0-9_-]{1,80})\.txt")
+NAMED = lazy_regex(rb"macos-use/(\d{12,14}_[A-Za-z0-9_-]{1,80}\.txt)")
+FAILED = lazy_regex(r"^# (?:traversal_)?error: (.+)$", re.MULTILINE)
 DESKTOP_SETTLE = 60.0  # seconds: by then the transcript has the call too
 FILES = 200
 LONGEST = 1 << 20

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
@@ -17,18 +16,20 @@ import orjson
 
 from fazm_memory.clock import EARLIEST, LATEST, TimeError, parse_time
 from fazm_memory.events import codec
+from fazm_memory.lazy import lazy_regex
 
 ID = 200  # characters; longer than any known id
 # The limit of a text before redaction. It is far above the redactor's own limit, so that a secret at the cut,
 # which the rules would not recognize, is never stored.
 MAX_RAW_TEXT = 1 << 20
+SESSION_NAME = lazy_regex(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # of Claude Code
 MAX_TEXT = MAX_RAW_TEXT  # of a prompt or a message
 NOTE = 50  # characters of the note about what was left out
 DEEPEST = 40
 MOST_ITEMS = 2000
 MILLISECOND = 1000
 
-_LEFT_OUT = re.compile("… [0-9]+ characters left out …")
+_LEFT_OUT = lazy_regex("… [0-9]+ characters left out …")
 # NaN and Infinity are not JSON; a record that holds them is read without them.
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None)
 
@@ -211,15 +212,15 @@ class _Bounding:
 
 # Context that we give to an agent is between two marks with the same nonce. It is not recorded again.
 INJECTED_MARK = "<<<fazm-memory "
-INJECTED_BEGIN = re.compile(r"<<<fazm-memory ([0-9a-f]{8,64}) begin[^>\n]{0,200}>>>\n?")
+INJECTED_BEGIN = lazy_regex(r"<<<fazm-memory ([0-9a-f]{8,64}) begin[^>\n]{0,200}>>>\n?")
 MOST_BLOCKS = 100
 # In JSON a line break is two characters.
-INJECTED_HEAD = re.compile(
+INJECTED_HEAD = lazy_regex(
     r"(?:Rendered on [^\n]{0,60}; days below count from then\.(?:\n|\\n))?"
     r"Fazm Memory: (?:what happened before|changed since|taking up session) [^\n]{0,2000}?(?:\n|\\n)\Z"
 )
 LONGEST_HEAD = 2_200
-INJECTED_FOOT = re.compile(r"(?:(?:\n|\\n)Left out for space: [^\n]{0,200}?finds the rest\.)?(?:\n|\\n)?")
+INJECTED_FOOT = lazy_regex(r"(?:(?:\n|\\n)Left out for space: [^\n]{0,200}?finds the rest\.)?(?:\n|\\n)?")
 
 
 def strip_injected_text(value: str) -> str:

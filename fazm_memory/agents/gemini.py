@@ -44,17 +44,18 @@ from fazm_memory.agents.tool_calls import (
 from fazm_memory.clock import iso
 from fazm_memory.engines.shell_effects import KnownFolders
 from fazm_memory.events import Draft
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import open_regular, read_regular
 
 SHELL = "run_shell_command"
 FENCE = ("<untrusted_context>\n", "</untrusted_context>")
-EXIT = re.compile(r"^Exit Code: (-?\d{1,9})$", re.MULTILINE)
-SIGNAL = re.compile(r"^Signal: (\S+)$", re.MULTILINE)
+EXIT = lazy_regex(r"^Exit Code: (-?\d{1,9})$", re.MULTILINE)
+SIGNAL = lazy_regex(r"^Signal: (\S+)$", re.MULTILINE)
 BELOW_OUTPUT = ("Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ")
 TIMED_OUT = "Command was automatically cancelled because it exceeded the timeout"
 CANCELLED = ("Command was cancelled by user", "[Operation Cancelled]", "User cancelled")
-DENIED = re.compile(r"denied by policy|did not allow|denied execution|rejected|user denied", re.IGNORECASE)
-LISTED_FILE = re.compile(r"(.+) \(\d+ bytes\)")
+DENIED = lazy_regex(r"denied by policy|did not allow|denied execution|rejected|user denied", re.IGNORECASE)
+LISTED_FILE = lazy_regex(r"(.+) \(\d+ bytes\)")
 
 
 def call_result(
@@ -179,7 +180,7 @@ MOST_TOLD = 200
 UNKNOWN = 4 << 10
 TITLE = 500
 HOOK_CONTEXT = ("<hook_context>", "</hook_context>")  # added to a prompt by hooks
-WORKSPACE = re.compile(r"Workspace Directories:\*\*\n\s+- (.+)")
+WORKSPACE = lazy_regex(r"Workspace Directories:\*\*\n\s+- (.+)")
 SNAPSHOT = "<state_snapshot>"
 NOISE = frozenset({"info", "error", "warning"})
 PENDING = frozenset({"validating", "scheduled", "executing", "awaiting_approval"})
@@ -366,7 +367,7 @@ def _without_hook_context(words: str) -> str:
 
 
 HEADER = 4 << 10
-SESSION_ID = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
+SESSION_ID = lazy_regex(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
 ROOT_MARK = ".project_root"  # a file beside `chats` with the path of the project
 
 

@@ -22,11 +22,12 @@ from fazm_memory.agents.session_drafts import (
     read_lines,
 )
 from fazm_memory.agents.sqlite_file import DatabaseDrafts, database_file, read_database, rows_of
+from fazm_memory.lazy import lazy_regex
 
 NAME = "goose"
 MESSAGE = ("message_id", "session_id", "role", "content_json", "created_timestamp", "metadata_json")
 SESSION = ("name", "working_dir", "model_config_json")
-EXIT = re.compile(r"(?:exit(?:ed)?(?: with)?(?: exit)? (?:code|status):?) (-?\d{1,9})", re.IGNORECASE)
+EXIT = lazy_regex(r"(?:exit(?:ed)?(?: with)?(?: exit)? (?:code|status):?) (-?\d{1,9})", re.IGNORECASE)
 NOISE = frozenset(
     {"thinking", "redactedThinking", "image", "frontendToolRequest", "toolConfirmationRequest", "reasoning",
      "systemNotification", "actionRequired"}

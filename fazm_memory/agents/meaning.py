@@ -9,6 +9,7 @@ from typing import Any
 
 from fazm_memory.agents.fields import MAX_TEXT, capped, ident, mapping, sequence, text
 from fazm_memory.events import target_of
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import dataclass
 
 PERSON = "person"
@@ -26,7 +27,7 @@ STEP_TOOLS = {
 }
 QUESTION_TOOLS = frozenset({"request_user_input", "question", "ask_user"})  # Codex, opencode, Gemini
 # A refusal with the user's reason: opencode.
-FEEDBACK = re.compile(
+FEEDBACK = lazy_regex(
     r"The user rejected permission to use this specific tool call with the following feedback:\s*(.+)",
     re.DOTALL,
 )

@@ -5,7 +5,6 @@ Both hold the same events. A command that failed has `isError: false`: the exit 
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -25,16 +24,17 @@ from fazm_memory.agents.session_drafts import (
 )
 from fazm_memory.agents.sqlite_file import DatabaseDrafts, database_file, read_database
 from fazm_memory.agents.tool_calls import plain_tool_name
+from fazm_memory.lazy import lazy_regex
 
 NAME = "openclaw"
 DATABASE = "openclaw-agent.sqlite"
 LARGEST = 64 << 20
 EVENT = ("session_id", "seq", "event_json", "event_zstd")
-EXIT = re.compile(r"\n*\(?Command exited with code (-?\d{1,9})\)?\s*\Z")
+EXIT = lazy_regex(r"\n*\(?Command exited with code (-?\d{1,9})\)?\s*\Z")
 NOISE = frozenset(
     {"custom", "custom_message", "model_change", "thinking_level_change", "label", "leaf", "session_info"}
 )
-OLD_FILES = re.compile(r"[A-Za-z0-9_-]+\.jsonl")  # no checkpoints, deleted ones and backups
+OLD_FILES = lazy_regex(r"[A-Za-z0-9_-]+\.jsonl")  # no checkpoints, deleted ones and backups
 
 
 def take_event(drafts: SessionDrafts, event: Mapping[str, Any], key: str) -> None:

@@ -7,7 +7,6 @@ is reported as started, once. When the next message begins, such a call was inte
 from __future__ import annotations
 
 import posixpath
-import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -42,6 +41,7 @@ from fazm_memory.agents.tool_calls import (
 )
 from fazm_memory.engines.shell_effects import KnownFolders
 from fazm_memory.events import Draft
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import open_regular
 from fazm_memory.records import dataclass
 
@@ -295,7 +295,7 @@ MOST_SESSIONS = 200
 LONGEST_PART = 64 << 20
 UNKNOWN = 4 << 10
 TITLE = 500
-UNTITLED = re.compile(r"(New|Child) session - \d{4}-")
+UNTITLED = lazy_regex(r"(New|Child) session - \d{4}-")
 NOISE = frozenset({"reasoning", "step-start", "snapshot", "patch", "file", "agent", "subtask", "retry"})
 
 

@@ -14,10 +14,11 @@ from typing import Any
 from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile
 from fazm_memory.agents.fields import ident, mapping, moment, sequence, text, tokens
 from fazm_memory.agents.session_drafts import CallEnd, TakesRecords, exit_code, read_lines
+from fazm_memory.lazy import lazy_regex
 
 NAME = "qwen"
-SHELL = re.compile(r"Command: .*?\nDirectory: [^\n]*\n(?:Output|Stdout): ", re.DOTALL)
-SHELL_END = re.compile(
+SHELL = lazy_regex(r"Command: .*?\nDirectory: [^\n]*\n(?:Output|Stdout): ", re.DOTALL)
+SHELL_END = lazy_regex(
     r"\nError: (?P<error>.*?)\nExit Code: (?P<code>\S+)\nSignal: (?P<signal>\S+)", re.DOTALL
 )
 NOISE = frozenset(

@@ -40,6 +40,7 @@ from fazm_memory.agents.tool_calls import (
 )
 from fazm_memory.engines.shell_effects import KnownFolders
 from fazm_memory.events import Draft
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import dataclass
 
 MOST_OPEN = 200
@@ -63,13 +64,13 @@ FILE_TOOLS = {
     "replacefilecontent": "edit_file",
     "writetofile": "write_file",
 }
-TIMED_OUT = re.compile(r"timed? ?out", re.IGNORECASE)
-DENIED = re.compile(
+TIMED_OUT = lazy_regex(r"timed? ?out", re.IGNORECASE)
+DENIED = lazy_regex(
     r"denied (?:by|permission)|permission denied by|did not allow|denied execution|(?:user|was) rejected"
     r"|rejected by|user denied",
     re.IGNORECASE,
 )
-STOPPED = re.compile(r"cancell?ed|aborted|interrupted", re.IGNORECASE)
+STOPPED = lazy_regex(r"cancell?ed|aborted|interrupted", re.IGNORECASE)
 NO_RESULT = "the record has no result of the call"
 
 

@@ -7,24 +7,24 @@ plainly one and nothing else was printed.
 from __future__ import annotations
 
 import posixpath
-import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fazm_memory.agents.fields import MAX_RAW_TEXT, bounded, capped, mapping, sequence, text
 from fazm_memory.engines.shell_effects import KnownFolders, file_effects
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import dataclass
 
 MOST = 1000
 # Outside quotes: a pipe, a list, a redirection or an expansion. Then the output may be anything.
-QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\]*\"")
-UNCLEAR = re.compile(r"[|;&<>$`(){}*?\n\\]|\[")
-LONG_FORMAT = re.compile(r"[-bcdlps][-rwxsStTl]{9}[@+.]?\s+\d+\s+\S+\s+\S+\s+[\d,]+\s+\S+\s+\S+\s+\S+\s(.+)")
+QUOTED = lazy_regex(r"'[^']*'|\"[^\"$`\\]*\"")
+UNCLEAR = lazy_regex(r"[|;&<>$`(){}*?\n\\]|\[")
+LONG_FORMAT = lazy_regex(r"[-bcdlps][-rwxsStTl]{9}[@+.]?\s+\d+\s+\S+\s+\S+\s+[\d,]+\s+\S+\s+\S+\s+\S+\s(.+)")
 LS_FLAGS = frozenset("1aAlhtrSpF")
 # Allowed around a listing, as they keep its lines. `head` and `tail` omit some.
-ENTERED = re.compile(r"cd ([^\s|;&<>$`(){}*?\\'\"~\[]+) && ")
-TRIMMED = re.compile(r"\s*2>\s*/dev/null|\s*\|\s*(?:(head|tail)(?:\s+-n?\s*\d+)?|sort|cat)\s*$")
+ENTERED = lazy_regex(r"cd ([^\s|;&<>$`(){}*?\\'\"~\[]+) && ")
+TRIMMED = lazy_regex(r"\s*2>\s*/dev/null|\s*\|\s*(?:(head|tail)(?:\s+-n?\s*\d+)?|sort|cat)\s*$")
 FIND_TAKES_VALUE = frozenset(
     {"-type", "-name", "-iname", "-maxdepth", "-mindepth", "-path", "-size", "-mtime"}
 )
@@ -147,7 +147,7 @@ OUTPUT = INPUT = ERROR = MAX_RAW_TEXT
 SUMMARY_LINES = 3
 MOST_FILES = 1000
 # Blank lines, single tags, brackets and rules.
-MEANINGLESS = re.compile(r"\s*(?:</?[\w-]+[^<>]{0,200}>|[\[\](){},;\s]*|[-=*_]{3,})\s*")
+MEANINGLESS = lazy_regex(r"\s*(?:</?[\w-]+[^<>]{0,200}>|[\[\](){},;\s]*|[-=*_]{3,})\s*")
 
 
 def summary(output: str) -> str | None:

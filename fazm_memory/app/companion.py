@@ -61,6 +61,8 @@ POLL_RATIO = 400  # a scan may use at most 1/400 of the processor time
 GATHER = 0.1  # wait after a file event, so that files written together are read together
 QUIET = 1.0  # wait after the last change before callbacks are called
 LATEST = 10.0  # call them at the latest after this time
+WORK = 50  # … but, while changes go on, only after this many times the processor time that they took last
+REST = 10  # and after a pause in the changes, only after this many times that
 SOONER = 2.0  # at the start of a long import they are called at once, then after this time, then less often
 AFTER_TROUBLE = 30.0
 KEEP_MARKS = 7 * 86400.0
@@ -100,6 +102,7 @@ class Companion:
         self._changed: set[str] = set()  # sessions with new events, not yet reported to `_on_change`
         self._first_change = self._last_change = 0.0
         self._latest = 0.0  # how long a change may wait for others; grows to LATEST
+        self._cost = self._notified = 0.0  # processor time of the callbacks, and when they were last called
         self._day = self._today()
         self._arrived: list[str] = []  # sessions that other machines changed; the sync thread appends
         self._sync = SyncWorker(
@@ -409,7 +412,8 @@ class Companion:
             self._first_change = self._last_change = time.monotonic()
         if not self._changed:
             return POLL
-        left = min(self._last_change + QUIET, self._first_change + self._latest) - time.monotonic()
+        quiet = max(self._last_change + QUIET, self._notified + REST * self._cost)
+        left = min(quiet, self._first_change + max(self._latest, WORK * self._cost)) - time.monotonic()
         if left > 0:
             return left
         self._latest = min(LATEST, SOONER + 2 * self._latest)
@@ -423,8 +427,10 @@ class Companion:
             return
         rows = self.memory.store.sessions.listing(limit=NOTIFIED)
         folders = sorted({row.workspace for row in rows if row.id in sessions and row.workspace is not None})
+        began = time.thread_time()
         for callback in self._on_change:
             callback(folders)
+        self._cost, self._notified = time.thread_time() - began, time.monotonic()
 
     def _notify_of_update(self) -> None:
         for callback in self._on_update:

@@ -7,17 +7,16 @@ without a price is named, never guessed. What an agent says that an answer cost 
 from __future__ import annotations
 
 import json
-import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from fazm_memory.app.memory import Service
 from fazm_memory.clock import to_datetime
 from fazm_memory.errors import ConfigError, InvalidRequest
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import read_regular
 from fazm_memory.records import dataclass, field
 from fazm_memory.store import SessionRow, event_id, unpack
@@ -28,8 +27,8 @@ TOKENS = ("input_tokens", "output_tokens", "cached_tokens")
 MILLION = 1_000_000
 GROUPS = ("session", "day", "thread", "model")
 # After the name of a model in the table: nothing, a date, or how a provider marks a variant.
-VARIANT = re.compile(r"(?:[-@](?:\d{8}|\d{4}-\d\d-\d\d|latest)|\[1m\])*(?:-v\d+(?::\d+)?)?")
-PROVIDER = re.compile(r"(?:.*/|(?:[a-z]{2,6}\.)?anthropic\.)")
+VARIANT = lazy_regex(r"(?:[-@](?:\d{8}|\d{4}-\d\d-\d\d|latest)|\[1m\])*(?:-v\d+(?::\d+)?)?")
+PROVIDER = lazy_regex(r"(?:.*/|(?:[a-z]{2,6}\.)?anthropic\.)")
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,14 @@ class PriceTable:
     date: str
     prices: dict[str, Price]
     own: bool  # whether the user has prices of their own
+    _found: dict[str, Price | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def price(self, model: str) -> Price | None:
+        if model not in self._found:
+            self._found[model] = self._find(model)
+        return self._found[model]
+
+    def _find(self, model: str) -> Price | None:
         name = PROVIDER.sub("", model, count=1)
         for known in sorted(self.prices, key=len, reverse=True):
             if name.startswith(known) and VARIANT.fullmatch(name[len(known) :]):
@@ -98,7 +103,9 @@ class CostService(Service):
 
     @cached_property
     def prices(self) -> PriceTable:
-        shipped = tomllib.loads((files("fazm_memory") / PRICES_FILE).read_text(encoding="utf-8"))
+        import tomllib  # sessions without recorded tokens need no prices
+
+        shipped = tomllib.loads((Path(__file__).parents[1] / PRICES_FILE).read_text(encoding="utf-8"))
         path = self.config.home / PRICES_FILE
         try:
             own = tomllib.loads(read_regular(path).decode())

@@ -7,27 +7,14 @@ from collections.abc import Iterator
 from difflib import unified_diff
 from typing import Any
 
+from fazm_memory import session as sessions
 from fazm_memory.app.memory import Service
 from fazm_memory.clock import iso, modification_time
 from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.events import FAILED, KINDS, SOURCES, TRUSTS, UNTRUSTED, Action, By, Event, target_of
 from fazm_memory.records import replace
-from fazm_memory.session import (
-    DEFERRED_WINDOW,
-    SessionState,
-    causal_position,
-    diff,
-    event_json,
-    fold,
-    initial_state,
-    learn_from_session,
-    naming_report_json,
-    shorten,
-    state_hash,
-    summary_row,
-)
-from fazm_memory.session import state_to_json as state_json
 from fazm_memory.store import EventQuery, SessionRow, common_ancestor, effective_ranges, queries
+from fazm_memory.text import shorten
 from fazm_memory.watch import content_after
 
 MOST_SESSIONS = 500  # latest sessions that are searched for untrusted input
@@ -94,7 +81,7 @@ class _StateHashes:
 
     def __init__(self, history: HistoryService, row: SessionRow, quarantined: bool) -> None:
         self.history, self.row, self.quarantined = history, row, quarantined
-        self.state: SessionState | None = None
+        self.state: sessions.SessionState | None = None
 
     def after(self, seq: int) -> str:
         store = self.history.store
@@ -103,10 +90,10 @@ class _StateHashes:
         if near and self.state is not None:
             events = list(store.log.slice(self.row.n, self.row.id, self.state.at, seq + 1))
             if not any(event.kind in ("rewind", "session.open") for event in events):
-                self.state = fold(self.state, events)
-                return state_hash(self.state)
+                self.state = sessions.fold(self.state, events)
+                return sessions.state_hash(self.state)
         self.state = self.history.state_at(self.row, seq + 1, self.quarantined)
-        return state_hash(self.state)
+        return sessions.state_hash(self.state)
 
 
 def _lines(action: Action | None) -> list[str]:
@@ -161,7 +148,7 @@ class HistoryService(Service):
             stop = row.head if stop is None else min(stop, row.head)
         wanted = EventQuery(start, stop, kind, tool, file, outcome, trust, turns, since, until, limit)
         for event in queries.find_events(self.store.log, row.n, row.id, wanted):
-            row_json = summary_row(event) if slim else event_json(event)
+            row_json = sessions.summary_row(event) if slim else sessions.event_json(event)
             if event.seq in claimed:
                 row_json["claimed_at"] = iso(claimed[event.seq])
             if in_quarantine.has(event.seq):
@@ -187,10 +174,10 @@ class HistoryService(Service):
         state = self.state_at(row, at, quarantined)
         in_quarantine = self.store.quarantine_view.held(row.n)
         return {
-            **state_json(state),
-            **naming_report_json(learn_from_session(state, modification_time)),
+            **sessions.state_to_json(state),
+            **sessions.naming_json(state, modification_time),
             "quarantined": {"whole": in_quarantine.whole, "seqs": sorted(in_quarantine.seqs)},
-            "state_hash": state_hash(state),
+            "state_hash": sessions.state_hash(state),
         }
 
     def files_modified(
@@ -211,9 +198,9 @@ class HistoryService(Service):
             else:
                 begin = self.store.sessions.turn_position(row.n, first - 1, row.head) if first else 0
                 events = self._effective(row, begin, row.head)
-                late = (event for event in events if causal_position(event) >= begin)
-                state = fold(
-                    initial_state(row.id),
+                late = (event for event in events if sessions.causal_position(event) >= begin)
+                state = sessions.fold(
+                    sessions.initial_state(row.id),
                     late if quarantined else self.store.quarantine_view.events(row.n, late),
                 )
         entries = state.files_modified.values()
@@ -271,13 +258,13 @@ class HistoryService(Service):
         if turns:
             before = self._with_late(row, first, before, quarantined)
             after = self._with_late(row, second, after, quarantined)
-        result = diff.compare(before, after)
-        diff.add_replaced(because, (before, after))
+        result = sessions.diff.compare(before, after)
+        sessions.diff.add_replaced(because, (before, after))
         return {
             **result,
             **asked,
             "because": because,
-            "state_hashes": [state_hash(before), state_hash(after)],
+            "state_hashes": [sessions.state_hash(before), sessions.state_hash(after)],
         }
 
     def _ends(self, row: SessionRow, first: int | str, second: int | str, turns: bool) -> tuple[int, int]:
@@ -292,17 +279,19 @@ class HistoryService(Service):
                 f'"{first}" and "{second}" are not two turns.', hint="Give numbers, or leave `turns` out."
             ) from None
 
-    def _with_late(self, row: SessionRow, at: int, state: SessionState, quarantined: bool) -> SessionState:
+    def _with_late(
+        self, row: SessionRow, at: int, state: sessions.SessionState, quarantined: bool
+    ) -> sessions.SessionState:
         """The state at the end of a turn, with changes by its calls that were recorded later."""
-        later = fold(state, self._late(row, at, quarantined))
+        later = sessions.fold(state, self._late(row, at, quarantined))
         return replace(later, at=state.at, turn=state.turn, last_at=state.last_at)
 
     def _late(self, row: SessionRow, at: int, quarantined: bool) -> list[Event]:
         with self.store.db.reading():
             events = [
                 event
-                for event in self._effective(row, at, min(row.head, at + DEFERRED_WINDOW))
-                if causal_position(event) < at
+                for event in self._effective(row, at, min(row.head, at + sessions.DEFERRED_WINDOW))
+                if sessions.causal_position(event) < at
             ]
             return events if quarantined else self.store.quarantine_view.events(row.n, events)
 
@@ -331,13 +320,13 @@ class HistoryService(Service):
         sides = [
             {"session": row.id, "at": at, "title": row.title} for row, at in zip(rows, ends, strict=True)
         ]
-        result = diff.compare(states[0], states[1])
+        result = sessions.diff.compare(states[0], states[1])
         same_content = {
             change["key"]: self._same_content(rows, (change["from"], change["to"]))
             for change in result["changed"].get("files_modified", ())
         }
         return {
-            **diff.with_contents(result, states[0], states[1], same_content),
+            **sessions.diff.with_contents(result, states[0], states[1], same_content),
             "because": because,
             "first": sides[0],
             "second": sides[1],
@@ -356,7 +345,7 @@ class HistoryService(Service):
         row: SessionRow,
         low: int,
         high: int,
-        states: tuple[SessionState, ...],
+        states: tuple[sessions.SessionState, ...],
         quarantined: bool,
         *,
         turns: bool = False,
@@ -369,14 +358,17 @@ class HistoryService(Service):
                 events = self.store.quarantine_view.events(row.n, events)
         if turns:
             late = [*events, *self._late(row, high, quarantined)]
-            events = sorted((event for event in late if causal_position(event) >= low), key=causal_position)
-        causes = diff.causes(events)
+            events = sorted(
+                (event for event in late if sessions.causal_position(event) >= low),
+                key=sessions.causal_position,
+            )
+        causes = sessions.diff.causes(events)
         if unread > 0:
             causes.append({"kind": "more", "role": "more", "counts": {"earlier events": unread}})
         return causes
 
     def _notable(
-        self, row: SessionRow, low: int, high: int, states: tuple[SessionState, ...]
+        self, row: SessionRow, low: int, high: int, states: tuple[sessions.SessionState, ...]
     ) -> Iterator[Event]:
         """The decisions, errors and requests of a long span, at the positions listed in the states."""
         seqs = {
@@ -468,7 +460,9 @@ class HistoryService(Service):
         """The position that a moment of a session names."""
         return self._memory.sessions.position(self.store.sessions.resolve(session), at, begin=begin)
 
-    def state_at(self, row: SessionRow, at: int | str | None, quarantined: bool = True) -> SessionState:
+    def state_at(
+        self, row: SessionRow, at: int | str | None, quarantined: bool = True
+    ) -> sessions.SessionState:
         position = self._memory.sessions.position(row, at)
         source = self.store.snapshots if quarantined else self.store.quarantine_view
         self.store.rebuild_snapshots(row, position)

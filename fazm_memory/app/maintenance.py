@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fazm_memory import session as sessions
 from fazm_memory.app.memory import Service
 from fazm_memory.clock import iso, to_datetime
 from fazm_memory.config import reload_retention
@@ -13,14 +14,6 @@ from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.events import UNTRUSTED, Quarantine
 from fazm_memory.paths import CONTEXT_FOLDER, exclusive_lock, private_folder
 from fazm_memory.records import fields
-from fazm_memory.session import (
-    CALL_KINDS,
-    DAY,
-    DEFERRED_WINDOW,
-    Consequences,
-    RetentionPolicy,
-    consequences_of,
-)
 from fazm_memory.store import (
     SessionRow,
     VerifyFinding,
@@ -28,7 +21,6 @@ from fazm_memory.store import (
     choose_events,
     forget_events,
     quarantine,
-    read_quarantine,
     vacuum,
     verify_store,
 )
@@ -41,8 +33,10 @@ if TYPE_CHECKING:
 
 RETAINED = "retained"  # key of the time when the retention policy was last applied
 ANNOUNCED = "retention-announced"  # key of what its first application will delete; {} once it has
-NOTICE = 7 * DAY  # between the announcement and the first application
-LEAP = 30 * DAY  # after a longer time without retention it is announced again, since the clock may be wrong
+NOTICE = 7 * sessions.DAY  # between the announcement and the first application
+LEAP = (
+    30 * sessions.DAY
+)  # after a longer time without retention it is announced again, since the clock may be wrong
 
 
 class MaintenanceService(Service):
@@ -176,7 +170,7 @@ class MaintenanceService(Service):
     def retain(
         self,
         *,
-        policy: RetentionPolicy | None = None,
+        policy: sessions.RetentionPolicy | None = None,
         dry_run: bool = False,
         progress: Callable[[int], None] = lambda done: None,
     ) -> dict[str, Any]:
@@ -185,7 +179,7 @@ class MaintenanceService(Service):
         planned = retaining.plan(self.store, policy, self.now(), progress=progress)
         result = {"policy": policy.__dict__, "dry_run": dry_run, **planned.to_json()}
         if policy.versions and (versions := self._memory.existing_file_versions) is not None:
-            before = self.now() - policy.versions * DAY
+            before = self.now() - policy.versions * sessions.DAY
             result["versions"] = versions.drop_before(before, dry_run=dry_run)
         result["transcripts"] = self._memory.transcripts.retain(dry_run=dry_run)
         if not dry_run:
@@ -201,7 +195,7 @@ class MaintenanceService(Service):
         """
         last = self._read_meta(RETAINED)
         since = None if last is None else self.now() - int(last)
-        if since is not None and 0 <= since < DAY:
+        if since is not None and 0 <= since < sessions.DAY:
             return None
         self._memory.config = reload_retention(self.config)
         announced = self.announced_retention()
@@ -258,10 +252,10 @@ class MaintenanceService(Service):
         with self.store.db.transaction():
             self.store.db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (key, value))
 
-    def retention_policy(self) -> RetentionPolicy:
+    def retention_policy(self) -> sessions.RetentionPolicy:
         """The policy in the settings."""
-        names = (field.name for field in fields(RetentionPolicy))
-        return RetentionPolicy(**{name: getattr(self.config, f"retain_{name}") for name in names})
+        names = (field.name for field in fields(sessions.RetentionPolicy))
+        return sessions.RetentionPolicy(**{name: getattr(self.config, f"retain_{name}") for name in names})
 
     def quarantine(
         self,
@@ -280,7 +274,7 @@ class MaintenanceService(Service):
         row = self.store.sessions.resolve(session)
         if seq is None and words_only:
             raise InvalidRequest("only what followed an event can be told apart", hint="name it with --seq")
-        consequences = Consequences(()) if seq is None else self._consequences(row, seq, words_only)
+        consequences = sessions.Consequences(()) if seq is None else self._consequences(row, seq, words_only)
         in_quarantine = self.store.quarantine_view.held(row.n)
         if lift:
             consequences = consequences.within(in_quarantine.seqs)
@@ -318,13 +312,7 @@ class MaintenanceService(Service):
             "lifted": lift,
         }
 
-    def quarantined(self) -> dict[str, str]:
-        """The sessions in quarantine by id, each "whole" or "part"."""
-        quarantine = read_quarantine(self.store.db)
-        rows = self.store.db.execute("SELECT n, id FROM session").fetchall() if quarantine else []
-        return {id_: "whole" if quarantine[n].whole else "part" for n, id_ in rows if n in quarantine}
-
-    def _consequences(self, row: SessionRow, seq: int, words_only: bool) -> Consequences:
+    def _consequences(self, row: SessionRow, seq: int, words_only: bool) -> sessions.Consequences:
         """An event and what the agent did after it in the same turn."""
         if self._memory.sessions.position(row, seq) == row.head:
             raise NotFound(f"session {row.id[:8]} has no event {seq}", hint=f"its last is {row.head - 1}")
@@ -333,7 +321,7 @@ class MaintenanceService(Service):
             first = next(log.slice(row.n, row.id, seq, seq + 1))
             begin = turns.turn_position(row.n, first.turn - 1, row.head) if first.turn else 0
             end = turns.turn_position(row.n, first.turn, row.head)
-            late = min(row.head, end + DEFERRED_WINDOW)
+            late = min(row.head, end + sessions.DEFERRED_WINDOW)
             # Only calls and untrusted content can lead to calls.
-            calls = not words_only and (first.kind in CALL_KINDS or first.trust in UNTRUSTED)
-            return consequences_of(log.slice(row.n, row.id, begin, late), seq, end, calls=calls)
+            calls = not words_only and (first.kind in sessions.CALL_KINDS or first.trust in UNTRUSTED)
+            return sessions.consequences_of(log.slice(row.n, row.id, begin, late), seq, end, calls=calls)

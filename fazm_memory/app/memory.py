@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fazm_memory.app.process import companion_pid
 from fazm_memory.config import Config
 from fazm_memory.errors import ConfigError
-from fazm_memory.store import (
-    FileVersions,
-    FrameworkStore,
-    Store,
-    TranscriptCopies,
-    store_overview,
-    transcript_copies_exist,
-    versions_exist,
-)
+from fazm_memory.paths import SYNC_DATABASE
 
 # Services and the recorder are imported when first used: reading needs no redaction rules, and printing a
 # context needs neither recovery nor bundles.
@@ -45,6 +37,7 @@ if TYPE_CHECKING:
     from fazm_memory.app.updates import UpdateService
     from fazm_memory.engines.redaction import Redactor
     from fazm_memory.ingest import Recorder
+    from fazm_memory.store import FileVersions, FrameworkStore, Store, TranscriptCopies
 
 
 class Service:
@@ -60,6 +53,7 @@ class Service:
 
     @property
     def store(self) -> Store:
+
         return self._memory.store
 
 
@@ -181,6 +175,10 @@ class Memory:
 
     def status(self) -> dict[str, Any]:
         """Recording or paused, the last event per source, totals, size, location of the key."""
+        from fazm_memory.store import STORE_FOLDER, store_overview
+
+        synced = (self.config.home / STORE_FOLDER / SYNC_DATABASE).exists()  # the rest of it is slow to load
+
         return {
             **self.recording.status(),
             **store_overview(self.store),
@@ -189,7 +187,7 @@ class Memory:
             "companion": companion_pid(self.config.home),
             "watching": self.recording.watched_folders(),
             "desktop": self.recording.desktop(),
-            "sync": self.sync.summary(),
+            "sync": self.sync.summary() if synced else None,
             "transcripts": self.transcripts.overview(),
             "update": self.updates.status()["newer"],
             "home": str(self.config.home),
@@ -197,6 +195,8 @@ class Memory:
 
     @cached_property
     def store(self) -> Store:
+        from fazm_memory.store import Store
+
         store = Store(self.config.home, key=self.config.key, tell=self._on_slow_open)
         if self._as_of is not None:
             store.show_as_of(self._as_of)
@@ -222,26 +222,36 @@ class Memory:
     @cached_property
     def framework_store(self) -> FrameworkStore:
         """Opaque data of agent frameworks."""
+        from fazm_memory.store import FrameworkStore
+
         return FrameworkStore(self.config.home, self.store.keys.database, self.now)
 
     @cached_property
     def file_versions(self) -> FileVersions:
         """Stored versions of files. Created when there are none yet."""
+        from fazm_memory.store import FileVersions
+
         return FileVersions(self.config.home, self.store.keys.database)
 
     @property
     def existing_file_versions(self) -> FileVersions | None:
         """Stored versions of files for reading; None when none were ever stored here."""
+        from fazm_memory.store import versions_exist
+
         return self.file_versions if versions_exist(self.config.home) else None
 
     @cached_property
     def transcript_copies(self) -> TranscriptCopies:
         """Copies of the agents' own transcripts. Created when there are none yet."""
+        from fazm_memory.store import TranscriptCopies
+
         return TranscriptCopies(self.config.home, self.store.keys.database)
 
     @property
     def existing_transcript_copies(self) -> TranscriptCopies | None:
         """The copies for reading; None when none were ever made here."""
+        from fazm_memory.store import transcript_copies_exist
+
         return self.transcript_copies if transcript_copies_exist(self.config.home) else None
 
     def close(self) -> None:

@@ -17,13 +17,14 @@ import re
 
 from fazm_memory.clock import TimeError
 from fazm_memory.errors import Ambiguous, InvalidRequest, NotFound
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall import parse_start
 from fazm_memory.store import SEQ_MASK, SessionRow, Store, event_id
 
-POSITION = re.compile(r"-?[0-9]{1,60}")
-TURN = re.compile(r"turn[ :#]?([0-9]{1,9})", re.I)
-EVENT = re.compile(r"event[ :#]?([0-9]{1,9})", re.I)
-DIGEST = re.compile(r"[0-9a-f]{8,64}", re.I)
+POSITION = lazy_regex(r"-?[0-9]{1,60}")
+TURN = lazy_regex(r"turn[ :#]?([0-9]{1,9})", re.I)
+EVENT = lazy_regex(r"event[ :#]?([0-9]{1,9})", re.I)
+DIGEST = lazy_regex(r"[0-9a-f]{8,64}", re.I)
 MOMENTS = (
     "Use a position (12), a turn (turn 3), a time (yesterday 16:00, 10m, 2026-11-14T09:30) or an event"
     " (event 11, its digest or its call id)."

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import fcntl
 import os
 import re
-import resource
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -85,6 +82,8 @@ STAT = Path("/proc/stat")
 
 def boot_time() -> int | None:
     """When the machine booted, in microseconds since 1970, or None if unknown."""
+    import subprocess  # commands only ask whether the companion runs
+
     try:
         if sys.platform == "darwin":
             command = ["/usr/sbin/sysctl", "-n", "kern.boottime"]
@@ -104,6 +103,8 @@ IOPOL_TYPE_VFS_MATERIALIZE_DATALESS_FILES, IOPOL_SCOPE_PROCESS, IOPOL_MATERIALIZ
 def leave_cloud_files_remote(platform: str = sys.platform) -> None:
     """Keep macOS from downloading files of iCloud because we read the folder they are in."""
     if platform == "darwin":
+        import ctypes
+
         ctypes.CDLL(None).setiopolicy_np(
             IOPOL_TYPE_VFS_MATERIALIZE_DATALESS_FILES,
             IOPOL_SCOPE_PROCESS,
@@ -117,6 +118,8 @@ TOO_MANY_OPEN = (errno.EMFILE, errno.ENFILE)
 
 def raise_open_file_limit() -> int:
     """Raise the limit of open files as far as allowed and useful. Returns the new limit."""
+    import resource
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
     if soft == resource.RLIM_INFINITY or soft >= most:

@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from fazm_memory import recall as recalling
+from fazm_memory import session as sessions
 from fazm_memory.app.memory import Service
-from fazm_memory.clock import iso, modification_time
+from fazm_memory.clock import iso, modification_time, parse_time, to_datetime
 from fazm_memory.engines import naming
 from fazm_memory.errors import NotFound
 from fazm_memory.events import Draft
 from fazm_memory.paths import CONTEXT_FOLDER, SYNC_DATABASE, inside
-from fazm_memory.recall import (
-    Briefing,
-    Context,
-    Digest,
-    Habits,
-    Reminder,
-    ResumeOption,
-    build_briefing,
-    build_digest,
-    candidate_sessions,
-    changed_since,
-    collect_reminders,
-    find_habits,
-    render_context,
-    render_news,
-    resume_offer,
-    resume_options,
-    search_memory,
-    search_notes,
-    write_reminders,
-)
-from fazm_memory.recall import context as contexts
-from fazm_memory.session import learn_from_session, naming_report_json, paths_in_use
 from fazm_memory.store import STORE_FOLDER, SessionRow
 from fazm_memory.text import plural
 from fazm_memory.watch import WORKING
 
 OWN_FACTS = "facts"
+HOUR = 3_600_000_000
+# Rows of `meta` that change contexts: choices about items, quarantine, names of folders and machines.
+MARKS = (
+    "key IN ('context.choices', 'quarantine') OR key GLOB 'folder:*' OR key GLOB 'own-folder:*'"
+    " OR key GLOB 'device:*'"
+)
 MOST_FILES = 20  # first hits whose file is looked up
 MOST_REMINDING = 60  # latest sessions that reminders come from
 
@@ -62,12 +49,12 @@ class RecallService(Service):
         rows = self.store.facts.history(key) if history else self.store.facts.current()
         return [row.to_json() for row in rows if key is None or row.key == key]
 
-    def habits(self) -> Habits:
+    def habits(self) -> recalling.Habits:
         """Work that recurs across sessions."""
         if not self.store.db.read_only:
             self.store.index_all()
         with self.store.db.reading():
-            return find_habits(self.store)
+            return recalling.find_habits(self.store)
 
     def add_fact(self, key: str, value: Any, *, source: str = "cli", agent: str | None = None) -> None:
         """Record a fact of the user, which agents see as a preference, or of `agent`."""
@@ -98,23 +85,23 @@ class RecallService(Service):
         left_out, why = self._left_out if self._left_out is not None else self.store.index_if_possible()
         self._left_out = None
         with self.store.db.reading():
-            notes = search_notes(self.store, query, now=self.now(), home=str(self.config.user_home))
+            notes = recalling.search_notes(self.store, query, now=self.now(), home=str(self.config.user_home))
         if left_out:
             return (*notes, f"{why}: the newest {plural(left_out, 'event')} could not be searched")
         return notes
 
     def context(
         self, workspace: str | None = None, *, budget: int | None = None, besides: str | None = None
-    ) -> Context:
+    ) -> recalling.Context:
         """The context that a new session in a folder gets. Without a folder, that of all folders."""
-        return render_context(
+        return recalling.render_context(
             self.digest(workspace, besides=besides),
             budget=budget or self.config.context_tokens,
             secret=self.store.keys.chain,
-            choices=contexts.read_choices(self.store),
+            choices=recalling.context.read_choices(self.store),
         )
 
-    def digest(self, workspace: str | None = None, *, besides: str | None = None) -> Digest:
+    def digest(self, workspace: str | None = None, *, besides: str | None = None) -> recalling.Digest:
         """What was done and left open, today and on the last active day before."""
         # Without a vault nothing of sync is imported: recording must start quickly.
         vault = (self.config.home / STORE_FOLDER / SYNC_DATABASE).exists()
@@ -122,14 +109,16 @@ class RecallService(Service):
             self._memory.sync.bind_folders([workspace])  # another machine may work in the same repository
         if not self.store.db.read_only:
             self.store.index_all()  # the digest reads counts that are written with the index
-        pinned = {item for item, choice in contexts.read_choices(self.store).items() if choice == "pin"}
-        self.store.snapshot_heads(candidate_sessions(self.store, workspace, pinned))
+        pinned = {
+            item for item, choice in recalling.context.read_choices(self.store).items() if choice == "pin"
+        }
+        self.store.snapshot_heads(recalling.candidate_sessions(self.store, workspace, pinned))
         with self.store.db.reading():
-            return build_digest(
+            return recalling.build_digest(
                 self.store, now=self.now(), workspace=workspace, besides=besides, pinned=pinned
             )
 
-    def briefing(self, session: str) -> Briefing:
+    def briefing(self, session: str) -> recalling.Briefing:
         """What to know before resuming a session."""
         row = self.store.sessions.resolve(session)
         changes = []
@@ -142,57 +131,123 @@ class RecallService(Service):
 
             changes = changes_since_last_scan(self.store.db, row.workspace, self.now())
         with self.store.db.reading():
-            return build_briefing(
+            return recalling.build_briefing(
                 self.store, row, now=self.now(), meanwhile=changes, exists=_exists_check(row.workspace)
             )
 
     def choose_item(self, item: str, choice: str | None) -> dict[str, str]:
         """Pin or exclude an item of the context, or (None) let its rank decide again."""
-        chosen = contexts.set_choice(self.store, item, choice)
+        chosen = recalling.context.set_choice(self.store, item, choice)
         self._export_again(item)
         return chosen
 
     def _export_again(self, item: str) -> None:
         """Update the exports that a choice about an item changes. While recording is paused, remove all."""
         home = self.config.home
-        folders = dict.fromkeys(contexts.folders_with_item(home, item))
+        folders = dict.fromkeys(recalling.context.folders_with_item(home, item))
         begins = {item.partition(":")[0]}
         # The item may not be in any export yet.
         for row in self.store.sessions.in_workspace(None, limit=1, begins=begins):
             folders |= dict.fromkeys([None, row.workspace])
         for folder in folders:
-            if not (home / CONTEXT_FOLDER / f"{contexts.context_file_name(folder)}.md").exists():
+            if not (home / CONTEXT_FOLDER / f"{recalling.context.context_file_name(folder)}.md").exists():
                 continue
             if not self._memory.recording.status()["recording"]:
-                contexts.remove_other_exports(home, ())
+                recalling.context.remove_other_exports(home, ())
                 return
-            contexts.write_context(home, folder, self.context(folder))
+            recalling.context.write_context(home, folder, self.context(folder))
 
     def export_contexts(self, workspaces: Sequence[str] = ()) -> list[Path]:
         """Write the files that hooks read: the contexts of the machine, of these and of the latest folders,
-        and the news of the latest sessions. Other exports are removed. Returns the paths of the contexts."""
+        and the news of the latest sessions. What nothing changed since it was last written by this object is
+        left as it is. Other exports are removed. Returns the paths of the contexts."""
         if not self._memory.recording.status()["recording"]:
             return []
-        rows = self.store.sessions.listing(limit=4 * contexts.MAX_SESSIONS)
-        latest = list(dict.fromkeys(row.workspace for row in rows if row.workspace))[: contexts.MAX_FOLDERS]
+        rows = self.store.sessions.listing(limit=4 * recalling.context.MAX_SESSIONS)
+        latest = list(dict.fromkeys(row.workspace for row in rows if row.workspace))[
+            : recalling.context.MAX_FOLDERS
+        ]
         wanted: list[str | None] = list(dict.fromkeys([None, *workspaces, *latest]))
         home = self.config.home
-        paths = [contexts.write_context(home, folder, self.context(folder)) for folder in wanted]
-        news = [contexts.write_news(home, *entry) for entry in self._news(rows[: contexts.MAX_SESSIONS])]
-        asked = rows[: contexts.MAX_SESSIONS] if self.config.ask_for_note else ()
-        news += [contexts.write_note_request(home, *entry) for entry in self._note_requests(asked)]
+        with self.store.db.reading():
+            common = self._inputs_of_all()
+            inputs = {folder: (common, self._inputs_of(folder)) for folder in wanted}
+        paths = [self._export_context(folder, inputs[folder]) for folder in wanted]
+        news = self._export_news(rows[: recalling.context.MAX_SESSIONS], inputs)
+        asked = rows[: recalling.context.MAX_SESSIONS] if self.config.ask_for_note else ()
+        news += [recalling.context.write_note_request(home, *entry) for entry in self._note_requests(asked)]
         found = self.reminders() if self.config.reminders else ()
-        reminders = write_reminders(home / CONTEXT_FOLDER, found)
-        contexts.remove_other_exports(home, [*paths, *news, *reminders])
+        reminders = recalling.write_reminders(home / CONTEXT_FOLDER, found)
+        recalling.context.remove_other_exports(home, [*paths, *news, *reminders])
         return paths
 
-    def reminders(self) -> list[Reminder]:
+    def exported_today(self) -> bool:
+        """Whether contexts were written today. Those of another day name the days wrongly."""
+        path = recalling.context.context_path(self.config.home, None)
+        try:
+            at = parse_time(json.loads(path.with_suffix(".json").read_bytes())["at"])
+        except (OSError, ValueError, KeyError):
+            return False
+        return path.exists() and to_datetime(at).date() == to_datetime(self.now()).date()
+
+    def _inputs_of_all(self) -> Hashable:
+        """What every context depends on: the hour, the settings, choices and marks, and the facts."""
+        db = self.store.db
+        facts = db.execute("SELECT count(*), max(at), sum(retracted) FROM fact").fetchone()
+        marks = db.execute(f"SELECT key, value FROM meta WHERE {MARKS} ORDER BY key").fetchall()
+        return self.now() // HOUR, self.config.context_tokens, tuple(facts), tuple(map(tuple, marks))
+
+    def _inputs_of(self, folder: str | None) -> Hashable:
+        """What the context of a folder depends on besides: its sessions, and how far each is recorded."""
+        choices = recalling.context.read_choices(self.store)
+        pinned = {item for item, choice in choices.items() if choice == "pin"}
+        return tuple(recalling.candidate_sessions(self.store, folder, pinned))
+
+    def _export_context(self, folder: str | None, inputs: Hashable) -> Path:
+        path = recalling.context.context_path(self.config.home, folder)
+        if self._exported.get(folder) != inputs or not path.exists():
+            recalling.context.write_context(self.config.home, folder, self.context(folder))
+            self._exported[folder] = inputs
+        return path
+
+    def _export_news(self, rows: Sequence[SessionRow], inputs: Mapping[str | None, Hashable]) -> list[Path]:
+        """Write the news that each session gets when it is resumed. Returns the paths of all that exist."""
+        written, home = [], self.config.home
+        with self.store.db.reading():
+            for row in rows:
+                if not row.agent_session_id:
+                    continue
+                path = recalling.context.news_path(home, row.agent_session_id)
+                # The news depend on the session and on others in its folder.
+                present = (row, inputs.get(row.workspace))
+                before, any_news = self._news_of.get(row.n, (None, False))
+                if row.workspace not in inputs or before != present or (any_news and not path.exists()):
+                    text = recalling.render_news(self.store, row, now=self.now())
+                    any_news = bool(text)
+                    self._news_of[row.n] = (present, any_news)
+                    if text:
+                        recalling.context.write_news(home, row.agent_session_id, text)
+                if any_news:
+                    written.append(path)
+        return written
+
+    @cached_property
+    def _exported(self) -> dict[str | None, Hashable]:
+        """What each context was made of when it was last written."""
+        return {}
+
+    @cached_property
+    def _news_of(self) -> dict[int, tuple[Hashable, bool]]:
+        """By session: what its news were made of, and whether there were any."""
+        return {}
+
+    def reminders(self) -> list[recalling.Reminder]:
         """What agents are reminded of before a call, from the latest sessions."""
         rows = self.store.quarantine_view.rows(self.store.sessions.listing(limit=MOST_REMINDING))
         view = self.store.quarantine_view
         with self.store.db.reading():
             states = ((row, view.state_at(row.n, row.id, row.head)) for row in rows)
-            return collect_reminders(self.store, states, self.now())
+            return recalling.collect_reminders(self.store, states, self.now())
 
     def _note_requests(self, rows: Sequence[SessionRow]) -> Iterator[tuple[str, str]]:
         """The request for a note of each session of Claude Code that has open steps, with the agent's id."""
@@ -201,25 +256,22 @@ class RecallService(Service):
                 if row.agent == "claude-code" and row.agent_session_id:
                     state = self.store.quarantine_view.state_at(row.n, row.id, row.head)
                     if steps := len(state.pending_actions):
-                        yield row.agent_session_id, contexts.note_request(row.agent_session_id, steps)
-
-    def _news(self, rows: Sequence[SessionRow]) -> Iterator[tuple[str, str]]:
-        """The news that each session gets when it is resumed, with the agent's id of the session."""
-        with self.store.db.reading():
-            for row in rows:
-                text = render_news(self.store, row, now=self.now())
-                if row.agent_session_id and text:
-                    yield row.agent_session_id, text
+                        yield (
+                            row.agent_session_id,
+                            recalling.context.note_request(row.agent_session_id, steps),
+                        )
 
     def conventions(self, session: str, *, names: Sequence[str] = ()) -> dict[str, Any]:
         """How a session named files, which it skipped, and what `names` would become."""
         state = self._memory.history.state_at(self.store.sessions.resolve(session), None, False)
-        learned = learn_from_session(state, modification_time)
+        learned = sessions.learn_from_session(state, modification_time)
         times = {name: time for name in names if (time := modification_time(name)) is not None}
-        proposals = naming.propose_all(learned.conventions, names, mtimes=times, taken=paths_in_use(state))
+        proposals = naming.propose_all(
+            learned.conventions, names, mtimes=times, taken=sessions.paths_in_use(state)
+        )
         return {
             "session": state.session,
-            **naming_report_json(learned),
+            **sessions.naming_report_json(learned),
             "proposals": [
                 {**proposal.__dict__, "alternatives": list(proposal.alternatives)} for proposal in proposals
             ],
@@ -231,14 +283,14 @@ class RecallService(Service):
         found = []
         home = str(self.config.user_home)
         with self.store.db.reading():
-            hits = search_memory(
+            hits = recalling.search_memory(
                 self.store, query, limit=limit, now=self.now(), home=home, quarantined=quarantined
             )
             for nth, hit in enumerate(hits):
                 if self.store.as_of is not None and hit.at > self.store.as_of:
                     continue
                 row = self.store.sessions.resolve(hit.session)
-                changed = changed_since(self.store, hit, row.n) if nth < MOST_FILES else None
+                changed = recalling.changed_since(self.store, hit, row.n) if nth < MOST_FILES else None
                 found.append(
                     {"session": hit.session, "title": row.title, "agent": row.agent,
                      "workspace": row.workspace, "device": row.device_name or row.device, "seq": hit.seq,
@@ -254,11 +306,11 @@ class RecallService(Service):
         row = self.store.sessions.resolve(session)
         questions = self._memory.sessions.questions(row).values()
         waiting = [question["id"] for question in questions if question["to"] == "human"]
-        return {**resume_offer(self.store, row, self.briefing(row.id).text), "waits_for": waiting}
+        return {**recalling.resume_offer(self.store, row, self.briefing(row.id).text), "waits_for": waiting}
 
-    def resume_options(self, session: str) -> tuple[str, list[ResumeOption]]:
+    def resume_options(self, session: str) -> tuple[str, list[recalling.ResumeOption]]:
         """The briefing and the ways to resume, best first. Refused while a question to a person is open."""
         self._memory.sessions.check_answered(session)
         row = self.store.sessions.resolve(session)
         briefing = self.briefing(row.id).text
-        return briefing, resume_options(self.store, row, briefing)
+        return briefing, recalling.resume_options(self.store, row, briefing)

@@ -7,17 +7,15 @@ import time
 from functools import cached_property
 from typing import Any
 
+from fazm_memory import ingest, watch
 from fazm_memory.app.memory import Service
 from fazm_memory.app.process import companion_pid
 from fazm_memory.clock import iso
 from fazm_memory.config import CONFIG_FILE, reload, save_settings
 from fazm_memory.errors import InvalidRequest
-from fazm_memory.ingest import PauseSwitch, QuotaLimits, read_usage
 from fazm_memory.paths import inside, private_folder
 from fazm_memory.records import asdict
 from fazm_memory.text import plural
-from fazm_memory.watch import WATCHER_STOPPED, Exclusions, foreground_app, load_watched_folders
-from fazm_memory.watch import exclusions as excluded
 
 
 class RecordingService(Service):
@@ -26,8 +24,10 @@ class RecordingService(Service):
     _added: tuple[int, tuple[str, ...]] | None = None
 
     @cached_property
-    def _switch(self) -> PauseSwitch:
-        return PauseSwitch(self.config.home, self.now, lambda drafts: self._memory.recorder.record(drafts))
+    def _switch(self) -> ingest.PauseSwitch:
+        return ingest.PauseSwitch(
+            self.config.home, self.now, lambda drafts: self._memory.recorder.record(drafts)
+        )
 
     def check(self) -> None:
         """Raise RecordingPaused while recording is paused."""
@@ -45,31 +45,31 @@ class RecordingService(Service):
     def resume(self) -> dict[str, Any]:
         return self._switch.resume()
 
-    def exclusions(self) -> Exclusions:
+    def exclusions(self) -> watch.Exclusions:
         """The current exclusions: built in, from the settings, and added by the user."""
-        return excluded.current_exclusions(self.config.exclude_apps, self.config.home)
+        return watch.exclusions.current_exclusions(self.config.exclude_apps, self.config.home)
 
     def excluded_apps(self) -> dict[str, Any]:
         """The apps that the user excluded, in the settings and in the list."""
         return {
             "settings": list(self.config.exclude_apps),
-            "apps": list(excluded.read_list(self.config.home)),
+            "apps": list(watch.exclusions.read_list(self.config.home)),
         }
 
     def excluded_folders(self) -> list[str]:
         """Folders that are not watched and of which no versions are stored."""
-        return list(excluded.read_list(self.config.home, excluded.FOLDERS))
+        return list(watch.exclusions.read_list(self.config.home, watch.exclusions.FOLDERS))
 
     def exclude_folder(self, folder: str) -> list[str]:
         """Stop watching a folder, also when an agent works in it."""
         path = os.path.join(str(self.config.user_home), folder[2:]) if folder.startswith("~/") else folder
-        return list(excluded.add_folder(private_folder(self.config.home), path))
+        return list(watch.exclusions.add_folder(private_folder(self.config.home), path))
 
     def wait_for_companion(self, seconds: float = 15.0) -> bool | None:
         """Wait until the companion obeys the exclusions. None if it is not running."""
         until = time.monotonic() + seconds
         while companion_pid(self.config.home) is not None:
-            if excluded.are_obeyed(self.store.db, self.config.home):
+            if watch.exclusions.are_obeyed(self.store.db, self.config.home):
                 return True
             if time.monotonic() >= until:
                 return False
@@ -86,7 +86,7 @@ class RecordingService(Service):
         }
 
     def include_folder(self, folder: str) -> list[str]:
-        return list(excluded.remove_folder(self.config.home, folder))
+        return list(watch.exclusions.remove_folder(self.config.home, folder))
 
     def added_folders(self) -> tuple[str, ...]:
         """Folders to watch besides those that sessions work in, from config.toml as it is now."""
@@ -112,38 +112,40 @@ class RecordingService(Service):
 
     def desktop(self) -> dict[str, Any] | None:
         """Whether the desktop is watched and its windows may be read; None if nothing watches it."""
-        state = foreground_app.read_state(self.config.home)
+        state = watch.foreground_app.read_state(self.config.home)
         return None if state is None or companion_pid(self.config.home) is None else asdict(state)
 
     def exclude_app(self, name: str, bundle: str | None = None) -> dict[str, Any]:
         """Stop recording an app, by its bundle identifier if known."""
-        excluded.add_apps(private_folder(self.config.home), [excluded.literal_pattern(bundle or name)])
+        watch.exclusions.add_apps(
+            private_folder(self.config.home), [watch.exclusions.literal_pattern(bundle or name)]
+        )
         return self.excluded_apps()
 
     def exclude_pattern(self, pattern: str) -> dict[str, Any]:
         """Stop recording the apps that a pattern on another machine's list names."""
-        excluded.add_apps(private_folder(self.config.home), [pattern])
+        watch.exclusions.add_apps(private_folder(self.config.home), [pattern])
         return self.excluded_apps()
 
     def include_app(self, app: str) -> dict[str, Any]:
         """Remove an app from the list, by its entry."""
-        excluded.remove_app(self.config.home, app)
+        watch.exclusions.remove_app(self.config.home, app)
         return self.excluded_apps()
 
-    def quota_limits(self) -> QuotaLimits:
+    def quota_limits(self) -> ingest.QuotaLimits:
         """How much one session and one day may record, from the settings."""
         config = self.config
-        return QuotaLimits(config.quota_session_megabytes << 20, config.quota_day_megabytes << 20)
+        return ingest.QuotaLimits(config.quota_session_megabytes << 20, config.quota_day_megabytes << 20)
 
     def quota(self) -> dict[str, Any]:
         """How much of the limits is used today and by sessions near theirs, with a warning or None."""
-        used = read_usage(self.store.db, self.quota_limits(), self.now())
+        used = ingest.read_usage(self.store.db, self.quota_limits(), self.now())
         return {**used, "warning": quota_warning(used)}
 
     def stopped_watcher(self) -> str | None:
         """Why the companion's file watcher stopped in the last minute, or None."""
         reasons = (folder["refused"] or "" for folder in self.watched_folders())
-        return next((reason for reason in reasons if reason.startswith(WATCHER_STOPPED)), None)
+        return next((reason for reason in reasons if reason.startswith(watch.WATCHER_STOPPED)), None)
 
     def watched_folders(self) -> list[dict[str, Any]]:
         """The folders that the companion watches or refused to watch."""
@@ -156,7 +158,7 @@ class RecordingService(Service):
                 "since": None if watched.since is None else iso(watched.since),
                 "refused": watched.refused,
             }
-            for watched in load_watched_folders(self.store.db)
+            for watched in watch.load_watched_folders(self.store.db)
         ]
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.app.memory import Memory, Service
-from fazm_memory.app.moments import position_of
 from fazm_memory.app.process import companion_pid
 from fazm_memory.errors import (
     InvalidInput,
@@ -18,18 +16,10 @@ from fazm_memory.errors import (
     StoreNewer,
 )
 from fazm_memory.events import Draft
-from fazm_memory.ingest import coerce_answer
 from fazm_memory.paths import CONTEXT_FOLDER
-from fazm_memory.session import BOUNDS, changed_files, check_answered
-from fazm_memory.store import (
-    AT_WORK,
-    SILENT,
-    SessionRow,
-    events_of_item,
-    open_questions,
-    session_end,
-    unfinished_calls,
-)
+from fazm_memory.store import AT_WORK, SILENT, SessionRow, session_end
+
+# What only some methods need is imported there: `sessions` and `status` must start quickly.
 
 if TYPE_CHECKING:
     from fazm_memory.ingest import RecordResult
@@ -79,6 +69,8 @@ class SessionService(Service):
         row = self.store.sessions.resolve(session)
         event = next(self.store.log.slice(row.n, row.id, seq, seq + 1))
         name = event.payload.id
+        from fazm_memory.store import events_of_item
+
         events = events_of_item(self.store, row, "pending", name)
         earlier = [event for event in events if event.session != row.id or event.seq < seq]
         if earlier and earlier[-1].kind == "pending":
@@ -125,6 +117,8 @@ class SessionService(Service):
         source: str = "cli",
     ) -> dict[str, Any]:
         """Open a session. A key that is known already returns its session. `budget` has its limits."""
+        import secrets
+
         name = key or secrets.token_hex(16)
         payload = {"agent": agent, "workspace": workspace, "title": title, "agent_session_id": name}
         payload |= {f"budget_{what}": limit for what, limit in (budget or {}).items()}
@@ -137,12 +131,17 @@ class SessionService(Service):
     def get(self, session: str) -> dict[str, Any]:
         return self.to_json(self.store.sessions.resolve(session))
 
-    def to_json(self, row: SessionRow) -> dict[str, Any]:
-        """The session as JSON, with the number of changed files and how it is known to be over."""
+    def to_json(self, row: SessionRow, *, brief: bool = False) -> dict[str, Any]:
+        """The session as JSON, with the number of changed files and how it is known to be over.
+
+        If it is `brief`, the files are counted by changes and the cost is left out: both read many events.
+        """
+        if brief:
+            return row.to_json() | {"ended": session_end(self.store.db, row, self.now())}
         files = self._changed_files(row) if row.files_modified > 1 else row.files_modified
         return row.to_json() | {
             "files_modified": files,
-            "ended": session_end(self.store, row, self.now()),
+            "ended": session_end(self.store.db, row, self.now()),
             "cost": self._memory.costs.of_session(row),
         }
 
@@ -150,6 +149,8 @@ class SessionService(Service):
         """How many files a session changed. Its row counts changes."""
         known = self._files.get(row.n)
         if known is None or known[0] != row.head:
+            from fazm_memory.session import changed_files
+
             try:
                 count = changed_files(self.store.snapshots.state_at(row.n, row.id, row.head))
             except (NotFound, StoreDamaged, StoreNewer):  # `verify` reports it
@@ -165,6 +166,8 @@ class SessionService(Service):
         if at is None:
             return row.head
         if isinstance(at, str):
+            from fazm_memory.app.moments import position_of
+
             at = position_of(self.store, row, at, self.now(), begin=begin)
         if not 0 <= at <= row.head:
             hint = f"its positions go from 0 to {row.head}"
@@ -185,12 +188,22 @@ class SessionService(Service):
             self.check_answered(session)
         return self.append(session, f"session.{move}", source=source, reason=reason)
 
-    def listing(self, *, lifecycle: str | None = None, **filters: Any) -> list[dict[str, Any]]:
+    def listing(
+        self, *, lifecycle: str | None = None, brief: bool = False, **filters: Any
+    ) -> list[dict[str, Any]]:
         """Sessions, latest first. One that has been silent for long is not at work, whatever was recorded."""
         if lifecycle in AT_WORK:
             filters["since"] = self.now() - SILENT
         filters["lifecycle"] = lifecycle
-        return [self.to_json(row) for row in self.store.sessions.listing(**filters)]
+        return [self.to_json(row, brief=brief) for row in self.store.sessions.listing(**filters)]
+
+    def quarantined(self) -> dict[str, str]:
+        """The sessions in quarantine by id, each "whole" or "part"."""
+        from fazm_memory.store import read_quarantine
+
+        quarantine = read_quarantine(self.store.db)
+        rows = self.store.db.execute("SELECT n, id FROM session").fetchall() if quarantine else []
+        return {id_: "whole" if quarantine[n].whole else "part" for n, id_ in rows if n in quarantine}
 
     def handoff(
         self,
@@ -203,12 +216,16 @@ class SessionService(Service):
     ) -> dict[str, Any]:
         """Ask a person or the agent a question. It stays open until it is answered or waived."""
         row = self.store.sessions.resolve(session)
+        from fazm_memory.session import BOUNDS
+
         if row.questions >= BOUNDS["questions"]:  # the state would drop the oldest
             raise InvalidTransition(
                 f"session {row.id[:8]} has {row.questions} open questions already; this one was not asked",
                 hint="answer or waive some of them first: `fazm-memory questions` lists them",
                 details={"session": row.id, "open_questions": row.questions},
             )
+        import secrets
+
         question = f"q{secrets.token_hex(4)}"  # never all digits: some clients would send a number
         result = self.append(session, "handoff", source=source, id=question, to=to, note=note,
                              answer_schema=answer_schema)  # fmt: skip
@@ -235,12 +252,16 @@ class SessionService(Service):
                 hint="`fazm-memory questions` lists the open ones",
             )
         if not waived:
+            from fazm_memory.ingest import coerce_answer
+
             answer = coerce_answer(asked["answer_schema"], answer)
         return self.append(row.id, "handoff.answer", source=source, door=door, id=question, answer=answer,
                          waived=waived)  # fmt: skip
 
     def open_questions(self) -> list[dict[str, Any]]:
         """The open questions of all sessions, latest session first."""
+        from fazm_memory.store import open_questions
+
         with self.store.db.reading():
             return open_questions(self.store)
 
@@ -253,6 +274,8 @@ class SessionService(Service):
 
     def check_answered(self, session: str) -> None:
         """Refuse to resume a session while a question to a person is open."""
+        from fazm_memory.session import check_answered
+
         row = self.store.sessions.resolve(session)
         check_answered(row.id, self.questions(row).values())
 
@@ -263,6 +286,8 @@ class SessionService(Service):
         hours. A result that arrives later still counts. Why the call has no result is not known, and the mark
         is no activity: it has the time of the last event before it.
         """
+        from fazm_memory.store import unfinished_calls
+
         now = self.now()
         drafts, calls = [], []
         with self.store.db.reading():

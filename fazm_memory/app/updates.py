@@ -20,6 +20,7 @@ from fazm_memory.app.memory import Memory, Service
 from fazm_memory.clock import TimeError, iso, parse_time
 from fazm_memory.config import Config, reload, save_settings
 from fazm_memory.errors import ConfigError
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import private_folder, write_private
 from fazm_memory.records import asdict, dataclass, field
 
@@ -30,7 +31,7 @@ TIMEOUT = 10.0
 LARGEST = 256 * 1024
 LONGEST_NOTES = 4000
 PURPOSE = b"fazm-memory-updates-1\n"  # so that a signature of something else does not count
-VERSION = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6}){1,3}")
+VERSION = lazy_regex(r"[0-9]{1,6}(?:\.[0-9]{1,6}){1,3}")
 
 
 class BadFeed(Exception):

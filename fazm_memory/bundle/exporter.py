@@ -9,12 +9,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from fazm_memory.errors import BundleRefused, StoreNewer
 from fazm_memory.events import ACTORS, KINDS, SOURCES, TRUSTS, NewerVersion, Rewind, SessionOpen, read_payload
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import to_portable, unsafe_path_reason
 from fazm_memory.records import dataclass
 from fazm_memory.session import from_plain
@@ -68,8 +68,8 @@ def quarantined_later(store: Store, row: SessionRow, count: int) -> QuarantinedE
     return current if current != exported else None
 
 
-ID = re.compile(r"[0-9a-f]{32}")
-DIGEST = re.compile(r"[0-9a-f]{64}")
+ID = lazy_regex(r"[0-9a-f]{32}")
+DIGEST = lazy_regex(r"[0-9a-f]{64}")
 LATEST = 1 << 62
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fazm_memory.cli.output import echo, format_time, paint, plural, single_line
-from fazm_memory.session import folder_progress_text, shorten
+from fazm_memory.text import shorten
 
 LINE = 200
 SHOWN = 10  # newest entries per section
@@ -196,6 +196,12 @@ def _convention(entry: dict[str, Any]) -> str:
     return f"{entry['folder']}: {entry['pattern']} ({plural(entry['support'], 'file')}{example})"
 
 
+def _folder(entry: Mapping[str, Any]) -> str:
+    from fazm_memory.session import folder_progress_text  # loads the naming engine
+
+    return f"{entry['folder']}: {folder_progress_text(entry['processed'], entry['total'], entry['listed'])}"
+
+
 def _skipped(entry: dict[str, Any]) -> str:
     return f"{entry['folder']}: {entry['rule']} ({', '.join(entry['files'][:5])})"
 
@@ -229,9 +235,7 @@ ENTRIES: dict[str, Callable[[Any], str]] = {
     "open_questions": lambda entry: f"{entry['id']} for the {entry['to']}: {entry['note']}",
     "conventions": _convention,
     "skipped": _skipped,
-    "folders_processed": lambda entry: (
-        f"{entry['folder']}: {folder_progress_text(entry['processed'], entry['total'], entry['listed'])}"
-    ),
+    "folders_processed": _folder,
 }
 
 

@@ -94,3 +94,15 @@ PAST_PARTICIPLES: dict[Move, str] = {
     "archive": "archived",
     "restore": "restored",
 }
+
+
+REPLACED = ("clear", "replaced", "new session", "new context", "compact")
+LEFT = ("exit", "logout", "quit", "prompt_input_exit")
+
+
+def end_of(reason: str | None) -> str:
+    """How a session ended: `exit`, `replaced` or `closed`."""
+    text = (reason or "").lower()
+    if any(word in text for word in REPLACED):
+        return "replaced"
+    return "exit" if any(word in text for word in LEFT) else "closed"

@@ -17,13 +17,14 @@ from typing import Any
 from fazm_memory.clock import to_datetime
 from fazm_memory.events import UNTRUSTED, target_of
 from fazm_memory.formats.conversation import Conversation, Statement, TokenUse, ToolCall, Turn
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.text import plural
 
 MAX_BLOCK = 4000  # characters of a call's input or output
 MAX_LINE = 300
 MAX_FILES = 200
-SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!&~$^@=+\-]|(?<=\w):(?=//)|(?<=www)\.|(?<=\d)[.)])", re.IGNORECASE)
-TICKS = re.compile(r"`+")
+SPECIAL = lazy_regex(r"([\\`*_{}\[\]<>#|!&~$^@=+\-]|(?<=\w):(?=//)|(?<=www)\.|(?<=\d)[.)])", re.IGNORECASE)
+TICKS = lazy_regex(r"`+")
 TITLES = {
     "prompt": "User", "message": "Agent", "plan": "Plan", "decision": "Decision", "answer": "User's answer",
     "refusal": "User refused",

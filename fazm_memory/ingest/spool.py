@@ -8,16 +8,16 @@ are durable.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import SPOOL_FOLDER, private_folder, write_private
 from fazm_memory.records import dataclass
 
 BAD = "bad"
-NAME = re.compile(r"(\d+)-(\d+)\.([a-z][a-z0-9-]{0,30})\.json")
+NAME = lazy_regex(r"(\d+)-(\d+)\.([a-z][a-z0-9-]{0,30})\.json")
 PART_SUFFIX = ".part"
 STALE_SECONDS = 600.0  # a hook takes milliseconds, so an older part was cut off
 MOST = 500

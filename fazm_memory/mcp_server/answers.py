@@ -5,6 +5,7 @@ An agent cannot use the command line, so the next step is always one of our tool
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -58,6 +59,8 @@ def _validator(tool_set: str, name: str) -> Any:
 
 def check_arguments(tool: Tool, arguments: dict[str, Any]) -> None:
     """Raise for arguments that do not match the tool's schema, naming the first wrong one."""
+    if plainly_valid(tool.input_schema, arguments):
+        return
     errors = _validator(FULL if tool.output_schema else SMALL, tool.name).iter_errors(arguments)
     # A misspelt name first: it may also be why a required one is missing.
     problem = min(
@@ -73,6 +76,42 @@ def check_arguments(tool: Tool, arguments: dict[str, Any]) -> None:
     message = problem.message if len(problem.message) <= 200 else f"{problem.validator} is not met"
     refused = InvalidRequest if tool.reads_only else InvalidInput
     raise refused(f"{where}: {message}" if where else message)
+
+
+TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float),
+    "boolean": (bool,), "null": (type(None),),
+}  # fmt: skip
+NO_CHECK = frozenset({"description", "title", "default"})
+
+
+def plainly_valid(schema: dict[str, Any], value: Any) -> bool:
+    """Whether a value surely matches a schema. Others are left to jsonschema, which is slow to load."""
+    checks: dict[str, Callable[[Any], bool]] = {
+        "type": lambda names: any(
+            type(value) in TYPES[name] for name in ([names] if isinstance(names, str) else names)
+        ),
+        "enum": lambda options: type(value) is str and value in options,
+        "minLength": lambda least: not isinstance(value, str) or len(value) >= least,
+        "maxLength": lambda most: not isinstance(value, str) or len(value) <= most,
+        "minimum": lambda least: type(value) not in (int, float) or value >= least,
+        "maximum": lambda most: type(value) not in (int, float) or value <= most,
+        "minItems": lambda least: not isinstance(value, list) or len(value) >= least,
+        "maxItems": lambda most: not isinstance(value, list) or len(value) <= most,
+        "items": lambda inner: (
+            not isinstance(value, list) or all(plainly_valid(inner, item) for item in value)
+        ),
+        "required": lambda names: not isinstance(value, dict) or all(name in value for name in names),
+        "properties": lambda known: (
+            not isinstance(value, dict)
+            or all(plainly_valid(known[name], item) for name, item in value.items() if name in known)
+        ),
+        "additionalProperties": lambda allowed: (
+            allowed is False
+            and (not isinstance(value, dict) or schema.get("properties", {}).keys() >= value.keys())
+        ),
+    }
+    return all(name in NO_CHECK or (name in checks and checks[name](rule)) for name, rule in schema.items())
 
 
 def _unknown_argument(tool: Tool, problem: Any) -> FazmMemoryError:

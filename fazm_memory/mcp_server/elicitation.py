@@ -14,9 +14,6 @@ from typing import Any
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 
-from fazm_memory.mcp_server.tool import FULL, SMALL
-
-TOOLS = {SMALL: "session_note", FULL: "session_handoff"}  # the tool that asks, by tool set
 FIELD = "answer"  # the name of the form, and of its only field
 SIMPLE = frozenset({"string", "number", "integer", "boolean"})
 Context = ServerRequestContext[Any, Any]
@@ -26,11 +23,6 @@ def can_ask(context: Context) -> bool:
     """Whether the client supports forms."""
     capabilities = context.session.client_capabilities
     return capabilities is not None and capabilities.elicitation is not None
-
-
-def is_handoff(tool: str, args: Mapping[str, Any]) -> bool:
-    """Whether a call leaves a question."""
-    return tool == TOOLS[FULL] or (tool == TOOLS[SMALL] and args.get("kind") == "handoff")
 
 
 def is_for_person(args: Mapping[str, Any]) -> bool:

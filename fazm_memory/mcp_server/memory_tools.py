@@ -91,9 +91,8 @@ def conventions_get(caller: Caller, args: dict[str, Any]) -> ToolResult:
 
 def _latest_with_conventions(caller: Caller) -> str:
     """The latest session that shows a naming convention, in the caller's folder before others."""
-    places = [{"workspace": caller.workspace}, {}] if caller.workspace else [{}]
-    for place in places:
-        for row in caller.memory.sessions.listing(limit=LOOKED_AT, **place):
+    for place in (caller.workspace, None) if caller.workspace else (None,):
+        for row in caller.memory.sessions.listing(limit=LOOKED_AT, workspace=place):
             if row["files_modified"] and caller.memory.recall.conventions(row["id"])["conventions"]:
                 return str(row["id"])
     raise NotFound("No recent session shows a naming convention.", hint="Pass `session`.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -22,8 +22,9 @@ from fazm_memory import __version__
 from fazm_memory.app import Memory
 from fazm_memory.errors import FazmMemoryError, InvalidInput
 from fazm_memory.events import FORM_SOURCE
-from fazm_memory.mcp_server import answers, elicitation, pages, resources
+from fazm_memory.mcp_server import answers, calls, elicitation, pages, resources
 from fazm_memory.mcp_server import resources as prompts
+from fazm_memory.mcp_server.calls import HostAgent
 from fazm_memory.mcp_server.static_lists import (
     PAGE,
     TOOLS_BY_SET,
@@ -33,44 +34,12 @@ from fazm_memory.mcp_server.static_lists import (
 )
 from fazm_memory.mcp_server.stdio import ABOUT, INSTRUCTIONS, NAME, TITLE
 from fazm_memory.mcp_server.subscriptions import ResourceSubscriptions
-from fazm_memory.mcp_server.tool import SMALL, SOURCE, Caller, Tool, ToolResult, session_answer
+from fazm_memory.mcp_server.tool import SMALL, SOURCE, Caller, ToolResult, session_answer
 from fazm_memory.recall import quote
-from fazm_memory.records import dataclass, replace
 from fazm_memory.text import sentence
-
-AGENT_OF_CLIENT = {
-    "claude-ai": "claude-desktop",
-    "codex-mcp-client": "codex",
-    "gemini-cli-mcp-client": "gemini",
-}
-LONGEST_NAME = 80
-
-
-@dataclass(frozen=True)
-class HostAgent:
-    """The agent that started this server, its id of the session, and its folder. None if unknown."""
-
-    agent: str | None = None
-    key: str | None = None
-    workspace: str | None = None
-
-
-def from_environment(environment: Mapping[str, str]) -> HostAgent:
-    key = environment.get("CLAUDE_CODE_SESSION_ID")
-    if not key:
-        return HostAgent()
-    return HostAgent("claude-code", key, environment.get("CLAUDE_PROJECT_DIR"))
-
-
-def agent_name(client: str | None) -> str:
-    """The agent that a client's name in `initialize` stands for."""
-    name = " ".join((client or "").split())[:LONGEST_NAME]
-    return AGENT_OF_CLIENT.get(name, name or "unknown")
-
 
 EXTENSION = "ai.fazm/session-state"
 EXTENSION_VERSION = "1"
-ERROR = "ai.fazm/error"  # the `_meta` key of an error as data
 BEAT = 1.0  # seconds between two progress notifications
 log = logging.getLogger(__name__)
 Context = ServerRequestContext[Any, Any]
@@ -141,15 +110,10 @@ class MemoryServer:
 
     def _caller(self, context: Context) -> Caller:
         client = context.session.client_params
-        caller = Caller(
-            self.memory,
-            agent=agent_name(client.client_info.name if client else None),
-            connection=self.connection,
-            tool_set=self.tool_set,
+        name = client.client_info.name if client else None
+        return calls.caller_of(
+            self.memory, self.host, name, connection=self.connection, tool_set=self.tool_set
         )
-        if self.host.agent is None or self.host.agent == caller.agent:
-            return replace(caller, key=self.host.key, workspace=self.host.workspace)
-        return caller
 
     # -- tools -------------------------------------------------------------------------------------------
 
@@ -170,10 +134,10 @@ class MemoryServer:
                 types.INVALID_PARAMS, f'No tool is named "{params.name[:60]}". tools/list shows all tools.'
             )
         caller, args = self._caller(context), params.arguments or {}
-        asks = elicitation.is_handoff(tool.name, args)
+        asks = calls.is_handoff(tool.name, args)
         if asks and params.request_state is not None:
             return await self._answered(params.request_state, params.input_responses or {})
-        result = await self._with_progress(context, lambda: call(tool, caller, args))
+        result = await self._with_progress(context, lambda: _result(calls.run_tool(tool, caller, args)))
         if asks and elicitation.is_for_person(args) and not result.is_error:
             return await self._ask(context, args, result)
         return result
@@ -220,9 +184,9 @@ class MemoryServer:
         try:
             row = memory.sessions.get(session)
         except FazmMemoryError as error:
-            tool = self.tools[elicitation.TOOLS[self.tool_set]]
+            tool = self.tools[calls.HANDOFF_TOOLS[self.tool_set]]
             caller = Caller(memory, tool_set=self.tool_set)
-            return _failure(answers.error_data(error, tool, caller, {"session": session}))
+            return _result(calls.failure(answers.error_data(error, tool, caller, {"session": session})))
         answered = reply is not None and wrong is None
         shown = {"question": question, "shown": True, "reply": reply, "answered": answered}
         data = session_answer(row) | shown
@@ -233,7 +197,8 @@ class MemoryServer:
             outcome += f" The answer could not be recorded: {quote(wrong, 500)}."
         if not answered:
             outcome += " The state of the session lists it under open_questions while it is open."
-        return _success(ToolResult(data, f"Question {question} of session {session} {outcome}"))
+        text = f"Question {question} of session {session} {outcome}"
+        return _result(calls.success(ToolResult(data, text)))
 
     # -- resources ---------------------------------------------------------------------------------------
 
@@ -300,29 +265,8 @@ class MemoryServer:
         )
 
 
-def call(tool: Tool, caller: Caller, args: dict[str, Any]) -> types.CallToolResult:
-    """Run a tool. The caller always gets an answer. Unexpected exceptions are logged with their trace."""
-    try:
-        answers.check_arguments(tool, args)
-        return _success(tool.run(caller, args))
-    except FazmMemoryError as error:
-        return _failure(answers.error_data(error, tool, caller, args))
-    except Exception as error:
-        log.exception("The tool %s failed.", tool.name)
-        unexpected = FazmMemoryError(f"{tool.name} failed with an unexpected {type(error).__name__}.")
-        return _failure(answers.error_data(unexpected, tool, caller, args))
-
-
-def _success(result: ToolResult) -> types.CallToolResult:
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=result.text)], structured_content=result.data
-    )
-
-
-def _failure(data: dict[str, Any]) -> types.CallToolResult:
-    text = types.TextContent(type="text", text=answers.error_text(data))
-    # Not as structured content: clients check that against the output schema even for an error.
-    return types.CallToolResult(content=[text], is_error=True, _meta={ERROR: data})
+def _result(answer: dict[str, Any]) -> types.CallToolResult:
+    return types.CallToolResult.model_validate(answer)
 
 
 def _or_protocol_error(work: Callable[[], T]) -> T:

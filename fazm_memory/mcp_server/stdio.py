@@ -1,9 +1,10 @@
 """MCP on stdio, for one client, until it closes our stdin.
 
 Importing the SDK takes a second or more, and some clients start their model without our tools if they have to
-wait that long. `Preload` therefore answers the handshake and the static lists while the SDK is imported in
-another thread. All other lines are kept, in order, for the SDK. The handshake is kept too, because the SDK
-must know its client. The SDK's own answer to it is not sent.
+wait that long. `Preload` therefore answers the handshake, the static lists and tool calls without it. The SDK
+is imported in another thread when the client is silent for a moment, or when it sends something else. Such
+lines are kept, in order, for the SDK. The handshake is kept too, because the SDK must know its client. The
+SDK's own answer to it is not sent.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from fazm_memory import __version__
 if TYPE_CHECKING:
     from fazm_memory.app import Memory
 
-LISTS = "fazm_memory.mcp_server.static_lists"
 TRANSPORTS = "fazm_memory.mcp_server.transports"
 
 
@@ -32,22 +32,27 @@ def serve_stdio(open_memory: Callable[[], Memory], *, tools: str = "small") -> N
     sys.stdout.flush()
     protocol_out = os.dup(1)
     os.dup2(2, 1)  # what a library prints must not end up between the lines of the protocol
-    preload = Preload(0, protocol_out, tools=tools)
+    memory = open_memory()
+    preload = Preload(0, protocol_out, tools=tools, memory=memory)
     loaded, loading = os.pipe()
 
     def load() -> None:
         try:
-            import_module(LISTS)  # first: clients ask for the lists right after the handshake
             import_module(TRANSPORTS)
         finally:
             os.close(loading)  # makes `loaded` readable
 
     loader = threading.Thread(target=load, name="load the MCP SDK")
-    loader.start()
-    preload.serve_until(loaded)
-    loader.join()
+    preload.serve_until(loaded, loader.start)
+    if not loader.ident:
+        os.close(loading)
+        if preload.all_answered():
+            return
+    else:
+        loader.join()
     os.close(loaded)
-    import_module(TRANSPORTS).serve_client(open_memory(), preload)
+    memory.close()  # the SDK's server uses it in another thread, and opens it again
+    import_module(TRANSPORTS).serve_client(memory, preload)
 
 
 # -- the handshake ---------------------------------------------------------------------------------------
@@ -177,6 +182,7 @@ def _without_lone_surrogates(line: bytes, message: Any) -> bytes:
 # -- reading and writing ---------------------------------------------------------------------------------
 
 CHUNK = 1 << 16
+SILENT_SECONDS = 0.5  # that a client is silent before the SDK is loaded
 DRAIN_SECONDS = 40.0  # for calls still running when the client closes stdin; covers a locked store
 
 
@@ -184,22 +190,43 @@ class Preload:
     """Answers the client on two descriptors until the SDK is loaded, then hands over to it."""
 
     def __init__(
-        self, source: int, sink: int, *, drain_seconds: float = DRAIN_SECONDS, tools: str = "small"
+        self,
+        source: int,
+        sink: int,
+        *,
+        drain_seconds: float = DRAIN_SECONDS,
+        tools: str = "small",
+        memory: Memory | None = None,
     ) -> None:
+        """Without a `memory`, tool calls are left to the SDK."""
         self.source, self.sink, self.drain_seconds = source, sink, drain_seconds
         self.tools = tools
+        self.memory = memory
+        # One client per process, so notes without a session go to one session.
+        self.connection = os.urandom(16).hex()
+        self.client: str | None = None
+        self.kept_request = False  # what follows it is kept too, so that calls stay in order
         self.requests = InFlightRequests()
         self.initialized: Any = None  # the id of the handshake that was answered here
         self._for_sdk = b""  # whole lines
         self._partial = b""
         self._first = True
 
-    def serve_until(self, loaded: int) -> None:
-        """Answer and keep lines until `loaded` is readable or the client has gone."""
+    def serve_until(self, loaded: int, load: Callable[[], None] = lambda: None) -> None:
+        """Answer and keep lines until `loaded` is readable or the client has gone.
+
+        `load` is called once, when the client is silent or sends what cannot be answered here.
+        """
+        loading = False
         while True:
-            able, _, _ = select.select([self.source, loaded], [], [])
+            able, _, _ = select.select([self.source, loaded], [], [], None if loading else SILENT_SECONDS)
             if loaded in able:
                 break
+            if not loading and (not able or self.kept_request):
+                loading = True
+                load()
+            if not able:
+                continue
             chunk = os.read(self.source, CHUNK)
             if not chunk:
                 break
@@ -213,13 +240,37 @@ class Preload:
         except (ValueError, RecursionError):
             message = None
         if self._first and (version := requested_version(message)) is not None:
-            self.initialized = message["id"]
+            self.initialized, self.client = message["id"], message["params"]["clientInfo"]["name"]
             self._answer(message["id"], initialize_result(version, self.tools))
         elif self.initialized is not None and (result := _static_answer(message, self.tools)) is not None:
             self._answer(message["id"], result)
             return
+        elif self.initialized is not None and self._call(line, message):
+            return
+        else:
+            self.kept_request |= not isinstance(message, dict) or "id" in message
         self._first = False
         self._for_sdk += line
+
+    def _call(self, line: bytes, message: Any) -> bool:
+        """Run a tool call and answer it. False if it must be left to the SDK."""
+        if self.memory is None or self.kept_request or b"\\ud" in line.lower():
+            return False
+        from fazm_memory.mcp_server import calls  # with the first call
+
+        found = calls.early_call(message, self.tools)
+        if found is None:
+            return False
+        host = calls.from_environment(self.memory.config.environment)
+        caller = calls.caller_of(
+            self.memory, host, self.client, connection=self.connection, tool_set=self.tools
+        )
+        self._answer(message["id"], calls.run_tool(found[0], caller, found[1]))
+        return True
+
+    def all_answered(self) -> bool:
+        """Whether nothing is left for the SDK but the handshake."""
+        return self.initialized is not None and not self.kept_request and not self._partial.strip()
 
     def _answer(self, request_id: Any, result: dict[str, Any]) -> None:
         text = json.dumps({"jsonrpc": "2.0", "id": request_id, "result": result}, ensure_ascii=False)

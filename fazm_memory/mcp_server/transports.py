@@ -16,9 +16,9 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from fazm_memory.app import Memory
 from fazm_memory.loopback import BODY, LOOPBACK
-from fazm_memory.mcp_server.server import MemoryServer, from_environment
+from fazm_memory.mcp_server.calls import from_environment
+from fazm_memory.mcp_server.server import MemoryServer
 from fazm_memory.mcp_server.stdio import Preload
-from fazm_memory.mcp_server.tool import random_id
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -30,8 +30,7 @@ def serve_client(memory: Memory, preload: Preload) -> None:
     """Serve the stdio client of `preload`, beginning with the lines that it kept."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="fazm-memory mcp: %(message)s")
     host = from_environment(memory.config.environment)
-    # One client per process, so notes without a session go to one session.
-    server = MemoryServer(memory, host, tools=preload.tools, connection=random_id(16))
+    server = MemoryServer(memory, host, tools=preload.tools, connection=preload.connection)
     try:
         asyncio.run(_serve(server, preload))
     finally:

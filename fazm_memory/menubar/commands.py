@@ -17,6 +17,7 @@ from fazm_memory.agents import Resumed, apply_plan, fazm_sessions, plan_connect
 from fazm_memory.app import Memory, connection_setup
 from fazm_memory.clock import to_datetime, to_micros
 from fazm_memory.errors import InvalidInput, InvalidTransition
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.menubar.labels import HOUR, MINUTE, label
 from fazm_memory.menubar.menu import Command
 from fazm_memory.menubar.terminals import keep_script, script
@@ -27,7 +28,7 @@ from fazm_memory.translation import translate, translate_count
 
 SCHEME = "fazm-memory"
 LONGEST = 200
-_LINK = re.compile(
+_LINK = lazy_regex(
     r"fazm-memory://(resume|open)/([0-9A-Za-z][0-9A-Za-z_-]{3,127})/?(?:@(\d{1,9}))?", re.ASCII
 )
 

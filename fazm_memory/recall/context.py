@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from urllib.parse import unquote as url_unquote
 from fazm_memory.agents import native_resume_command
 from fazm_memory.clock import iso
 from fazm_memory.errors import InvalidRequest
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import CONTEXT_FOLDER, private_folder, write_private
 from fazm_memory.recall.chooser import Candidate, choose, terms_of_text
 from fazm_memory.recall.digest import Digest, SessionDigest
@@ -72,7 +72,7 @@ AMPLE = 5000  # characters from which there is room for names and older days
 OLDER_SHARE = 0.04  # of the room, for a line on work of older days
 MOST_OLDER = 1200  # characters, for work of older days
 DAY_LABEL = 30  # characters of the name of a day
-CHECKED_AT = re.compile(r" \(ok \d\d:\d\d\)")
+CHECKED_AT = lazy_regex(r" \(ok \d\d:\d\d\)")
 MAX_LISTED = 150  # items in the data that did not fit
 
 HEAD = "Fazm Memory: what happened before {place}. Requests and rules are the user's words unless marked."
@@ -420,7 +420,7 @@ def write_context(home: Path, workspace: str | None, context: Context) -> Path:
     name = context_file_name(workspace)
     data = json.dumps(context.data, ensure_ascii=False, indent=1).encode("utf-8", "replace")
     write_private(folder / f"{name}.json", data, sync=False)
-    path = folder / f"{name}.md"
+    path = context_path(home, workspace)
     write_private(path, context.text.encode("utf-8", "replace"), sync=False)
     return path
 
@@ -441,9 +441,18 @@ def folders_with_item(home: Path, item: str) -> list[str | None]:
     return found
 
 
+def context_path(home: Path, workspace: str | None) -> Path:
+    return home / CONTEXT_FOLDER / f"{context_file_name(workspace)}.md"
+
+
+def news_path(home: Path, agent_session_id: str) -> Path:
+    return home / CONTEXT_FOLDER / f"{RESUME}{hashed_name(agent_session_id)}.md"
+
+
 def write_news(home: Path, agent_session_id: str, text: str) -> Path:
     """Write the news that a session gets when its agent resumes it."""
-    path = private_folder(home / CONTEXT_FOLDER) / f"{RESUME}{hashed_name(agent_session_id)}.md"
+    private_folder(home / CONTEXT_FOLDER)
+    path = news_path(home, agent_session_id)
     write_private(path, text.encode("utf-8", "replace"), sync=False)
     return path
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from fazm_memory.events import target_of
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import dataclass
 from fazm_memory.session import SessionState
 from fazm_memory.store import SessionRow, Store
 
 AFTER = 40  # events after a failure that are searched for the fix
-SETTING = re.compile(r"\w+=\S*")
-WORD = re.compile(r"[a-z][\w:-]*")
+SETTING = lazy_regex(r"\w+=\S*")
+WORD = lazy_regex(r"[a-z][\w:-]*")
 
 
 @dataclass(frozen=True)

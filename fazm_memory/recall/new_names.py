@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from fazm_memory.events import Event
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.store import EVENT_COLUMNS, SessionRow, Store, effective_ranges, event_id, to_event
 
 MAX_ACTIONS = 400  # of one session, the latest
@@ -21,9 +22,9 @@ AFTER_FIELDS = ("new_string", "new_str", "newText", "new_text", "content", "cont
 PATCH_FIELDS = ("patch", "patchText", "diff")
 PATH_FIELDS = ("file_path", "path", "filePath", "absolute_path")
 PROSE = (".md", ".txt", ".rst", ".adoc", ".json", ".yaml", ".yml", ".toml", ".html", ".css", ".csv", ".svg")
-COMPOUND = re.compile(r"[a-z0-9][A-Z]|[a-zA-Z0-9]_[a-zA-Z0-9]")
-TEST = re.compile(r"(?:Test[A-Z][A-Za-z0-9]*|test_[a-z0-9]+)(?=_)")
-DEFINITION = re.compile(
+COMPOUND = lazy_regex(r"[a-z0-9][A-Z]|[a-zA-Z0-9]_[a-zA-Z0-9]")
+TEST = lazy_regex(r"(?:Test[A-Z][A-Za-z0-9]*|test_[a-z0-9]+)(?=_)")
+DEFINITION = lazy_regex(
     r"^[ \t]*(?:export\s+|default\s+|pub(?:\(\w+\))?\s+|public\s+|private\s+|protected\s+|internal\s+"
     r"|static\s+|final\s+|abstract\s+|override\s+|async\s+|open\s+|data\s+|sealed\s+)*"
     r"(?:func\s+(?:\([^()\n]{0,60}\)\s*)?|def\s+|class\s+|fn\s+|function\s*\*?\s*|interface\s+|struct\s+|enum\s+"

@@ -17,16 +17,17 @@ from typing import Any, Literal
 from fazm_memory.engines import naming
 from fazm_memory.engines.naming import NamingReport
 from fazm_memory.events import FAILED, UNTRUSTED, Action, Event, FileChange, FileTouch, target_of
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import dataclass, field
 from fazm_memory.session import DEFERRED_WINDOW, disk_changes_by_call, parent_folder
 from fazm_memory.text import plural_with_verb
 
 MAX_STEPS = 500
 FIRST_READ = 4000  # events from the end; each further read is twice as long
-DATE = re.compile(r"(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
+DATE = lazy_regex(r"(?<!\d)(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 # A command that only makes folders is a step, because later steps need them.
 MAKES_FOLDERS = re.compile(r"(?:^|[;&|({\n]|\b(?:do|then|else))\s*mkdir\s").search
-MONTH = re.compile(
+MONTH = lazy_regex(
     r"(?<![A-Za-z])(?:January|February|March|April|May|June|July|August|September|October|November|December)"
     r"(?![a-z])"
 )
@@ -342,7 +343,7 @@ def substitute(text: str, values: Mapping[str, str]) -> str:
 
 
 # Commands whose quoting cannot be followed by counting quotes: only plain values are put in there.
-UNCOUNTABLE = re.compile(r"<<|#|\$'")
+UNCOUNTABLE = lazy_regex(r"<<|#|\$'")
 PLAIN = re.compile(r"[\w@%+=:,./ -]*", re.ASCII).fullmatch  # the same inside any quotes
 
 

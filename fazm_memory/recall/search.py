@@ -13,11 +13,12 @@ from difflib import get_close_matches
 from os.path import normpath
 from typing import Any
 
+from fazm_memory import session as sessions
 from fazm_memory.clock import DURATION, TimeError, parse_duration, parse_time, to_datetime, to_micros
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall.items import UNKNOWN_END as NO_END
 from fazm_memory.recall.items import Item, read_session_end, session_items
 from fazm_memory.records import dataclass, replace
-from fazm_memory.session import learn_from_session
 from fazm_memory.store import (
     INDEXED_TEXT,
     NOT_QUARANTINED,
@@ -56,7 +57,7 @@ for _kinds, _words in KIND_WORDS.items():
 LEARNED = frozenset(kind for kinds in KIND_WORDS for kind in kinds) - INDEXED_TEXT.keys()
 FINDABLE = LEARNED | INDEXED_TEXT.keys()  # what `kind:` may name
 # "not renamed", "never been filed": asks for skipped files.
-NOT_DONE = re.compile(r"\b(?:not|n't|never) (?:been )?\w+ed\b", re.IGNORECASE)
+NOT_DONE = lazy_regex(r"\b(?:not|n't|never) (?:been )?\w+ed\b", re.IGNORECASE)
 
 
 def requested_kinds(text: str, words: list[str]) -> set[str]:
@@ -70,13 +71,13 @@ NAMES = {
     "folder": "folder", "session": "session", "since": "since", "after": "since", "before": "until",
     "until": "until", "on": "on", "date": "on",
 }  # fmt: skip
-FIELD = re.compile(rf'(?<!\S)({"|".join(NAMES)}):(?:"([^"]*)"|(\S+))', re.IGNORECASE)
-QUOTED = re.compile(r'("[^"]*")')
+FIELD = lazy_regex(rf'(?<!\S)({"|".join(NAMES)}):(?:"([^"]*)"|(\S+))', re.IGNORECASE)
+QUOTED = lazy_regex(r'("[^"]*")')
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
           "november", "december")  # fmt: skip
 NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
-WORDS = re.compile(
+WORDS = lazy_regex(
     r"(?<![\w/.-])(?:(today|(?:the day before )?yesterday|(?:this|last)[ -](?:week|month|year|night|morning)"
     r"|this (?:afternoon|evening))"
     rf"|(?:on|last)[ -]({'|'.join(DAYS)})"
@@ -86,8 +87,8 @@ WORDS = re.compile(
     r"|on (\d{4}-\d\d-\d\d))(?![\w/-]|\.\w)",
     re.IGNORECASE,
 )
-UNIT = re.compile(r"\s*(days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b\s*")
-ON_DAY = re.compile(r"(?:(.+?)[ ,]+(?:at )?)?(\d{1,2}):(\d\d)", re.IGNORECASE)
+UNIT = lazy_regex(r"\s*(days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b\s*")
+ON_DAY = lazy_regex(r"(?:(.+?)[ ,]+(?:at )?)?(\d{1,2}):(\d\d)", re.IGNORECASE)
 LENGTH = {"day": 1, "week": 7, "month": 30}
 
 TimeSpan = tuple[date, date]  # half-open, in days of the user's calendar
@@ -415,7 +416,7 @@ def _item_hits(
     for place, row in enumerate(rows):
         state = store.quarantine_view.state_at(row.n, row.id, row.head)
         end = read_session_end(store, row, state) if wanted & AT_THE_END else NO_END
-        for item in session_items(state, learn_from_session(state), since=0, worth=1.0, end=end):
+        for item in session_items(state, sessions.learn_from_session(state), since=0, worth=1.0, end=end):
             if item.kind in wanted:
                 asked = " ".join([item.text, row.title or "", *_asked(state.requests.values())]).lower()
                 share = _share(asked, item, terms)

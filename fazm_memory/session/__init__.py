@@ -23,15 +23,16 @@ if TYPE_CHECKING:
     )
     from fazm_memory.session.dialogue import title_of
     from fazm_memory.session.diff import hunks, text_diff
-    from fazm_memory.session.event_summary import event_json, lane_marks, shorten, summary_row
+    from fazm_memory.session.event_summary import event_json, lane_marks, summary_row
     from fazm_memory.session.naming_report import (
         folder_progress_text,
         learn_from_session,
+        naming_json,
         naming_report_json,
         paths_in_use,
     )
     from fazm_memory.session.outline import OutlineRow, OutlineTurn, outline_rows, outline_turns
-    from fazm_memory.session.reducer import end_of, fold, fork_state, initial_state
+    from fazm_memory.session.reducer import fold, fork_state, initial_state
     from fazm_memory.session.retention import (
         DAY,
         GROUPS,
@@ -69,10 +70,12 @@ __getattr__ = lazy_exports(
         ),
         "dialogue": "title_of",
         "diff": "hunks text_diff",
-        "event_summary": "event_json lane_marks shorten summary_row",
-        "naming_report": "folder_progress_text learn_from_session naming_report_json paths_in_use",
+        "event_summary": "event_json lane_marks summary_row",
+        "naming_report": (
+            "folder_progress_text learn_from_session naming_json naming_report_json paths_in_use"
+        ),
         "outline": "OutlineRow OutlineTurn outline_rows outline_turns",
-        "reducer": "end_of fold fork_state initial_state",
+        "reducer": "fold fork_state initial_state",
         "retention": "DAY GROUPS RECENTLY_ACTIVE RetentionPolicy StoredPayload TRANSIENT",
         "state": (
             "BOUNDS FOLD_VERSION FileAuthor FileEntry QUARANTINED_CALLS SessionState VALUE_BOUND "

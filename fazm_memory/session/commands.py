@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import dataclass
 
 SHELLS = frozenset(
@@ -23,11 +24,11 @@ COMMAND = 6000  # characters of a command that are read
 MAX_LINE = 160
 MAX_WORDS = 60
 OUTPUT = 6000  # characters at the end of an output that are searched for failures
-HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?.*?^\s*\1\b", re.S | re.M)
-REDIRECTION = re.compile(r"\d?>+&\d|&>+\s*\S+|\d?>+\s*/dev/null")
-PART = re.compile(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^;&|\n'"\\])+""", re.S)
-WORD = re.compile(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+""", re.S)
-SETTING = re.compile(r"\w+=.*", re.S)
+HEREDOC = lazy_regex(r"<<-?\s*['\"]?(\w+)['\"]?.*?^\s*\1\b", re.S | re.M)
+REDIRECTION = lazy_regex(r"\d?>+&\d|&>+\s*\S+|\d?>+\s*/dev/null")
+PART = lazy_regex(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^;&|\n'"\\])+""", re.S)
+WORD = lazy_regex(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+""", re.S)
+SETTING = lazy_regex(r"\w+=.*", re.S)
 WRAPPERS = frozenset({"sudo", "time", "nice", "env", "command", "exec", "npx", "bunx", "then", "do", "else"})
 WITH_RUN = frozenset({"uv", "poetry", "pipenv", "hatch", "pdm", "rye"})
 
@@ -95,22 +96,22 @@ BUILDERS = (
     rf"|make$|{NODE} (?:build|compile)\S*|(?:mvn|gradlew?) (?:package|build|compile)"
     rf"|{TASKS} (?:build|compile)\b[\w:.-]*"
 )
-RUNNER = re.compile(rf"(?:(?P<test>{TESTERS})|(?P<lint>{LINTERS})|(?P<build>{BUILDERS}))(?=\s|$)")
-MAYBE_CHECK = re.compile(
+RUNNER = lazy_regex(rf"(?:(?P<test>{TESTERS})|(?P<lint>{LINTERS})|(?P<build>{BUILDERS}))(?=\s|$)")
+MAYBE_CHECK = lazy_regex(
     r"test|lint|ruff|tsc|mypy|pyright|flake8|clippy|vet|fmt|check|build|spec|tox|nox|jest|make|black|isort"
     r"|prettier|biome|cmake|ninja|rubocop|cargo|go install"
 )
 SIGNS = ("FAIL", "fail", "exit status", "***")  # one of them is in every match of FAILURE
-FAILURE = re.compile(
+FAILURE = lazy_regex(
     r"^\s*--- FAIL|^FAIL\b|^FAILED\b|test result: FAILED|\b[1-9]\d* (?:failed|failing|failures?)\b"
     r"|^exit status [1-9]|^make: \*\*\*",
     re.M,
 )
-FILTER = re.compile(r"\|\s*(?:grep|rg|egrep)\b[^|;&\n]*(?:\|[^|;&\n]+)*")
-SHOWS_OUTCOME = re.compile(r"fail|error|ok\b|pass|---| -v|issues?", re.I)
-PROBLEM = re.compile(r"^\S+:\d+:\d+: |^error(?:\[\w+\])?: |\b[1-9]\d* (?:errors?|issues?|problems?)\b", re.M)
-FAILING_TEST = re.compile(r"--- FAIL: (\w+)|(?:FAILED|ERROR) \S+?::(\w+)|^FAIL\s+(\S+)", re.M)
-NAMED_TESTS = re.compile(r"(?<=\s)(?:-run|-k|-t|--filter|-g)[= ]+['\"]?([^'\"\s]+)")
+FILTER = lazy_regex(r"\|\s*(?:grep|rg|egrep)\b[^|;&\n]*(?:\|[^|;&\n]+)*")
+SHOWS_OUTCOME = lazy_regex(r"fail|error|ok\b|pass|---| -v|issues?", re.I)
+PROBLEM = lazy_regex(r"^\S+:\d+:\d+: |^error(?:\[\w+\])?: |\b[1-9]\d* (?:errors?|issues?|problems?)\b", re.M)
+FAILING_TEST = lazy_regex(r"--- FAIL: (\w+)|(?:FAILED|ERROR) \S+?::(\w+)|^FAIL\s+(\S+)", re.M)
+NAMED_TESTS = lazy_regex(r"(?<=\s)(?:-run|-k|-t|--filter|-g)[= ]+['\"]?([^'\"\s]+)")
 
 
 @dataclass(frozen=True)

@@ -12,32 +12,34 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
+from fazm_memory.lazy import lazy_regex
+
 if TYPE_CHECKING:
     from fazm_memory.events import Action, AppSpan, Event
     from fazm_memory.session.state import StateBuilder
 
 SourceKind = Literal["database", "api", "url", "mailbox", "spreadsheet"]
-ADDRESS = re.compile(
+ADDRESS = lazy_regex(
     r"\b(?:https?|postgres(?:ql)?|mysql|mongodb(?:\+srv)?|redis|imaps?)://[^\s\"'<>`|;)]+", re.I
 )
 DATABASE_SCHEMES = ("postgres", "postgresql", "mysql", "mongodb", "mongodb+srv", "redis")
 CLIENTS = {"psql": "-d", "mysql": "-D", "mongosh": "", "redis-cli": "", "sqlite3": "", "duckdb": ""}
-WRITES = re.compile(
+WRITES = lazy_regex(
     r"\b(?:insert\s+into|update\s+\w|delete\s+from|create\s+(?:table|index|view)|drop\s|alter\s|truncate\s)",
     re.I,
 )
-SENDING = re.compile(
+SENDING = lazy_regex(
     r"\B-X\s*(?:POST|PUT|PATCH|DELETE)\b|--request[ =](?:POST|PUT|PATCH|DELETE)|\s(?:-d|--data\S*|-F|-T)\s"
 )
-WRITING_TOOL = re.compile(r"send|create|insert|update|append|write|delete|post|put|draft|move|archive", re.I)
+WRITING_TOOL = lazy_regex(r"send|create|insert|update|append|write|delete|post|put|draft|move|archive", re.I)
 SPREADSHEETS = (".xlsx", ".xls", ".ods", ".numbers", ".csv", ".tsv")
 DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb")
 TOOL_WORDS: tuple[tuple[SourceKind, re.Pattern[str]], ...] = (
-    ("mailbox", re.compile(r"gmail|outlook|imap|(?:^|[_.-])e?mails?(?:$|[_.-])", re.I)),
-    ("spreadsheet", re.compile(r"spreadsheet|google_?sheets|excel|airtable", re.I)),
+    ("mailbox", lazy_regex(r"gmail|outlook|imap|(?:^|[_.-])e?mails?(?:$|[_.-])", re.I)),
+    ("spreadsheet", lazy_regex(r"spreadsheet|google_?sheets|excel|airtable", re.I)),
     (
         "database",
-        re.compile(r"postgres|mysql|sqlite|bigquery|snowflake|mongodb|redis|(?:^|[_.-])sql(?:$|[_.-])", re.I),
+        lazy_regex(r"postgres|mysql|sqlite|bigquery|snowflake|mongodb|redis|(?:^|[_.-])sql(?:$|[_.-])", re.I),
     ),
 )
 APPS: dict[str, SourceKind] = {

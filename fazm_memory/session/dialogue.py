@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.events import Event
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.session.state import bounded_text
 from fazm_memory.text import cut_title, plan_title
 
@@ -24,22 +25,22 @@ QUESTION = 400  # characters of a question in the state
 OPTION = 160
 MAX_OPTIONS = 9
 SHORT_QUESTION = 60  # a shorter question is stored with the sentence before it
-FENCED = re.compile(r"```.*?(?:```|\Z)", re.S)
-LISTED = re.compile(r"\s*(?:[-*•|]|\d{1,2}[.)]|[A-Za-z][.)])\s")
-HEADING = re.compile(r"\s*(?:#|\*\*[^*]+\*\*:?\s*$)")
-OPTION_LINE = re.compile(
+FENCED = lazy_regex(r"```.*?(?:```|\Z)", re.S)
+LISTED = lazy_regex(r"\s*(?:[-*•|]|\d{1,2}[.)]|[A-Za-z][.)])\s")
+HEADING = lazy_regex(r"\s*(?:#|\*\*[^*]+\*\*:?\s*$)")
+OPTION_LINE = lazy_regex(
     r"\s*(?:[-*]\s+)?(?:#+\s*)?\**(?:(?:Option|Approach|Fix|Alternative)\s+)?"
     r"(\d{1,2}|[A-H])\**\s*[.):—–-]\**\s*(\S.*)",
     re.I,
 )
-SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][*_)])\s+|(?<=[.!?]\*\*)\s+")
+SENTENCES = lazy_regex(r"(?<=[.!?])\s+|(?<=[.!?][*_)])\s+|(?<=[.!?]\*\*)\s+")
 # A question that its options complete: "Would you prefer:" and a list.
-CHOICE = re.compile(
+CHOICE = lazy_regex(
     r"\b(?:would you (?:prefer|like)|do you (?:prefer|want)|should (?:I|we))\b[^.?!]*:$", re.I
 )
 # Such a question is about the options that are listed before it. "A or B?" names its own.
-CHOOSES = re.compile(r"\bwhich\b|\bwhat\b|\bprefer|\bhow\b|:$", re.I)
-EMPTY_QUESTION = re.compile(
+CHOOSES = lazy_regex(r"\bwhich\b|\bwhat\b|\bprefer|\bhow\b|:$", re.I)
+EMPTY_QUESTION = lazy_regex(
     r"(?:is there |do you have |did you want |want me to (?:do )?)?any(?:thing)?(?: else| other| more)\b.*"
     r"|(?:does (?:that|this) )?make sense\?|does (?:that|this) (?:help|answer).*|right\?|ok(?:ay)?\?",
     re.I | re.S,
@@ -123,7 +124,7 @@ def _any(*phrases: str) -> str:
     return "(?:" + "|".join(phrases) + ")"
 
 
-YES = re.compile(
+YES = lazy_regex(
     _any(
         "yes", "yeah", "yep", "yup", "ye", "y", "sure", "ok", "okay", "correct", "right", "exactly",
         "please do", "go ahead", "go for it", "do it", "do that", "sounds good", "looks good", "perfect",
@@ -132,7 +133,7 @@ YES = re.compile(
     ) + r"\b",
     re.I,
 )  # fmt: skip
-NO = re.compile(
+NO = lazy_regex(
     _any(
         "no(?! (?:idea|problem))",
         "nope",
@@ -147,7 +148,7 @@ NO = re.compile(
     + r"\b",
     re.I,
 )
-PICK = re.compile(
+PICK = lazy_regex(
     _any(
         r"let'?s\b", r"go with\b", r"i(?:'d| would)? (?:like|prefer|go|pick|choose)\b", r"options?\b",
         r"number\b",
@@ -157,24 +158,24 @@ PICK = re.compile(
     re.I,
 )  # fmt: skip
 # An order answers a question that leaves a choice. After an offer ("Want me to…?") it is a new request.
-ORDER = re.compile(
+ORDER = lazy_regex(
     r"(?:use|do|take|keep|link|leave|remove|add|only|just|make|rename|apply|i want|i think)\b", re.I
 )
-LEAVES_CHOICE = re.compile(r"\bwhich\b|\bwhat\b|\bprefer|\bor\b|\bhow\b", re.I)
+LEAVES_CHOICE = lazy_regex(r"\bwhich\b|\bwhat\b|\bprefer|\bor\b|\bhow\b", re.I)
 # "ok, let's look at the docs" takes up something else, unless it speaks of what was asked.
-MOVES_ON = re.compile(
+MOVES_ON = lazy_regex(
     r"(?:ok|okay|great|cool|nice|fine|good|perfect)[,.!]? +(?:let'?s|now|next|then)\b", re.I
 )
-YES_BUT = re.compile(r"\w+[ ,]+but\b", re.I)
-LABEL = re.compile(r"(?<![\w.#/-])([1-9])(?![\w/-]|\.\d)|\b[Oo]ption ([A-H])\b")
+YES_BUT = lazy_regex(r"\w+[ ,]+but\b", re.I)
+LABEL = lazy_regex(r"(?<![\w.#/-])([1-9])(?![\w/-]|\.\d)|\b[Oo]ption ([A-H])\b")
 ORDINALS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "former": "1", "latter": "2"}
-ORDINAL = re.compile(r"\bthe (first|second|third|fourth|former|latter)\b|^(first|second|third)\b")
-EVERY = re.compile(r"(?:do |let'?s do |yes,? )?(?:both|all(?: of| three| four|\W*$))")
-NUMBERED = re.compile(r"1[.)] .*\b2[.)] ", re.S)  # one answer to each of several questions
+ORDINAL = lazy_regex(r"\bthe (first|second|third|fourth|former|latter)\b|^(first|second|third)\b")
+EVERY = lazy_regex(r"(?:do |let'?s do |yes,? )?(?:both|all(?: of| three| four|\W*$))")
+NUMBERED = lazy_regex(r"1[.)] .*\b2[.)] ", re.S)  # one answer to each of several questions
 LABELS_WITHIN = 80
-PICKS_LABEL = re.compile(r"(?:option )?[1-9](?: and\b|,| \+)|option [a-h]\b", re.I)  # "3 and I would also…"
+PICKS_LABEL = lazy_regex(r"(?:option )?[1-9](?: and\b|,| \+)|option [a-h]\b", re.I)  # "3 and I would also…"
 
-OVERTURNS = re.compile(
+OVERTURNS = lazy_regex(
     "^" + _any(
         r"no[,.;: ]", "nope", "don'?t ", "do not ", "never ", "stop (?!for)", "instead", "actually",
         "revert", "undo", "roll ?back", "ignore ", "wait[, ]", "not (?!sure)", "please (?:don'?t|do not)",
@@ -188,7 +189,7 @@ OVERTURNS = re.compile(
     ),
     re.I,
 )  # fmt: skip
-CONTRADICTS = re.compile(
+CONTRADICTS = lazy_regex(
     _any(
         r"\b(?:is|are|was|were|looks?|seems?|sounds?) (?:wrong|incorrect|not (?:right|correct|what))\b",
         r"\bdoes(?:n'?t| not) (?:sound|look|seem) ri(?:ght|gth)", r"\bon purpose\b", r"\binstead\b(?! ->)",
@@ -196,9 +197,9 @@ CONTRADICTS = re.compile(
     ),
     re.I,
 )  # fmt: skip
-ALTERNATIVE = re.compile(r"\bor\b[^.?!\n]{0,80}\binstead\b", re.I)
+ALTERNATIVE = lazy_regex(r"\bor\b[^.?!\n]{0,80}\binstead\b", re.I)
 PASTED = "❯$<>=[{/|•⏺"
-NOT_COMMIT = re.compile(r"(?:can|could) (?:we|you) (?:please )?not ", re.I)
+NOT_COMMIT = lazy_regex(r"(?:can|could) (?:we|you) (?:please )?not ", re.I)
 
 
 def read_prompt(b: StateBuilder, event: Event, text: str) -> None:
@@ -286,7 +287,7 @@ def _corrects(words: str) -> bool:
 
 # -- decisions -------------------------------------------------------------------------------------------
 
-CONTENT = re.compile(r"[\w./-]*\w")
+CONTENT = lazy_regex(r"[\w./-]*\w")
 WORDS = (
     "a an and are as at be but by can do for from have i if in into is it it's its just let's me my no "
     "not now of ok on one or our please should so that the then there they this to too up us was we what "
@@ -374,12 +375,12 @@ def _overlap(first: frozenset[str], second: frozenset[str]) -> float:
 
 # -- goal, plan and notes --------------------------------------------------------------------------------
 
-NO_REQUEST = re.compile(
+NO_REQUEST = lazy_regex(
     _any("hi", "hello", "hey", "yes", "no", "ok", "okay", "thanks", "thank you", "test", "ping", "continue",
          "go on", "resume", "try again", r"\d+", r"/\S*") + r"[\s.!,]*",
     re.I,
 )  # fmt: skip
-PLAN_REQUEST = re.compile(
+PLAN_REQUEST = lazy_regex(
     r"(?:please )?(?:implement|execute|follow|start|continue)[\w ]{0,30}\bplan\b[^\n]{0,40}:?\s*\n", re.I
 )
 PLAN_TEXT = 2000
@@ -435,12 +436,12 @@ def set_plan(b: StateBuilder, event: Event, text: str | None, title: str | None,
     }  # fmt: skip
 
 
-WRITE_DOWN = re.compile(
+WRITE_DOWN = lazy_regex(
     r"\b(?:write|save|put|note|document|record|dump|store)\b.{0,60}"
     r"(?:\bdown\b|\bfile\b|\bnotes?\b|markdown|\.md\b|\bsummary\b)|\bsummari[sz]e\b|\bhand-?over\b",
     re.I | re.S,
 )
-WHERE_WE_ARE = re.compile(
+WHERE_WE_ARE = lazy_regex(
     r"so far|where we (?:are|left|stand|stopped)|pick (?:this|it|that)?\s*up|tomorrow|next (?:session|time)"
     r"|hand-?(?:over|off)|continue (?:this |it )?later|current (?:state|status|progress)|our progress"
     r"|for later",

@@ -11,10 +11,8 @@ from typing import Any
 
 from fazm_memory.clock import TimeError, iso, parse_time
 from fazm_memory.events import FAILED, UNTRUSTED, Event, codec, target_of
-from fazm_memory.session.reducer import event_delta
-from fazm_memory.text import plural
+from fazm_memory.text import plural, shorten
 
-MAX_TEXT = 200
 MARK_OF_KIND = {
     "rewind": "rewind", "evicted": "compaction", "handoff": "handoff", "handoff.answer": "answer",
     "gap": "gap", "forgotten": "forgotten",
@@ -25,14 +23,6 @@ LANE_OF_KIND = {
     "session.open": "marks", "session.pause": "marks", "session.resume": "marks", "session.close": "marks",
     "session.archive": "marks", "session.restore": "marks", "gap": "marks",
 }  # fmt: skip
-
-
-def shorten(text: Any, most: int = MAX_TEXT) -> str | None:
-    """The beginning of a text on one line."""
-    if text is None:
-        return None
-    line = " ".join(str(text)[: 4 * most].split())
-    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def summary_row(event: Event) -> dict[str, Any]:
@@ -204,6 +194,8 @@ def event_json(event: Event) -> dict[str, Any]:
     if event.kind == "action" and event.payload is not None:
         action = event.payload
         row |= {name: getattr(action, name) for name in ACTION_FIELDS}
+        from fazm_memory.session.reducer import event_delta  # rows of a list need no reducer
+
         row["delta"] = event_delta(event)
     if event.payload is None:
         row["forgotten"] = True

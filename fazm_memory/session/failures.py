@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fazm_memory.events import target_of
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.session.commands import (
     RUNNER,
     CheckRun,
@@ -51,15 +52,15 @@ VERBS = frozenset(
     {"git", "gh", "npm", "pnpm", "yarn", "cargo", "docker", "kubectl", "brew", "pip", "uv", "mise", "make"}
 )
 WHOLE = ("commit", "push", "pull", "rebase", "merge", "stash", "add", "fetch", "cherry-pick", "am", "apply")
-INVALID = re.compile(
+INVALID = lazy_regex(
     r"InputValidation|invalid (?:tool )?(?:input|parameter|argument)|required parameter"
     r"|^Agent type .{1,100} not found|^Unknown skill|^Skill .{1,100} is not a",
     re.I,
 )
-FORMATTER = re.compile(r"^(?:gofmt|black|isort|prettier)\b|\b(?:fmt|format)\b")
-APART = re.compile(r"integration|e2e|end-to-end", re.I)
-WITH_ALL = re.compile(r"[: -](?:ci|all)\b")
-NOT_COMPILED = re.compile(r"\[build failed\]|^# \S+|could not compile|SyntaxError|ImportError", re.M)
+FORMATTER = lazy_regex(r"^(?:gofmt|black|isort|prettier)\b|\b(?:fmt|format)\b")
+APART = lazy_regex(r"integration|e2e|end-to-end", re.I)
+WITH_ALL = lazy_regex(r"[: -](?:ci|all)\b")
+NOT_COMPILED = lazy_regex(r"\[build failed\]|^# \S+|could not compile|SyntaxError|ImportError", re.M)
 NOT_RUN = ("Sibling tool call errored", "No changes to make", "Cancelled: parallel tool call")
 MAX_KEYS = 24
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 from fazm_memory.engines import naming
-from fazm_memory.engines.naming import FolderProgress, ListedFile, NamingReport, Rename
 from fazm_memory.records import replace
 from fazm_memory.session.state import FileEntry, parent_folder
 from fazm_memory.text import plural
@@ -34,24 +33,22 @@ def unknown_time(path: str) -> str | None:
     return None
 
 
-def learn_from_session(state: SessionState, modified_at: ModifiedAt = unknown_time) -> NamingReport:
+def learn_from_session(state: SessionState, modified_at: ModifiedAt = unknown_time) -> naming.NamingReport:
     """The conventions, skipped files and folders of a session.
 
     `modified_at` gives a file's modification time, for names that contain it. Renaming does not change it.
     """
-    renamed = [
-        entry for entry in state.files_modified.values() if entry.change == "renamed" and _filed(state, entry)
-    ]
+    renamed = _renamed(state)
     if not renamed:
-        return NamingReport()
+        return naming.NamingReport()
     renames = [
-        Rename(entry.origin or "", entry.path, seq=entry.seq, mtime=modified_at(entry.path))
+        naming.Rename(entry.origin or "", entry.path, seq=entry.seq, mtime=modified_at(entry.path))
         for entry in renamed[-MAX_RENAMES:]
     ]
     earlier = renamed[:-MAX_RENAMES]
     renamed_earlier = {name for entry in earlier for name in (entry.origin, entry.path)}
     listed = [
-        ListedFile(path)
+        naming.ListedFile(path)
         for folder, listing in state.seen.items()
         for name in listing["files"]
         if (path := name if name.startswith("/") else f"{folder.rstrip('/')}/{name}") not in renamed_earlier
@@ -59,6 +56,12 @@ def learn_from_session(state: SessionState, modified_at: ModifiedAt = unknown_ti
     # As an attribute, which loads the learner: most sessions rename nothing and do not need it.
     report = naming.learn(renames, listed)
     return replace(report, folders=_progress(state, report.folders, earlier))
+
+
+def _renamed(state: SessionState) -> list[FileEntry]:
+    return [
+        entry for entry in state.files_modified.values() if entry.change == "renamed" and _filed(state, entry)
+    ]
 
 
 def _filed(state: SessionState, entry: FileEntry) -> bool:
@@ -70,8 +73,8 @@ def _filed(state: SessionState, entry: FileEntry) -> bool:
 
 
 def _progress(
-    state: SessionState, folders: Sequence[FolderProgress], earlier: Sequence[FileEntry]
-) -> tuple[FolderProgress, ...]:
+    state: SessionState, folders: Sequence[naming.FolderProgress], earlier: Sequence[FileEntry]
+) -> tuple[naming.FolderProgress, ...]:
     """Progress per folder, corrected for all renames and for the whole listing.
 
     The learner reads the latest renames only, and the state keeps only the beginning of a long listing.
@@ -81,7 +84,7 @@ def _progress(
     known = {folder.path: folder for folder in folders}
     corrected = []
     for path in [*known, *(path for path in more if path not in known)]:
-        folder = known.get(path, FolderProgress(path, 0, 0))
+        folder = known.get(path, naming.FolderProgress(path, 0, 0))
         listing = listings.get(path)
         listed = 0 if listing is None or listing["total"] <= len(listing["files"]) else listing["total"]
         processed = folder.processed + more[path]
@@ -90,7 +93,7 @@ def _progress(
             counted = visits.get("renamed", 0) + visits.get("moved_out", 0)
             processed = max(processed, min(counted, listed or counted))
         total = max(folder.total + more[path], processed, listed)
-        corrected.append(FolderProgress(path, processed, total, listing is not None))
+        corrected.append(naming.FolderProgress(path, processed, total, listing is not None))
     return tuple(corrected)
 
 
@@ -106,7 +109,14 @@ def folder_progress_text(processed: int, total: int, listed: bool, verb: str = "
     return f"{plural(processed, 'file')}{verb}, of how many is not known"
 
 
-def naming_report_json(report: NamingReport) -> dict[str, Any]:
+def naming_json(state: SessionState, modified_at: ModifiedAt = unknown_time) -> dict[str, Any]:
+    """What was learned from a session as JSON. Loads the engine only if the session renamed anything."""
+    if not _renamed(state):
+        return {"conventions": [], "skipped": [], "folders_processed": []}
+    return naming_report_json(learn_from_session(state, modified_at))
+
+
+def naming_report_json(report: naming.NamingReport) -> dict[str, Any]:
     """The report as JSON: `conventions`, `skipped` and `folders_processed`."""
     return {
         "conventions": [

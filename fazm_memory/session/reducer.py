@@ -13,6 +13,7 @@ from typing import Any
 
 from fazm_memory.events import FAILED, UNTRUSTED, By, Event, lifecycle, lowest_trust, target_of
 from fazm_memory.events import event as payloads
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import replace
 from fazm_memory.session.budget import take_limits, take_time, take_usage
 from fazm_memory.session.commands import shell_call
@@ -52,7 +53,7 @@ NAMED_TABLES = (
 )  # fmt: skip
 MAX_NAMED_FILES = 8  # latest files listed with an untrusted call
 MENTIONED = 0.6  # share of the words of an entry that a summary must contain to mention it
-WORD = re.compile(r"\w{3,}")
+WORD = lazy_regex(r"\w{3,}")
 TODO = "todo:"  # begins the name of a pending action that comes from a list of tasks
 OPEN_TODO = ("pending", "in_progress")
 MAX_TODOS = 100
@@ -175,25 +176,13 @@ def _session_title(b: StateBuilder, event: Event, p: payloads.SessionTitle) -> N
     b.title = bounded_text(p.title)
 
 
-REPLACED = ("clear", "replaced", "new session", "new context", "compact")
-LEFT = ("exit", "logout", "quit", "prompt_input_exit")
-
-
-def end_of(reason: str | None) -> str:
-    """How a session ended: `exit`, `replaced` or `closed`."""
-    text = (reason or "").lower()
-    if any(word in text for word in REPLACED):
-        return "replaced"
-    return "exit" if any(word in text for word in LEFT) else "closed"
-
-
 def _session_resumed(b: StateBuilder, event: Event, p: Any) -> None:
     b.ending = None
 
 
 def _session_end(b: StateBuilder, event: Event, p: payloads.LifecycleMove) -> None:
     if event.kind == "session.close":
-        b.ending = {"how": end_of(p.reason), "reason": p.reason, "seq": event.seq, "at": event.at}
+        b.ending = {"how": lifecycle.end_of(p.reason), "reason": p.reason, "seq": event.seq, "at": event.at}
     _interrupt(b, event, b.running, "its session ended before it did")
 
 
@@ -251,8 +240,8 @@ def _todos(b: StateBuilder, event: Event, p: payloads.Todos) -> None:
             })  # fmt: skip
 
 
-CHECK_STEP = re.compile(r"(?:run|re-?run|verify|check|ensure)\b(?!.*\b(?:fix|add|update|write)\b)", re.I)
-CHECK_WORDS = {"test": re.compile(r"\btests?\b", re.I), "lint": re.compile(r"\blint", re.I)}
+CHECK_STEP = lazy_regex(r"(?:run|re-?run|verify|check|ensure)\b(?!.*\b(?:fix|add|update|write)\b)", re.I)
+CHECK_WORDS = {"test": lazy_regex(r"\btests?\b", re.I), "lint": lazy_regex(r"\blint", re.I)}
 
 
 def _end_check_steps(b: StateBuilder, event: Event) -> None:

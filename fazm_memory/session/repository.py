@@ -11,6 +11,7 @@ from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.events import Event
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.session.commands import CheckRun, ShellCall, elsewhere, git_verb, output_text
 
 if TYPE_CHECKING:
@@ -20,22 +21,22 @@ if TYPE_CHECKING:
 NAME = 200  # characters of a name or subject
 FILES = 20  # files listed with a commit
 ALL = "*"  # in `staged`: everything
-COMMITTED = re.compile(r"^\[([^\]\n]{1,200}?) ([0-9a-f]{7,40})\] (.*)$", re.M)
-SWITCHED = re.compile(r"^Switched to (?:a new )?branch '([^'\n]+)'|^Already on '([^'\n]+)'", re.M)
-PUSHED = re.compile(r"^\s*(?:[+*=]?\s*(?:\[[^\]\n]+\]|[0-9a-f]+\.{2,3}[0-9a-f]+))\s+(\S+) -> \S+", re.M)
-MESSAGE = re.compile(
+COMMITTED = lazy_regex(r"^\[([^\]\n]{1,200}?) ([0-9a-f]{7,40})\] (.*)$", re.M)
+SWITCHED = lazy_regex(r"^Switched to (?:a new )?branch '([^'\n]+)'|^Already on '([^'\n]+)'", re.M)
+PUSHED = lazy_regex(r"^\s*(?:[+*=]?\s*(?:\[[^\]\n]+\]|[0-9a-f]+\.{2,3}[0-9a-f]+))\s+(\S+) -> \S+", re.M)
+MESSAGE = lazy_regex(
     r"""(?:-[a-z]*m|--message)[= ]?\s*(?:"\$\(cat\s+<<-?\s*['"]?\w+['"]?\s*\n\s*(?P<here>[^\n]*)"""
     r"""|"(?P<double>(?:\\.|[^"\\\n])*)|'(?P<single>[^'\n]*)|(?P<bare>[^\s"']+))""",
 )
-HEREDOC_FILE = re.compile(r"-F\s*-\s*<<-?\s*['\"]?\w+['\"]?\s*\n\s*([^\n]*)")
-BACK = re.compile(r"HEAD(?:~(\d*)|(\^+))$")
-PULL = re.compile(r"https?://[^\s\"'<>]+?/(?:pull|pulls|merge_requests)/(\d+)")
-ISSUE = re.compile(r"https?://[^\s\"'<>]+?/issues/(\d+)")
-TITLE = re.compile(r"""(?:--title|-t)[= ]\s*(?:"((?:\\.|[^"\\])*)"|'([^']*)')""")
-SHOWN_TITLE = re.compile(r'"title":"((?:\\.|[^"\\])*)"')
-SHOWN_STATE = re.compile(r'"state":"(OPEN|CLOSED|MERGED)"')
-VIEWED_TITLE = re.compile(r"title:\t([^\n]+)")
-VIEWED_STATE = re.compile(r"^state:\t(OPEN|CLOSED|MERGED)$", re.M)
+HEREDOC_FILE = lazy_regex(r"-F\s*-\s*<<-?\s*['\"]?\w+['\"]?\s*\n\s*([^\n]*)")
+BACK = lazy_regex(r"HEAD(?:~(\d*)|(\^+))$")
+PULL = lazy_regex(r"https?://[^\s\"'<>]+?/(?:pull|pulls|merge_requests)/(\d+)")
+ISSUE = lazy_regex(r"https?://[^\s\"'<>]+?/issues/(\d+)")
+TITLE = lazy_regex(r"""(?:--title|-t)[= ]\s*(?:"((?:\\.|[^"\\])*)"|'([^']*)')""")
+SHOWN_TITLE = lazy_regex(r'"title":"((?:\\.|[^"\\])*)"')
+SHOWN_STATE = lazy_regex(r'"state":"(OPEN|CLOSED|MERGED)"')
+VIEWED_TITLE = lazy_regex(r"title:\t([^\n]+)")
+VIEWED_STATE = lazy_regex(r"^state:\t(OPEN|CLOSED|MERGED)$", re.M)
 PULL_STATES = {"create": "open", "merge": "merged", "close": "closed", "reopen": "open"}
 PULL_VERBS = frozenset(
     {*PULL_STATES, "view", "diff", "checkout", "review", "comment", "edit", "ready", "checks"}
@@ -270,14 +271,14 @@ def _pull_request(b: StateBuilder, event: Event, number: str, **known: str | Non
     b.put("pull_requests", number, before | news | {"seq": event.seq, "at": event.at})
 
 
-TICKET = re.compile(r"\b([A-Z][A-Z0-9]{1,9}-\d{1,6})\b")
-NOT_TICKETS = re.compile(
+TICKET = lazy_regex(r"\b([A-Z][A-Z0-9]{1,9}-\d{1,6})\b")
+NOT_TICKETS = lazy_regex(
     r"(?:UTF|SHA|ISO|RFC|HTTP|GPT|MD|AES|RSA|TLS|SSL|BASE|IPV|CVE|PEP|ES|ECMA|UTC|GMT|COVID|ARM|CP|LATIN|H|X|US"
     r"|EN|ASCII|WINDOWS|ED|OPT|STEP|PHASE|PART|TASK|OPTION|SONNET|OPUS|HAIKU|CLAUDE|GEMINI|V)-\d+"
 )
-NUMBERED = re.compile(r"(?:\b(PRs?|pull requests?|pr|issues?|MR)\s*)?(?<![\w/&#])#(\d{1,6})\b", re.I)
-PULL_NUMBER = re.compile(r"\b(?:PR|pull request)\s+(\d{1,6})\b", re.I)
-URL = re.compile(r"https?://[^\s<>\"'`\])}]+")
+NUMBERED = lazy_regex(r"(?:\b(PRs?|pull requests?|pr|issues?|MR)\s*)?(?<![\w/&#])#(\d{1,6})\b", re.I)
+PULL_NUMBER = lazy_regex(r"\b(?:PR|pull request)\s+(\d{1,6})\b", re.I)
+URL = lazy_regex(r"https?://[^\s<>\"'`\])}]+")
 SMALLEST = 10  # a bare #3 is the third item of a list more often than an issue
 READ = 4000  # characters of a request that are searched
 

@@ -78,12 +78,9 @@ if TYPE_CHECKING:
         read_quarantine,
     )
     from fazm_memory.store.queries import (
-        AT_WORK,
-        SILENT,
         CallEffects,
         EventQuery,
         events_of_item,
-        session_end,
         unfinished_calls,
     )
     from fazm_memory.store.search_index import (
@@ -101,12 +98,15 @@ if TYPE_CHECKING:
         terms_of,
     )
     from fazm_memory.store.sessions import (
+        AT_WORK,
         HERE,
         MAX_FORK_DEPTH,
+        SILENT,
         SessionRow,
         common_ancestor,
         effective_ranges,
         lineage,
+        session_end,
     )
     from fazm_memory.store.snapshots import SPACING
     from fazm_memory.store.store import PAGE, STORE_FOLDER, Store
@@ -147,13 +147,16 @@ __getattr__ = lazy_exports(
         "pages": "EventFilter event_page kinds_of outcomes_of",
         "projections": "INDEX_AFTER",
         "quarantine": "NOT_QUARANTINED QuarantinedEvents apply_quarantine read_quarantine",
-        "queries": "AT_WORK CallEffects EventQuery SILENT events_of_item session_end unfinished_calls",
+        "queries": "CallEffects EventQuery events_of_item unfinished_calls",
         "retention": "",
         "search_index": (
             "FileChangeSince INDEXED_TEXT STOP_WORDS SearchHit SearchScope SearchTerm Span best_first "
             "event_text fts_quote index_text terms_of"
         ),
-        "sessions": "HERE MAX_FORK_DEPTH SessionRow common_ancestor effective_ranges lineage",
+        "sessions": (
+            "AT_WORK HERE MAX_FORK_DEPTH SILENT SessionRow common_ancestor effective_ranges lineage "
+            "session_end"
+        ),
         "snapshots": "SPACING",
         "store": "PAGE STORE_FOLDER Store",
         "transcript_copies": "EXACT TranscriptCopies TranscriptCopy foreign_name transcript_copies_exist",

@@ -7,8 +7,10 @@ wrong bytes. Each thread has its own.
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING, Any
 
-import zstandard
+if TYPE_CHECKING:
+    import zstandard
 
 LEVEL = 3
 
@@ -18,7 +20,14 @@ class _OfThread(threading.local):
 
     def __init__(self) -> None:
         self.compressors: dict[int, zstandard.ZstdCompressor] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "decompressor":
+            raise AttributeError(name)
+        import zstandard  # listings read no payload
+
         self.decompressor = zstandard.ZstdDecompressor()
+        return self.decompressor
 
 
 _of_thread = _OfThread()
@@ -27,6 +36,8 @@ _of_thread = _OfThread()
 def compress(data: bytes, level: int = LEVEL) -> bytes:
     compressor = _of_thread.compressors.get(level)
     if compressor is None:
+        import zstandard
+
         compressor = _of_thread.compressors[level] = zstandard.ZstdCompressor(level=level)
     return compressor.compress(data)
 
@@ -34,3 +45,10 @@ def compress(data: bytes, level: int = LEVEL) -> bytes:
 def decompress(data: bytes, largest: int = 0) -> bytes:
     """The original bytes. `largest` is their most, for frames that do not say how long they are."""
     return _of_thread.decompressor.decompress(data, max_output_size=largest)
+
+
+def frame_error() -> type[Exception]:
+    """The error of bytes that cannot be decompressed."""
+    import zstandard
+
+    return zstandard.ZstdError

@@ -1,6 +1,6 @@
 """The encrypted database: opening, migrating, transactions and errors in plain words.
 
-SQLCipher through peewee, in WAL mode with synchronous=FULL, so that acknowledged data survives a power cut.
+SQLCipher in WAL mode with synchronous=FULL, so that acknowledged data survives a power cut.
 The header is checked before and after opening, because a driver without encryption would silently ignore the
 key.
 """
@@ -14,12 +14,11 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import peewee
-from playhouse.sqlcipher_ext import SqlCipherDatabase
 from sqlcipher3 import dbapi2 as sqlcipher
 
 from fazm_memory.errors import (
@@ -37,6 +36,9 @@ from fazm_memory.paths import exclusive_lock, private_file, private_folder
 from fazm_memory.store.schema import STEPS, statements
 from fazm_memory.store.write_queue import WriteQueue
 from fazm_memory.text import plural
+
+if TYPE_CHECKING:
+    from fazm_memory.store.models import OpenDatabase
 
 FILE_SUFFIXES = ("", "-wal", "-shm")
 OPENED = 1, 128  # length and offset of the lock that every open connection has on the -shm file
@@ -67,7 +69,9 @@ RECOVER_HINT = "run `fazm-memory recover`: it sets the damaged store aside and s
 
 
 class Database:
-    """One connection. `execute` goes past peewee's models, for speed."""
+    """One connection. `execute` takes statements; `peewee` runs queries of the models on it."""
+
+    connection: Any = None
 
     def __init__(
         self,
@@ -105,18 +109,9 @@ class Database:
         self.read_only = not fresh and not can_write(path)
         if not self.read_only:
             private_file(path)
-        self.peewee = SqlCipherDatabase(
-            read_only_address(path) if self.read_only else str(path),
-            passphrase=f"x'{key}'",
-            pragmas=READING_PRAGMAS if self.read_only else pragmas(),
-            lock_type="IMMEDIATE",
-            check_same_thread=False,
-            uri=self.read_only,
-        )
         try:
             with translated_errors(path):
-                self.peewee.connect()
-                self.connection: Any = self.peewee.connection()  # type: ignore[no-untyped-call]
+                self.connection = connect(path, key, read_only=self.read_only)
                 self.execute("SELECT count(*) FROM sqlite_master").fetchone()
                 self.migrated = migrate(self.execute, steps, tell)
             check_header(path)
@@ -129,6 +124,12 @@ class Database:
             side = path.with_name(path.name + suffix)
             if side.exists():
                 side.chmod(0o600)
+
+    @cached_property
+    def peewee(self) -> OpenDatabase:
+        from fazm_memory.store.models import OpenDatabase  # slow to import
+
+        return OpenDatabase(self.connection)
 
     def execute(self, sql: str, parameters: Any = ()) -> Any:
         try:
@@ -180,8 +181,9 @@ class Database:
 
     def close(self) -> None:
         self.queue.close()
-        if not self.peewee.is_closed():
-            self.peewee.close()
+        self.__dict__.pop("peewee", None)
+        if self.connection is not None:
+            self.connection.close()
 
 
 class Transaction:
@@ -251,6 +253,24 @@ class EndedConnection:
     executemany = execute
 
 
+def connect(path: Path, key: str, *, read_only: bool) -> Any:
+    """Open an encrypted database, with our settings."""
+    connection = sqlcipher.connect(
+        read_only_address(path) if read_only else str(path),
+        isolation_level=None,
+        check_same_thread=False,
+        uri=read_only,
+    )
+    try:
+        connection.execute(f"PRAGMA key=\"x'{key}'\"")
+        for name, value in READING_PRAGMAS if read_only else pragmas():
+            connection.execute(f"PRAGMA {name} = {value}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
 READING_PRAGMAS: list[tuple[str, object]] = [
     ("cipher_log_level", "none"),
     ("cache_size", -32_000),
@@ -278,7 +298,7 @@ def read_only_address(path: Path) -> str:
 def pragmas() -> list[tuple[str, object]]:
     chosen: list[tuple[str, object]] = [
         ("cipher_log_level", "none"),  # it would write to stderr, which agents read
-        ("busy_timeout", round(BUSY_SECONDS * 1000)),  # peewee's own `timeout` never reaches SQLCipher
+        ("busy_timeout", round(BUSY_SECONDS * 1000)),  # the driver's own `timeout` never reaches SQLCipher
         ("journal_mode", "wal"),
         ("wal_autocheckpoint", LOG_PAGES),
         ("synchronous", "full"),
@@ -378,7 +398,8 @@ def translated_errors(path: Path) -> Iterator[None]:
 
 def raise_translated(error: BaseException, path: Path) -> None:
     """Raise an error of the driver as one of ours. Other errors are left to the caller."""
-    if isinstance(error, (sqlcipher.Error, peewee.PeeweeException)):
+    peewee = sys.modules.get("peewee")  # if it was not imported, it raised nothing
+    if isinstance(error, sqlcipher.Error) or (peewee and isinstance(error, peewee.PeeweeException)):
         raise translate(error, path) from error
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         raise StoreFull(f"No space left beside {path}.", hint="free some space, then try again") from error

@@ -6,17 +6,15 @@ A payload is compact JSON, compressed when that saves space. The first byte show
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
-
-import orjson
-import zstandard
 
 from fazm_memory.errors import StoreDamaged, StoreNewer
 from fazm_memory.events import Event, NewerVersion, codec, lifecycle, read_payload
 from fazm_memory.records import dataclass
 from fazm_memory.store import hash_chain
-from fazm_memory.store.compression import compress, decompress
+from fazm_memory.store.compression import compress, decompress, frame_error
 from fazm_memory.store.database import RECOVER_HINT, Database, translated_errors
 from fazm_memory.store.hash_chain import ChainHeads
 from fazm_memory.store.schema import HOUR
@@ -129,10 +127,8 @@ INSERT_EVENT = f"INSERT INTO event ({EVENT_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 WORTH_COMPRESSING = 1536
 LARGEST_PAYLOAD = 64 << 20
-
-
-# Refuse what the codec refuses: dates, dataclasses and subclasses of plain types.
-_STRICT = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS
+WORTH_ORJSON = 256 << 10  # bytes that the standard parser reads in the time that orjson takes to load
+_parsed = 0  # bytes read by the standard parser so far
 
 
 def to_stored(payload: Any) -> bytes:
@@ -141,8 +137,14 @@ def to_stored(payload: Any) -> bytes:
     orjson is tried first. It refuses integers of more than 64 bits and writes NaN as null; both go to the
     codec.
     """
+    import orjson  # takes 10 ms, and commands that only read need little of it
+
+    # Refuse what the codec refuses: dates, dataclasses and subclasses of plain types.
+    strict = (
+        orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS
+    )
     try:
-        quick = orjson.dumps(codec.encode(payload), option=_STRICT)
+        quick = orjson.dumps(codec.encode(payload), option=strict)
     except TypeError:
         return pack(codec.to_bytes(payload))
     return pack(codec.to_bytes(payload) if b"null" in quick else quick)
@@ -166,8 +168,14 @@ def parse_json(payload: bytes) -> Any:
     """The value of stored JSON.
 
     orjson would read an integer of more than 64 bits as a float and refuses some old payloads: these are
-    read by the standard parser.
+    read by the standard parser. So are the first payloads of a process, because loading orjson takes longer.
     """
+    global _parsed
+    if _parsed < WORTH_ORJSON and "orjson" not in sys.modules:
+        _parsed += len(payload)
+        return json.loads(payload.decode())
+    import orjson
+
     if not codec.has_long_integer(payload):
         try:
             return orjson.loads(payload)
@@ -183,7 +191,7 @@ def to_event(row: tuple[Any, ...], session: str, prev: bytes) -> Event:
         payload = None if stored is None else read_payload(kind, version, parse_json(unpack(stored)))
     except NewerVersion as error:
         raise StoreNewer(str(error), hint="update Fazm Memory; nothing was changed") from None
-    except (ValueError, TypeError, zstandard.ZstdError) as error:
+    except (ValueError, TypeError, frame_error()) as error:
         raise StoreDamaged(
             f"Event {id_ & SEQ_MASK} of session {session[:8]} cannot be read: {error}.", hint=RECOVER_HINT
         ) from error

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import secrets
 import stat
 from pathlib import Path
 from typing import Literal
@@ -60,6 +59,8 @@ def _existing(folder: Path) -> Keys | None:
 
 
 def _make(folder: Path, prefer: str) -> Keys:
+    import secrets  # only for a new key
+
     master = secrets.token_bytes(32)
     write_private(folder / CHECK_FILE, _mark(master))  # first, so that every key has its check file
     if prefer != "file":

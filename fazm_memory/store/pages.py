@@ -15,6 +15,7 @@ from fazm_memory.errors import InvalidRequest
 from fazm_memory.events import FAILED, KINDS, Event
 from fazm_memory.records import dataclass
 from fazm_memory.store.event_log import EVENT_COLUMNS, ZSTD_MAGIC, event_id, to_event
+from fazm_memory.store.models import SessionTable
 from fazm_memory.store.queries import (
     COUNTED,
     OF_A_CALL,
@@ -24,8 +25,8 @@ from fazm_memory.store.queries import (
     paths_of,
     ranges_counting,
 )
-from fazm_memory.store.schema import HOUR, SessionTable
-from fazm_memory.store.sessions import COLUMNS, SessionRow
+from fazm_memory.store.schema import HOUR
+from fazm_memory.store.sessions import NAMES, SessionRow
 from fazm_memory.store.store import Store
 
 LOOKED_AT = 3000  # most events or sessions to read for a page
@@ -178,7 +179,8 @@ def session_page(
     **equal: str | None,
 ) -> Page:
     """Sessions, latest first. `only` are numbers, `equal` columns, `matches` any other test."""
-    query = SessionTable.select(*COLUMNS).where((SessionTable.forgotten == 0) & (SessionTable.hour > -HOUR))
+    columns = [getattr(SessionTable, name) for name in NAMES]
+    query = SessionTable.select(*columns).where((SessionTable.forgotten == 0) & (SessionTable.hour > -HOUR))
     if not background:
         query = query.where(SessionTable.background == 0)
     for name, value in equal.items():

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from fazm_memory.events import Event, Quarantine
 from fazm_memory.records import dataclass, replace
-from fazm_memory.session import QUARANTINED_CALLS, SessionState, fold, fork_state, initial_state
 from fazm_memory.store.database import Database
 from fazm_memory.store.event_log import SEQ_BITS, SEQ_MASK
 from fazm_memory.store.sessions import SessionRow, effective_ranges
-from fazm_memory.store.snapshots import Snapshots
+
+if TYPE_CHECKING:
+    from fazm_memory.session import SessionState
+    from fazm_memory.store.snapshots import Snapshots
 
 KEY = "quarantine"
 
@@ -117,6 +120,8 @@ class QuarantineView:
 
         Only the number of quarantined calls is included, so that a day of work does not look empty.
         """
+        from fazm_memory.session import QUARANTINED_CALLS, fold, initial_state
+
         all_marks = read_quarantine(self.db)
         if not all_marks or not any(member in all_marks for member in self._family(number)):
             return self.snapshots.state_at(number, session, at)
@@ -142,6 +147,8 @@ class QuarantineView:
         return replace(state, at=at)
 
     def _beginning(self, number: int, session: str) -> SessionState:
+        from fazm_memory.session import fork_state, initial_state
+
         parent = self._parent(number)
         if parent is None:
             return initial_state(session)

@@ -11,14 +11,13 @@ import json
 from collections.abc import Callable, Iterator, Set
 from typing import Any
 
-from fazm_memory.clock import iso
 from fazm_memory.events import Event, FolderListing
 from fazm_memory.records import dataclass
-from fazm_memory.session import DEFERRED_WINDOW, call_position, end_of
+from fazm_memory.session import DEFERRED_WINDOW, call_position
 from fazm_memory.store import hash_chain
 from fazm_memory.store.database import Database, translated_errors
 from fazm_memory.store.event_log import EVENT_COLUMNS, SEQ_MASK, ZSTD_MAGIC, EventLog, event_id, to_event
-from fazm_memory.store.sessions import SessionRow, effective_ranges, lineage
+from fazm_memory.store.sessions import AT_WORK, SessionRow, effective_ranges, lineage
 from fazm_memory.store.store import Store
 from fazm_memory.store.writer import target_key
 
@@ -356,26 +355,8 @@ def _still_fails(store: Store, session: SessionRow, event: Event) -> bool:
     return key is None or row is not None
 
 
-CLOSE_WITHIN = 50  # events at the end of a closed session that are searched for its closing
-SILENT = 6 * 3_600_000_000  # microseconds without an event after which an agent counts as gone
-
-
-def session_end(store: Store, row: SessionRow, now: int) -> str | None:
-    """How a session is known to be over: exit, replaced, closed or silent since a time; None if it is not."""
-    if row.lifecycle in ("closed", "archived"):
-        tail = store.log.slice(row.n, row.id, max(0, row.head - CLOSE_WITHIN), row.head)
-        closes = [
-            event.payload for event in tail if event.kind == "session.close" and event.payload is not None
-        ]
-        return end_of(closes[-1].reason if closes else None)
-    if row.lifecycle in AT_WORK and row.last_at < now - SILENT:
-        return f"silent since {iso(row.last_at)}"
-    return None
-
-
 SESSIONS = 200  # the latest
 TAIL = 300  # events of each
-AT_WORK = ("open", "active", "resumed")
 START = ":start"
 
 

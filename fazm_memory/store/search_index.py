@@ -17,16 +17,17 @@ from itertools import islice, pairwise
 from typing import Any
 
 from fazm_memory.events import FAILED, Event
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import dataclass, replace
 from fazm_memory.store.database import Database
 from fazm_memory.store.event_log import EVENT_COLUMNS, SEQ_BITS, SEQ_MASK, EventLog, event_id, to_event
 
 # A capital inside a word. Five times as fast as trying IDENTIFIER on every word.
-INSIDE = re.compile(r"[A-Z](?<=[A-Za-z0-9][a-z0-9][A-Z])")
-REST = re.compile(r"[A-Za-z0-9]*")
+INSIDE = lazy_regex(r"[A-Z](?<=[A-Za-z0-9][a-z0-9][A-Z])")
+REST = lazy_regex(r"[A-Za-z0-9]*")
 LETTERS = frozenset(string.ascii_letters + string.digits)
-HUMPS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
-IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*")
+HUMPS = lazy_regex(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+IDENTIFIER = lazy_regex(r"[A-Za-z][A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*")
 MOST = 4000  # characters of an event
 OUTPUT = 2000
 SEEN = 200  # names of a listing
@@ -174,7 +175,7 @@ INDEXED_TEXT: dict[str, Any] = {
 }
 
 
-TERM = re.compile(r'"([^"]*)"|(\w+)', re.UNICODE)
+TERM = lazy_regex(r'"([^"]*)"|(\w+)', re.UNICODE)
 MOST_TERMS = 32
 SNIPPET = 240
 PLACES = 8  # of a word in a text, to choose its snippet
@@ -242,7 +243,7 @@ def misspellings(word: str) -> Iterator[str]:
 
 
 # Phrases of stop words that mean a failure.
-COULD_NOT = re.compile(r"\b(?:could ?n[o'’]t|can(?:no|['’])t|did(?: not|n['’]t) work)\b", re.IGNORECASE)
+COULD_NOT = lazy_regex(r"\b(?:could ?n[o'’]t|can(?:no|['’])t|did(?: not|n['’]t) work)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -551,13 +552,13 @@ NEARBY = 0.2  # weight of a term that only the event's session has
 OF_A_SESSION = 3  # hits of a session before those of others
 ABOUT_EQUAL = 1.05  # ratio of scores that do not differ in relevance
 # A file name in a text: it has an extension.
-FILE_NAME = re.compile(r"(?<![\w/.@:-])(?:[\w.@~-]*/)*[\w-][\w.@-]*\.[A-Za-z]\w{0,7}(?![\w/(])")
+FILE_NAME = lazy_regex(r"(?<![\w/.@:-])(?:[\w.@~-]*/)*[\w-][\w.@-]*\.[A-Za-z]\w{0,7}(?![\w/(])")
 CHANGES = ("created", "modified", "renamed", "deleted")
 PATH_PARTS = 2  # last parts of a path that are searched for
 LATEST = 6  # events that are read to find the last change of a file
 AGAIN = 0.5  # factor for a repeated text
 # A phrase: several words, or a path or name with punctuation.
-PLACE = re.compile(r"\w.*[\s/._-].*\w")
+PLACE = lazy_regex(r"\w.*[\s/._-].*\w")
 
 
 @dataclass(frozen=True)

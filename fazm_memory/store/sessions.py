@@ -5,18 +5,21 @@ Listing reads one page of session rows, newest first, so its cost does not grow 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from functools import cache, reduce
-from operator import or_
+from collections.abc import Callable, Collection, Iterable, Sequence
 from posixpath import dirname
 from typing import Any
 
 from fazm_memory.clock import iso
 from fazm_memory.errors import Ambiguous, NotFound
+from fazm_memory.events import lifecycle
 from fazm_memory.records import dataclass, fields
 from fazm_memory.store.database import Database, translated_errors
-from fazm_memory.store.schema import HOUR, SessionTable
+from fazm_memory.store.event_log import EVENT_COLUMNS, event_id, to_event
+from fazm_memory.store.schema import HOUR
 
+AT_WORK = ("open", "active", "resumed")
+SILENT = 6 * 3_600_000_000  # microseconds without an event after which an agent counts as gone
+CLOSE_WITHIN = 50  # events at the end of a closed session that are searched for its closing
 HERE = "here"  # the name of this machine in filters
 
 
@@ -71,22 +74,19 @@ class SessionRow:
 
 
 NAMES = tuple([column.name for column in fields(SessionRow)])
-COLUMNS = [getattr(SessionTable, name) for name in NAMES]
+SELECT = f"SELECT {', '.join(NAMES)} FROM standing"
+BACKGROUND, FORGOTTEN = NAMES.index("background"), NAMES.index("forgotten")
+AFTER_ANY = "\U0010ffff"  # behind a prefix it sorts after every id with that prefix
 
 
-def _row(values: tuple[Any, ...]) -> SessionRow:
-    named = dict(zip(NAMES, values, strict=True))
-    named["background"], named["forgotten"] = bool(named["background"]), bool(named["forgotten"])
-    return SessionRow(**named)
+def _row(values: Sequence[Any]) -> SessionRow:
+    columns = list(values)
+    columns[BACKGROUND], columns[FORGOTTEN] = bool(columns[BACKGROUND]), bool(columns[FORGOTTEN])
+    return SessionRow(*columns)
 
 
-@cache
-def _statement(*names: str) -> str:
-    """The statement peewee makes for sessions by these fields. Making it takes longer than running it."""
-    query = SessionTable.select(*COLUMNS)
-    for name in names:
-        query = query.where(getattr(SessionTable, name) == "")
-    return str(query.sql()[0])
+def _marks(values: Sequence[Any]) -> str:
+    return ",".join("?" * len(values))
 
 
 class Sessions:
@@ -96,37 +96,37 @@ class Sessions:
         self.as_of: Callable[[SessionRow], SessionRow | None] | None = None
 
     def fetch(self, query: Any) -> list[SessionRow]:
+        """The rows of a query of the model."""
         with translated_errors(self.db.path):
             return self._shown([_row(values) for values in query.tuples().execute(self.db.peewee)])
+
+    def _where(self, conditions: str, values: Iterable[Any] = ()) -> list[SessionRow]:
+        return self._shown(self._present(conditions, values))
+
+    def _present(self, conditions: str, values: Iterable[Any]) -> list[SessionRow]:
+        rows = self.db.execute(f"{SELECT} WHERE {conditions}", tuple(values)).fetchall()
+        return [_row(row) for row in rows]
 
     def _shown(self, rows: list[SessionRow]) -> list[SessionRow]:
         if self.as_of is None:
             return rows
         return [row for row in map(self.as_of, rows) if row is not None]
 
-    def _latest(self, query: Any, limit: int | None) -> list[SessionRow]:
-        """The first rows of a query that is ordered by the time of the last event."""
+    def _latest(self, conditions: str, values: Iterable[Any], limit: int | None) -> list[SessionRow]:
+        """The first rows of a statement that is ordered by the time of the last event."""
         if self.as_of is None:
-            return self.fetch(query if limit is None else query.limit(limit))
-        return sorted(self.fetch(query), key=lambda row: (-row.last_at, -row.n))[:limit]
-
-    def _equal(self, **wanted: str) -> list[SessionRow]:
-        rows = self.db.execute(_statement(*wanted), tuple(wanted.values()))
-        return [_row(values) for values in rows.fetchall()]
+            return self._where(f"{conditions} LIMIT ?", (*values, -1 if limit is None else limit))
+        return sorted(self._where(conditions, values), key=lambda row: (-row.last_at, -row.n))[:limit]
 
     def resolve(self, text: str) -> SessionRow:
         """The session with this id, unique prefix of an id, or the agent's own id."""
         wanted = text.strip().encode("utf-8", "replace").decode()  # arguments may have any bytes
         if wanted:
-            exact = self._shown(self._equal(id=wanted))
+            exact = self._where("id = ?", (wanted,))
             if exact:
                 return exact[0]
-            found = self.fetch(
-                SessionTable.select(*COLUMNS)
-                .where((SessionTable.id >= wanted) & (SessionTable.id < wanted + "\U0010ffff"))
-                .limit(6)
-            ) or self.fetch(
-                SessionTable.select(*COLUMNS).where(SessionTable.agent_session_id == wanted).limit(6)
+            found = self._where("id >= ? AND id < ? LIMIT 6", (wanted, wanted + AFTER_ANY)) or self._where(
+                "agent_session_id = ? LIMIT 6", (wanted,)
             )
             if len(found) == 1:
                 return found[0]
@@ -142,10 +142,10 @@ class Sessions:
 
         Prefixes do not count, so that a write never goes to the wrong session.
         """
-        agents = {} if agent is None else {"agent": agent}
-        statement = f"{_statement('id')} UNION ALL {_statement('agent_session_id', *agents)}"
-        rows = self.db.execute(statement, (key, key, *agents.values())).fetchall()
-        found = [_row(values) for values in rows]
+        theirs, values = ("", ()) if agent is None else (" AND agent = ?", (agent,))
+        found = self._present(
+            f"id = ? UNION ALL {SELECT} WHERE agent_session_id = ?{theirs}", (key, key, *values)
+        )
         if exact := [row for row in found if row.id == key]:
             return exact[0]
         if len(found) > 1:
@@ -171,32 +171,31 @@ class Sessions:
         `device` is the name or id of the machine that records them, or HERE.
         """
         # Without a bound on the hour SQLite would sort the whole table instead of using the index.
-        query = SessionTable.select(*COLUMNS).where(
-            (SessionTable.forgotten == 0) & (SessionTable.hour > -HOUR)
-        )
+        wanted: dict[str, tuple[Any, ...]] = {f"forgotten = 0 AND hour > {-HOUR}": ()}
         if not background:
-            query = query.where(SessionTable.background == 0)
-        for field, value in ((SessionTable.agent, agent), (SessionTable.workspace, workspace)):
-            if value is not None:
-                query = query.where(field == value)
+            wanted["background = 0"] = ()
+        if agent is not None:
+            wanted["agent = ?"] = (agent,)
+        if workspace is not None:
+            wanted["workspace = ?"] = (workspace,)
         if device == HERE:
-            query = query.where(SessionTable.device.is_null())
+            wanted["device IS NULL"] = ()
         elif device is not None:
-            query = query.where((SessionTable.device == device) | (SessionTable.device_name == device))
-        query = query.order_by(SessionTable.hour.desc(), SessionTable.last_at.desc(), SessionTable.n.desc())
-        if self.as_of is not None:  # the columns have the present state
-            rows = self._latest(query, None)
-            earliest = -1 if since is None else since
-            return [row for row in rows if lifecycle in (None, row.lifecycle) and row.last_at >= earliest][
-                :limit
-            ]
-        if lifecycle is not None:
-            query = query.where(SessionTable.lifecycle == lifecycle)
-        if since is not None:
-            query = query.where((SessionTable.last_at >= since) & (SessionTable.hour >= since // HOUR))
-        if before is not None:
-            query = query.where((SessionTable.last_at < before) & (SessionTable.hour <= before // HOUR))
-        return self._latest(query, limit)
+            wanted["(device = ? OR device_name = ?)"] = (device, device)
+        if self.as_of is None:  # the columns have the present state
+            if lifecycle is not None:
+                wanted["lifecycle = ?"] = (lifecycle,)
+            if since is not None:
+                wanted["last_at >= ? AND hour >= ?"] = (since, since // HOUR)
+            if before is not None:
+                wanted["last_at < ? AND hour <= ?"] = (before, before // HOUR)
+        conditions = " AND ".join(wanted) + " ORDER BY hour DESC, last_at DESC, n DESC"
+        values = [value for given in wanted.values() for value in given]
+        if self.as_of is None:
+            return self._latest(conditions, values, limit)
+        rows = self._latest(conditions, values, None)
+        earliest = -1 if since is None else since
+        return [row for row in rows if lifecycle in (None, row.lifecycle) and row.last_at >= earliest][:limit]
 
     def in_workspace(
         self, workspace: str | None, *, limit: int | None, begins: Collection[str] | None = None
@@ -205,18 +204,12 @@ class Sessions:
 
         With `begins` only those whose ids begin so.
         """
-        query = SessionTable.select(*COLUMNS).where(
-            (SessionTable.forgotten == 0) & (SessionTable.background == 0)
-        )
+        conditions, values = "forgotten = 0 AND background = 0", list[str]()
         if begins is not None:
-            ids = [
-                (SessionTable.id >= prefix) & (SessionTable.id < prefix + "\U0010ffff")
-                for prefix in sorted(begins)
-                if prefix
-            ]
-            query = query.where(reduce(or_, ids, SessionTable.id == ""))
+            prefixes = [prefix for prefix in sorted(begins) if prefix]
+            conditions += f" AND ({' OR '.join(['id = ?', *['id >= ? AND id < ?'] * len(prefixes)])})"
+            values += ["", *(bound for prefix in prefixes for bound in (prefix, prefix + AFTER_ANY))]
         if workspace is not None:
-            inside = (SessionTable.workspace >= f"{workspace}/") & (SessionTable.workspace < f"{workspace}0")
             around = [workspace]
             while (above := dirname(around[-1].rstrip("/"))) not in ("", "/", around[-1]):
                 around.append(above)
@@ -225,9 +218,9 @@ class Sessions:
             around += [
                 theirs for theirs, here in names.items() if here in around or here.startswith(f"{workspace}/")
             ]
-            query = query.where(SessionTable.workspace.in_(around) | inside)
-        query = query.order_by(SessionTable.last_at.desc(), SessionTable.n.desc())
-        return self._latest(query, limit)
+            conditions += f" AND (workspace IN ({_marks(around)}) OR workspace >= ? AND workspace < ?)"
+            values += [*around, f"{workspace}/", f"{workspace}0"]
+        return self._latest(f"{conditions} ORDER BY last_at DESC, n DESC", values, limit)
 
     def folder_names(self) -> dict[str, str]:
         """Folders of other machines and where they are here; empty text if they are not here.
@@ -257,15 +250,11 @@ class Sessions:
 
     def numbered(self, numbers: Sequence[int]) -> list[SessionRow]:
         """These sessions, in this order."""
-        found = {
-            row.n: row for row in self.fetch(SessionTable.select(*COLUMNS).where(SessionTable.n.in_(numbers)))
-        }
+        found = {row.n: row for row in self._where(f"n IN ({_marks(numbers)})", numbers)}
         return [found[number] for number in numbers if number in found]
 
     def children(self, session: str) -> list[SessionRow]:
-        return self.fetch(
-            SessionTable.select(*COLUMNS).where(SessionTable.parent == session).order_by(SessionTable.n)
-        )
+        return self._where("parent = ? ORDER BY n", (session,))
 
     def totals(self) -> dict[str, int]:
         row = self.db.execute(
@@ -280,6 +269,20 @@ class Sessions:
             "SELECT seq FROM turn WHERE session=? AND turn > ? ORDER BY turn LIMIT 1", (number, turn)
         ).fetchone()
         return head if row is None else int(row[0])
+
+
+def session_end(db: Database, row: SessionRow, now: int) -> str | None:
+    """How a session is known to be over: exit, replaced, closed or silent since a time; None if it is not."""
+    if row.lifecycle in ("closed", "archived"):
+        found = db.execute(
+            f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ? AND kind='session.close'"
+            " AND payload IS NOT NULL ORDER BY id DESC LIMIT 1",
+            (event_id(row.n, max(0, row.head - CLOSE_WITHIN)), event_id(row.n, row.head)),
+        ).fetchone()
+        return lifecycle.end_of(None if found is None else to_event(found, row.id, b"").payload.reason)
+    if row.lifecycle in AT_WORK and row.last_at < now - SILENT:
+        return f"silent since {iso(row.last_at)}"
+    return None
 
 
 Range = tuple[int, int]

@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fazm_memory.errors import StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
 from fazm_memory.paths import private_folder, write_private
@@ -17,16 +18,19 @@ from fazm_memory.records import replace
 from fazm_memory.store import keys as key_store
 from fazm_memory.store.database import Database
 from fazm_memory.store.event_log import SEQ_MASK, EventLog, event_id
-from fazm_memory.store.facts import Facts
 from fazm_memory.store.hash_chain import ChainHeads
 from fazm_memory.store.keys import Keys
-from fazm_memory.store.projections import Projections
-from fazm_memory.store.quarantine import QuarantineView
-from fazm_memory.store.search_index import SearchIndex
 from fazm_memory.store.sessions import SessionRow, Sessions, lineage
-from fazm_memory.store.snapshots import Snapshots
-from fazm_memory.store.writer import Writer, WriteTransaction
 from fazm_memory.text import plural
+
+# Loaded when first used: listing sessions needs neither the reducer nor the index.
+if TYPE_CHECKING:
+    from fazm_memory.store.facts import Facts
+    from fazm_memory.store.projections import Projections
+    from fazm_memory.store.quarantine import QuarantineView
+    from fazm_memory.store.search_index import SearchIndex
+    from fazm_memory.store.snapshots import Snapshots
+    from fazm_memory.store.writer import Writer
 
 STORE_FOLDER = "store.noindex"  # the suffix keeps Spotlight out
 DATABASE = "memory.db"
@@ -73,22 +77,32 @@ class Store:
 
     @cached_property
     def facts(self) -> Facts:
+        from fazm_memory.store.facts import Facts
+
         return Facts(self.db)
 
     @cached_property
     def search(self) -> SearchIndex:
+        from fazm_memory.store.search_index import SearchIndex
+
         return SearchIndex(self.log)
 
     @cached_property
     def snapshots(self) -> Snapshots:
+        from fazm_memory.store.snapshots import Snapshots
+
         return Snapshots(self.log)
 
     @cached_property
     def quarantine_view(self) -> QuarantineView:
+        from fazm_memory.store.quarantine import QuarantineView
+
         return QuarantineView(self.db, self.snapshots)
 
     @cached_property
     def projections(self) -> Projections:
+        from fazm_memory.store.projections import Projections
+
         return Projections(self)
 
     def show_as_of(self, moment: int) -> None:
@@ -135,6 +149,8 @@ class Store:
 
     def writing(self) -> contextlib.AbstractContextManager[Writer]:
         """A transaction on the log that also keeps the projections within reach."""
+        from fazm_memory.store.writer import WriteTransaction
+
         return WriteTransaction(self.log, self.projections.after_write, self.projections.reset)
 
     def index_all(self) -> int:

@@ -7,11 +7,11 @@ own, named by its digest. What is no longer stored here is taken out of the batc
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import move_folders
 from fazm_memory.records import dataclass
 from fazm_memory.store import FileVersion, FileVersions, device_prefix
@@ -26,7 +26,7 @@ SETTLED = 3600 * 1_000_000  # microseconds after which nobody attributes a versi
 TRIES = 5  # rounds in which a content that is missing from the store is asked for
 NOT_FETCHED = "not fetched from the other machine (`fazm-memory sync files on` fetches it)"
 LOST = "the other machine's copy is gone"
-DIGEST = re.compile(r"[0-9a-f]{64}")
+DIGEST = lazy_regex(r"[0-9a-f]{64}")
 
 
 class NamedVersion(NamedTuple):

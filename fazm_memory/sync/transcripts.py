@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import unsafe_path_reason
 from fazm_memory.records import dataclass
 from fazm_memory.store import Store, TranscriptCopies, TranscriptCopy, decompress, foreign_name
@@ -28,8 +28,8 @@ ROWS = 100  # transcripts that one batch names
 QUIET = 60 * 1_000_000  # microseconds without a change after which a transcript is shared by itself
 TRIES = 5  # rounds in which a part that is missing from the store is asked for
 PART = 1 << 20  # a part is not larger
-DIGEST = re.compile(r"[0-9a-f]{64}")
-WORD = re.compile(r"[a-z][a-z0-9._-]{0,40}")
+DIGEST = lazy_regex(r"[0-9a-f]{64}")
+WORD = lazy_regex(r"[a-z][a-z0-9._-]{0,40}")
 
 
 @dataclass

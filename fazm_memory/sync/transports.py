@@ -7,7 +7,6 @@ object has one writer. `probe` only finds out, for `sync status`, whether a prov
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import threading
 from collections.abc import Callable, Mapping
@@ -16,10 +15,11 @@ from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from fazm_memory.errors import FazmMemoryError, InvalidRequest, SyncUnavailable
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import sync_folder
 from fazm_memory.records import dataclass, field
 
-PART = re.compile(r"[0-9a-f]{32}")  # of a name: anything else in the folder is not ours
+PART = lazy_regex(r"[0-9a-f]{32}")  # of a name: anything else in the folder is not ours
 TIMEOUT = "30s"
 
 

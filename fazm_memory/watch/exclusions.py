@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from fazm_memory.errors import ConfigError, InvalidRequest
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import exclusive_lock, private_folder, write_private
 from fazm_memory.records import dataclass
 from fazm_memory.store import Database
@@ -77,7 +78,7 @@ def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
 
 
 # Invisible characters, such as left-to-right marks, that some apps have in their names.
-_MARKS = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_MARKS = lazy_regex("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
 def _plain(text: str) -> str:

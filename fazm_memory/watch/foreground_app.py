@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 from fazm_memory.clock import iso
 from fazm_memory.events import Draft
 from fazm_memory.ingest import COMPANION_AGENT, COMPANION_SESSION, companion_opening
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import write_private
 from fazm_memory.records import asdict, dataclass
 from fazm_memory.watch.exclusions import Exclusions
@@ -129,7 +130,7 @@ NOTHING_OBSERVED = BLIND | {UNOBSERVED}
 RESTLESS, RESTLESS_WITHIN, RESTLESS_FLICKER = 12, 60 * SECOND, 15 * SECOND
 
 # What changes in a title while the window shows the same: spinners, "unsaved" dots, counters, "Edited".
-_DECORATION = re.compile(r"^(?:\(\d+\+?\)|[^\w(]|_)+|\s+[—–-]+\s+edited$", re.IGNORECASE)
+_DECORATION = lazy_regex(r"^(?:\(\d+\+?\)|[^\w(]|_)+|\s+[—–-]+\s+edited$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

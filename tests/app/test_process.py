@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import pytest
 
 from fazm_memory.app import process
@@ -20,7 +22,7 @@ class Libc:
 
 def test_on_a_mac_reading_a_folder_downloads_nothing_from_icloud(monkeypatch: pytest.MonkeyPatch) -> None:
     libc = Libc()
-    monkeypatch.setattr(process.ctypes, "CDLL", lambda name: libc)
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: libc)
     process.leave_cloud_files_remote("linux")
     assert libc.calls == []
     process.leave_cloud_files_remote("darwin")

@@ -143,15 +143,15 @@ def test_lifting_a_session_does_not_lift_what_was_quarantined_for_itself(
 ) -> None:
     memory.maintenance.quarantine(poisoned, seq=3)
     memory.maintenance.quarantine(poisoned)
-    assert memory.maintenance.quarantined() == {poisoned: "whole"}
+    assert memory.sessions.quarantined() == {poisoned: "whole"}
     assert memory.maintenance.quarantine(poisoned, lift=True)["seqs"] == [3, 4, 5, 6, 7]
-    assert memory.maintenance.quarantined() == {poisoned: "part"}
+    assert memory.sessions.quarantined() == {poisoned: "part"}
     assert "zymurgy" not in every_output(memory, poisoned)
     with pytest.raises(InvalidInput) as refused:
         memory.maintenance.quarantine(poisoned, lift=True)
     assert "--seq 3 --lift" in str(refused.value.hint)
     assert memory.maintenance.quarantine(poisoned, seq=3, lift=True)["seqs"] == []
-    assert memory.maintenance.quarantined() == {}
+    assert memory.sessions.quarantined() == {}
 
 
 @pytest.mark.parametrize(

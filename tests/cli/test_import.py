@@ -47,6 +47,23 @@ def user(home: Path) -> Path:
     return made
 
 
+def test_an_import_without_news_writes_contexts_only_if_there_are_none_of_today(
+    run: Run, home: Path, user: Path
+) -> None:
+    transcript(user / ".claude", "Rename the invoices")
+    run("import")
+    context = home / "context" / "context.json"
+    context.write_text(json.dumps(json.loads(context.read_text()) | {"text": "unchanged"}))
+    run("import")
+    assert json.loads(context.read_text())["text"] == "unchanged"
+    context.write_text(json.dumps({"at": "2026-10-01T09:00:00Z", "text": "of another day"}))
+    run("import")
+    assert "Rename the invoices" in json.loads(context.read_text())["text"]
+    context.with_suffix(".md").unlink()
+    run("import")
+    assert context.with_suffix(".md").exists()
+
+
 def test_the_agents_records_are_imported_and_again_adds_nothing(run: Run, user: Path) -> None:
     transcript(user / ".claude", "Rename the invoices", "Skip the photos")
 

@@ -13,7 +13,8 @@ from mcp_types import CallToolResult, Implementation
 
 from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
-from fazm_memory.mcp_server.server import ERROR, HostAgent, MemoryServer
+from fazm_memory.mcp_server.calls import ERROR, HostAgent
+from fazm_memory.mcp_server.server import MemoryServer
 
 T = TypeVar("T")
 START = 1_794_733_200_000_000  # 2026-11-15, nine in the morning UTC

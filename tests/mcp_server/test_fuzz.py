@@ -15,7 +15,8 @@ from mcp_types import CallToolResult
 
 from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
-from fazm_memory.mcp_server.server import MemoryServer, call
+from fazm_memory.mcp_server.calls import run_tool
+from fazm_memory.mcp_server.server import MemoryServer
 from fazm_memory.mcp_server.static_lists import TOOLS_BY_SET
 from fazm_memory.mcp_server.tool import FULL, SMALL, Caller, Schema
 
@@ -93,10 +94,10 @@ def test_hostile_arguments_always_get_an_answer(
     tool = TOOLS_BY_SET[tools][name]
     mine = server.worker.submit(server.memory.sessions.open, "fuzzer", source="mcp").result()["id"]
     given_ = data.draw(arguments(tool.input_schema, mine))
-    result = server.worker.submit(
-        call, tool, Caller(server.memory, agent="fuzzer", tool_set=tools), given_
+    made = server.worker.submit(
+        run_tool, tool, Caller(server.memory, agent="fuzzer", tool_set=tools), given_
     ).result()
-    assert isinstance(result, CallToolResult)
+    result = CallToolResult.model_validate(made)
     shown = result.model_dump_json()  # what cannot be sent is no answer
     assert "Traceback" not in shown
     answer = refusal(result) if result.is_error else result.structured_content

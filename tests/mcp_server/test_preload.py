@@ -9,9 +9,12 @@ import sys
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from fazm_memory.app.memory import Memory
+from fazm_memory.mcp_server.answers import plainly_valid
 from fazm_memory.mcp_server.server import MemoryServer
-from fazm_memory.mcp_server.static_lists import answer
+from fazm_memory.mcp_server.static_lists import TOOLS_BY_SET, answer
 from fazm_memory.mcp_server.stdio import VERSIONS, Preload, initialize_result
 
 from .conftest import Asking, OpenServer, talk
@@ -30,7 +33,9 @@ LIST = {"jsonrpc": "2.0", "id": "l", "method": "tools/list"}
 CALL = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "session_list"}}
 
 
-def attended(*messages: object) -> tuple[list[dict[str, Any]], Preload, list[str]]:
+def attended(
+    *messages: object, memory: Memory | None = None, tools: str = "small"
+) -> tuple[list[dict[str, Any]], Preload, list[str]]:
     """Let a client say all this and go; the answers, the preload, and what the SDK would read."""
     source, client = os.pipe()
     answers, sink = os.pipe()
@@ -40,7 +45,7 @@ def attended(*messages: object) -> tuple[list[dict[str, Any]], Preload, list[str
         b"".join((one if isinstance(one, bytes) else json.dumps(one).encode() + b"\n") for one in messages),
     )
     os.close(client)
-    preload = Preload(source, sink, drain_seconds=0)
+    preload = Preload(source, sink, drain_seconds=0, memory=memory, tools=tools)
     preload.serve_until(never)
     os.close(sink)
     with os.fdopen(answers) as file:
@@ -116,6 +121,112 @@ def test_only_the_second_answer_to_the_handshake_is_quarantined() -> None:
     os.close(sink)
     with os.fdopen(answers) as file:
         assert [json.loads(line)["id"] for line in file] == [7, 1]
+
+
+def tool_call(number: int, name: str, **arguments: Any) -> dict[str, Any]:
+    params = {"name": name, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+
+
+@pytest.mark.parametrize("name", ["session_list", "memory_search", "session_state"])
+def test_a_call_before_the_sdk_is_loaded_gets_the_answer_of_the_sdk(
+    open_server: OpenServer, name: str
+) -> None:
+    """The last one is an error: there is no such session."""
+    server = open_server(tools="full")
+    given = {"session_list": {}, "memory_search": {"query": "nothing"}, "session_state": {"session": "none"}}
+
+    async def work(ask: Asking) -> Any:
+        return await ask.client.call_tool(name, given[name])
+
+    sdk = talk(server, work, name="x").model_dump(by_alias=True, mode="json", exclude_none=True)
+    sdk.pop("resultType", None)
+    replies, _, left = attended(
+        initialize(), tool_call(2, name, **given[name]), memory=server.memory, tools="full"
+    )
+    assert replies[1] == {"jsonrpc": "2.0", "id": 2, "result": sdk}
+    assert len(left) == 1
+
+
+def test_early_notes_go_to_the_session_that_later_ones_go_to(open_server: OpenServer) -> None:
+    memory = open_server().memory
+    note = {"kind": "decision", "text": "date first", "why": "it sorts"}
+    replies, preload, _ = attended(
+        initialize(),
+        tool_call(2, "session_note", **note),
+        tool_call(3, "session_note", **note),
+        memory=memory,
+    )
+    sessions = {reply["result"]["structuredContent"]["session"] for reply in replies[1:]}
+    later = open_server(tools="small", connection=preload.connection)
+
+    async def work(ask: Asking) -> dict[str, Any]:
+        return await ask("session_note", **note)
+
+    assert sessions == {talk(later, work, name="x")["session"]}
+
+
+def test_calls_behind_one_that_only_the_sdk_can_answer_stay_behind_it(open_server: OpenServer) -> None:
+    memory = open_server().memory
+    question = tool_call(2, "session_note", kind="handoff", text="Which?", to="human")
+    replies, preload, left = attended(
+        initialize(), question, tool_call(3, "memory_search", query="x"), memory=memory
+    )
+    assert [reply["id"] for reply in replies] == [1]
+    assert [json.loads(line)["id"] for line in left] == [1, 2, 3]
+    assert not preload.all_answered()
+
+
+def test_a_client_that_goes_after_early_answers_leaves_nothing_for_the_sdk(open_server: OpenServer) -> None:
+    initialized = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    call = tool_call(3, "memory_search", query="x")
+    assert attended(initialize(), initialized, call, memory=open_server().memory)[1].all_answered()
+    assert not attended(initialize(), call)[1].all_answered()
+
+
+def test_the_sdk_is_loaded_when_the_client_is_silent() -> None:
+    source, client = os.pipe()
+    _, sink = os.pipe()
+    loaded, loading = os.pipe()
+    preload = Preload(source, sink)
+    preload.serve_until(loaded, lambda: os.close(loading))  # returns only when it was loaded
+    for descriptor in (source, client, sink, loaded):
+        os.close(descriptor)
+
+
+VALUES: list[Any] = [
+    None,
+    True,
+    0,
+    3,
+    -1,
+    1.0,
+    2.5,
+    "",
+    "a",
+    "agent",
+    [],
+    ["a"],
+    [1],
+    {},
+    {"x": 1},
+    "y" * 300,
+]
+
+
+@pytest.mark.parametrize("tool_set", ["small", "full"])
+def test_the_quick_check_of_arguments_accepts_nothing_that_the_schema_refuses(tool_set: str) -> None:
+    accepted = 0
+    for tool in TOOLS_BY_SET[tool_set].values():
+        validator = Draft202012Validator(tool.input_schema)
+        required = dict.fromkeys(tool.input_schema["required"], "a")
+        for name in [*tool.input_schema["properties"], "unknown"]:
+            for value in VALUES:
+                arguments = {**required, name: value}
+                if plainly_valid(tool.input_schema, arguments):
+                    accepted += 1
+                    assert validator.is_valid(arguments), (tool.name, arguments)
+    assert accepted > 20
 
 
 SDK_AND_STORE = {"mcp", "mcp_types", "pydantic", "asyncio", "peewee", "sqlcipher3", "jsonschema", "re2"}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fazm_memory.agents import hook_script
+from fazm_memory.recall.context import context_file_name
 from fazm_memory.recall.quoting import BLOCK
 
 from .conftest import ClockedMemory
@@ -124,3 +125,58 @@ def test_news_of_any_length_come_in_a_whole_fence_within_the_clients_cap(memory:
     assert block is not None
     assert len(results) <= 10_000
     assert "lines more, left out for space" in block[2].splitlines()[-1]
+
+
+def written(memory: ClockedMemory) -> dict[str, int]:
+    """The export files, each with its identity: a file that is written again is another one."""
+    folder = memory.config.home / "context"
+    return {path.name: path.stat().st_ino for path in folder.glob("*.md")}
+
+
+def folder_file(folder: str) -> str:
+    return f"{context_file_name(folder)}.md"
+
+
+def test_only_the_contexts_of_folders_with_new_events_are_written_again(memory: ClockedMemory) -> None:
+    memory.at("2026-11-15T09:00:00+00:00").say("a", "prompt", workspace="/w/photos", text="sort the photos")
+    memory.say("b", "prompt", workspace="/w/letters", text="write the letter")
+    memory.recall.export_contexts()
+    before = written(memory)
+    memory.recall.export_contexts()
+    assert written(memory) == before
+    memory.say("b", "decision", what="date first", why="it sorts")
+    memory.recall.export_contexts()
+    after = written(memory)
+    assert after[folder_file("/w/photos")] == before[folder_file("/w/photos")]
+    assert after[folder_file("/w/letters")] != before[folder_file("/w/letters")]
+    assert body(hook(memory, cwd="/w/letters")) == memory.recall.context("/w/letters").text
+    assert "date first" in hook(memory, cwd="/elsewhere")
+
+
+def test_a_fact_or_a_new_hour_or_a_lost_file_has_every_context_written_again(memory: ClockedMemory) -> None:
+    memory.at("2026-11-15T09:00:00+00:00").say("a", "prompt", workspace="/w/photos", text="sort the photos")
+    memory.recall.export_contexts()
+    name, seen = folder_file("/w/photos"), {written(memory)[folder_file("/w/photos")]}
+    memory.recall.add_fact("language", "German")
+    memory.recall.export_contexts()
+    assert "German" in hook(memory, cwd="/w/photos")
+    memory.at("2026-11-15T10:01:00+00:00").recall.export_contexts()
+    seen.add(written(memory)[name])
+    (memory.config.home / "context" / name).unlink()
+    memory.recall.export_contexts()
+    assert name in written(memory)
+    assert len(seen) == 2
+
+
+def test_news_appear_when_another_session_works_in_the_folder(memory: ClockedMemory) -> None:
+    memory.at("2026-11-14T10:00:00+00:00").say("mine", "prompt", workspace="/w", text="draft the letter")
+    memory.recall.export_contexts()
+    assert hook(memory, session_id="mine", source="resume") == ""
+    memory.at("2026-11-14T10:20:00+00:00").say(
+        "theirs", "prompt", workspace="/w", text="add the invoice table"
+    )
+    added = [{"path": "/w/table.csv", "change": "created"}]
+    memory.say("theirs", "action", tool="Write", input={"file_path": "/w/table.csv"}, files=added)
+    for _ in range(2):
+        memory.recall.export_contexts()
+        assert "invoice table" in hook(memory, session_id="mine", source="resume")

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playhouse.sqlcipher_ext import SqlCipherDatabase
 from sqlcipher3 import dbapi2 as sqlcipher
 
 from fazm_memory.errors import (
@@ -137,11 +136,10 @@ def test_a_database_that_is_not_encrypted_is_refused_and_untouched(open_database
 def test_a_driver_without_encryption_is_noticed(open_database: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """A driver that ignores the key in silence leaves a plain header behind."""
 
-    class Plain(SqlCipherDatabase):
-        def _connect(self) -> object:
-            return sqlcipher.connect(self.database, isolation_level=None)
+    def plain(path: Path, key: str, *, read_only: bool) -> object:
+        return sqlcipher.connect(str(path), isolation_level=None)
 
-    monkeypatch.setattr(database, "SqlCipherDatabase", Plain)
+    monkeypatch.setattr(database, "connect", plain)
     with pytest.raises(StoreUnsafe, match="not encrypted"):
         open_database()
 

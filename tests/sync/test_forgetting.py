@@ -125,14 +125,14 @@ def test_quarantine_travels_both_ways(machines: Machines) -> None:
     machines.settle()
     mini.maintenance.quarantine(first)
     laptop.maintenance.quarantine(second)
-    assert laptop.maintenance.quarantined() == {second: "whole"}
+    assert laptop.sessions.quarantined() == {second: "whole"}
     machines.settle()
     for machine in machines.all:
-        assert machine.maintenance.quarantined() == {first: "whole", second: "whole"}
+        assert machine.sessions.quarantined() == {first: "whole", second: "whole"}
     laptop.maintenance.quarantine(first, lift=True)
     machines.settle()
     for machine in machines.all:
-        assert machine.maintenance.quarantined() == {second: "whole"}
+        assert machine.sessions.quarantined() == {second: "whole"}
         assert machine.maintenance.verify().clean
 
 

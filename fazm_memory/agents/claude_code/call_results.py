@@ -18,13 +18,14 @@ from fazm_memory.agents.tool_calls import (
     touched_files,
 )
 from fazm_memory.engines.shell_effects import KnownFolders
+from fazm_memory.lazy import lazy_regex
 
 SHELL = "Bash"
 HEAD = 2000  # the client's own text is at the beginning
 PRINTED = 256 << 10  # characters of an output that are searched for file names
 
 # Without a person to ask, the error is the question itself.
-DENIED = re.compile(
+DENIED = lazy_regex(
     r"The user doesn't want to proceed with this tool use"
     r"|Permission (?:to|for) .{1,1000}?(?:has been|was) denied"
     r"|\w+ requested permissions to "
@@ -34,19 +35,19 @@ DENIED = re.compile(
     r"|cannot be (?:statically )?validated|for security analysis)",
     re.DOTALL,
 )
-TIMED_OUT = re.compile(
+TIMED_OUT = lazy_regex(
     r"^(?:Command|Ripgrep search|Tool request|Request|MCP server \".{1,200}\" tool \".{1,200}\") timed out"
     r"|^MCP error -32001",
     re.MULTILINE,
 )
-STOPPED = re.compile(
+STOPPED = lazy_regex(
     r"The user doesn't want to take this action right now|\[Request interrupted by user|Interrupted by user"
     r"|Command (?:was )?aborted before|.{0,20}The operation was aborted",
     re.DOTALL,
 )
 WRAPPING = ("tool_use_error", "error")
 STILL_RUNNING = "the command went on in the background"
-TREE_ENTRY = re.compile(r"  - (.+)")
+TREE_ENTRY = lazy_regex(r"  - (.+)")
 
 
 def call_result(

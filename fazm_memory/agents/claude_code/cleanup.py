@@ -10,9 +10,8 @@ import json
 from pathlib import Path
 
 from fazm_memory.agents.base import Places
-from fazm_memory.agents.claude_code.predecessor import SESSION_NAME
 from fazm_memory.agents.connect_settings import CLEANUP_SETTING, config_folder
-from fazm_memory.agents.fields import mapping, whole
+from fazm_memory.agents.fields import SESSION_NAME, mapping, whole
 from fazm_memory.paths import open_regular, read_regular
 from fazm_memory.records import dataclass
 

@@ -11,19 +11,20 @@ from typing import Any
 
 from fazm_memory.agents.fields import MAX_TEXT, capped, ident, mapping, sequence, text
 from fazm_memory.agents.meaning import PERSON, STATUSES, Meaning, answer, refusal, steps
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.text import plan_title
 
 ASK, PRESENT_PLAN, WRITE_STEPS = "AskUserQuestion", "ExitPlanMode", "TodoWrite"
 
 # The client's words around a refusal. Only what follows "the user said:" is the user's.
-REFUSED = re.compile(
+REFUSED = lazy_regex(
     r"\s*(?:Error: )?The user doesn't want to proceed with this tool use\.(?:[^\n]*?"
     r"To tell you how to proceed, the user said:\s*(?P<reason>.*)|.*)",
     re.DOTALL,
 )
-CLIENT_NOTE = re.compile(r"\n\s*\nNote: The user's next message may contain.*", re.DOTALL)
+CLIENT_NOTE = lazy_regex(r"\n\s*\nNote: The user's next message may contain.*", re.DOTALL)
 REFUSED_BY_USER = "refused by the user"
-ANSWERED = re.compile(r'"((?:[^"\\]|\\.)+?)"="((?:[^"\\]|\\.)*)"')
+ANSWERED = lazy_regex(r'"((?:[^"\\]|\\.)+?)"="((?:[^"\\]|\\.)*)"')
 
 
 def refusal_reason(output: str) -> str | None:
@@ -105,7 +106,7 @@ def _questions(tool_input: Any) -> list[Mapping[str, Any]]:
 
 
 CREATE, UPDATE, LIST = "TaskCreate", "TaskUpdate", "TaskList"
-CREATED = re.compile(r"Task #(\S{1,40}) created successfully: (.*)", re.DOTALL)
+CREATED = lazy_regex(r"Task #(\S{1,40}) created successfully: (.*)", re.DOTALL)
 
 
 class TaskList:

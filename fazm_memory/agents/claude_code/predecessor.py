@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -16,20 +15,20 @@ from typing import Any
 
 from fazm_memory.agents.claude_code.decisions import refusal_reason
 from fazm_memory.agents.claude_code.transcript import NAME
-from fazm_memory.agents.fields import mapping, moment, record_of, sequence, text
+from fazm_memory.agents.fields import SESSION_NAME, mapping, moment, record_of, sequence, text
 from fazm_memory.agents.meaning import PERSON
 from fazm_memory.events import Draft
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import open_regular
 
 # The name of a session's transcript; copies that people keep have other names.
-SESSION_NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 PLAN_BEGIN = 300  # characters of a plan by which a transcript is searched
 ACCEPTED = "plan accepted in a new session"
 CLEARED = "clear"  # as the hook calls it
 TAIL = 64 << 10
 RECENT = 60 * 60 * 1_000_000  # a session that was silent for longer is not the one that was cleared
-TIME = re.compile(rb'"timestamp":"([^"\\]{1,40})"')
-LEFT = re.compile(rb"<command-name>/(?:exit|quit|logout)</command-name>")
+TIME = lazy_regex(rb'"timestamp":"([^"\\]{1,40})"')
+LEFT = lazy_regex(rb"<command-name>/(?:exit|quit|logout)</command-name>")
 
 
 def cleared_before(path: Path, session: str, at: int | None) -> Iterator[Draft]:

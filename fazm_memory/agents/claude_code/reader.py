@@ -12,19 +12,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, complete_lines
-from fazm_memory.agents.claude_code.predecessor import SESSION_NAME, cleared_before, plan_accepted_here
+from fazm_memory.agents.claude_code.predecessor import cleared_before, plan_accepted_here
 from fazm_memory.agents.claude_code.transcript import NAME, Transcript, is_noise
-from fazm_memory.agents.fields import record_of, records_of
+from fazm_memory.agents.fields import SESSION_NAME, record_of, records_of
 from fazm_memory.events import Draft
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import open_regular
 from fazm_memory.records import dataclass, field, replace
 
 HEAD = 256 << 10
-UUID = re.compile(rb'"uuid":"([0-9a-fA-F-]{36})"')
-TIMESTAMP = re.compile(rb'"timestamp":"([^"\\]{1,40})"')
-SESSION = re.compile(rb'"sessionId":"([^"\\]{1,100})"')
-FORKED = re.compile(rb'"forkedFrom":\{"sessionId":"([^"\\]{1,100})"')
-INHERITED = re.compile(rb'"parentUuid":"|"subtype":"compact_boundary"|"isCompactSummary":true')
+UUID = lazy_regex(rb'"uuid":"([0-9a-fA-F-]{36})"')
+TIMESTAMP = lazy_regex(rb'"timestamp":"([^"\\]{1,40})"')
+SESSION = lazy_regex(rb'"sessionId":"([^"\\]{1,100})"')
+FORKED = lazy_regex(rb'"forkedFrom":\{"sessionId":"([^"\\]{1,100})"')
+INHERITED = lazy_regex(rb'"parentUuid":"|"subtype":"compact_boundary"|"isCompactSummary":true')
 
 
 @dataclass(frozen=True)

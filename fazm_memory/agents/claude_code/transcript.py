@@ -6,7 +6,6 @@ happened. One answer of the model comes as several records that share its id and
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -58,6 +57,7 @@ from fazm_memory.agents.native_session import is_carried
 from fazm_memory.agents.tool_calls import CallResult
 from fazm_memory.engines.shell_effects import KnownFolders
 from fazm_memory.events import Draft
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.text import plan_title
 
 NAME = "claude-code"
@@ -117,8 +117,8 @@ BOUNDARIES = frozenset({"compact_boundary", "microcompact_boundary"})
 TYPED_MEANWHILE = "queued_command"
 QUEUE = "queue-operation"
 
-TYPE_FIRST = re.compile(rb'\s*\{"type":"([a-z_-]{1,40})"[,}]')
-ATTACHMENT = re.compile(
+TYPE_FIRST = lazy_regex(rb'\s*\{"type":"([a-z_-]{1,40})"[,}]')
+ATTACHMENT = lazy_regex(
     rb'\s*\{"parentUuid":(?:null|"[^"\\]{0,80}"),(?:"[A-Za-z]{1,30}":(?:true|false|null|"[^"\\]{0,200}"),){0,8}'
     rb'"attachment":\{"type":"([a-z_]{1,60})"'
 )
@@ -211,7 +211,7 @@ def _usage(message: Mapping[str, Any]) -> dict[str, Any]:
 
 MOST_OPEN = 200
 MOST_QUEUED = 50
-COMMAND = re.compile(r"/[A-Za-z][\w:-]*(?:\s|\Z)")
+COMMAND = lazy_regex(r"/[A-Za-z][\w:-]*(?:\s|\Z)")
 RECENT_RECORDS = 32
 UNKNOWN = 4 << 10
 SYNTHETIC = "<synthetic>"  # a message by the client in place of the model

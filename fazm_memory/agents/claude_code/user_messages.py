@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fazm_memory.agents.fields import mapping, sequence, strip_injected_text, text
+from fazm_memory.lazy import lazy_regex
 
 # Fields of records that no person typed.
 NOT_TYPED = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSidechain", "isApiErrorMessage")
@@ -20,20 +21,20 @@ NOTICES = (
     "This session is being continued from a previous conversation",
 )  # fmt: skip
 INTERRUPTED = "[Request interrupted by user"
-INTERRUPTION = re.compile(r"\[Request interrupted by user[^\]\n]{0,60}\]\s*")  # the next prompt may follow
+INTERRUPTION = lazy_regex(r"\[Request interrupted by user[^\]\n]{0,60}\]\s*")  # the next prompt may follow
 # Inserted by the client into a prompt: reminders, the editor's state.
-PUT_IN = re.compile(r"<(system-reminder|ide_[a-z_]{1,40})\b[^<>]{0,300}>")
+PUT_IN = lazy_regex(r"<(system-reminder|ide_[a-z_]{1,40})\b[^<>]{0,300}>")
 MOST_UNCLOSED = 20
 # Commands that end a session, with the reason of the end.
 ENDING_COMMANDS = {"/exit": "exit", "/quit": "exit", "/logout": "logout"}
 CLEAR = "/clear"
 # A session that begins with a plan which the user accepted in another one, and what the client adds to it.
-ACCEPTED_PLAN = re.compile(r"\s*Implement the following plan:\s*")
-PLAN_TAIL = re.compile(r"\n\s*If you need specific details from before exiting plan mode[^\n]*\Z")
-PLAN_TRANSCRIPT = re.compile(r"/([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\.jsonl[^\n]{0,20}\Z")
+ACCEPTED_PLAN = lazy_regex(r"\s*Implement the following plan:\s*")
+PLAN_TAIL = lazy_regex(r"\n\s*If you need specific details from before exiting plan mode[^\n]*\Z")
+PLAN_TRANSCRIPT = lazy_regex(r"/([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\.jsonl[^\n]{0,20}\Z")
 # The client's instructions around a summary are not recorded.
-SUMMARY_HEAD = re.compile(r"This session is being continued from a previous conversation[^\n]*\n")
-SUMMARY_TAIL = re.compile(
+SUMMARY_HEAD = lazy_regex(r"This session is being continued from a previous conversation[^\n]*\n")
+SUMMARY_TAIL = lazy_regex(
     r"\n(?:If you need specific details from before compaction"
     r"|(?:Please )?continue the conversation from where)",
     re.IGNORECASE,

@@ -29,6 +29,7 @@ from fazm_memory.agents.tool_calls import (
     touched_files,
 )
 from fazm_memory.engines.shell_effects import KnownFolders
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import dataclass
 
 CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
@@ -84,7 +85,7 @@ ITEM_NOISE = frozenset(
 )  # fmt: skip
 
 # The longest of these lines are recognized by their beginning and never parsed.
-_NOISE_LINE = re.compile(
+_NOISE_LINE = lazy_regex(
     rb'\{"timestamp":"[^"]{1,40}",(?:"ordinal":\d{1,15},)?"type":"(?:world_state"'
     rb'|response_item","payload":\{"type":"reasoning"'
     rb'|event_msg","payload":\{"type":"(?:thread_settings_applied|agent_reasoning|user_message|agent_message)")'
@@ -130,22 +131,22 @@ SHELLS = frozenset({"exec_command", "shell", "shell_command", "local_shell", "co
 WRITE_STDIN = "write_stdin"
 STOPPED = -1  # the exit code of a process that Codex killed
 # Some tools have no item and report a failure only as text.
-COMPLAINT = re.compile(
+COMPLAINT = lazy_regex(
     r"(unsupported call|unable to|failed to|error[: ]|invalid|missing|unknown|no such|cannot|could not"
     r"|[\w ]{1,60} failed)",
     re.IGNORECASE,
 )
-EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)", re.MULTILINE)
-RUNNING = re.compile(r"^Process running with session ID ", re.MULTILINE)
-WALL = re.compile(r"^Wall time: (\d{1,9}(?:\.\d+)?) seconds?", re.MULTILINE)
+EXIT = lazy_regex(r"^(?:Process exited with code|Exit code:) (-?\d+)", re.MULTILINE)
+RUNNING = lazy_regex(r"^Process running with session ID ", re.MULTILINE)
+WALL = lazy_regex(r"^Wall time: (\d{1,9}(?:\.\d+)?) seconds?", re.MULTILINE)
 HEAD = 400  # the lines above `Output:` are within this
-DENIED = re.compile(
+DENIED = lazy_regex(
     r"rejected by (the )?user|denied by|not approved|blocked by|user rejected|declined"
     r'|CreateProcess \{ message: "Rejected\(',  # a rule of the user's forbids the command
     re.IGNORECASE,
 )
-TIMED_OUT = re.compile(r"(command )?timed out after", re.IGNORECASE)
-ABORTED = re.compile(r"aborted by (the )?user|^aborted", re.IGNORECASE)
+TIMED_OUT = lazy_regex(r"(command )?timed out after", re.IGNORECASE)
+ABORTED = lazy_regex(r"aborted by (the )?user|^aborted", re.IGNORECASE)
 LONGEST_COMPLAINT = 1000
 
 ITEM_FIELDS = (

@@ -12,7 +12,6 @@ the first turn that is younger than the thread are such copies and are skipped.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,11 +20,12 @@ from fazm_memory.agents.codex.calls import NAME, is_noise, title_key
 from fazm_memory.agents.codex.rollout import TITLE, Rollout
 from fazm_memory.agents.fields import ident, moment, record_of, records_of, text
 from fazm_memory.events import Draft
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import open_regular
 
 NAMES_FILE = "session_index.jsonl"
 HEAD = 1024
-ROOT = re.compile(rb'"type":"session_meta","payload":\{"session_id":"([0-9A-Za-z-]{1,100})"')
+ROOT = lazy_regex(rb'"type":"session_meta","payload":\{"session_id":"([0-9A-Za-z-]{1,100})"')
 
 
 def _rollouts(root: Path) -> Iterator[Path]:

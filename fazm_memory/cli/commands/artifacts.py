@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 from typing import Any
 
 from fazm_memory.cli.caller import callers_source
 from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import echo, non_negative_int, paint, plural, print_json, single_line
 from fazm_memory.errors import InvalidRequest, NotFound
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall import artifact_markdown
 
-ITEM = re.compile(r"\s*[-*]\s+\[([ xX~-])\]\s+(\S.*)")
+ITEM = lazy_regex(r"\s*[-*]\s+\[([ xX~-])\]\s+(\S.*)")
 STATUS = {"x": "completed", "~": "in_progress", "-": "cancelled", " ": "pending"}
 
 

@@ -23,7 +23,8 @@ from fazm_memory.cli.output import (
 )
 from fazm_memory.clock import iso
 from fazm_memory.errors import InvalidRequest, NotFound
-from fazm_memory.session import folder_progress_text, shorten
+from fazm_memory.session import folder_progress_text
+from fazm_memory.text import shorten
 
 READABLE = 120  # columns of the longest line of a context in a terminal
 

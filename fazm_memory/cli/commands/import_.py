@@ -46,7 +46,8 @@ def import_command(args: argparse.Namespace) -> int:
             tally.add(wave)
             progress.at(tally.bytes // MEGABYTE)
     memory.store.index_all()
-    memory.recall.export_contexts()  # new sessions are told about it
+    if tally.events or not memory.recall.exported_today():
+        memory.recall.export_contexts()  # new sessions are told about it
     if args.json:
         print_json({"agent": agent, "found": work.found, **tally.to_json()})
     else:

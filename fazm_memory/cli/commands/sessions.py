@@ -70,8 +70,9 @@ def sessions_command(args: argparse.Namespace) -> int:
         lifecycle=args.lifecycle,
         device=args.device,
         background=args.all,
+        brief=not args.json,
     )
-    quarantined = memory.maintenance.quarantined()
+    quarantined = memory.sessions.quarantined()
     if args.json:
         print_json([{**row, "quarantined": quarantined.get(row["id"])} for row in rows])
         return 0
@@ -138,7 +139,7 @@ def show_command(args: argparse.Namespace) -> int:
         return 0
     now = memory.now()
     echo(paint(single_line(session["title"] or "(no title)"), "bold"))
-    lifecycle = _lifecycle_text(session, memory.maintenance.quarantined())
+    lifecycle = _lifecycle_text(session, memory.sessions.quarantined())
     where = single_line(session["workspace"] or "")
     echo(f"{session['id']}  {lifecycle}  {single_line(session['agent'])}  {where}".rstrip())
     echo(f"opened {format_time(session['opened_at'], now)}, last {format_time(session['last_at'], now)};"

@@ -9,21 +9,20 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fazm_memory.engines.naming.values import (
-    ALREADY_NAMED,
-    NO_RULE,
-    Convention,
-    FolderProgress,
-    ListedFile,
-    NamingReport,
-    Proposal,
-    Rename,
-    SkippedFiles,
-)
-
 if TYPE_CHECKING:
     from fazm_memory.engines.naming.learner import learn
     from fazm_memory.engines.naming.proposals import propose, propose_all
+    from fazm_memory.engines.naming.values import (
+        ALREADY_NAMED,
+        NO_RULE,
+        Convention,
+        FolderProgress,
+        ListedFile,
+        NamingReport,
+        Proposal,
+        Rename,
+        SkippedFiles,
+    )
 
 __all__ = [
     "ALREADY_NAMED",
@@ -41,17 +40,13 @@ __all__ = [
 ]
 
 # Imported on first use: compiling the date patterns takes tens of milliseconds, and most programs that import
-# this package for its value types never learn anything.
-_LAZY = {
-    "learn": "fazm_memory.engines.naming.learner",
-    "propose": "fazm_memory.engines.naming.proposals",
-    "propose_all": "fazm_memory.engines.naming.proposals",
-}
+# this package never learn anything.
+_LAZY = {"learn": "learner", "propose": "proposals", "propose_all": "proposals"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    function = getattr(import_module(_LAZY[name]), name)
-    globals()[name] = function
-    return function
+    value = getattr(import_module(f"{__name__}.{_LAZY.get(name, 'values')}"), name)
+    globals()[name] = value
+    return value

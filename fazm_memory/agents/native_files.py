@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fazm_memory.agents.base import Places, RecordFile
 from fazm_memory.agents.connect_settings import config_folder
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import dataclass
 
 CLAUDE, CODEX, HOME = "claude", "codex", "home"
@@ -55,11 +56,11 @@ def agent_roots(places: Places) -> dict[str, Path]:
 
 # Where sessions are stored below each folder. Other files there are settings and notes that agents obey.
 SESSION_FILES = {
-    CLAUDE: re.compile(
+    CLAUDE: lazy_regex(
         r"projects/[^/]+/(?:[^/]+\.jsonl|(?!memory/)[^/]+/.+)|todos/[^/]+\.json|tasks/[^/]+/.+"
     ),
-    CODEX: re.compile(r"(?:archived_)?sessions/(?:.+/)?rollout-[^/]+\.jsonl"),
-    HOME: re.compile(
+    CODEX: lazy_regex(r"(?:archived_)?sessions/(?:.+/)?rollout-[^/]+\.jsonl"),
+    HOME: lazy_regex(
         r"\.\w+/(?:.+/)?(?:chats|subagents|sessions|session-state|agent-transcripts)/.+\.jsonl?"
     ),
 }

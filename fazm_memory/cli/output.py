@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from fazm_memory.clock import TimeError, parse_time, to_datetime
 from fazm_memory.errors import InvalidRequest, NotFound
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.text import plural as plural
 from fazm_memory.text import plural_with_verb as plural_with_verb
 from fazm_memory.text import single_line as single_line
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 DIGITS = 18  # fits a 64-bit integer
 COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34"}
 # The only escape sequences that are printed. Recorded text may contain others, which could hide text.
-OWN_COLOURS = re.compile(rf"(\x1b\[(?:0|{'|'.join(COLOURS.values())})m)")
+OWN_COLOURS = lazy_regex(rf"(\x1b\[(?:0|{'|'.join(COLOURS.values())})m)")
 
 
 def print_json(value: Any) -> None:

@@ -7,11 +7,11 @@ rules and the commands to resume stand at the end.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 
 from fazm_memory.agents import native_resume_command
 from fazm_memory.clock import to_datetime
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall.dialogue import ANSWERED, PLAN_PROMPT
 from fazm_memory.recall.digest import Request, SessionDigest
 from fazm_memory.recall.items import Item
@@ -28,7 +28,7 @@ JOINED = {"added": ", ", "plan": "; ", "earlier": "; "}  # groups on one line
 SPOKEN = frozenset({"asked", "why", "done", "found"})  # shown by turn, if they are from the dialogue
 LONGEST_FIRST = 110  # characters of a request of an earlier day
 LONGEST_TURN = 320  # characters of a line
-PLAN = re.compile(r"(?i)^plan:\s*")
+PLAN = lazy_regex(r"(?i)^plan:\s*")
 RULES = "USER RULES"
 RESUME = "RESUME"
 ALSO = "Also"

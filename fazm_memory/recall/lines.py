@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall.chooser import (
     CHOICE,
     FINDING,
@@ -31,7 +32,7 @@ LONGEST_ANSWER = 150
 LONGEST_OPEN = 220
 UNFINISHED_WORTH = 1.4
 ASKING = ("first", "asked", "refusal", "plan")
-BROKEN_OFF = re.compile(
+BROKEN_OFF = lazy_regex(
     r"(?is)(?:(?:now|good|great|perfect|ok|okay|excellent|alright)[,.!]* )*(?:now )?"
     r"(?:let me|let's|i'?ll|i will|i need to|i'?m going to)\b[^\n]{0,200}[.:]?\s*\Z"
 )  # a last message that only announces the next call
@@ -40,7 +41,7 @@ SAME_REQUEST = 0.5
 FEWEST_TERMS = 5
 FIRST_LINES = 5  # of an answer, where it says what was asked for
 ALSO_ANSWERED = 0.3  # of the lesser worth of a question and its answer
-QUESTION = re.compile(
+QUESTION = lazy_regex(
     r"(?i)(?:(?:ok|okay|and|but|so|hm+|wait|one question|question)[,:.]*\s+)*"
     r"(?:why|what|how|where|which|who|when|is|are|was|were|does|do|did|has|have|isn'?t|aren'?t|doesn'?t|don'?t|didn'?t|would|should)\b.*\?"
 )

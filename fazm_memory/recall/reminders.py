@@ -19,6 +19,7 @@ from typing import Any
 
 from fazm_memory.clock import to_datetime
 from fazm_memory.events import target_of
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import private_folder, write_private
 from fazm_memory.recall.fixes import SHELLS
 from fazm_memory.recall.items import is_failed_lookup
@@ -36,24 +37,24 @@ LONGEST_RULE = 200  # characters
 SHORTEST_KEY, LONGEST_KEY = 5, 120
 MAX_BETWEEN = 12  # events between a failure and the success
 MAX_STEPS = 2
-PROHIBITION = re.compile(
+PROHIBITION = lazy_regex(
     r"(?i)(?:^|[,.;:!(-] ?|\b(?:please|and|but|so|just) )"
     r"(?:don'?t|do not|never|stop)\s+(?:ever |just |use |run |touch |edit |change |do |any )*"
 )
-GIT_VERBS = re.compile(r"(?i)(?:git )?(stash|push|commit|rebase|reset|merge|checkout|amend|clean)(?:ing)?\b")
-IN_QUOTES = re.compile(r"[`'\"]([a-z][\w./:-]*(?: [\w./:=-]+){1,5})[`'\"]")
-FILE_NAME = re.compile(r"(?<![\w/])(?:[\w.-]+/)*[\w-]+\.(?:[a-z]{1,5}|[a-z]+\d?)\b")
-REFUSED_CHANGE = re.compile(r"(?:Edit|MultiEdit|Write|NotebookEdit) (/[^…]+)")
+GIT_VERBS = lazy_regex(r"(?i)(?:git )?(stash|push|commit|rebase|reset|merge|checkout|amend|clean)(?:ing)?\b")
+IN_QUOTES = lazy_regex(r"[`'\"]([a-z][\w./:-]*(?: [\w./:=-]+){1,5})[`'\"]")
+FILE_NAME = lazy_regex(r"(?<![\w/])(?:[\w.-]+/)*[\w-]+\.(?:[a-z]{1,5}|[a-z]+\d?)\b")
+REFUSED_CHANGE = lazy_regex(r"(?:Edit|MultiEdit|Write|NotebookEdit) (/[^…]+)")
 # What is to be done at once says nothing about the next change.
-MOMENTARY = re.compile(
+MOMENTARY = lazy_regex(
     r"(?i)^(?:no[,.]? |ok[,.]? |please )*(?:revert|undo|stop|wait|continue|roll ?back|write down|let'?s"
     r"|can you|what (?:we|you|i)|could you|replace lines?)\b|\?[)\s]*$"
 )
-WORD = re.compile(r"[A-Za-z_][\w.-]*")
-IDENTIFIER = re.compile(r"[a-z][A-Z]|\w_\w|\w\.\w|[a-z]\d")
+WORD = lazy_regex(r"[A-Za-z_][\w.-]*")
+IDENTIFIER = lazy_regex(r"[a-z][A-Z]|\w_\w|\w\.\w|[a-z]\d")
 SHORTEST_WORD = 5  # characters of a word that shows what a change is about
 USUAL_SHARE = 0.07  # of the sessions; a word in the requests of more of them is usual
-PLAIN_KEY = re.compile(r"[\x20-\x21\x23-\x5b\x5d-\x7e]+")  # the same in JSON
+PLAIN_KEY = lazy_regex(r"[\x20-\x21\x23-\x5b\x5d-\x7e]+")  # the same in JSON
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import zip_longest
 
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import dataclass
 
 LONGEST = 300  # characters of a sentence
@@ -18,21 +19,21 @@ LONGEST_LIST = 180  # characters of a list that is joined with its lead-in
 LEAST = 12  # characters that are left of a sentence made compact
 SPLIT_FROM = 160  # a line of this length is split into its sentences
 
-BLOCK = re.compile(r"^([ \t]*)(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\2[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-BULLET = re.compile(r"^\s*(?:[-*•+–]|\(?\d{1,3}[.)]|[a-z][.)]|\[[ xX]\])\s+(?:\[[ xX]\]\s+)?")
-HEADING = re.compile(r"^\s*#{1,6}\s+")
-BOLD_LINE = re.compile(r"^\s*(?:\*\*|__)([^*_]{2,90}?)(?:\*\*|__)\s*:?\s*$")
-RULE = re.compile(r"^[\s|:=─━┄+\-*_]+$")
-EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
-LINK = re.compile(r"!?\[([^\]\n]*)\]\(([^)\s]*)\)")
-SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]*`]*\s+(?=[A-Z0-9\"'(\[`*$/~])")
-ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|No|St|Dr|Mr|Ms|resp)|\b[A-Z])\.$")
-CLAUSE_END = re.compile(r"[;,:)]\s|\s[-–—]\s")
-COMMAND = re.compile(r"(?:\$ )?[a-z][\w.+/-]*(?: (?:[-\w./=@:,+~*#%]+|\"[^\"]*\"|'[^']*'|&&|\||2>&1))+")
-STATUS_MARKS = re.compile("[\u2600-\u27bf\u2b50-\u2b55\U0001f300-\U0001faff\ufe0f]+ ?")
-TAG = re.compile(r"</?[a-zA-Z][\w:-]*(?:\s[^<>]*)?>")
-CODE = re.compile(r"`([^`\s]+)`")
-REMARK = re.compile(
+BLOCK = lazy_regex(r"^([ \t]*)(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\2[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+BULLET = lazy_regex(r"^\s*(?:[-*•+–]|\(?\d{1,3}[.)]|[a-z][.)]|\[[ xX]\])\s+(?:\[[ xX]\]\s+)?")
+HEADING = lazy_regex(r"^\s*#{1,6}\s+")
+BOLD_LINE = lazy_regex(r"^\s*(?:\*\*|__)([^*_]{2,90}?)(?:\*\*|__)\s*:?\s*$")
+RULE = lazy_regex(r"^[\s|:=─━┄+\-*_]+$")
+EMPHASIS = lazy_regex(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+LINK = lazy_regex(r"!?\[([^\]\n]*)\]\(([^)\s]*)\)")
+SENTENCE_END = lazy_regex(r"(?<=[.!?])[\"')\]*`]*\s+(?=[A-Z0-9\"'(\[`*$/~])")
+ABBREVIATION = lazy_regex(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|No|St|Dr|Mr|Ms|resp)|\b[A-Z])\.$")
+CLAUSE_END = lazy_regex(r"[;,:)]\s|\s[-–—]\s")
+COMMAND = lazy_regex(r"(?:\$ )?[a-z][\w.+/-]*(?: (?:[-\w./=@:,+~*#%]+|\"[^\"]*\"|'[^']*'|&&|\||2>&1))+")
+STATUS_MARKS = lazy_regex("[\u2600-\u27bf\u2b50-\u2b55\U0001f300-\U0001faff\ufe0f]+ ?")
+TAG = lazy_regex(r"</?[a-zA-Z][\w:-]*(?:\s[^<>]*)?>")
+CODE = lazy_regex(r"`([^`\s]+)`")
+REMARK = lazy_regex(
     r"(?i)(?:(?:done|perfect|great|good|excellent|exactly|yes|right|ok|okay|sure|alright|absolutely|got it"
     r"|fixed)\s*[.!,:–—-]+\s+|(?:great|good) (?:question|catch|point|thinking|idea|call)\w*\s*[.!,:–—-]*\s+"
     r"|you'?re (?:absolutely |completely )?right(?: to ask| again)?\s*[.!,:–—-]+\s+"
@@ -44,11 +45,11 @@ REMARK = re.compile(
     r"|(?:now|so|also|then|and|but|next|finally)(?:[,:]\s+|\s+)(?=[a-z\w](?!hat\b))"
     r"|i(?:'ve| have) (?:also |now )?(?=[a-z]+(?:ed|t)\b|made\b|written\b))"
 )  # an opening that says nothing to a successor
-ANNOUNCEMENT = re.compile(
+ANNOUNCEMENT = lazy_regex(
     r"(?i)(?<=[.!?])\s+(?:(?:now|so|next|then),? )?(?:let me|let's|i'?ll|i will|i need to|i should)\b"
     r"[^.!?]*[.!?:…]*$"
 )  # a closing sentence about the next call
-POLITE = re.compile(
+POLITE = lazy_regex(
     r"(?i)(?:(?:ok|okay|yeah|hm+|well|so|and|also|now|btw|cool|great|nice|perfect|thanks?|alright|hey|hi)"
     r"(?:[,.!:…]+|\s+-)?\s+)*"
     r"(?:(?:can|could|would|will) (?:you|we)(?: please)?(?: (?:also|now|just|maybe|quickly))* |please )?"

@@ -66,13 +66,16 @@ def importer_for(memory: Memory) -> Importer:
 
 
 def pause_spans(memory: Memory) -> list[TimeRange]:
-    """When recording was paused, from the companion's own session."""
+    """When recording was paused, from the companion's own session.
+
+    A pause begins with its millisecond, because agents write times in whole milliseconds.
+    """
     row = memory.store.sessions.by_key(COMPANION_SESSION, COMPANION_AGENT)
     if row is None:
         return []
     gaps = (event["payload"] for event in memory.history.events(row.id, kind="gap"))
     return [
-        (parse_time(gap["since"]), parse_time(gap["until"]))
+        (parse_time(gap["since"]) // 1000 * 1000, parse_time(gap["until"]))
         for gap in gaps
         if gap and gap["what"] == "paused"
     ]

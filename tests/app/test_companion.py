@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 
 from fazm_memory.agents import hook_script
 from fazm_memory.app import companion as module
+from fazm_memory.app.backfill import pause_spans
 from fazm_memory.app.companion import Companion
 from fazm_memory.app.maintenance import ANNOUNCED
 from fazm_memory.app.memory import Memory
@@ -24,6 +26,7 @@ from fazm_memory.app.process import LOCK, companion_pid, single_instance
 from fazm_memory.config import Config
 from fazm_memory.errors import StoreBusy, StoreFull
 from fazm_memory.events.event import Draft
+from fazm_memory.ingest.pause_switch import PauseSwitch
 from fazm_memory.ingest.recorder import Recorder
 from fazm_memory.session.state import FOLD_VERSION
 
@@ -59,11 +62,12 @@ class CompanionEnv:
 
     def prompt(self, text: str, session: str = SESSION) -> Path:
         path = self.project / f"{session}.jsonl"
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
+        at = time.time_ns() // 1000
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at // 1_000_000))
         record = {
             "type": "user",
             "uuid": f"{session[:8]}-{text}",
-            "timestamp": f"{stamp}.{time.time_ns() // 1000 % 1_000_000:06}Z",
+            "timestamp": f"{stamp}.{at % 1_000_000:06}Z",
             "cwd": "/w",
             "sessionId": session,
             "promptId": text,
@@ -222,6 +226,16 @@ def test_a_pause_holds_and_what_was_done_in_it_never_comes_in(
         env.until(lambda: "after" in env.prompts())
 
     assert env.prompts() == ["before", "after"]
+
+
+def test_a_pause_begins_with_its_millisecond(env: CompanionEnv) -> None:
+    moments = iter([1_794_900_000_123_456, 1_794_900_000_223_456])
+    _ = env.memory.store  # makes the data folder
+    clock = partial(next, moments, 1_794_900_000_323_456)
+    switch = PauseSwitch(env.config.home, clock, env.memory.recorder.record)
+    switch.pause(None)
+    switch.resume()
+    assert [since for since, _ in pause_spans(env.memory)] == [1_794_900_000_123_000]
 
 
 def test_there_is_only_one_and_a_second_is_reported_which(env: CompanionEnv) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any
 
@@ -98,7 +98,7 @@ def outline_turns(rows: Sequence[OutlineRow], events: Sequence[Event]) -> list[O
         nth for nth, row in enumerate(rows) if row.label is None and events[row.seqs[0]].kind == "prompt"
     ]
     turns = []
-    for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
+    for start, end in pairwise([*starts, len(rows)]):
         if end - start - 1 < SHORTEST_TURN:
             continue
         members = [events[seq] for row in rows[start + 1 : end] for seq in row.seqs]

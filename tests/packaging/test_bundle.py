@@ -145,6 +145,8 @@ def mcp_answers(machine: Machine) -> list[str]:
         {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}},
         {"jsonrpc": "2.0", "id": 3, "method": "tools/call",
          "params": {"name": "memory_search", "arguments": {"query": "invoices"}}},
+        # Only the SDK answers this one.
+        {"jsonrpc": "2.0", "id": 4, "method": "resources/read", "params": {"uri": "fazm-memory://context"}},
     ]  # fmt: skip
     process = machine.start("mcp")
     assert process.stdin is not None
@@ -160,6 +162,7 @@ def mcp_answers(machine: Machine) -> list[str]:
                 answer = json.loads(text)
                 answers[answer.get("id")] = answer
         assert "sort the invoices" in json.dumps(answers[3])
+        assert "contents" in answers[4]["result"]
         return [tool["name"] for tool in answers[2]["result"]["tools"]]
     finally:
         process.kill()
@@ -355,7 +358,7 @@ def test_an_isolated_interpreter_finds_no_library_and_the_doctor_says_so(
     script.write_text(
         "".join(
             f'    \'{python}\' -I -S "$home/hooks/hook.py" "$home" "$1" "" "$3" && exit 0\n'
-            if "hook.py" in line
+            if '"$1" "" "$3"' in line
             else line
             for line in script.read_text().splitlines(keepends=True)
         )

@@ -156,3 +156,7 @@ def test_a_list_of_steps_is_a_row_when_a_step_was_finished() -> None:
         steps(5, "completed", "pending"),
     ])  # fmt: skip
     assert positions(rows) == [(0,), (1,), (2,), (4,), (5,)]
+
+
+def test_a_session_without_a_request_has_no_turns() -> None:
+    assert outline_turns([], []) == []

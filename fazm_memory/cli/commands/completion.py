@@ -67,13 +67,16 @@ complete -c fazm-memory -f -n __fazm_memory_is_first -l version -d 'show the ver
 """
 
 
+IDS = "ids"  # for the scripts themselves, so it is not offered
+
+
 def completion_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=("bash", "zsh", "fish", "ids"))
+    parser.add_argument("shell", choices=("bash", "zsh", "fish", IDS))
     parser.epilog = "`ids` lists what the scripts offer for ID: the latest sessions with their titles."
 
 
 def completion_command(args: argparse.Namespace) -> int:
-    if args.shell == "ids":
+    if args.shell == IDS:
         return _print_ids(args)
     script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[args.shell]()
     if args.json:
@@ -120,7 +123,7 @@ def options(name: str) -> list[str]:
             words += agent_names()
         words += [option for option in action.option_strings if option.startswith("--")]
         if not action.option_strings and action.choices:
-            words += map(str, action.choices)
+            words += [str(word) for word in action.choices if word != IDS]
     return words
 
 

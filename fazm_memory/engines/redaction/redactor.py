@@ -356,7 +356,7 @@ _FOUND = 60
 _FIRST = 200
 # What a found secret costs: it is judged, replaced and remembered.
 _JUDGED = 20
-_LEAST_EXTRA = 6_000
+_LEAST_EXTRA = 9_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -499,7 +499,8 @@ class Finder:
     def _unsearched(self, view: View, position: int) -> Iterator[tuple[View, int, int, int]]:
         """What may be a secret in the rest of a text that is too dense to search."""
         for token in _TOKEN.finditer(view.data, position):
-            yield view, *token.span(), len(self.rules)
+            if len(set(token[0])) >= _LEAST_LETTERS:  # a run of one letter is no secret
+                yield view, *token.span(), len(self.rules)
 
 
 _BEFORE_MARKER = b"=: \"'"
@@ -519,6 +520,7 @@ def _outside(
 
 
 # In text that is too dense to search, what may be a secret.
+_LEAST_LETTERS = 4
 _TOKEN = compiled(
     r"[0-9](?:[ -]?[0-9]){11,18}"
     r"|[^\s\"'`<>(),;=:\[\]{}]{3,}[0-9][^\s\"'`<>(),;]{2,}|[0-9][^\s\"'`<>(),;=:\[\]{}]{5,}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from fazm_memory.app.memory import Service
@@ -23,7 +25,7 @@ from fazm_memory.rewind import (
     remove_copy,
     store_version,
 )
-from fazm_memory.store import SessionRow
+from fazm_memory.store import FileVersion, SessionRow
 from fazm_memory.text import plural
 
 BATCH = 64  # files that are stored in one transaction
@@ -77,7 +79,7 @@ class OwnFolderService(Service):
     def plan(self, session: str) -> dict[str, Any]:
         """What merging the session's folder back would do to each file of the workspace."""
         row, origin = self._find(session)
-        with _TwoFolders(str(row.workspace), origin) as (own, target):
+        with _both_folders(str(row.workspace), origin) as (own, target):
             return self._plan_json(row, origin, merge_plan(own, target, self._base(row)))
 
     def merge(self, session: str, *, force: bool = False, source: str = "cli") -> dict[str, Any]:
@@ -91,7 +93,7 @@ class OwnFolderService(Service):
         rewind = self._memory.rewind
         rewind.finish_interrupted()
         with exclusive_rewind(self.config.home):
-            with _TwoFolders(str(row.workspace), origin) as (own, target):
+            with _both_folders(str(row.workspace), origin) as (own, target):
                 plan = merge_plan(own, target, self._base(row))
                 self._check_merge(row, origin, plan, force=force, source=source)
                 steps = plan.writes() if force else plan.allowed()
@@ -164,7 +166,7 @@ class OwnFolderService(Service):
                 for path in paths[first : first + BATCH]:
                     store_version(versions, directory.root, path, directory.look(path), self.now())
 
-    def _base(self, row: SessionRow) -> Any:
+    def _base(self, row: SessionRow) -> dict[str, FileVersion]:
         """The files of the session's folder when it was made."""
         return self._memory.file_versions.manifest(str(row.workspace), row.opened_at)
 
@@ -222,24 +224,11 @@ class OwnFolderService(Service):
         }
 
 
-class _TwoFolders:
-    """The session's folder and its workspace, opened for safe access."""
-
-    def __init__(self, own: str, origin: str) -> None:
-        self.own, self.origin = own, origin
-
-    def __enter__(self) -> tuple[SafeDirectory, SafeDirectory]:
-        try:
-            self.first = SafeDirectory(self.own)
-        except WriteRefused as error:
-            raise NotFound(f"The session's folder is gone: {error}.") from None
-        try:
-            self.second = SafeDirectory(self.origin)
-        except WriteRefused as error:
-            self.first.close()
-            raise NotFound(f"The workspace is gone: {error}.") from None
-        return self.first, self.second
-
-    def __exit__(self, *_: object) -> None:
-        self.first.close()
-        self.second.close()
+@contextmanager
+def _both_folders(own: str, origin: str) -> Iterator[tuple[SafeDirectory, SafeDirectory]]:
+    """Open the session's folder and its workspace for safe access."""
+    try:
+        with SafeDirectory(own) as first, SafeDirectory(origin) as second:
+            yield first, second
+    except WriteRefused as error:
+        raise NotFound(f"The folders cannot be compared: {error}.") from None

@@ -50,7 +50,7 @@ e2e: install
 
 # The crash, tamper and fuzz runs at full length.
 campaign: $(DEV)
-	CAMPAIGN=1 $(BIN)/python -m pytest -m campaign
+	CAMPAIGN=1 $(BIN)/python -m pytest -m campaign --timeout 0
 
 # All benchmarks, or those named: make bench ARGS="log --events 100000".
 bench: $(DEV)

@@ -64,10 +64,13 @@ if TYPE_CHECKING:
     from fazm_memory.agents.native_files import (
         NativeFile,
         agent_roots,
+        is_row_database,
+        is_rows,
         is_session_file,
         moved_path,
         session_files,
     )
+    from fazm_memory.agents.native_rows import restore_rows, restored_rows_state, session_rows, snapshot
     from fazm_memory.agents.native_session import (
         WRITABLE_AGENTS,
         CarriedCall,
@@ -86,6 +89,7 @@ if TYPE_CHECKING:
         no_command_reason,
         rewound_reason,
     )
+    from fazm_memory.agents.sqlite_file import database_stats
     from fazm_memory.agents.tool_calls import (
         listed_by_command,
         listed_names,
@@ -117,7 +121,10 @@ __getattr__ = lazy_exports(
             "INJECTED_MARK MAX_TEXT capped ident mapping moment record_of sequence strip_injected text"
         ),
         "hook_script": "",
-        "native_files": "NativeFile agent_roots is_session_file moved_path session_files",
+        "native_files": (
+            "NativeFile agent_roots is_row_database is_rows is_session_file moved_path session_files"
+        ),
+        "native_rows": "restore_rows restored_rows_state session_rows snapshot",
         "native_session": (
             "CarriedCall CarriedEntry NativeSession WRITABLE_AGENTS shell_command write_session"
         ),
@@ -126,6 +133,7 @@ __getattr__ = lazy_exports(
             "INVALID_ID_REASON NEW_SESSION_COMMANDS RESUME_COMMANDS is_resumable_id native_resume_command "
             "no_command_reason rewound_reason"
         ),
+        "sqlite_file": "database_stats",
         "tool_calls": (
             "listed_by_command listed_names patched_files plain_tool_name shell_files summary touched_files"
         ),

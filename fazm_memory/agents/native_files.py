@@ -6,37 +6,57 @@ Claude Code also names a project's folder after its path, which may be another o
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from fazm_memory.agents.base import Places, RecordFile
 from fazm_memory.agents.connect_settings import config_folder
+from fazm_memory.agents.goose import goose_folder
+from fazm_memory.agents.native_rows import ROW_DATABASES, ROWS, stamps_of
+from fazm_memory.agents.opencode import opencode_folder
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import dataclass
 
 CLAUDE, CODEX, HOME = "claude", "codex", "home"
 OWN_FOLDERS = ("copilot", "cline")  # agents with a folder for each session, all of which a resume needs
 PROJECTS = "projects"
-NATIVE_SUFFIXES = (".jsonl", ".json")  # databases belong to many sessions and are not copied
-# Below Claude Code's folder: what it stores for a session beside the transcript and the folder named like it.
-BESIDE = ("todos/{id}*.json", "tasks/{id}/**/*", "session-env/{id}/**/*")
+NATIVE_SUFFIXES = (".jsonl", ".json")
+OWN_DATABASE = "store.db"  # Cursor's CLI has a database for each session
+# Below an agent's folder: what it stores for a session beside the transcript and the folder named like it.
+BESIDE = {
+    CLAUDE: ("todos/{id}*.json", "tasks/{id}/**/*", "session-env/{id}/**/*"),
+    "qwen": ("todos/{id}*.json",),
+}
 SHARED_NAMES = frozenset({"session_index.jsonl", "history.jsonl"})  # lists of all sessions
 
 
 @dataclass(frozen=True)
 class NativeFile:
-    """A file of a session. `path` is below the folder `root`, which is at `origin` on this machine."""
+    """A file of a session. `path` is below the folder `root`, which is at `origin` on this machine.
+
+    Rows of a database that many sessions share are one file for each session. Its `stamp` changes with them.
+    """
 
     agent: str
     session: str
     root: str
     path: str
     origin: str
+    stamp: str = ""
 
     @property
     def absolute(self) -> Path:
-        return Path(self.origin, self.path)
+        return Path(self.origin, self.path.removesuffix(ROWS) if self.is_rows else self.path)
+
+    @property
+    def is_rows(self) -> bool:
+        return is_rows(self.root, self.path)
+
+    @property
+    def is_database(self) -> bool:
+        return not self.is_rows and Path(self.path).name == OWN_DATABASE
 
     @property
     def name(self) -> str:
@@ -51,6 +71,10 @@ def agent_roots(places: Places) -> dict[str, Path]:
         CODEX: config_folder("codex", places),
         **{agent: config_folder(agent, places) for agent in (*OWN_FOLDERS, "qwen")},
         HOME: places.home,
+        # After the home, so that only rows are named by these folders.
+        "hermes": config_folder("hermes", places),
+        "goose": goose_folder(places),
+        "opencode": opencode_folder(places),
     }
 
 
@@ -63,7 +87,23 @@ SESSION_FILES = {
     HOME: lazy_regex(
         r"\.\w+/(?:.+/)?(?:chats|subagents|sessions|session-state|agent-transcripts)/.+\.jsonl?"
     ),
+    "copilot": lazy_regex(r"session-state/[^/]+/(?:.+/)?[^/]+\.(?:jsonl?|ya?ml|md)"),
+    "cline": lazy_regex(r"sessions/[^/]+/[^/]+\.json"),
+    "qwen": lazy_regex(r"projects/[^/]+/(?:chats|subagents)/.+\.jsonl|todos/[^/]+\.json"),
+    "hermes": lazy_regex(r"(?:profiles/[^/]+/)?state\.db\.rows"),
+    "goose": lazy_regex(r"sessions\.db\.rows"),
+    "opencode": lazy_regex(r"opencode\.db\.rows"),
 }
+
+
+def is_rows(root: str, path: str) -> bool:
+    """Whether a copy has the rows of a session, not a file."""
+    return root in ROW_DATABASES and path.endswith(ROWS)
+
+
+def is_row_database(record: RecordFile) -> bool:
+    """Whether a record is a database of many sessions, of which rows can be copied."""
+    return record.agent in ROW_DATABASES and record.path.suffix == ".db"
 
 
 def is_session_file(root: str, path: str) -> bool:
@@ -74,11 +114,14 @@ def is_session_file(root: str, path: str) -> bool:
 
 def session_files(record: RecordFile, places: Places) -> Iterator[NativeFile]:
     """The record, and what belongs to its session where the agent stores more than one file."""
-    if record.path.suffix not in NATIVE_SUFFIXES or record.path.name in SHARED_NAMES:
+    if is_row_database(record):
+        yield from _row_files(record, places)
         return
+    own_database = record.agent == "cursor" and record.path.name == OWN_DATABASE
+    suffixed = record.path.suffix in NATIVE_SUFFIXES and record.path.name not in SHARED_NAMES
     roots = agent_roots(places).items()
     found = next(((root, folder) for root, folder in roots if record.path.is_relative_to(folder)), None)
-    if found is None:
+    if found is None or not (suffixed or own_database):
         return
     root, folder = found
     paths = [record.path]
@@ -89,14 +132,25 @@ def session_files(record: RecordFile, places: Places) -> Iterator[NativeFile]:
     ):
         own = record.path.with_suffix("")
         paths += [path for path in own.rglob("*") if path.suffix != ".lock"]
-        for pattern in BESIDE:
+    if root != CLAUDE or record.path.stem == record.session:
+        for pattern in BESIDE.get(root, ()):
             paths += folder.glob(pattern.format(id=record.session))
     if root in OWN_FOLDERS and record.path.parent.name == record.session:
         paths += [path for path in record.path.parent.rglob("*") if path.suffix not in (".lock", ".tmp")]
+    if own_database:
+        paths += record.path.parent.glob("*.json")
     for path in sorted(dict.fromkeys(paths)):
         if path == record.path or (path.is_file() and not path.is_symlink()):
             relative = path.relative_to(folder).as_posix()
             yield NativeFile(record.agent, record.session, root, relative, str(folder))
+
+
+def _row_files(record: RecordFile, places: Places) -> Iterator[NativeFile]:
+    folder = agent_roots(places)[record.agent]
+    if record.path.is_relative_to(folder):
+        path = f"{record.path.relative_to(folder).as_posix()}{ROWS}"
+        for session, stamp in stamps_of(record.path, record.agent).items():
+            yield NativeFile(record.agent, session, record.agent, path, str(folder), stamp)
 
 
 def project_folder(workspace: str) -> str:
@@ -107,8 +161,15 @@ def project_folder(workspace: str) -> str:
 def moved_path(root: str, path: str, before: str | None, after: str | None) -> str:
     """The path below `root` after the workspace was moved from `before` to `after`."""
     parts = path.split("/")
-    if root != CLAUDE or before is None or after is None or before == after:
+    if before is None or after is None or before == after:
         return path
-    if len(parts) > 2 and parts[0] == PROJECTS and parts[1] == project_folder(before):
+    if root == CLAUDE and len(parts) > 2 and parts[0] == PROJECTS and parts[1] == project_folder(before):
         parts[1] = project_folder(after)
+    if root == HOME and parts[:2] == [".cursor", "chats"] and parts[2] == _hashed(before):
+        parts[2] = _hashed(after)
     return "/".join(parts)
+
+
+def _hashed(workspace: str) -> str:
+    """The name that Cursor's CLI gives to the folder of a project."""
+    return hashlib.md5(workspace.encode(), usedforsecurity=False).hexdigest()

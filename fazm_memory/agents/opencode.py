@@ -42,7 +42,6 @@ from fazm_memory.agents.tool_calls import (
 from fazm_memory.engines.shell_effects import KnownFolders
 from fazm_memory.events import Draft
 from fazm_memory.lazy import lazy_regex
-from fazm_memory.paths import open_regular
 from fazm_memory.records import dataclass
 
 DEEPEST_NESTING = 10
@@ -559,12 +558,10 @@ class Opencode:
         self.home = home
 
     def find(self, places: Places) -> Iterator[RecordFile]:
-        data = Path(places.env.get("XDG_DATA_HOME") or places.home / ".local" / "share")
-        path = data / NAME / "opencode.db"
+        path = opencode_folder(places) / "opencode.db"
         yield from database_file(NAME, path, path.name)
 
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
-        open_regular(record.path).close()  # raises if it is gone or no regular file
         parts = PartLog(cursor.carry, self.home)
         try:
             with open_database(record.path) as store:
@@ -576,3 +573,7 @@ class Opencode:
         except sqlite3.DatabaseError:
             return Chunk((), cursor, bad=1)
         return Chunk(tuple(parts.drafts), Cursor(0, parts.carry()), more, parts.unknown, parts.bad)
+
+
+def opencode_folder(places: Places) -> Path:
+    return Path(places.env.get("XDG_DATA_HOME") or places.home / ".local" / "share") / NAME

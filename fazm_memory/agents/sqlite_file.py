@@ -44,8 +44,10 @@ def database_file(agent: str, path: Path, session: str) -> Iterator[RecordFile]:
 def read_only(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a database for reading, in one consistent state.
 
-    A reader would create a log and an index. So a database without a log is opened as immutable.
+    A reader would create a log and an index. So a database without a log is opened as immutable. A pipe or a
+    device in its place raises `OSError`: SQLite would wait for it for ever.
     """
+    open_regular(path).close()
     at_rest = len(database_stats(path)) == 1
     address = f"file:{quote(str(path))}?mode=ro{'&immutable=1' if at_rest else ''}"
     connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
@@ -121,7 +123,6 @@ def read_database(
     read_on: Callable[[sqlite3.Connection], None],
 ) -> Chunk:
     """The next chunk of a database. `read_on` reads rows into `drafts`."""
-    open_regular(record.path).close()  # raises if it is gone or no regular file
     try:
         with read_only(record.path) as connection:
             read_on(connection)

@@ -18,9 +18,13 @@ from fazm_memory.agents import (
     cleanup_days,
     cleanup_settings_file,
     expiring_transcripts,
+    is_rows,
     is_session_file,
     moved_path,
     native_resume_command,
+    restore_rows,
+    restored_rows_state,
+    session_rows,
 )
 from fazm_memory.app.backfill import agent_places, pause_spans
 from fazm_memory.app.memory import Service
@@ -139,7 +143,10 @@ class TranscriptService(Service):
         places = agent_places(self.config) if home is None else Places(Path(home).expanduser().absolute(), {})
         before = None if row is None else row.workspace
         after = workspace or self._here(row) or _moved_workspace(before, copies, places)
-        steps = [self._step(copy, agent_roots(places), before, after) for copy in copies]
+        name: str | None = copies[0].session
+        if copies[0].foreign and row is not None:
+            name = self._agent_session_id(row)
+        steps = [self._step(copy, name, agent_roots(places), before, after) for copy in copies]
         conflicts = [step["path"] for step in steps if step["action"] == "conflict"]
         if conflicts and not force and not dry_run:
             raise Conflict(
@@ -149,11 +156,11 @@ class TranscriptService(Service):
             )
         if not dry_run:
             for copy, step in zip(copies, steps, strict=True):
-                self._put_back(copy, step)
+                if is_rows(copy.root, copy.path):
+                    self._put_rows_back(copy, name or "", step)
+                else:
+                    self._put_back(copy, step)
         agent: str = ROOT_AGENTS.get(copies[0].root, copies[0].agent)
-        name: str | None = copies[0].session
-        if copies[0].foreign and row is not None:
-            name = self._agent_session_id(row)
         return {
             "session": None if row is None else row.id,
             "agent": agent,
@@ -201,7 +208,12 @@ class TranscriptService(Service):
         return None if opening is None or opening.payload is None else opening.payload.agent_session_id
 
     def _step(
-        self, copy: TranscriptCopy, roots: dict[str, Path], before: str | None, after: str | None
+        self,
+        copy: TranscriptCopy,
+        name: str | None,
+        roots: dict[str, Path],
+        before: str | None,
+        after: str | None,
     ) -> dict[str, Any]:
         """What restoring one file does."""
         relative = moved_path(copy.root, copy.path, before, after)
@@ -212,9 +224,15 @@ class TranscriptService(Service):
         target = roots[copy.root] / relative
         if (link := _link_above(target, roots[copy.root])) is not None:
             raise Conflict(f"{target} cannot be restored: {link} is a link.")
+        if is_rows(copy.root, copy.path):
+            target = target.with_suffix("")
+            rows = b"".join(self._content(copy))
+            action = restored_rows_state(target, copy.root, name or "", rows)
+        else:
+            action = self._action(copy, target)
         return {
             "path": str(target),
-            "action": self._action(copy, target),
+            "action": action,
             "bytes": copy.size,
             "exact": copy.form == EXACT and not copy.left_out,
             "left_out": copy.left_out,
@@ -239,10 +257,7 @@ class TranscriptService(Service):
         target = Path(step["path"])
         try:
             if step["action"] in ("replace", "conflict") and target.is_file():
-                stamp = f"{to_datetime(self.now()):%Y-%m-%dT%H%M%S}"
-                backup = private_folder(self.config.home / BACKUPS) / f"{stamp}-{target.name}"
-                write_private(backup, target.read_bytes())
-                step["backup"] = str(backup)
+                self._back_up(target.name, target.read_bytes(), step)
             if step["action"] != "same":
                 _write(target, self._content(copy), copy.mode & NOT_EXECUTABLE)
             os.utime(target, ns=(self.now() * 1000, self.now() * 1000))
@@ -255,6 +270,23 @@ class TranscriptService(Service):
             copies = self._memory.transcript_copies
             with open_regular(target) as file, copies.db.transaction():
                 copies.update(copy, source_size=copy.size, mark=file_mark(file, copy.size))
+
+    def _back_up(self, name: str, data: bytes, step: dict[str, Any]) -> None:
+        stamp = f"{to_datetime(self.now()):%Y-%m-%dT%H%M%S}"
+        backup = private_folder(self.config.home / BACKUPS) / f"{stamp}-{name}"
+        write_private(backup, data)
+        step["backup"] = str(backup)
+
+    def _put_rows_back(self, copy: TranscriptCopy, name: str, step: dict[str, Any]) -> None:
+        """Put the rows of a session into the agent's database. Its other sessions stay as they are."""
+        target = Path(step["path"])
+        try:
+            if step["action"] in ("replace", "conflict"):
+                self._back_up(Path(copy.path).name, session_rows(target, copy.root, name), step)
+            if step["action"] != "same":
+                restore_rows(target, copy.root, name, b"".join(self._content(copy)))
+        except OSError as error:
+            raise disk_error(error, target) from error
 
     # -- overview and retention --------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """Copying the agents' own transcripts as they grow.
 
 A copy is byte for byte, with two exceptions. Lines that were written while recording was paused are left out
-and counted. With the form "redacted" each line is redacted first.
+and counted. With the form "redacted" each line is redacted first. Of a database that sessions share, the rows
+of each session are copied.
 """
 
 from __future__ import annotations
@@ -10,11 +11,24 @@ import contextlib
 import hashlib
 import json
 import os
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from io import BytesIO
 from typing import BinaryIO
 
-from fazm_memory.agents import NativeFile, Places, RecordFile, moment, record_of, session_files
+from fazm_memory.agents import (
+    NativeFile,
+    Places,
+    RecordFile,
+    database_stats,
+    is_row_database,
+    moment,
+    record_of,
+    session_files,
+    session_rows,
+    snapshot,
+)
 from fazm_memory.engines.redaction import KnownSecrets, Redactor
 from fazm_memory.ingest.importer import QUIET, TimeRange
 from fazm_memory.paths import is_utf8, open_regular
@@ -26,6 +40,7 @@ HEAD = 1024
 TAIL = 4096
 SECOND = 1_000_000
 LARGEST = 1 << 30  # a larger file is not copied
+ROWS_EVERY = 60 * SECOND  # how often a database that is being written to is looked through
 
 
 @dataclass
@@ -36,6 +51,16 @@ class CopyStatistics:
     bytes: int = 0
     more: bool = False  # stopped at the limit
     troubles: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is copied: a file, or rows of a database as if they were one."""
+
+    file: BinaryIO
+    size: int
+    mtime: float
+    mode: int
 
 
 class TranscriptCopier:
@@ -66,6 +91,7 @@ class TranscriptCopier:
         self._secrets = KnownSecrets()  # found in any file: copies of them are redacted too
         self._known: dict[tuple[str, str, str], TranscriptCopy] = {}
         self._paths: dict[str, TranscriptCopy] = {}
+        self._looked: dict[str, tuple[float, int]] = {}  # databases: modified when, looked through when
         for copy in copies.all():
             if not copy.replaced and not copy.foreign:
                 self._remember(copy)
@@ -88,21 +114,54 @@ class TranscriptCopier:
             if limit is not None and done.bytes >= limit:
                 done.more = True
                 break
-            if record.session in forgotten or not self.allowed(record.session):
-                continue
-            for file in session_files(record, self.places):
-                try:
-                    self._copy(file, done)
-                except FileNotFoundError:
-                    continue  # deleted meanwhile
-                except OSError as error:
-                    done.troubles[str(file.absolute)] = error.strerror or str(error)
+            try:
+                self._copy_record(record, forgotten, done, limit)
+            except FileNotFoundError:
+                continue  # deleted meanwhile
+            except (OSError, sqlite3.Error) as error:
+                if "locked" not in str(error):  # then it is tried again
+                    done.troubles[str(record.path)] = getattr(error, "strerror", None) or str(error)
+                    self._looked[str(record.path)] = (record.mtime, self.now())
         return done
 
+    def _copy_record(
+        self, record: RecordFile, forgotten: set[str], done: CopyStatistics, limit: int | None
+    ) -> None:
+        rows = is_row_database(record)
+        if not rows and (record.session in forgotten or not self.allowed(record.session)):
+            return
+        for file in session_files(record, self.places):
+            if rows and (file.session in forgotten or self._has_rows(file) or not self.allowed(file.session)):
+                continue
+            if rows and limit is not None and done.bytes >= limit:
+                done.more = True
+                return
+            try:
+                self._copy(file, done)
+            except FileNotFoundError:
+                continue  # deleted meanwhile
+            except OSError as error:
+                done.troubles[str(file.absolute)] = error.strerror or str(error)
+        if rows:
+            self._looked[str(record.path)] = (record.mtime, self.now())
+
+    def _has_rows(self, file: NativeFile) -> bool:
+        copy = self._current(file)
+        return copy is not None and (copy.origin, copy.path, copy.mark) == (
+            file.origin,
+            file.path,
+            file.stamp,
+        )
+
     def _changed(self, record: RecordFile) -> bool:
+        if is_row_database(record):
+            mtime, at = self._looked.get(str(record.path), (0.0, 0))
+            return mtime != record.mtime and (self._quiet(record.mtime) or self.now() - at > ROWS_EVERY)
         known = self._paths.get(str(record.path))
         if known is None or known.source_mtime != record.mtime:
             return True
+        if record.path.suffix == ".db":
+            return False
         incomplete = known.source_size != record.size or (self._checkable(known) and self._unchecked(known))
         return incomplete and self._quiet(record.mtime)
 
@@ -119,60 +178,68 @@ class TranscriptCopier:
         path = file.absolute
         if not is_utf8(str(path)):
             return
-        with open_regular(path) as source:
-            stat = os.fstat(source.fileno())
-            if stat.st_size > LARGEST:
+        with self._opened(file) as opened:
+            source = self._source(file, opened)
+            if source.size > LARGEST:
                 done.troubles[str(path)] = f"larger than {LARGEST >> 20} MiB, not copied"
                 return
             copy = self._current(file)
-            if copy is not None and self._up_to_date(copy, file, stat):
+            if copy is not None and self._up_to_date(copy, file, source):
                 self._remember(copy)
                 return
-            if not path.name.endswith(".jsonl") and self._in_pause(round(stat.st_mtime * SECOND)):
+            if not _has_lines(file) and self._in_pause(round(source.mtime * SECOND)):
                 return
             with self.copies.db.transaction():
                 before = 0 if copy is None else copy.size
-                copy = self._updated(copy, file, source, stat)
+                copy = self._updated(copy, file, source)
             self._remember(copy)
             if copy.size != before:
                 done.files += 1
                 done.bytes += abs(copy.size - before)
+
+    def _opened(self, file: NativeFile) -> BinaryIO:
+        if file.is_rows:
+            return BytesIO(session_rows(file.absolute, file.root, file.session))
+        return BytesIO(snapshot(file.absolute)) if file.is_database else open_regular(file.absolute)
+
+    def _source(self, file: NativeFile, opened: BinaryIO) -> Source:
+        if isinstance(opened, BytesIO):
+            found = database_stats(file.absolute)
+            newest = max(stat.st_mtime for stat in found)
+            return Source(opened, opened.getbuffer().nbytes, newest, found[0].st_mode)
+        stat = os.fstat(opened.fileno())
+        return Source(opened, stat.st_size, stat.st_mtime, stat.st_mode)
 
     def _current(self, file: NativeFile) -> TranscriptCopy | None:
         """The copy as it is now. Another process may have restored or deleted it."""
         known = self._known.get((file.session, file.root, file.name))
         return None if known is None else self.copies.find(known.id)
 
-    def _up_to_date(self, copy: TranscriptCopy, file: NativeFile, stat: os.stat_result) -> bool:
-        source = (copy.origin, copy.path, copy.source_size, copy.source_mtime)
-        if source != (file.origin, file.path, stat.st_size, stat.st_mtime):
+    def _up_to_date(self, copy: TranscriptCopy, file: NativeFile, source: Source) -> bool:
+        before = (copy.origin, copy.path, copy.source_size, copy.source_mtime)
+        if file.is_rows or before != (file.origin, file.path, source.size, source.mtime):
             return False
-        return not (self._quiet(stat.st_mtime) and self._checkable(copy) and self._unchecked(copy))
+        return not (self._quiet(source.mtime) and self._checkable(copy) and self._unchecked(copy))
 
-    def _updated(
-        self, copy: TranscriptCopy | None, file: NativeFile, source: BinaryIO, stat: os.stat_result
-    ) -> TranscriptCopy:
+    def _updated(self, copy: TranscriptCopy | None, file: NativeFile, source: Source) -> TranscriptCopy:
         """The copy with all that is new in the file. In a transaction."""
-        lines = file.path.endswith(".jsonl")
-        if copy is not None and not self._continues(copy, source, stat.st_size, lines):
-            if lines:  # another file: what was there before stays
-                self.copies.update(copy, replaced=1)
-                copy = None
-            else:
-                copy = self.copies.cut(copy, 0)
-                self.copies.update(copy, source_size=0)
-                copy = self.copies.get(copy.id)
+        grows = file.path.endswith(".jsonl")
+        if copy is not None and not grows:
+            copy = self._rewritten(copy, source.file)
+        elif copy is not None and not self._continues(copy, source):
+            self.copies.update(copy, replaced=1)  # another file: what was there before stays
+            copy = None
         if copy is None:
             copy = self.copies.create(
                 session=file.session, agent=file.agent, root=file.root, path=file.path, origin=file.origin,
-                form=self.form, source_size=0, source_mtime=0.0, mode=stat.st_mode & 0o777, mark="",
+                form=self.form, source_size=0, source_mtime=0.0, mode=source.mode & 0o777, mark="",
                 at=self.now(),
             )  # fmt: skip
-        quiet = self._quiet(stat.st_mtime)
-        if quiet and self._checkable(copy):
-            copy = self._check(copy, source)
-        end = copy.source_size
-        blocks = _blocks(source, copy.source_size, whole=quiet) if lines else _all(source)
+        quiet = self._quiet(source.mtime)
+        if grows and quiet and self._checkable(copy):
+            copy = self._check(copy, source.file)
+        end, lines = copy.source_size, _has_lines(file)
+        blocks = _blocks(source.file, end, whole=quiet or file.is_rows) if lines else _rest(source.file, end)
         for block in blocks:
             end += len(block)
             kept, left_out = self._filtered(block, copy, lines)
@@ -181,16 +248,23 @@ class TranscriptCopier:
                 self.copies.update(copy, left_out=copy.left_out + left_out)
                 copy = self.copies.get(copy.id)
         self.copies.update(
-            copy, source_size=end, source_mtime=stat.st_mtime, mark=file_mark(source, end), path=file.path,
-            origin=file.origin, checked=stat.st_mtime if quiet else copy.checked, at=self.now(),
+            copy, source_size=end, source_mtime=source.mtime, mark=file.stamp or file_mark(source.file, end),
+            path=file.path, origin=file.origin, at=self.now(),
+            checked=source.mtime if quiet else copy.checked,
         )  # fmt: skip
         return self.copies.get(copy.id)
 
-    def _continues(self, copy: TranscriptCopy, source: BinaryIO, size: int, lines: bool) -> bool:
-        """Whether the file only grew since it was copied. Other files than lists of lines are rewritten."""
-        if not lines:
-            return False
-        return size >= copy.source_size and file_mark(source, copy.source_size) == copy.mark
+    def _continues(self, copy: TranscriptCopy, source: Source) -> bool:
+        """Whether the file only grew since it was copied."""
+        return source.size >= copy.source_size and file_mark(source.file, copy.source_size) == copy.mark
+
+    def _rewritten(self, copy: TranscriptCopy, source: BinaryIO) -> TranscriptCopy:
+        """The copy up to the first difference from a file that the agent writes as a whole."""
+        if self._checkable(copy):
+            return self._check(copy, source)
+        copy = self.copies.cut(copy, 0)
+        self.copies.update(copy, source_size=0, source_mtime=0.0, left_out=0)
+        return self.copies.get(copy.id)
 
     def _check(self, copy: TranscriptCopy, source: BinaryIO) -> TranscriptCopy:
         """Compare the copy with the whole file. From a difference on it is copied again."""
@@ -247,8 +321,12 @@ def _name(copy: TranscriptCopy) -> tuple[str, str, str]:
     return copy.session, copy.root, NativeFile("", "", copy.root, copy.path, "").name
 
 
-def _all(source: BinaryIO) -> Iterator[bytes]:
-    source.seek(0)
+def _has_lines(file: NativeFile) -> bool:
+    return file.is_rows or file.path.endswith(".jsonl")
+
+
+def _rest(source: BinaryIO, start: int) -> Iterator[bytes]:
+    source.seek(start)
     yield source.read()
 
 

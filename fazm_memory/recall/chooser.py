@@ -94,6 +94,12 @@ RESULT = re.compile(
     r"|extracted|split|committed|pushed|merged|filed|sent|booked|filled|now (?:uses?|returns?|shows?|handles?"
     r"|checks?))\b"
 )
+THOUGHT = re.compile(
+    r"(?i)^(?:(?:now|so|next|first|then|also|but|ok|wait|hm+)[,:.]* )*"
+    r"(?:let me|let's|i (?:need|should|can|must|will|have to|notice)|i'?ll|i'?m (?:going|about)"
+    r"|we (?:need|should|have)|need to|update|check|run|look|add|remove|fix|step \d)\b"
+    r"|\b(?:diagnostics?|i just (?:added|changed|made)|needs? to be|we need to|i need to|let me)\b"
+)  # of the agent at work, about its next call
 UNFINISHED = re.compile(
     r"(?i)\b(?:not (?:yet|run|tested|done|implemented|covered|included|committed|pushed)|remaining"
     r"|still (?:need\w*|to|open|fails?|missing)|todo|next steps?|follow-?up|open question|later|pending"
@@ -114,6 +120,7 @@ INJECTION = re.compile(
     r"(?i)\b(?:ignore|disregard|forget) (?:all |any |the |your )*(?:previous|prior|above|earlier|other)\b"
     r"|\bsystem prompt\b|\bnew instructions?\b|\byou are now\b"
 )
+LAST_OF_PLAN = 6  # its goal and design stand in its first lines
 TEST_NAME = re.compile(r"'?`?Test\w+(?:_\w+)*`?'?\.?$")
 
 
@@ -289,7 +296,20 @@ def is_boilerplate(line: Line) -> bool:
         return True
     if line.form == "lead" or not compact_statement(line.text):  # what it announces is not in it
         return True
+    if line.role == "plan" and line.place > LAST_OF_PLAN:
+        return True
+    if line.role == "interim" and THOUGHT.search(line.text) and not FINDING.search(line.text):
+        return True
     return bool(LEAD_INS.match(line.text)) and not FINDING.search(line.text)
+
+
+def is_working_thought(line: Line) -> bool:
+    """Whether a line was said between two calls and tells neither a finding nor a result nor a choice."""
+    if line.role != "interim":
+        return False
+    if THOUGHT.search(line.text):
+        return True
+    return not any(pattern.search(line.text) for pattern in (FINDING, RESULT, CHOICE))
 
 
 @dataclass(frozen=True)

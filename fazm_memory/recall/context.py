@@ -65,11 +65,15 @@ def set_choice(store: Store, item: str, choice: str | None) -> dict[str, str]:
 
 
 MOST_CHARACTERS = 9_800  # clients cut at 10,000
-NAMES_SHARE = 0.07  # of the room, for the names that matter and are in no chosen line
+NAMES_SHARE = 0.03  # of the room, for the names that matter and are in no chosen line
+MOST_NAMES = 5  # of one thread
+LEAST_NAMED = 3  # how much a name must matter
 LINE = 5  # characters around an item
-SHARE = 1.5  # of an equal share of the room, for a thread
+SHARE = 2.5  # of an equal share of the room, for a thread
 AMPLE = 5000  # characters from which there is room for names and older days
 OLDER_SHARE = 0.04  # of the room, for a line on work of older days
+HEADINGS = 0.6  # of the room, for headings and a little of each thread
+LEAST_LINES = 60  # characters of a thread below its heading
 MOST_OLDER = 1200  # characters, for work of older days
 DAY_LABEL = 30  # characters of the name of a day
 CHECKED_AT = lazy_regex(r" \(ok \d\d:\d\d\)")
@@ -179,12 +183,13 @@ def _fitting(
     """
 
     def lines_of(threads: Sequence[Thread], chosen: Sequence[Item]) -> list[str]:
-        return handover_lines(threads, chosen, digest.preferences, pinned, digest.workspace, room)
+        return handover_lines(threads, chosen, digest.preferences, pinned, digest.workspace, room, brief)
 
+    brief: list[Thread] = []  # those of the last days that have a line together
     of = {task.session.id: nth for nth, thread in enumerate(threads) for task in thread.tasks}
     pins = [item for item in items if item.id in pinned]
     pins.sort(key=lambda item: (-item.score, -item.at, item.seq, item.id))
-    threads, older = _affordable(threads, pins, room)
+    threads, older, brief = _affordable(threads, pins, room)
     shown = _sessions(threads) | {""}
     pins = [item for item in pins if item.session in shown]
     headed = goal_ids(threads)
@@ -249,21 +254,22 @@ def _shares(threads: Sequence[Thread], of: Mapping[str, int], room: int) -> dict
     return {of[thread.tasks[0].session.id]: each for thread in threads}
 
 
-def _affordable(threads: list[Thread], pins: Sequence[Item], room: int) -> tuple[list[Thread], list[Thread]]:
-    """The threads whose headings leave room for items or that have pinned ones, and those of older days."""
+def _affordable(
+    threads: list[Thread], pins: Sequence[Item], room: int
+) -> tuple[list[Thread], list[Thread], list[Thread]]:
+    """The threads that get lines of their own, those of older days, and those that share a line."""
     sessions = {item.session for item in pins}
     used = 0
-    fitting, older = [], []
+    fitting, older, brief = list[Thread](), list[Thread](), list[Thread]()
     recent = any(not thread.older for thread in threads)
     for thread in threads:
         pinned = any(task.session.id in sessions for task in thread.tasks)
         if thread.older and recent and not pinned:
             older.append(thread)
             continue
-        used += len(heading(thread, None)) + 60
-        if used <= room * 0.6 or pinned:
-            fitting.append(thread)
-    return fitting, older
+        used += len(heading(thread, None)) + LEAST_LINES
+        (fitting if used <= room * HEADINGS or pinned else brief).append(thread)
+    return fitting, older, brief
 
 
 def _candidate(item: Item, of: Mapping[str, int]) -> Candidate:
@@ -290,7 +296,10 @@ def _with_names(threads: list[Thread], chosen: Sequence[Item], room: int) -> lis
          for name, weight in task.names), key=lambda entry: (-entry[0], entry[1]),
     )  # fmt: skip
     for weight, name, nth in names:
-        if weight >= 2 and name not in text and size(name) + 2 <= room and name not in found.get(nth, ()):
+        listed = found.get(nth, ())
+        if weight < LEAST_NAMED or name in text or name in listed or len(listed) == MOST_NAMES:
+            continue
+        if size(name) + 2 <= room:
             room -= size(name) + 2 if nth in found else size(name) + 12
             found.setdefault(nth, []).append(name)
     named = []

@@ -110,7 +110,6 @@ PLACES = frozenset({"files", "place", "mended", "evicted"})  # and of work outsi
 CALLS = frozenset({"failed", "interrupted", "looked"})  # of a repository, soon of no use
 MAX_SESSIONS = 40
 MAX_OLDER = 6  # sessions before the last active day
-MAX_PER_DAY = 8  # a context has no room for more
 SHORT = 8  # characters of a session's id in the ids of its items
 MINUTE = 60_000_000
 
@@ -189,7 +188,7 @@ def build_digest(
             active = [(row, _with_day_before(store, row, span, days[-1][1])) for row, span in active]
         tasks += [
             _task(store, row, label, span, worth, pinned, today, recency)
-            for recency, (row, span) in enumerate(active[:MAX_PER_DAY])
+            for recency, (row, span) in enumerate(active)
         ]
         named = named or (label if active else "")
     before, last, _ = days[-1]

@@ -34,6 +34,7 @@ RESUME = "RESUME"
 ALSO = "Also"
 MAX_RESUME = 6
 ROOM_PER_RESUME = 2000  # characters of a context
+BRIEF = 70  # characters of what a thread is for, if it is only named
 MAX_NEXT = 4
 
 
@@ -44,8 +45,11 @@ def handover_lines(
     pinned: Collection[str],
     folder: str | None,
     room: int = 8000,
+    brief: Sequence[Thread] = (),
 ) -> list[str]:
     """The lines of a handover with these items. `own` are the user's preferences.
+
+    The `brief` threads are only named.
 
     In little `room` only the latest threads have a command to resume them.
     """
@@ -79,6 +83,7 @@ def handover_lines(
             label = day
             lines.append(f"{day[0].upper()}{day[1:]}:")
         lines += [f"{number} {heading(thread, folder, agent)}", *_groups(thread, rest, pinned)]
+    trivial += [f"{_times(thread)}{_machines(thread)} {goal_text(thread, BRIEF)}" for thread in brief]
     lines += [f"{day[0].upper()}{day[1:]}: {' | '.join(texts)}" for day, texts in older.items()]
     if trivial:
         lines.append(f"{ALSO}: {'; '.join(trivial)}")

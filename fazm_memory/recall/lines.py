@@ -15,6 +15,7 @@ from fazm_memory.recall.chooser import (
     UNFINISHED,
     Scene,
     is_boilerplate,
+    is_working_thought,
     line_features,
     line_worth,
     terms_of_text,
@@ -31,6 +32,7 @@ LONGEST_RULE = 260
 LONGEST_ANSWER = 150
 LONGEST_OPEN = 220
 UNFINISHED_WORTH = 1.4
+FEW_REMARKS = 12  # between calls; an agent that makes more tells each step
 ASKING = ("first", "asked", "refusal", "plan")
 BROKEN_OFF = lazy_regex(
     r"(?is)(?:(?:now|good|great|perfect|ok|okay|excellent|alright)[,.!]* )*(?:now )?"
@@ -96,7 +98,7 @@ def dialogue_items(
 
     `superseded` are positions that no longer hold, `added` the names that the session added to code.
     """
-    old = {*superseded, *replaced_plans(talk)}
+    old = {*superseded, *replaced_plans(talk), *known_summaries(talk)}
     lines = dialogue_lines(session, [said for said in talk if said.seq not in old])
     terms = [terms_of_text(line.text) for line in lines]
     user_terms = frozenset(
@@ -105,10 +107,13 @@ def dialogue_items(
     scene = Scene(user_terms, _later(lines, terms), recency, frozenset(name.lower() for name in added))
     items: list[Item] = []
     goal: Item | None = None
+    narrated = sum(said.role == "interim" for said in talk) > FEW_REMARKS
     judged = [
         (line, features, line_worth(features))
         for line, found in zip(lines, terms, strict=True)
-        if not is_boilerplate(line) and (features := line_features(line, found, scene))
+        if not is_boilerplate(line)
+        and not (narrated and is_working_thought(line))
+        and (features := line_features(line, found, scene))
     ]
     answers = _answers(judged)
     for line, features, score in judged:
@@ -164,6 +169,11 @@ def replaced_plans(talk: Sequence[Utterance]) -> set[int]:
         for nth, (seq, terms) in enumerate(plans)
         if any(_shared(terms, later) >= SAME_PLAN for _, later in plans[nth + 1 :])
     }
+
+
+def known_summaries(talk: Sequence[Utterance]) -> set[int]:
+    """The positions of summaries of a conversation that is itself in the dialogue."""
+    return {said.seq for said in talk[1:] if said.role == "summary"}
 
 
 def _shared(one: frozenset[str], other: frozenset[str]) -> float:

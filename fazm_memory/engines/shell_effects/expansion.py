@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from fazm_memory.engines.shell_effects.parser import Arithmetic, Param, Part, Script, Text, Word
 from fazm_memory.engines.shell_effects.patterns import (
     ANYTHING,
     Pattern,
@@ -32,6 +31,7 @@ from fazm_memory.engines.shell_effects.state import (
     spaced,
     unknown,
 )
+from fazm_memory.engines.shell_effects.syntax import Arithmetic, Param, Part, Script, Text, Word
 
 SPLIT = "an unquoted variable was split or matched as a glob, as bash does and zsh does not"
 
@@ -276,8 +276,6 @@ def _transformed(shell: Shell, param: Param, text: str) -> str | None:
     op = param.op
     if op == "length":
         return str(len(text))
-    if op == "modifiers":
-        return _zsh_modified(text, shell.single(param.args[0]).text or "")
     if op == ":":
         bounds = _slice_bounds(shell, param, len(text))
         return None if bounds is None else text[slice(*bounds)]
@@ -295,21 +293,6 @@ def _transformed(shell: Shell, param: Param, text: str) -> str | None:
         new = shell.single(param.args[1]).text
         return None if new is None else replaced(text, op, pieces, new)
     return None
-
-
-def _zsh_modified(text: str, modifiers: str) -> str:
-    """Apply zsh modifiers: `:t` last name, `:h` folder, `:r` no extension, `:e` extension, `:l`, `:u`."""
-    changes: dict[str, Callable[[str], str]] = {
-        "t": posixpath.basename,
-        "h": lambda path: posixpath.dirname(path) or ".",
-        "r": lambda path: posixpath.splitext(path)[0],
-        "e": lambda path: posixpath.splitext(path)[1].lstrip("."),
-        "l": str.lower,
-        "u": str.upper,
-    }
-    for letter in modifiers.replace(":", ""):
-        text = changes[letter](text)
-    return text
 
 
 def _slice_bounds(shell: Shell, param: Param, size: int) -> tuple[int, int] | None:

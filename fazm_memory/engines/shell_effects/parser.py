@@ -1,8 +1,7 @@
 """Parser for sh, bash and zsh.
 
-A word is a tuple of parts. Quoted parts stay marked, because only unquoted text is later split, expanded as
-braces or matched as a glob. If the text cannot be parsed to its end, the commands before the error are
-returned, as a shell would run them.
+If the text cannot be parsed to its end, the commands before the error are returned, as a shell would run
+them.
 """
 
 from __future__ import annotations
@@ -10,175 +9,34 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Self, TypeAlias
+from typing import Self
 
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    text: str
-    quoted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Param:
-    """`$name` and `${name…}`.
-
-    `op` is the operator as written, `length`, `modifiers` (zsh `${f:t:r}`) or `unknown` (arrays, `${!x}`).
-    """
-
-    name: str
-    op: str = ""
-    args: tuple[Word, ...] = ()
-    quoted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Substitution:
-    """`$(…)` and backquotes. With a direction: the process substitutions `<(…)` and `>(…)`."""
-
-    body: Script
-    quoted: bool = False
-    direction: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Arithmetic:
-    source: Word
-    quoted: bool = False
-
-
-Part: TypeAlias = Text | Param | Substitution | Arithmetic
-Word: TypeAlias = tuple[Part, ...]
-
-
-@dataclass(slots=True)
-class Redirect:
-    """A redirection. `body` is the text of a here-document, which is read after the line: not frozen."""
-
-    fd: str
-    op: str
-    target: Word
-    body: Word | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Assign:
-    name: str
-    value: Word
-    append: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Simple:
-    assigns: tuple[Assign, ...] = ()
-    words: tuple[Word, ...] = ()
-    redirects: tuple[Redirect, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Pipeline:
-    stages: tuple[Node, ...]
-    negated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class AndOr:
-    first: Node
-    rest: tuple[tuple[str, Node], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Script:
-    items: tuple[tuple[Node, bool], ...]
-    """Each command, and whether it runs in the background."""
-
-
-@dataclass(frozen=True, slots=True)
-class CommandGroup:
-    body: Script
-    subshell: bool
-
-
-@dataclass(frozen=True, slots=True)
-class If:
-    branches: tuple[tuple[Script, Script], ...]
-    otherwise: Script | None
-
-
-@dataclass(frozen=True, slots=True)
-class For:
-    name: str
-    words: tuple[Word, ...] | None
-    body: Script
-
-
-@dataclass(frozen=True, slots=True)
-class CountingFor:
-    """`for ((start; condition; step))`."""
-
-    start: Word
-    condition: Word
-    step: Word
-    body: Script
-
-
-@dataclass(frozen=True, slots=True)
-class While:
-    condition: Script
-    body: Script
-    until: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    subject: Word
-    arms: tuple[tuple[tuple[Word, ...], Script], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DoubleBracket:
-    tokens: tuple[str | Word, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Calculation:
-    source: Word
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    name: str
-    body: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Redirected:
-    node: Node
-    redirects: tuple[Redirect, ...]
-
-
-Loop: TypeAlias = For | CountingFor | While
-Node: TypeAlias = (
-    Simple
-    | Pipeline
-    | AndOr
-    | CommandGroup
-    | If
-    | Loop
-    | Case
-    | DoubleBracket
-    | Calculation
-    | Function
-    | Redirected
+from fazm_memory.engines.shell_effects.syntax import (
+    AndOr,
+    Arithmetic,
+    Assign,
+    Calculation,
+    Case,
+    CommandGroup,
+    CountingFor,
+    DoubleBracket,
+    For,
+    Function,
+    If,
+    Node,
+    Param,
+    Part,
+    Pipeline,
+    Redirect,
+    Redirected,
+    Script,
+    Simple,
+    Substitution,
+    Text,
+    While,
+    Word,
+    plain,
 )
-
-
-def plain(word: Word) -> str | None:
-    """Return the text of a word that has only unquoted text, else None."""
-    if len(word) == 1 and isinstance(word[0], Text) and not word[0].quoted:
-        return word[0].text
-    return None
-
 
 DEEPEST = 32
 MOST_COMMANDS = 20_000
@@ -188,7 +46,7 @@ _ORDINARY = re.compile(r"[^\s;&|<>()\\$`\"'\]}/:]+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
 _SIMPLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
 _OPERATOR = re.compile(r":[-=+?]|##?|%%?|/[/#%]?|,,?|\^\^?|[-=+?@:]")
-_MODIFIERS = re.compile(r"(:[threlu])+(?=\})")
+_ZSH_MODIFIERS = re.compile(r"(:[threlu])+(?=\})")
 _PATTERN_OPERATORS = frozenset({"#", "##", "%", "%%", "/", "//", "/#", "/%", ",", ",,", "^", "^^"})
 _ANSI = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
 _ANSI_QUOTED = re.compile(r"(?:[^'\\]|\\.)*'", re.DOTALL)
@@ -408,10 +266,7 @@ class WordReader(ABC):
             self._to_brace(quoted)
             return Param("", "unknown", quoted=quoted)
         self.pos = name.end()
-        if mods := _MODIFIERS.match(self.text, self.pos):
-            self._to_brace(quoted)
-            return Param(name[0], "modifiers", ((Text(mods[0]),),), quoted)
-        if self.peek() == "[" or prefix:
+        if self.peek() == "[" or prefix or _ZSH_MODIFIERS.match(self.text, self.pos):
             length = prefix == "#" and self.peek() == "}"
             self._to_brace(quoted)
             return Param(name[0], "length" if length else "unknown", quoted=quoted)

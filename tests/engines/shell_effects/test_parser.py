@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fazm_memory.engines.shell_effects.expansion import expand_braces
-from fazm_memory.engines.shell_effects.parser import (
+from fazm_memory.engines.shell_effects.parser import Parser, parse
+from fazm_memory.engines.shell_effects.syntax import (
     AndOr,
     Arithmetic,
     Case,
@@ -17,7 +18,6 @@ from fazm_memory.engines.shell_effects.parser import (
     If,
     Node,
     Param,
-    Parser,
     Pipeline,
     Redirected,
     Simple,
@@ -25,7 +25,6 @@ from fazm_memory.engines.shell_effects.parser import (
     Text,
     While,
     Word,
-    parse,
     plain,
 )
 
@@ -67,7 +66,7 @@ def word(text: str) -> Word:
         ("${f:1:2}", (Param("f", ":", ((Text("1"),), (Text("2"),))),)),
         ("${#f}", (Param("f", "length"),)),
         ("${a[@]}", (Param("a", "unknown"),)),
-        ("${f:t:r}", (Param("f", "modifiers", ((Text(":t:r"),),)),)),
+        ("${f:t:r}", (Param("f", "unknown"),)),
         ("$1$10", (Param("1"), Param("1"), Text("0"))),
         ("a$", (Text("a"), Text("$"))),
         ("$((1+2))", (Arithmetic((Text("1+2", True),)),)),

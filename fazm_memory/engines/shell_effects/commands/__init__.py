@@ -10,13 +10,12 @@ from fazm_memory.engines.shell_effects.commands.archives import (
     UNPACKERS,
     compress,
     download,
-    rsync,
     tar,
     unzip,
     zip_files,
 )
 from fazm_memory.engines.shell_effects.commands.basic import FILE_COMMANDS, Command, git
-from fazm_memory.engines.shell_effects.commands.editors import patch, perl, rename, rename_in_output, sed
+from fazm_memory.engines.shell_effects.commands.editors import perl, sed
 from fazm_memory.engines.shell_effects.commands.readers import READERS, read_files
 from fazm_memory.engines.shell_effects.commands.search import find, xargs
 
@@ -26,18 +25,14 @@ COMMANDS: dict[str, Command] = {
     **FILE_COMMANDS,
     **dict.fromkeys(READERS, read_files),
     **dict.fromkeys(("sed", "gsed"), sed),
-    **dict.fromkeys(("rename", "prename", "file-rename"), rename),
-    **dict.fromkeys(("mmv", "zmv"), rename_in_output),
     **dict.fromkeys(("tar", "gtar", "bsdtar"), tar),
     **dict.fromkeys((*PACKERS, *UNPACKERS), compress),
     **dict.fromkeys(("curl", "wget"), download),
     "perl": perl,
-    "patch": patch,
     "git": git,
     "find": find,
     "gfind": find,
     "xargs": xargs,
     "unzip": unzip,
     "zip": zip_files,
-    "rsync": rsync,
 }

@@ -1,15 +1,13 @@
-"""tar, zip, unzip, gzip and others, rsync, curl and wget."""
+"""tar, zip, unzip, gzip and others, curl and wget."""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
 
 from fazm_memory.engines.shell_effects.commands.basic import (
     IF_ABSENT,
     CommandCall,
-    Options,
     Status,
     options,
     worst_status,
@@ -19,10 +17,6 @@ from fazm_memory.engines.shell_effects.state import FileKind, Value, known
 _UNZIPPED = re.compile(r" *(inflating|extracting|creating|linking): (.+?)(?: +-> .*)?")
 _TAR_LETTERS = re.compile(r"[A-Za-z]*[cxtruA][A-Za-z]*")
 _DOWNLOADED = re.compile(r".*?[‘'\"`](.+?)[’'\"] saved \[.*|Saving to: [‘'\"`](.+?)[’'\"]")
-_REMOTE = re.compile(r"[\w.@-]+::?(?!/\S*//).*|\w+://.*")
-_RSYNC_MESSAGE = re.compile(
-    r"sending incremental file list|(?:sent|total size|building file list|Transfer).*"
-)
 IN_OUTPUT = "named in output"
 
 
@@ -168,35 +162,6 @@ def compress(call: CommandCall) -> Status:
             call.remove(path, reason)
         statuses.append(True)
     return worst_status(*statuses)
-
-
-def rsync(call: CommandCall) -> Status:
-    opts = options(call.args, "eTfB", "exclude", "include", "filter", "rsh", "files-from", "exclude-from")
-    if len(opts.operands) < 2 or opts.any("n", "dry-run"):
-        return None
-    *sources, target = opts.operands
-    local = target.text is not None and not _REMOTE.fullmatch(target.text)
-    for name, deleted in _rsync_lines(call, opts) if local else ():
-        path = call.state.path(posixpath.join(target.text or "", name))
-        if path is not None and deleted:
-            call.remove(path, IN_OUTPUT)
-        elif path is not None and not name.endswith("/"):
-            call.write(path, IN_OUTPUT)
-    for source in sources:
-        path = call.path(source)
-        if path is not None and not _REMOTE.fullmatch(source.text or ""):
-            call.emit(path, "read", None, call.verdict(source.text or "") or "")
-    call.state.files.invalidate()
-    return None
-
-
-def _rsync_lines(call: CommandCall, opts: Options) -> Iterator[tuple[str, bool]]:
-    if not opts.any("v", "verbose", "i", "itemize-changes"):
-        return
-    for line in _own_lines(call):
-        name = re.sub(r"^[<>ch.*][fdLDS][\w.+?]{9} ", "", line)
-        if not _RSYNC_MESSAGE.fullmatch(line) and not re.match(r"rsync|created directory", line):
-            yield name.removeprefix("deleting "), name.startswith("deleting ")
 
 
 def download(call: CommandCall) -> Status:

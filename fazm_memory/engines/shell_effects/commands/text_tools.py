@@ -13,7 +13,6 @@ from collections.abc import Callable
 from fazm_memory.engines.shell_effects.parser import ansi_text
 from fazm_memory.engines.shell_effects.patterns import (
     Match,
-    Pattern,
     compiled,
     is_text,
     posix_source,
@@ -37,6 +36,7 @@ _MOST = 10_000
 Edit = Callable[[str], str]
 _WIDEST = 1_000
 _FLAGS = re.compile(r"[gGiIpe0-9]*")
+_CASE_CHANGE = re.compile(r"\\[LUElu]")
 
 
 def sed_output(args: list[str], text: str) -> str | None:
@@ -74,11 +74,8 @@ def character_ranges(text: str) -> str | None:
     return "".join(out)
 
 
-def substitutions(script: str, *, extended: bool, perl: bool = False) -> Edit | None:
-    """Compile `s/old/new/flags` and `y/abc/xyz/` of sed or Perl to a function of a line.
-
-    Return None if the script has other commands.
-    """
+def substitutions(script: str, *, extended: bool) -> Edit | None:
+    """Compile `s/old/new/flags` of sed to a function of a line. None if the script has other commands."""
     steps: list[Edit] = []
     at = 0
     while at < len(script):
@@ -86,21 +83,15 @@ def substitutions(script: str, *, extended: bool, perl: bool = False) -> Edit | 
             at += 1
             continue
         command, delimiter = script[at], script[at + 1 : at + 2]
-        closing = {"{": "}", "(": ")", "[": "]"}.get(delimiter, delimiter)
-        if command not in "sy" or not delimiter or delimiter in "\\\n" or delimiter.isalnum():
+        if command != "s" or not delimiter or delimiter in "\\\n" or delimiter.isalnum():
             return None
-        first, at = _delimited(script, at + 2, closing)
-        if closing != delimiter and script[at : at + 1] == delimiter:
-            at += 1
-        second, at = _delimited(script, at, closing)
+        old, at = _delimited(script, at + 2, delimiter)
+        new, at = _delimited(script, at, delimiter)
         flags = _FLAGS.match(script, at)
         at = flags.end() if flags else at
-        if first is None or second is None or script[at : at + 1] not in ("", ";", "\n", " ", "\t"):
+        if old is None or new is None or script[at : at + 1] not in ("", ";", "\n", " ", "\t"):
             return None
-        if command == "y":
-            step = _transliteration(first, second)
-        else:
-            step = _substitution_step(first, second, flags[0] if flags else "", extended, perl)
+        step = _substitution(old, new, flags[0] if flags else "", extended)
         if step is None:
             return None
         steps.append(step)
@@ -128,58 +119,30 @@ def _delimited(script: str, at: int, closing: str) -> tuple[str | None, int]:
     return None, at
 
 
-def _transliteration(first: str, second: str) -> Edit | None:
-    old, new = character_ranges(first), character_ranges(second)
-    if old is None or new is None or len(old) != len(new):
-        return None
-    table = str.maketrans(old, new)
-    return lambda line: line.translate(table)
-
-
-def _substitution_step(old: str, new: str, flags: str, extended: bool, perl: bool) -> Edit | None:
-    if "e" in flags:
-        return None  # the result would be executed
-    source = old if perl else posix_source(old, extended=extended)
-    pattern = compiled(source, longest=not perl, ignore_case="i" in flags.lower()) if source else None
+def _substitution(old: str, new: str, flags: str, extended: bool) -> Edit | None:
+    if "e" in flags or _CASE_CHANGE.search(new):
+        return None  # the result would be executed, or is changed to upper or lower case
+    source = posix_source(old, extended=extended)
+    pattern = compiled(source, ignore_case="i" in flags.lower()) if source else None
     if pattern is None:
         return None
-    digits = re.sub(r"\D", "", flags)[:6]
+    first = int(re.sub(r"\D", "", flags)[:6] or 1)
     count = 0 if "g" in flags else 1
-    return _substitution(pattern, new, count, int(digits or 1), perl)
-
-
-def _substitution(pattern: Pattern, new: str, count: int, first: int, perl: bool) -> Edit:
-    tokens = re.findall(r"\\.|\$\d|\$\{\d\}|[&]|[^\\&$]+|.", new, re.DOTALL)
+    tokens = re.findall(r"\\.|&|[^\\&]+|.", new, re.DOTALL)
 
     def fill(match: Match) -> str:
-        out: list[str] = []
-        mode, once = "", ""
-        for token in tokens:
-            if len(token) == 2 and token[0] == "\\" and token[1] in "LUElu":
-                if token[1] in "lu":
-                    once = token[1]
-                else:
-                    mode = token[1].replace("E", "")
-                continue
-            text = _token(token, match, perl)
-            text = text.lower() if mode == "L" else text.upper() if mode == "U" else text
-            if once and text:
-                text = (text[0].lower() if once == "l" else text[0].upper()) + text[1:]
-                once = ""
-            out.append(text)
-        return "".join(out)
+        return "".join(_token(token, match) for token in tokens)
 
     return lambda line: substituted(pattern, line, fill, count, first)
 
 
-def _token(token: str, match: Match, perl: bool) -> str:
-    if token == "&" and not perl:
+def _token(token: str, match: Match) -> str:
+    if token == "&":
         return match.group(0) or ""
-    digits = re.fullmatch(r"\\(\d)|\$(\d)|\$\{(\d)\}", token)
-    if digits and (digits[1] or perl):
-        number = int(digits[1] or digits[2] or digits[3])
-        return (match.group(number) or "") if number <= len(match.groups()) else ""
     if len(token) == 2 and token[0] == "\\":
+        if token[1].isdigit():
+            number = int(token[1])
+            return (match.group(number) or "") if number <= len(match.groups()) else ""
         return {"n": "\n", "t": "\t"}.get(token[1], token[1])
     return token
 

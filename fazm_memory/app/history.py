@@ -209,6 +209,46 @@ class HistoryService(Service):
         omitted = state.omitted.get("files_modified", 0)
         return {"session": row.id, "turns": [first, row.turn], "files": files, "omitted": omitted}
 
+    def file_changes(self, path: str, *, by: By | None = None, limit: int = 50) -> dict[str, Any]:
+        """Which sessions changed a file, newest first, and the request that led to each change.
+
+        A relative path stands for the end of one. Changes of one turn by one author are one entry.
+        """
+        self.store.index_if_possible()
+        found: dict[tuple[str, int, str], dict[str, Any]] = {}
+        as_of = self.store.as_of
+        with self.store.db.reading():
+            for event, touch in self.store.search.changes(path):
+                author = getattr(touch, "by", "agent")
+                if (as_of is not None and event.at > as_of) or by not in (None, author):
+                    continue
+                key = (event.session, event.turn, author)
+                if key in found:
+                    found[key]["count"] += 1
+                elif len(found) < limit:
+                    found[key] = self._file_change(event, touch, author)
+        return {"path": path, "changes": list(found.values())}
+
+    def _file_change(self, event: Event, touch: Any, author: str) -> dict[str, Any]:
+        row = self.store.sessions.resolve(event.session)
+        begin = self.store.sessions.turn_position(row.n, event.turn - 1, row.head) if event.turn else 0
+        turn = self.store.log.slice(row.n, row.id, begin, min(event.seq, begin + SPAN))
+        asked = next((past.payload for past in turn if past.kind == "prompt" and past.payload), None)
+        return {
+            "session": row.id,
+            "title": row.title,
+            "agent": row.agent,
+            "at": iso(event.at),
+            "turn": event.turn,
+            "seq": event.seq,
+            "path": touch.path,
+            "change": touch.change,
+            "from": touch.origin,
+            "by": author,
+            "count": 1,
+            "request": None if asked is None or author != "agent" else asked.text,
+        }
+
     def _checked_creation(self, row: SessionRow, file: dict[str, Any]) -> dict[str, Any]:
         """The entry, with "created" corrected if a stored version shows that the file was there before."""
         versions = self._memory.existing_file_versions

@@ -36,7 +36,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "events": ("sessions", "List the events of a session."),
         "state": ("sessions", "Show the state of a session, now or at a position."),
-        "files": ("compare", "List the files that a session changed."),
+        "files": ("compare", "List the files that a session changed, or who changed a file and why."),
         "retries": ("compare", "List calls that were tried again, and what changed."),
         "diff": ("compare", "Show what changed between two positions, and why."),
         "compare": ("compare", "Compare two sessions or branches."),

@@ -602,6 +602,13 @@ def _changes(touch: Any, path: str) -> bool:
     return same and touch.change in CHANGES
 
 
+def _change_match(path: str) -> str | None:
+    """The query for events that may have changed a path. None if it has no word."""
+    words = re.findall(r"\w+", "/".join(path.split("/")[-PATH_PARTS:]))
+    changes = " OR ".join(map(fts_quote, CHANGES))
+    return f"{fts_quote(' '.join(words))} AND ({changes})" if words else None
+
+
 def best_first(hits: Iterable[SearchHit]) -> list[SearchHit]:
     """Hits in order: the best first, the newest of about equal ones, a few of a session before others."""
     ranked = sorted(hits, key=lambda hit: (-_grade(hit.score), -hit.at, -hit.score))
@@ -656,16 +663,15 @@ class SearchIndex:
         self, path: str, since: int, after: int = 0, until: int | None = None
     ) -> FileChangeSince | None:
         """The last recorded change of a file later than a time and than the event `after`."""
-        words = re.findall(r"\w+", "/".join(path.split("/")[-PATH_PARTS:]))
-        if not words:
+        match = _change_match(path)
+        if match is None:
             return None
-        changes = " OR ".join(map(fts_quote, CHANGES))
         run = self.db.execute(
             "SELECT first FROM run WHERE session=? AND low <= ? ORDER BY low DESC LIMIT 1",
             (after >> SEQ_BITS, after & SEQ_MASK),
         ).fetchone()
         later = [(-(1 << 62) if run is None else run[0], 1 << 62)]
-        newest = self.documents.newest(f"{fts_quote(' '.join(words))} AND ({changes})", LATEST, within=later)
+        newest = self.documents.newest(match, LATEST, within=later)
         rows = self._rows(event for _, event in newest)
         for row in sorted(rows.values(), key=lambda row: row[1], reverse=True):
             if row[1] <= since:
@@ -676,6 +682,18 @@ class SearchIndex:
             if any(_changes(touch, path) for touch in _touches(event)):
                 return FileChangeSince(event.at, getattr(event.payload, "by", "agent"))
         return None
+
+    def changes(self, path: str, most: int = CANDIDATES) -> Iterator[tuple[Event, Any]]:
+        """Recorded changes of a file in all sessions, newest first: each event and what it did to the file.
+
+        A relative path stands for the end of one.
+        """
+        match = _change_match(path)
+        rows = self._rows(event for _, event in self.documents.newest(match, most)) if match else {}
+        names = self._sessions({id_ >> SEQ_BITS for id_ in rows}) if rows else {}
+        for row in sorted(rows.values(), key=lambda row: (row[1], row[0]), reverse=True):
+            event = to_event(row, names.get(row[0] >> SEQ_BITS, ""), b"")
+            yield from ((event, touch) for touch in _touches(event) if _changes(touch, path))
 
     def _weight(self, match: str) -> float | None:
         """The weight of a term by its rarity, or None if it is too common to count."""

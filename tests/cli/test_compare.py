@@ -20,6 +20,30 @@ def test_which_files_were_changed_in_the_last_turns_is_one_command(run: Run, ses
     assert run("files", session, "--turns", "0").code == 2
 
 
+def test_who_changed_a_file_and_why_is_one_command(run: Run, session: str) -> None:
+    run("record", stdin=[
+        {"type": "session.open", "session": "later", "agent": "codex", "workspace": "/w", "title": "Fix typos"},
+        {"type": "prompt", "session": "later", "text": "fix the report"},
+        *({"type": "action", "session": "later", "tool": "Edit", "input": {"file_path": "/w/docs/report.md"},
+           "files": [{"path": "/w/docs/report.md", "change": "modified"}]} for _ in range(3)),
+        {"type": "action", "session": "later", "tool": "Read",
+         "files": [{"path": "/w/other/report.md", "change": "read"}]},
+        {"type": "prompt", "session": "later", "text": "delete it"},
+        {"type": "action", "session": "later", "tool": "Bash", "input": {"command": "rm docs/report.md"},
+         "files": [{"path": "/w/docs/report.md", "change": "deleted"}]},
+    ])  # fmt: skip
+    found = run("files", "docs/report.md", "--json").json["changes"]
+    changes = [(change["change"], change["count"], change["request"]) for change in found]
+    assert changes == [("deleted", 1, "delete it"), ("modified", 3, "fix the report")]
+    assert run("files", "/w/docs/report.md", "--json").json["changes"] == found
+    shown = run("files", "report.md").out
+    assert "modified, 3 times by agent" in shown
+    assert "fix the report" in shown
+    assert "other/report.md" not in shown
+    assert run("files", "report.md", "--by", "person").code == 4
+    assert run("files", "nowhere.md").code == 4
+
+
 def test_events_are_filtered_by_any_of_it(run: Run, session: str) -> None:
     def seqs(*wanted: str) -> list[int]:
         return [one["seq"] for one in run("events", session, *wanted, "--json").json]

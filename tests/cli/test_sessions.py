@@ -222,4 +222,12 @@ def test_without_an_id_the_latest_session_is_meant(run: Run, session: str) -> No
 
 
 def test_costs_of_a_span_are_shown(run: Run, session: str) -> None:
-    assert run("cost", "--since", "7d").code == 0
+    run("record", stdin=[
+        {"type": "usage", "session": session, "at": at, "model": "claude-opus-4-5", "input_tokens": tokens}
+        for at, tokens in (("2026-11-14T09:00:00Z", 1000), ("2026-10-30T09:00:00Z", 500))
+    ])  # fmt: skip
+    assert "1,000 in" in run("cost", "--since", "7d").out
+    month = run("cost").out
+    assert "last 7 days" in month
+    assert "1,000 in" in month
+    assert "1,500 in" in month.splitlines()[-1]

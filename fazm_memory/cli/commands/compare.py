@@ -8,15 +8,29 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fazm_memory.cli.event_text import untrusted_cause_text
 from fazm_memory.cli.main import open_memory
-from fazm_memory.cli.output import MOMENT, echo, integer, paint, plural, print_json, single_line
+from fazm_memory.cli.output import (
+    MOMENT,
+    echo,
+    format_time,
+    integer,
+    paint,
+    plural,
+    print_json,
+    single_line,
+)
+from fazm_memory.errors import NotFound
 from fazm_memory.records import dataclass
+
+if TYPE_CHECKING:
+    from fazm_memory.app import Memory
 
 LINES = 40  # per section; the rest is counted
 LONGEST = 200
@@ -282,13 +296,19 @@ def _show(args: argparse.Namespace, diff: dict[str, Any], title: str) -> int:
 
 
 def files_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", help="session id or a unique prefix")
+    parser.add_argument(
+        "id", metavar="ID|FILE", help="a session (id or a unique prefix), or a file: who changed it, and why"
+    )
     parser.add_argument("--turns", type=integer, metavar="N", help="only in its last N turns")
     parser.add_argument("--by", choices=("agent", "person", "unknown"), help="only changes by this author")
 
 
 def files_command(args: argparse.Namespace) -> int:
-    result = open_memory(args).history.files_modified(args.id, turns=args.turns, by=args.by)
+    memory = open_memory(args)
+    try:
+        result = memory.history.files_modified(args.id, turns=args.turns, by=args.by)
+    except NotFound:
+        return _file_history(args, memory)
     if args.json:
         print_json(result)
         return 0
@@ -301,6 +321,32 @@ def files_command(args: argparse.Namespace) -> int:
     first, last = result["turns"]
     more = f", {result['omitted']:,} older not shown" if result["omitted"] else ""
     echo(paint(f"{plural(len(result['files']), 'file')} in turns {first} to {last}{more}", "dim"))
+    return 0
+
+
+def _file_history(args: argparse.Namespace, memory: Memory) -> int:
+    """Which sessions changed a file. A path from here is tried first, then as the end of a path."""
+    here = os.path.abspath(os.path.expanduser(args.id))
+    result = memory.history.file_changes(here, by=args.by)
+    if not result["changes"]:
+        result = memory.history.file_changes(args.id.lstrip("./"), by=args.by)
+    if not result["changes"]:
+        raise NotFound(
+            f"No session and no changed file matches {args.id!r}.",
+            hint="`fazm-memory sessions` lists sessions, `fazm-memory search` finds what was only read",
+        )
+    if args.json:
+        print_json(result)
+        return 0
+    for change in result["changes"]:
+        times = f", {change['count']} times" if change["count"] > 1 else ""
+        origin = f" (from {single_line(change['from'])})" if change["from"] else ""
+        place = paint(f"{change['session'][:8]} @{change['seq']}", "dim")
+        when, title = format_time(change["at"], memory.now()), _short(change["title"] or "", 60)
+        echo(f"{when}  {change['change']}{times} by {change['by']}{origin}  {place}  {title}")
+        if change["request"]:
+            echo(f"    {_short(change['request'], 160)}")
+    echo(paint(single_line(result["changes"][0]["path"]), "dim"))
     return 0
 
 

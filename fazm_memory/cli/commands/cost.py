@@ -7,7 +7,8 @@ import argparse
 from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import echo, echo_err, parse_moment, print_json, table
 
-MONTH = 30 * 86_400_000_000
+DAY = 86_400_000_000
+MONTH, WEEK = 30 * DAY, 7 * DAY
 
 
 def cost_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +45,9 @@ def cost_command(args: argparse.Namespace) -> int:
         for row in costs["rows"]
     ]  # fmt: skip
     table(rows, (args.by, "cost", "input", "output", "cached", ""))
+    if args.since is None:
+        week = memory.costs.table("day", since=memory.now() - WEEK)
+        echo(f"last 7 days {cost_text(week['total'])}")
     echo(f"total {cost_text(costs['total'])}")
     own = ", with your own in prices.toml" if costs["prices"]["own"] else ""
     echo_err(

@@ -15,13 +15,16 @@ from fazm_memory.errors import Conflict, Declined, InvalidRequest, NotFound
 from fazm_memory.events import PERSON_SOURCES
 from fazm_memory.paths import inside
 from fazm_memory.rewind import (
+    NewCommits,
     RewindPlan,
     SafeDirectory,
     WriteRefused,
     copy_workspace,
     exclusive_rewind,
+    fetch_commits,
     files_of,
     merge_plan,
+    new_commits,
     remove_copy,
     store_version,
 )
@@ -83,10 +86,10 @@ class OwnFolderService(Service):
             return self._plan_json(row, origin, merge_plan(own, target, self._base(row)))
 
     def merge(self, session: str, *, force: bool = False, source: str = "cli") -> dict[str, Any]:
-        """Bring the changes of the session's folder to the workspace.
+        """Bring the changes and the commits of the session's folder to the workspace.
 
         The session goes on there as a fork, whose latest rewind can be undone. A file that changed in both
-        folders is refused without `force`.
+        folders is refused without `force`. Commits become remote branches; no branch of the workspace moves.
         """
         self._memory.recording.check()
         row, origin = self._find(session)
@@ -98,8 +101,9 @@ class OwnFolderService(Service):
                 self._check_merge(row, origin, plan, force=force, source=source)
                 steps = plan.writes() if force else plan.allowed()
                 self._store_contents(own, [step.path for step in steps])
+            commits = _commits_json(row, fetch_commits(str(row.workspace), origin, _remote(row)))
             if not steps:
-                return self._memory.sessions.get(row.id) | {"files": [], "undo": None}
+                return self._memory.sessions.get(row.id) | {"files": [], "commits": commits, "undo": None}
             fork = self.store.sessions.resolve(rewind.fork(row.id, folder=origin, source=source)["id"])
             payload = {"to": fork.head, "reason": f"merged from the folder of {row.id[:8]}"}
 
@@ -111,11 +115,15 @@ class OwnFolderService(Service):
                 results, run = rewind.carry_out(here, steps, payload, source, keep_folder, force=force)
         return self._memory.sessions.get(fork.id) | {
             "files": results_json(origin, results),
+            "commits": commits,
             "undo": str(run.id),
         }
 
     def remove(self, session: str, *, force: bool = False, source: str = "cli") -> dict[str, Any]:
-        """Remove the session's folder. What was recorded stays. Unmerged changes need `force`."""
+        """Remove the session's folder. What was recorded stays, and so do commits that were made in it.
+
+        Unmerged changes need `force`.
+        """
         row, origin = self._find(session)
         if source not in PERSON_SOURCES:
             raise Declined("Only a person may remove a folder.", hint="`fazm-memory folders remove ID`")
@@ -126,8 +134,10 @@ class OwnFolderService(Service):
                 f" {waiting[0]['path']}. Nothing was removed.",
                 hint="`fazm-memory folders merge ID` merges them; --force removes them.",
             )
+        commits = _commits_json(row, fetch_commits(str(row.workspace), origin, _remote(row)))
         remove_copy(str(row.workspace))
-        return {"session": row.id, "folder": row.workspace, "copy_of": origin, "removed": True}
+        gone = {"session": row.id, "folder": row.workspace, "copy_of": origin, "removed": True}
+        return gone | {"commits": commits}
 
     # -- helpers -----------------------------------------------------------------------------------------
 
@@ -206,6 +216,7 @@ class OwnFolderService(Service):
             "folder": row.workspace,
             "copy_of": origin,
             "files": [step_json(origin, step) for step in plan.steps],
+            "commits": _commits_json(row, new_commits(str(row.workspace), origin)),
             "counts": plan.counts(),
             "needs_force": bool(plan.refused),
         }
@@ -220,8 +231,18 @@ class OwnFolderService(Service):
             "copy_of": origin,
             "last_at": iso(row.last_at),
             "unmerged": len(plan["files"]),
+            "commits": sum(one["count"] for one in plan["commits"]),
             "conflicts": plan["counts"].get("refuse", 0),
         }
+
+
+def _remote(row: SessionRow) -> str:
+    """The name under which commits of the session's folder are known in the workspace's repository."""
+    return f"session-{row.id[:8]}"
+
+
+def _commits_json(row: SessionRow, found: list[NewCommits]) -> list[dict[str, Any]]:
+    return [one._asdict() | {"as": f"{_remote(row)}/{one.branch}"} for one in found]
 
 
 @contextmanager

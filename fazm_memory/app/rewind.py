@@ -185,8 +185,28 @@ class RewindService(Service):
         }  # fmt: skip
 
     def resume_plan(self, session: str) -> dict[str, Any]:
-        """What resuming a session with its files would do: the files as they were at the pause."""
-        return self.plan(session, self._pause_position(session), everyone=True)
+        """What resuming a session with its files would do: the files as they were at the pause.
+
+        Without a call of any agent in the folder since, a change by an unknown author is probably a person's.
+        """
+        to = self._pause_position(session)
+        plan = self.plan(session, to, everyone=True)
+        if not self._agents_worked_since(session, to):
+            for file in plan["files"]:
+                if file["action"] == "refuse" and file["by"] == "unknown":
+                    file["why"] = (
+                        "changed during the pause, while no agent worked here: probably by you;"
+                        " a copy of it is kept if you insist"
+                    )
+        return plan
+
+    def _agents_worked_since(self, session: str, to: int) -> bool:
+        """Whether a session recorded anything in the folder since the event before a position."""
+        row = self.store.sessions.resolve(session)
+        paused = self.store.log.slice(row.n, row.id, max(0, to - 1), to)
+        since = next((event.at for event in paused), 0)
+        others = self.store.sessions.in_workspace(row.workspace, limit=None)
+        return any(other.last_at > since and other.n != row.n for other in others)
 
     def resume(
         self, session: str, *, force: bool = False, reason: str | None = None, source: str = "cli"
@@ -196,7 +216,7 @@ class RewindService(Service):
         What a person changed since is named and refused without `force`. `undo` takes it back.
         """
         to = self._pause_position(session)
-        plan = self.plan(session, to, everyone=True)
+        plan = self.resume_plan(session)
         refused = [file for file in plan["files"] if file["action"] == "refuse"]
         if refused and (not force or source not in PERSON_SOURCES):
             raise Declined(

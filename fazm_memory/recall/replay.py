@@ -65,8 +65,8 @@ def extract_workflow(
     """Steps, parameters, a shell script, and what was left out.
 
     `parts` are the session and its ancestors, oldest first. They are read from the end, as far as the latest
-    steps reach. Steps that follow untrusted input have `doubted_by`, its position. The script has them only
-    if they are asked for (`doubted`).
+    steps reach. Steps that follow untrusted input, or use a file that does, have `doubted_by`, its position.
+    The script has them only if they are asked for (`doubted`).
     """
     steps: list[dict[str, Any]] = []
     left = Counter[str]()
@@ -98,7 +98,7 @@ def _latest(part: ReplaySource, most: int) -> tuple[list[dict[str, Any]], Counte
         events = part.read(begin, end) + events
         span *= 2
         seen = disk_changes_by_call(events)
-        doubts = _doubts(events)
+        doubts = _doubts(events, seen)
         steps, left = _steps(events, seen, part, doubts)
         # A call near the edge may have begun before it. Its changes on disk are known only further back.
         sure = [step["seq"] for step in steps if begin == 0 or step["seq"] >= begin + DEFERRED_WINDOW]
@@ -110,26 +110,69 @@ def _latest(part: ReplaySource, most: int) -> tuple[list[dict[str, Any]], Counte
             return steps, left, 0
 
 
-def _doubts(events: Iterable[Event]) -> dict[int, int]:
-    """The position of the untrusted input that each call and decision followed in its turn, or was."""
-    found: dict[int, int] = {}
+@dataclass(frozen=True)
+class Doubt:
+    """Untrusted input that a call or a decision rests on: its position, and how it rests on it."""
+
+    seq: int
+    how: Literal["is", "follows", "uses a file that follows"]
+
+
+def _doubts(events: Iterable[Event], seen: Mapping[int, list[FileChange]]) -> dict[int, Doubt]:
+    """The calls and decisions that are untrusted, follow such a call in their turn, or use a file of one."""
+    found: dict[int, Doubt] = {}
+    files: dict[str, int] = {}  # paths whose content rests on untrusted input
     turn, source = -1, -1
     for event in events:
         if event.turn != turn:
             turn, source = event.turn, -1
         if event.kind == "action" and event.trust in UNTRUSTED:
             source = event.seq
-        followed = event.kind in ("action", "decision") and event.actor != "person"
-        if followed and (source >= 0 or event.trust in UNTRUSTED):
-            found[event.seq] = source if source >= 0 else event.seq
+        if event.kind not in ("action", "decision") or event.actor == "person":
+            continue
+        if source >= 0 or event.trust in UNTRUSTED:
+            at = source if source >= 0 else event.seq
+            found[event.seq] = Doubt(at, "is" if at == event.seq else "follows")
+        if isinstance(event.payload, Action) and event.payload.outcome not in FAILED:
+            touched = [*event.payload.files, *seen.get(event.seq, [])]
+            used = _used(event.payload, touched, files)
+            if used is not None:
+                found.setdefault(event.seq, Doubt(used, "uses a file that follows"))
+            _carry(touched, found.get(event.seq), files)
     return found
+
+
+def _used(
+    action: Action, touched: Sequence[FileTouch | FileChange], doubted: Mapping[str, int]
+) -> int | None:
+    """The source of a doubted file that a call reads, changes or names in its command."""
+    if not doubted:
+        return None
+    used = {touch.origin or touch.path for touch in touched if touch.change != "created"}
+    if command := _command(action):
+        words = {basename(word) for word in re.split(r"[\s;|&<>()'\"]+", command)}
+        used |= {path for path in doubted if basename(path) in words}
+    return next((doubted[path] for path in doubted if path in used), None)
+
+
+def _carry(touched: Sequence[FileTouch | FileChange], doubt: Doubt | None, files: dict[str, int]) -> None:
+    """Note which files rest on untrusted input after a call."""
+    for touch in touched:
+        if touch.change == "read":
+            continue
+        if touch.change in ("renamed", "deleted"):
+            files.pop(touch.origin or touch.path, None)
+        if doubt is None:
+            files.pop(touch.path, None)
+        elif touch.change != "deleted":
+            files[touch.path] = doubt.seq
 
 
 def _steps(
     events: Iterable[Event],
     seen: Mapping[int, list[FileChange]],
     part: ReplaySource,
-    doubts: Mapping[int, int],
+    doubts: Mapping[int, Doubt],
 ) -> tuple[list[dict[str, Any]], Counter[str]]:
     """The steps that were not rewound, and how many calls were left out for which reason."""
     steps: list[dict[str, Any]] = []
@@ -148,9 +191,9 @@ def _steps(
                 {"seq": event.seq, "kind": "decision", "what": event.payload.what, "why": event.payload.why}
             )
     for step in steps:
-        if (source := doubts.get(step["seq"])) is not None:
-            step["doubted_by"] = source
-            step["doubt"] = f"it {'is' if source == step['seq'] else 'follows'} untrusted input (@{source})"
+        if (doubt := doubts.get(step["seq"])) is not None:
+            step["doubted_by"] = doubt.seq
+            step["doubt"] = f"it {doubt.how} untrusted input (@{doubt.seq})"
     return _with_checks(steps, left), left
 
 

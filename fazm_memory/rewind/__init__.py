@@ -8,7 +8,15 @@ from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from fazm_memory.rewind.fork_copy import ManifestEntry, manifest, write_manifest
-    from fazm_memory.rewind.own_folder import copy_workspace, files_of, merge_plan, remove_copy
+    from fazm_memory.rewind.own_folder import (
+        NewCommits,
+        copy_workspace,
+        fetch_commits,
+        files_of,
+        merge_plan,
+        new_commits,
+        remove_copy,
+    )
     from fazm_memory.rewind.plan import FileContent, RewindPlan, RewindStep
     from fazm_memory.rewind.restore import (
         DONE,
@@ -35,7 +43,7 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "fork_copy": "ManifestEntry manifest write_manifest",
-        "own_folder": "copy_workspace files_of merge_plan remove_copy",
+        "own_folder": "NewCommits copy_workspace fetch_commits files_of merge_plan new_commits remove_copy",
         "plan": "FileContent RewindPlan RewindStep",
         "restore": (
             "DONE DROPPED EmptiedFolder KeepRule PLANNED RUNNING RestoreJournal RestoreRun RestoredStep "

@@ -12,8 +12,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from fazm_memory.errors import InvalidRequest, StoreFull
 from fazm_memory.paths import inside
@@ -28,6 +29,7 @@ CLONE = ["cp", "-cRp"] if sys.platform == "darwin" else ["cp", "-a", "--reflink=
 GIT = ["git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]
 SPARE_ROOM = 256 << 20  # bytes of the disk that a copy leaves free
 TIMEOUT = 600  # seconds for one call of cp or git
+DETACHED = "HEAD"  # the name of commits that are on no branch; no branch has it
 
 
 def copy_workspace(source: str, target: str, excluded: Collection[str] = ()) -> str:
@@ -36,15 +38,19 @@ def copy_workspace(source: str, target: str, excluded: Collection[str] = ()) -> 
     Excluded folders are left out. If the copy fails, nothing of it stays.
     """
     left_out = [folder for folder in excluded if inside(folder, source)]
+    git = os.path.join(source, ".git")
+    # The `.git` file of a worktree names its repository. A copy with it would share the original's index.
+    linked = os.path.isfile(git)
     try:
-        if not left_out and _can_clone(source, os.path.dirname(target)):
+        if not left_out and not linked and _can_clone(source, os.path.dirname(target)):
             _run([*CLONE, source, target])
             return "clone"
-        if not left_out and os.path.isdir(os.path.join(source, ".git")) and _has_commit(source):
+        if not left_out and _is_repository(source) and _has_commit(source):
             _run([*GIT, "-C", source, "worktree", "add", "--quiet", "--detach", target])
             _copy_uncommitted(source, target)
             return "worktree"
         _check_room(source, os.path.dirname(target))
+        left_out += [git] if linked else []
         shutil.copytree(source, target, symlinks=True, ignore=_leaving_out(left_out))
         return "copy"
     except BaseException:
@@ -59,6 +65,53 @@ def remove_copy(target: str) -> None:
         shutil.rmtree(target)
     if repository is not None:
         _run([*GIT, "--git-dir", repository, "worktree", "prune"])
+
+
+class NewCommits(NamedTuple):
+    """A branch of a copy with commits that no branch of its workspace has."""
+
+    branch: str
+    head: str
+    count: int
+
+
+def new_commits(own: str, origin: str) -> list[NewCommits]:
+    """The commits of a copied git repository that the repository of its workspace does not reach."""
+    if not (_is_repository(own) and _is_repository(origin)):
+        return []
+    heads = _git(own, "for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", "refs/heads")
+    tips = [(branch, head) for head, _, branch in (line.partition(" ") for line in heads)]
+    if not _git(own, "branch", "--show-current"):
+        tips.append((DETACHED, _git(own, "rev-parse", "HEAD")[0]))
+    # Without the other worktrees: the HEAD of a removed one is not kept.
+    known = _git(origin, "rev-list", "--no-walk", "--single-worktree", "--all")
+    counts = [(branch, head, _count(own, head, known)) for branch, head in tips]
+    return [NewCommits(*one) for one in counts if one[2]]
+
+
+def _count(own: str, head: str, known: Iterable[str]) -> int:
+    """The number of commits that lead to one and not to others. Those that are not here are ignored."""
+    wanted = "".join([f"{head}\n", *(f"^{one}\n" for one in known)])
+    return int(_git(own, "rev-list", "--count", "--ignore-missing", "--stdin", text=wanted)[0])
+
+
+def fetch_commits(own: str, origin: str, name: str) -> list[NewCommits]:
+    """Bring new commits of a copy to the repository of its workspace, as remote branches `name/BRANCH`.
+
+    No branch, tag or file of the workspace changes.
+    """
+    found = new_commits(own, origin)
+    if found:
+        names = [f"+{one.head}:refs/remotes/{name}/{one.branch}" for one in found]
+        only = ["--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance"]
+        # Version 2 of git's protocol can be asked for any commit, also for one on no branch.
+        _git(origin, "-c", "protocol.version=2", "fetch", "--quiet", *only, own, *names)
+    return found
+
+
+def _git(folder: str, *words: str, text: str | None = None) -> list[str]:
+    """Run git in a folder, and return the lines of its output."""
+    return _run([*GIT, "-C", folder, *words], f"Git could not read {folder}", text).splitlines()
 
 
 def _worktree_repository(target: str) -> str | None:
@@ -128,10 +181,14 @@ def _can_clone(source: str, parent: str) -> bool:
         return tried.returncode == 0
 
 
+def _is_repository(folder: str) -> bool:
+    return os.path.lexists(os.path.join(folder, ".git")) and shutil.which("git") is not None
+
+
 def _has_commit(source: str) -> bool:
     tried = subprocess.run(
         [*GIT, "-C", source, "rev-parse", "--quiet", "--verify", "HEAD"],
-        capture_output=True, timeout=TIMEOUT, check=False,
+        capture_output=True, timeout=TIMEOUT, check=False, env=_environment(),
     )  # fmt: skip
     return tried.returncode == 0
 
@@ -192,8 +249,16 @@ def _is_copied(path: str) -> bool:
     return os.path.islink(path) or os.path.isfile(path) or os.path.isdir(path)
 
 
-def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+def _run(command: list[str], failure: str = "The folder could not be copied", text: str | None = None) -> str:
+    done = subprocess.run(
+        command, input=text, capture_output=True, text=True, timeout=TIMEOUT, check=False, env=_environment()
+    )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [f"{command[0]} ended with {done.returncode}"])[-1]
-        raise InvalidRequest(f"The folder could not be copied: {last}. Nothing of the copy was left.")
+        raise InvalidRequest(f"{failure}: {last}. Nothing was changed.")
+    return done.stdout
+
+
+def _environment() -> dict[str, str]:
+    """The environment without git's variables: a hook sets them, and they name its repository."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

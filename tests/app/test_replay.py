@@ -242,6 +242,25 @@ def test_the_script_moves_what_a_tool_reported_to_have_renamed_and_writes_over_n
     assert (work / "2026" / "a.txt").read_text() == "1"
 
 
+def test_a_step_of_a_later_turn_that_uses_an_untrusted_file_is_marked_too(memory: MemoryFixture) -> None:
+    session = memory.begin(workspace="/w")
+    memory.act(session, "WebFetch", {"url": "https://example.com"}, trust="web")
+    memory.act(session, "Write", {}, files=[{"path": "/w/run.sh", "change": "created"}])
+    memory.say(session, "prompt", text="go on")
+    moved = [{"path": "/w/go.sh", "change": "renamed", "from": "/w/run.sh"}]
+    memory.act(session, "Bash", {"command": "mv run.sh go.sh"}, files=moved)
+    memory.act(
+        session, "Bash", {"command": "sh ./go.sh > log"}, files=[{"path": "/w/log", "change": "created"}]
+    )
+    memory.act(session, "Bash", {"command": "cp a b"}, files=[{"path": "/w/b", "change": "created"}])
+    plan = memory.replay.plan(session)
+    doubts = {step["command"]: step.get("doubt") for step in plan["steps"] if step["command"]}
+    uses = "it uses a file that follows untrusted input (@1)"
+    assert doubts == {"mv run.sh go.sh": uses, "sh ./go.sh > log": uses, "cp a b": None}
+    assert [line for line in plan["script"].splitlines() if not line.startswith("#")][-1] == "cp a b"
+    assert "mv run.sh go.sh" in memory.replay.plan(session, doubted=True)["script"].splitlines()
+
+
 def test_what_was_run_after_the_files_were_moved_is_run_after_they_are(
     memory: MemoryFixture, october: str, downloads: Path
 ) -> None:

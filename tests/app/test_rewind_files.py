@@ -397,6 +397,21 @@ def test_resuming_with_files_names_what_a_person_changed_and_does_nothing(world:
     assert (world.folder / "a.txt").read_text() == "mine now"
 
 
+def test_a_change_in_a_pause_is_probably_a_persons_if_no_agent_worked_there(world: World) -> None:
+    work(world)
+    world.memory.sessions.move(world.session, "pause")
+    world.write("a.txt", "by somebody")()
+    plan = world.memory.rewind.resume_plan(world.session)
+    assert [file["why"].partition(";")[0] for file in plan["files"]] == [
+        "changed during the pause, while no agent worked here: probably by you"
+    ]
+    world.clock += 1_000_000
+    other = world.memory.sessions.open("codex", workspace=str(world.folder))
+    world.memory.sessions.move(other["id"], "close")
+    plan = world.memory.rewind.resume_plan(world.session)
+    assert [file["why"].partition(";")[0] for file in plan["files"]] == ["somebody unknown changed it since"]
+
+
 def test_resuming_with_files_brings_back_the_moment_of_the_pause_and_can_be_undone(world: World) -> None:
     paused(world)
     result = world.memory.rewind.resume(world.session, force=True)

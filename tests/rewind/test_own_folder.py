@@ -130,6 +130,99 @@ def test_a_repository_gets_a_worktree_with_what_was_not_committed(
     assert str(own) not in git(shop, "worktree", "list")
 
 
+def repository(shop: Path) -> None:
+    git(shop, "init", "-q", "-b", "main")
+    git(shop, "add", ".")
+    git(shop, "commit", "-qm", "begin")
+
+
+def cloned(memory: Memory, shop: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, Path]:
+    """A session in a clone, made by plain copying: the file systems here cannot clone."""
+    monkeypatch.setattr("fazm_memory.rewind.own_folder._can_clone", lambda *_: True)
+    monkeypatch.setattr("fazm_memory.rewind.own_folder.CLONE", ["cp", "-a"])
+    session = memory.own_folders.open("fazm", str(shop))
+    assert session["method"] == "clone"
+    return session["id"], Path(session["folder"])
+
+
+def test_commits_made_in_a_clone_come_with_the_merge(
+    memory: Memory, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository(shop)
+    session, own = cloned(memory, shop, monkeypatch)
+    assert memory.own_folders.plan(session)["commits"] == []
+    (own / "a.txt").write_text("changed\n")
+    git(own, "commit", "-qam", "change a")
+    git(own, "checkout", "-q", "-b", "feature/next")
+    (own / "a.txt").write_text("changed twice\n")
+    git(own, "commit", "-qam", "change a again")
+    planned = memory.own_folders.plan(session)["commits"]
+    assert {one["branch"]: one["count"] for one in planned} == {"main": 1, "feature/next": 2}
+    assert memory.own_folders.listing()[0]["commits"] == 3
+    before = git(shop, "rev-parse", "HEAD")
+    merged = memory.own_folders.merge(session)
+    assert merged["commits"] == planned
+    name = f"session-{session[:8]}/feature/next"
+    assert git(shop, "log", "-1", "--format=%s", name) == "change a again"
+    assert git(shop, "show", f"{name}:a.txt") == "changed twice"
+    assert git(shop, "rev-parse", "HEAD") == before, "no branch of the workspace moves"
+    assert git(shop, "branch", "--format=%(refname:short)") == "main"
+    assert memory.own_folders.plan(session)["commits"] == []
+
+
+def test_commits_without_changed_files_come_too(
+    memory: Memory, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository(shop)
+    session, own = cloned(memory, shop, monkeypatch)
+    git(own, "commit", "-q", "--allow-empty", "-m", "a note")
+    merged = memory.own_folders.merge(session)
+    assert (merged["undo"], [one["count"] for one in merged["commits"]]) == (None, [1])
+
+
+def test_removing_a_worktree_keeps_its_commits_that_are_on_no_branch(
+    memory: Memory, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fazm_memory.rewind.own_folder._can_clone", lambda *_: False)
+    repository(shop)
+    session = memory.own_folders.open("fazm", str(shop))
+    own = Path(session["folder"])
+    (own / "a.txt").write_text("changed\n")
+    git(own, "commit", "-qam", "on no branch")
+    gone = memory.own_folders.remove(session["id"], force=True)
+    name = f"session-{session['id'][:8]}/HEAD"
+    assert [one["as"] for one in gone["commits"]] == [name]
+    git(shop, "gc", "-q", "--prune=now")
+    assert git(shop, "log", "-1", "--format=%s", name) == "on no branch"
+
+
+def test_a_copy_of_a_worktree_does_not_share_its_index(
+    memory: Memory, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository(shop)
+    linked = shop.parent / "linked"
+    git(shop, "worktree", "add", "-q", "-b", "side", str(linked))
+    (linked / "b.txt").write_text("not committed\n")
+    monkeypatch.setattr("fazm_memory.rewind.own_folder._can_clone", lambda *_: True)
+    session = memory.own_folders.open("fazm", str(linked))
+    own = Path(session["folder"])
+    assert session["method"] == "worktree"
+    assert (own / "b.txt").read_text() == "not committed\n"
+    git(own, "commit", "-qam", "apart")
+    assert git(linked, "log", "-1", "--format=%s") == "begin"
+    assert [one["branch"] for one in memory.own_folders.merge(session["id"])["commits"]] == ["HEAD"]
+
+
+def test_git_variables_of_a_hook_do_not_name_another_repository(
+    memory: Memory, shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository(shop)
+    session, own = cloned(memory, shop, monkeypatch)
+    git(own, "commit", "-q", "--allow-empty", "-m", "a note")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
+    assert [one["count"] for one in memory.own_folders.plan(session)["commits"]] == [1]
+
+
 def test_excluded_folders_and_special_files_are_not_copied(memory: Memory, shop: Path) -> None:
     (shop / "private").mkdir()
     (shop / "private" / "diary.txt").write_text("mine alone\n")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from fazm_memory.cli.commands.rewind import report_rewind, show_files
 from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import echo, format_time, paint, print_json, table
 from fazm_memory.errors import InvalidRequest
+from fazm_memory.text import plural
 
 
 def folders_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +35,7 @@ def folders_command(args: argparse.Namespace) -> int:
             print_json(gone)
         else:
             echo(f"{gone['folder']} was removed. What was recorded of it stays.")
+            _show_commits(gone["commits"])
         return 0
     if args.dry_run:
         plan = memory.own_folders.plan(args.id)
@@ -40,16 +43,21 @@ def folders_command(args: argparse.Namespace) -> int:
             print_json(plan | {"dry_run": True})
             return 0
         show_files(plan["files"])
-        echo(
-            paint(
-                "Nothing was changed (--dry-run)." if plan["files"] else "There is nothing to merge.", "dim"
-            )
-        )
+        _show_commits(plan["commits"])
+        waiting = plan["files"] or plan["commits"]
+        echo(paint("Nothing was changed (--dry-run)." if waiting else "There is nothing to merge.", "dim"))
         return 0
     result = memory.own_folders.merge(args.id, force=args.force)
+    if not args.json:
+        _show_commits(result["commits"])
     if result["undo"] is None:
-        return report_rewind(args, result, "There is nothing to merge.")
+        return report_rewind(args, result, "There are no changed files to merge.")
     return report_rewind(args, result, f"Merged into {result['workspace']}. {result['id']} goes on there.")
+
+
+def _show_commits(commits: list[dict[str, Any]]) -> None:
+    for one in commits:
+        echo(f"  {plural(one['count'], 'commit')} of {one['branch']}: as {one['as']} in the repository")
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -63,10 +71,10 @@ def _list(args: argparse.Namespace) -> int:
         return 0
     table(
         [
-            (row["session"][:8], row["lifecycle"], str(row["unmerged"]),
+            (row["session"][:8], row["lifecycle"], str(row["unmerged"]), str(row["commits"]),
              format_time(row["last_at"], memory.now()), row["title"] or "", row["folder"])
             for row in rows
         ],
-        ("id", "state", "unmerged", "last", "title", "folder"),
+        ("id", "state", "unmerged", "commits", "last", "title", "folder"),
     )  # fmt: skip
     return 0

@@ -126,6 +126,7 @@ def rewind_command(args: argparse.Namespace) -> int:
         echo(_effect(change))
         if plan is not None:
             _show_plan(plan)
+            echo(paint(f"To apply exactly this plan: --plan {plan['digest']}", "dim"))
         if row["device"]:
             echo(f"It is recorded on “{row['device']}”: it would be continued here, in a fork at {args.to}.")
         elif row["lifecycle"] in ("paused", "closed", "archived"):
@@ -179,7 +180,6 @@ def _show_plan(plan: dict[str, Any]) -> None:
         echo(paint(f"  not observed: {text}", "red"))
     if plan["needs_force"]:
         echo("Some files are refused without --force. A copy of every changed file is stored first.")
-    echo(paint(f"To apply exactly this plan: --plan {plan['digest']}", "dim"))
 
 
 def show_files(files: list[dict[str, Any]]) -> None:

@@ -26,6 +26,7 @@ SUITES: dict[str, tuple[str, str]] = {
     "sync": ("sync", "first sync, catching up, bytes and requests, over a folder"),
     "load": ("load", "sixteen agents recording at once while others read"),
     "devices": ("sync_devices", "a sync vault of up to 10,000 devices: requests and time of a round"),
+    "real": ("real", "everything a person waits for, on a folder of real transcripts: real FOLDER"),
     "walks": ("walks", "modules that a command enters and imports"),
 }
 QUICK_SIZES = (5_000, 10_000)
@@ -74,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _measure(chosen: argparse.Namespace) -> int:
+    real = _real_folder(chosen.suites)
     for name in chosen.suites:
         if name not in SUITES:
             raise InvalidRequest(f"There is no suite {name[:40]!r}.", hint=f"Suites: {', '.join(SUITES)}.")
@@ -89,6 +91,7 @@ def _measure(chosen: argparse.Namespace) -> int:
         only=chosen.only,
         keep=chosen.keep,
         show=chosen.show,
+        real=real,
     )
     if chosen.peers:
         _report_missing_peers()
@@ -107,6 +110,17 @@ def _measure(chosen: argparse.Namespace) -> int:
     if chosen.json:
         print_json({"suites": {name: [figure.to_json() for figure in results[name]] for name in results}})
     return 0
+
+
+def _real_folder(suites: list[str]) -> Path | None:
+    """Take the folder after `real` out of the list of suites."""
+    after = suites.index("real") + 1 if "real" in suites else len(suites)
+    if after == len(suites) or suites[after] in SUITES:
+        return None
+    folder = Path(suites.pop(after)).expanduser()
+    if not folder.is_dir():
+        raise InvalidRequest(f"There is no folder {str(folder)[:200]!r}.")
+    return folder
 
 
 def _explain(error: FazmMemoryError) -> None:

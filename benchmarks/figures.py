@@ -30,17 +30,21 @@ class Options:
     only: str | None = None  # part of the names of the days to score
     keep: Path | None = None  # folder where the stores of the days stay for the next run
     show: bool = False  # print each context and what it misses
+    real: Path | None = None  # folder of real transcripts
 
 
 @dataclass(frozen=True)
 class Goal:
-    """Bounds of a figure: the ratio at least or at most so much, or the value at most so much."""
+    """Bounds of a figure: the ratio at least or at most so much, or the value itself (`least`, `limit`)."""
 
     at_least: float | None = None
     at_most: float | None = None
     limit: float | None = None
+    least: float | None = None
 
     def met(self, figure: Figure) -> bool:
+        if self.least is not None and figure.ours < self.least:
+            return False
         if self.limit is not None and figure.ours > self.limit:
             return False
         ratio = figure.ratio
@@ -58,6 +62,8 @@ class Goal:
             parts.append(f"≤ {self.at_most:g}")
         if self.limit is not None:
             parts.append(f"{self.limit:g} {unit} at most")
+        if self.least is not None:
+            parts.append(f"{self.least:g} {unit} at least")
         return ", ".join(parts)
 
 

@@ -235,6 +235,15 @@ def visit(tab: Tab, address: str, session: str, head: int, rounds: int) -> Visit
     )
 
 
+def first_rows(tab: Tab, address: str, session: str, rounds: int) -> list[float]:
+    """Milliseconds until the first rows of a session, by visit."""
+    parts = urlsplit(address)
+    tab.send("Page.addScriptToEvaluateOnNewDocument", source=PROBE)
+    tab.go(address)
+    _ready(tab)
+    return [_first(tab, f"{parts.scheme}://{parts.netloc}/#/s/{session}") for _ in range(rounds)]
+
+
 def _ready(tab: Tab) -> None:
     """Wait until the page of the last navigation is there."""
     end = time.monotonic() + 30

@@ -70,7 +70,7 @@ RULE = re.compile(
     r"(?i)(?:^|[.;:!(\n] ?|\b(?:please|just) |^(?:and|but|so|ok|no),? )"
     r"(?:(?:don'?t|do not)(?! (?:we|you|i|they|have|think|know|understand|see|get|want to know)\b)|never"
     r"|always|no need to)\b"
-    r"|\b(?:you (?:must|should|can'?t|may not)|must (?:not|never|always)|should (?:not|never|always|only)"
+    r"|\b(?:you (?:must|should|can'?t|may not)|must (?:not|never|always)|we should (?:not|never|always|only)"
     r"|(?<!this )(?<!that )(?<!it )shouldn'?t(?! (?:we|you|it|this|that|i)\b)"
     r"|i(?:'d)? prefer|from now on|without asking|only way)\b"
 )
@@ -85,6 +85,11 @@ FINDING = re.compile(
     r"|\bthe (?:issue|problem|bug|cause|reason|fix|solution|gap) (?:is|was)\b"
     r"|\bwas (?:wrong|missing|broken|caused)|\bactually\b"
 )
+FAULT = re.compile(
+    r"(?i)\broot cause|\bturns out\b"
+    r"|\bthe (?:real |actual |main )?(?:issue|problem|bug|cause|culprit|reason) (?:is|was)\b"
+    r"|\b(?:was|is|were) (?:caused|broken) by\b"
+)  # the cause of a fault, told while at work
 CHOICE = re.compile(
     r"(?i)\b(?:kept|keep|stays?|left|unchanged|instead of|rather than|no longer|not needed|deliberately"
     r"|intentional|on purpose|by design|decid\w+|chose|chosen|option \w)\b"
@@ -152,6 +157,7 @@ FEATURES: dict[str, float] = {
     "digit": -0.04,
     "long text": -0.08,
     "last turn": 0.05,
+    "talk only": -0.1,
     # who said it
     "first": 0.07,
     "asked": -0.16,
@@ -228,6 +234,7 @@ def line_features(line: Line, terms: frozenset[str], scene: Scene) -> dict[str, 
         "named again": sum(name in later for name in names) / len(names) if names else 0,
         "long text": min(line.count, 30) / 30, "digit": any(char.isdigit() for char in text),
         "last turn": line.turns_left == 0, "late turn": 1 <= line.turns_left <= 2, "work": line.work,
+        "talk only": line.talk_only and role in ("asked", "reply", "closing", "interim"),
         "added names": min(2, sum(name in scene.added for name in names)) / 2,
     }  # fmt: skip
     if role in ("first", "asked"):
@@ -304,12 +311,8 @@ def is_boilerplate(line: Line) -> bool:
 
 
 def is_working_thought(line: Line) -> bool:
-    """Whether a line was said between two calls and tells neither a finding nor a result nor a choice."""
-    if line.role != "interim":
-        return False
-    if THOUGHT.search(line.text):
-        return True
-    return not any(pattern.search(line.text) for pattern in (FINDING, RESULT, CHOICE))
+    """Whether a line was said between two calls and names no cause of a fault."""
+    return line.role == "interim" and (THOUGHT.search(line.text) is not None or not FAULT.search(line.text))
 
 
 @dataclass(frozen=True)

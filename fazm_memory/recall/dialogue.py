@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -74,6 +75,7 @@ class Line:
     depth: float  # 0 at the beginning of the session, 1 at its end
     work: float = 0.0  # how much was done for it or before it, 0 to 1
     turns_left: int = 0  # after its turn
+    talk_only: bool = False  # nothing was changed in its turn, but in a later one
 
     @property
     def from_end(self) -> int:
@@ -180,8 +182,8 @@ def closing_question(text: str) -> str:
     return ""
 
 
-def dialogue_lines(session: str, talk: Sequence[Utterance]) -> list[Line]:
-    """The sentences of a dialogue in order."""
+def dialogue_lines(session: str, talk: Sequence[Utterance], edits: Sequence[int] = ()) -> list[Line]:
+    """The sentences of a dialogue in order. `edits` are the positions of changes, in order."""
     lines: list[Line] = []
     turn = 0
     asking = [said.seq for said in talk if _asks(said)]
@@ -193,12 +195,15 @@ def dialogue_lines(session: str, talk: Sequence[Utterance]) -> list[Line]:
         until = said.seq if said.role in ANSWERS else asking[turn] if turn < len(asking) else end
         work = min(1.0, math.log(1 + max(0, until - begin)) / LOG_OF_MUCH_WORK)
         depth = nth / max(1, len(talk) - 1)
+        after = asking[turn] if turn < len(asking) else end + 1
+        changed = bisect_left(edits, after)
+        talk_only = changed < len(edits) and changed == bisect_left(edits, begin)
         sentences = _sentences(said)
         count = len(sentences)
         ends = [*sentences[: MAX_LINES * 2 // 3], *sentences[MAX_LINES * 2 // 3 :][-MAX_LINES // 3 :]]
         lines += [
             Line(session, said.role, one.form, one.text, one.heading, said.seq, said.at, said.trust,
-                 one.place, count, turn, depth, work, len(asking) - turn)
+                 one.place, count, turn, depth, work, len(asking) - turn, talk_only)
             for one in ends
         ]  # fmt: skip
     return lines

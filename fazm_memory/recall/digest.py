@@ -28,7 +28,7 @@ from fazm_memory.recall.items import (
     todos_of,
 )
 from fazm_memory.recall.lines import Dialogue, dialogue_items
-from fazm_memory.recall.new_names import ranked_names, read_new_names
+from fazm_memory.recall.new_names import ranked_names, read_edits
 from fazm_memory.records import dataclass, field, replace
 from fazm_memory.session import SessionState, fold, initial_state, learn_from_session
 from fazm_memory.store import SessionRow, Store, events_of_item
@@ -307,10 +307,10 @@ def _task(
     dialogue, talk, added = Dialogue(), list[Utterance](), list[str]()
     if span is not None:
         talk = read_dialogue(store, row, since)
-        added = read_new_names(store, row, since)
+        added, edits = read_edits(store, row, since)
         dialogue = dialogue_items(
             row.id, talk, folder=row.workspace, worth=worth, recency=recency, superseded=_superseded(state),
-            added=added,
+            added=added, edits=edits,
         )  # fmt: skip
     learned = learn_from_session(state, modification_time)
     items = session_items(state, learned, since=since, worth=worth, end=end, headed=False)

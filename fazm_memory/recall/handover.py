@@ -24,8 +24,8 @@ GROUPS = (
     "asked", "why", "naming", "done", "added", "found", "failed", "plan", "earlier", "known", "read", "apps",
     "run", "todo", "waiting", "open", "files",
 )  # fmt: skip
-JOINED = {"added": ", ", "plan": "; ", "earlier": "; "}  # groups on one line
-SPOKEN = frozenset({"asked", "why", "done", "found"})  # shown by turn, if they are from the dialogue
+JOINED = {"added": ", ", "earlier": "; "}  # groups on one line
+SPOKEN = frozenset({"asked", "why", "done", "found", "plan"})  # shown by turn, if they are from the dialogue
 LONGEST_FIRST = 110  # characters of a request of an earlier day
 LONGEST_TURN = 320  # characters of a line
 PLAN = lazy_regex(r"(?i)^plan:\s*")
@@ -36,6 +36,8 @@ MAX_RESUME = 6
 ROOM_PER_RESUME = 2000  # characters of a context
 BRIEF = 70  # characters of what a thread is for, if it is only named
 MAX_NEXT = 4
+NO_TASK = "no open task; "
+MAX_LEFT = 2  # sentences on what is left
 
 
 def handover_lines(
@@ -99,13 +101,21 @@ def _worked(thread: Thread) -> bool:
     return not thread.older and any(task.items for task in thread.tasks)
 
 
+def top_ids(threads: Iterable[Thread]) -> set[str]:
+    """The items of the first lines: what came of the last request, and what waits for the user."""
+    recent = [thread for thread in threads if not thread.older]
+    ids = {item.id for item in recent[0].tasks[-1].items if item.latest} if recent else set()
+    return ids | {item.id for thread in recent for item in thread.tasks[-1].items if item.label == "waiting"}
+
+
 def _top(threads: Sequence[Thread], shown: Collection[str]) -> list[tuple[str, list[tuple[int, Item]]]]:
-    """What waits for the user and what comes next, of the threads of the last active days."""
+    """What came last, what waits for the user and what comes next, of the threads of the last active days."""
     waiting: list[tuple[int, Item]] = []
     following: list[tuple[int, Item]] = []
     only_older = all(thread.older for thread in threads)
     for number, thread in enumerate(threads, 1):
-        for item in (item for task in thread.tasks for item in task.items if item.id in shown):
+        items = [item for task in thread.tasks for item in task.items if item.id in shown]
+        for item in items:
             if item.label == "waiting" and not thread.older:
                 waiting.append((number, item))
             elif (
@@ -115,7 +125,19 @@ def _top(threads: Sequence[Thread], shown: Collection[str]) -> list[tuple[str, l
                 and _new(item, number, following)
             ):
                 following.append((number, item))
-    return [("WAITING", waiting), ("NEXT", following)]
+        if number == 1 and not following and not thread.older:
+            following += [(number, item) for item in _left_open(items)]
+    now = [
+        (1, item) for thread in threads[:1] if not thread.older
+        for item in thread.tasks[-1].items if item.latest and item.id in shown
+    ]  # fmt: skip
+    return [("NOW", now[:1]), ("WAITING", waiting), ("NEXT", following)]
+
+
+def _left_open(items: Sequence[Item]) -> list[Item]:
+    """What the last answer says is left, or else what is not committed."""
+    said = [item for item in items if item.label == "open" and item.kind == "said"]
+    return said[-MAX_LEFT:] or [item for item in items if item.kind == "uncommitted"][-1:]
 
 
 def _new(item: Item, number: int, listed: Iterable[tuple[int, Item]]) -> bool:
@@ -127,14 +149,27 @@ def _top_lines(
     threads: Sequence[Thread], top: Iterable[tuple[str, list[tuple[int, Item]]]]
 ) -> Iterable[tuple[str, str]]:
     recent = [thread for thread in threads if not thread.older]
-    if recent:
-        about = neutral(recent[0].branch) or (goal_text(recent[0], 70) if len(recent) > 1 else "")
-        ended = f"until {to_datetime(recent[0].ended):%H:%M}{_by(threads)}"
-        yield "NOW", ", ".join(filter(None, ("thread 1", about, ended)))
     for title, items in top:
+        if title == "NOW":
+            if recent:
+                about = neutral(recent[0].branch) or (goal_text(recent[0], 70) if len(recent) > 1 else "")
+                ended = f"until {to_datetime(recent[0].ended):%H:%M}{_by(threads)}"
+                last = "".join(f": {_last_words(recent[0], item)}" for _, item in items)
+                yield title, ", ".join(filter(None, ("thread 1", about, ended))) + last
+            continue
         texts = _joined_todos(items)
+        if title == "NEXT" and texts and all(item.kind == "uncommitted" for _, item in items):
+            texts = [text.replace(": ", f": {NO_TASK}", 1) for text in texts]
         for nth, text in enumerate(texts):
             yield "" if nth else title, text
+
+
+def _last_words(thread: Thread, item: Item) -> str:
+    """What came of the last request, with the request of a session that is not in the heading."""
+    task = thread.tasks[-1]
+    if len(thread.tasks) == 1 or ANSWERED in item.text or task.goal is None or task.goal.turn != item.turn:
+        return item.text
+    return f"{goal_text(Thread((task,)), BRIEF)}{ANSWERED}{item.text}"
 
 
 def _joined_todos(items: Iterable[tuple[int, Item]]) -> list[str]:
@@ -240,7 +275,11 @@ def _groups(thread: Thread, items: Sequence[Item], pinned: Collection[str]) -> l
     for item in items:
         if item.label in SPOKEN and item.turn >= 0:
             turns.setdefault((order.get(item.session, 0), item.turn), []).append(item)
-    lines = [f"  - {text}" for _, turn in sorted(turns.items()) for text in turn_texts(turn)]
+    lines = [
+        f"  {'- ' if not nth else '  '}{text}"
+        for _, turn in sorted(turns.items())
+        for nth, text in enumerate(turn_texts(turn))
+    ]
     rest = [item for item in items if item.label not in SPOKEN or item.turn < 0]
     for group in dict.fromkeys((*GROUPS, *(item.label for item in rest))):
         rows = [item for item in rest if item.label == group]
@@ -258,17 +297,17 @@ def _groups(thread: Thread, items: Sequence[Item], pinned: Collection[str]) -> l
 
 
 def turn_texts(turn: Sequence[Item]) -> list[str]:
-    """A turn as one line or a few: the user's words, then what the agent said to them."""
+    """A turn as one line or a few: the user's words or a plan, then what the agent said to them."""
     said = sorted(turn, key=lambda item: (item.message, item.place))
-    words = _as_one_quote([item for item in said if item.label == "asked"])
+    words = _plan_words(said) or _as_one_quote([item for item in said if item.label == "asked"])
     if f'"{ANSWERED}' in words:
         words = words.rstrip(".;")
     answers = [item.text for item in said if item.label == "why" and item.kind == "answer"]
     first = "; ".join(filter(None, (words, *answers)))
-    separator = ANSWERED if words.endswith('"') and not answers else "; "
+    separator = ANSWERED if words and ANSWERED not in first else "; "
     texts: list[str] = []
     for item in said:
-        if item.label == "asked" or item.kind == "answer":
+        if item.label in ("asked", "plan") or item.kind == "answer":
             continue
         text = item.text.rstrip(".;")
         if first and len(first) + len(text) <= LONGEST_TURN:
@@ -277,6 +316,20 @@ def turn_texts(turn: Sequence[Item]) -> list[str]:
             texts.append(first)
             first, separator = text, "; "
     return [text for text in dict.fromkeys((*texts, first)) if text]
+
+
+def _plan_words(said: Sequence[Item]) -> str:
+    """The chosen lines of a plan, with what came of it after them."""
+    plan = [item for item in said if item.label == "plan"]
+    if not plan:
+        return ""
+    title, arrow, outcome = plan[0].text.partition(ANSWERED)
+    if plan[0].place:
+        title, arrow, outcome, rest = "", "", "", plan
+    else:
+        title, rest = f'plan "{PLAN.sub("", title)}"', plan[1:]
+    details = "; ".join(item.text.rstrip(".;:") for item in rest)
+    return f"{title}{': ' if title and details else '' if title else 'planned: '}{details}{arrow}{outcome}"
 
 
 def _as_one_quote(asked: Sequence[Item]) -> str:

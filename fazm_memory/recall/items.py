@@ -221,6 +221,7 @@ class Item:
     at: int = 0  # when it was said; 0 if only its session is known
     turn: int = -1  # of the dialogue: a request and what the agent said to it
     place: int = 0  # in its message
+    latest: bool = False  # what came of the last request of its session
 
 
 def session_items(
@@ -269,13 +270,12 @@ def _fields(
         misused = MISUSE.search(error["error"] or "")
         if error["mended_by"] is None or error["seq"] < since or misused:
             continue
-        solved = end.solved_by.get(error["mended_by"], "")
-        if solved and solved != error.get("target"):
-            then = f"then {quote(solved, 120)} worked"
-        elif branch_of(state):  # the usual round of edit and test
+        if branch_of(state):  # the usual round of edit and test
             continue
-        else:
-            then = "then worked"
+        solved = end.solved_by.get(error["mended_by"], "")
+        then = (
+            f"then {quote(solved, 120)} worked" if solved not in ("", error.get("target")) else "then worked"
+        )
         text = f"{call_text(error)} {error['outcome']}: {quote(first_line(error['error'] or ''), 100)}"
         yield (
             "DONE",
@@ -643,7 +643,6 @@ KIND_REASONS: dict[str, str] = {
     "uncommitted": "changed and not committed",
     "checks": "how tests and checks are run",
     "note": "a document that was written for later",
-    "names": "files and names that matter in this thread",
     "added": "functions, tests and fields that were added",
 }
 MORE_FAILED = "older failures, unresolved"

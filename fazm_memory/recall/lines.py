@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall.chooser import (
     CHOICE,
     FINDING,
     FLOOR,
+    LEAD_INS,
     RESTRICTION,
+    RESULT,
     RULE,
     UNFINISHED,
+    YES,
     Scene,
     is_boilerplate,
     is_working_thought,
@@ -29,10 +32,8 @@ from fazm_memory.records import dataclass, replace
 
 MAX_LINES = 250  # of one session, the best
 LONGEST_RULE = 260
-LONGEST_ANSWER = 150
 LONGEST_OPEN = 220
 UNFINISHED_WORTH = 1.4
-FEW_REMARKS = 12  # between calls; an agent that makes more tells each step
 ASKING = ("first", "asked", "refusal", "plan")
 BROKEN_OFF = lazy_regex(
     r"(?is)(?:(?:now|good|great|perfect|ok|okay|excellent|alright)[,.!]* )*(?:now )?"
@@ -41,12 +42,35 @@ BROKEN_OFF = lazy_regex(
 SAME_PLAN = 0.7  # share of the words of two titles
 SAME_REQUEST = 0.5
 FEWEST_TERMS = 5
-FIRST_LINES = 5  # of an answer, where it says what was asked for
-ALSO_ANSWERED = 0.3  # of the lesser worth of a question and its answer
-QUESTION = lazy_regex(
-    r"(?i)(?:(?:ok|okay|and|but|so|hm+|wait|one question|question)[,:.]*\s+)*"
-    r"(?:why|what|how|where|which|who|when|is|are|was|were|does|do|did|has|have|isn'?t|aren'?t|doesn'?t|don'?t|didn'?t|would|should)\b.*\?"
+FIRST_LINES = 6  # of an answer, where it says what came of the request
+ALSO_TOLD = 0.3  # of the lesser worth of a request and its outcome
+RESULT_BONUS = 0.15
+FIRST_BONUS = {0: 0.3, 1: 0.2, 2: 0.1}  # by place in the answer
+FORM_BONUS = {"row": -0.3, "heading": -0.2, "item": -0.1}
+PROBLEM_MALUS = 0.4
+PROBLEM = lazy_regex(
+    r"(?i)\W*(?:(?:the )?(?:problem|issue|bug|symptom)s?|root cause|before|files?|location|test)\b[^.]{0,20}:"
 )
+PLAIN_WORD = lazy_regex(r"(?<![\w/.\-:'])[A-Za-z][a-z]{2,}(?![\w/(]|[.:\-]\w)")
+FEWEST_WORDS = 3
+SUMMARY = lazy_regex(r"(?i)\bsummary\b|\bhere(?:'s| is| are)\b|\bto check\b|\bfollowing\b")
+SHORT_LEAD = 60
+LONGEST_OUTCOME = 200
+LAST_LINES = 10  # of an answer, where it asks something
+TELLING_TERMS = 6  # of a question that can be understood alone
+FEW_AFTER = 2  # sentences after a question
+MAX_OPTIONS = 5
+LONGEST_OPTION = 70
+OFFER = lazy_regex(
+    r"(?i)\blet me know (?:if|whether|which|what|how|when)\b"
+    r"|\bready (?:to|for you to) (?:commit|merge|push|test|review)"
+    r"|\bif you(?:'d| would)? (?:like|want|prefer)\b|\bi can (?:also )?[^.]* if\b"
+    r"|\b(?:wait\w*|ready) for your\b"
+)  # what an agent offers at the end
+BARE = 3  # characters of a reply that picks an option
+CLOSING = ("closing", "final")
+REQUESTS = ("first", "asked", "reply", "answer", "refusal", "plan")
+Judged = tuple[Line, dict[str, float], float]  # a line, its features and its worth
 GOAL = 200  # characters
 KINDS = {
     "first": "request", "asked": "request", "reply": "answer", "answer": "answer", "refusal": "refusal",
@@ -93,13 +117,15 @@ def dialogue_items(
     recency: int,
     superseded: Collection[int] = (),
     added: Collection[str] = (),
+    edits: Sequence[int] = (),
 ) -> Dialogue:
     """The items of a dialogue that are worth showing.
 
-    `superseded` are positions that no longer hold, `added` the names that the session added to code.
+    `superseded` are positions that no longer hold, `added` the names that the session added to code, `edits`
+    the positions of its changes.
     """
     old = {*superseded, *replaced_plans(talk), *known_summaries(talk)}
-    lines = dialogue_lines(session, [said for said in talk if said.seq not in old])
+    lines = dialogue_lines(session, [said for said in talk if said.seq not in old], edits)
     terms = [terms_of_text(line.text) for line in lines]
     user_terms = frozenset(
         term for line, found in zip(lines, terms, strict=True) if line.by_user for term in found
@@ -107,23 +133,33 @@ def dialogue_items(
     scene = Scene(user_terms, _later(lines, terms), recency, frozenset(name.lower() for name in added))
     items: list[Item] = []
     goal: Item | None = None
-    narrated = sum(said.role == "interim" for said in talk) > FEW_REMARKS
+    closed = {line.turn for line in lines if line.role in CLOSING and not BROKEN_OFF.match(line.text)}
     judged = [
         (line, features, line_worth(features))
         for line, found in zip(lines, terms, strict=True)
         if not is_boilerplate(line)
-        and not (narrated and is_working_thought(line))
+        and not (line.turn in closed and is_working_thought(line))
         and (features := line_features(line, found, scene))
     ]
-    answers = _answers(judged)
+    outcomes = _outcomes(judged, lines)
+    joined = _joined_requests(judged, outcomes)
+    told = {outcomes[turn][0] for turn in joined}
+    waiting = closing_question_lines(lines)
+    last = max((line.turn for line in lines), default=0)
     for line, features, score in judged:
-        answer = answers.get(line.turn) if is_question(line) else None
         item = _item(line, score * worth, features, folder)
+        if line in waiting:
+            text = _with_options(item.text, waiting[line]) + _subject(item.text, line, judged)
+            item = replace(item, label="waiting", section="OPEN", text=text)
+        if line.turn == last and line in (joined.get(last), outcomes.get(last, (None,))[0]):
+            item = replace(item, latest=True)
         if goal is None and (line.role in ("first", "asked") or (line.role, line.place) == ("plan", 0)):
             goal = item
-        if answer is not None:
-            item = _with_answer(item, answer, score, worth, folder)
-        if score > FLOOR:
+        if joined.get(line.turn) is line:
+            item = _with_outcome(item, outcomes[line.turn], score, worth, folder)
+        elif line in told:
+            continue
+        if item.score > FLOOR * worth:
             items.append(item)
     items = _latest_wording(items)
     if (left := _unfinished(session, talk, folder, worth)) is not None:
@@ -167,8 +203,13 @@ def replaced_plans(talk: Sequence[Utterance]) -> set[int]:
     return {
         seq
         for nth, (seq, terms) in enumerate(plans)
-        if any(_shared(terms, later) >= SAME_PLAN for _, later in plans[nth + 1 :])
+        if any(same_plan(terms, later) for _, later in plans[nth + 1 :])
     }
+
+
+def same_plan(title: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two plans have nearly the same words in their titles."""
+    return _shared(title, other) >= SAME_PLAN
 
 
 def known_summaries(talk: Sequence[Utterance]) -> set[int]:
@@ -194,30 +235,96 @@ def _latest_wording(items: Sequence[Item]) -> list[Item]:
     return kept[::-1]
 
 
-def is_question(line: Line) -> bool:
-    """Whether the user wants to know something, rather than have it done."""
-    return line.role in ("first", "asked") and QUESTION.match(line.text) is not None
+def closing_question_lines(lines: Sequence[Line]) -> dict[Line, tuple[str, ...]]:
+    """The question or offer with which the last answer ends, if any, and the options after it."""
+    end = [line for line in lines if line.role == "final" and not line.turns_left][-LAST_LINES:]
+    for nth, line in reversed(list(enumerate(end))):
+        after = end[nth + 1 :]
+        options = tuple(other.text for other in after if other.form in ("item", "list", "row"))
+        if line.text.rstrip(":").endswith("?") and len(after) - len(options) <= FEW_AFTER:
+            return {line: options}
+        if OFFER.search(line.text) and len(after) <= 1:
+            return {line: ()}
+    return {}
 
 
-def _answers(judged: Iterable[tuple[Line, dict[str, float], float]]) -> dict[int, tuple[Line, float]]:
-    """By turn, the best of the first lines of the answer that closed it."""
+def _with_options(question: str, options: Sequence[str]) -> str:
+    if not options or len(options) > MAX_OPTIONS:
+        return question
+    return f"{question} ({'; '.join(neutral(shortened(option, LONGEST_OPTION)) for option in options)})"
+
+
+def _subject(question: str, line: Line, judged: Iterable[Judged]) -> str:
+    """The request that a question is about, if the question alone says too little."""
+    if len(terms_of_text(question)) >= TELLING_TERMS:
+        return ""
+    asked = [other for other, _, _ in judged if other.turn == line.turn and other.role in ("first", "asked")]
+    return f' (on "{neutral(shortened(compact_request(asked[0].text), LONGEST_OPTION))}")' if asked else ""
+
+
+def _outcomes(judged: Iterable[Judged], lines: Iterable[Line]) -> dict[int, tuple[Line, float]]:
+    """By turn, the line of the answer that closed it which says best what came of it."""
     best: dict[int, tuple[Line, float]] = {}
     for line, _, score in judged:
-        if line.role not in ("closing", "final") or line.place >= FIRST_LINES or line.text.endswith("?"):
+        if (
+            line.role not in CLOSING
+            or line.place >= FIRST_LINES
+            or line.text.endswith("?")
+            or not _tells(line)
+        ):
             continue
+        score += FIRST_BONUS.get(line.place, 0.0) + FORM_BONUS.get(line.form, 0.0)
+        score += RESULT_BONUS * bool(RESULT.search(line.text))
+        score -= PROBLEM_MALUS * bool(PROBLEM.match(line.text))
         if line.turn not in best or score > best[line.turn][1]:
             best[line.turn] = (line, score)
+    for line in lines:  # a lead-in of code says what the code is
+        if line.role in CLOSING and line.form == "lead" and line.turn not in best and _tells(line):
+            best[line.turn] = (line, 0.0)
     return best
 
 
-def _with_answer(
-    question: Item, answer: tuple[Line, float], score: float, worth: float, folder: str | None
+def _tells(line: Line) -> bool:
+    """Whether a line says something in words, besides names, paths and the promise of a summary."""
+    text = compact_statement(line.text)
+    if LEAD_INS.match(text) or (SUMMARY.search(text) and len(text) <= SHORT_LEAD):
+        return False
+    return len(PLAIN_WORD.findall(text)) >= FEWEST_WORDS
+
+
+def _joined_requests(judged: Iterable[Judged], outcomes: Mapping[int, tuple[Line, float]]) -> dict[int, Line]:
+    """By turn, the line of the request that its outcome is told with: the best one."""
+    best: dict[int, tuple[Line, float]] = {}
+    first = True
+    for line, _, score in judged:
+        if line.role not in REQUESTS or line.turn not in outcomes or line_label(line) == "rule":
+            continue
+        if line.role == "plan" and line.place:
+            continue
+        if first and line.role in ("first", "asked", "plan"):  # it is in the heading
+            first = False
+            continue
+        if line.turn not in best or score > best[line.turn][1]:
+            best[line.turn] = (line, score)
+    return {turn: line for turn, (line, _) in best.items()}
+
+
+def _with_outcome(
+    request: Item, outcome: tuple[Line, float], score: float, worth: float, folder: str | None
 ) -> Item:
-    """A question with the answer to it, which is worth more than either."""
-    line, of_answer = answer
-    text = shortened(neutral(compact_statement(without_prefix(line.text, folder))), LONGEST_ANSWER)
-    both = max(score, of_answer) + ALSO_ANSWERED * max(0.0, min(score, of_answer))
-    return replace(question, text=f"{question.text}{ANSWERED}{text}", score=both * worth)
+    """A request with what came of it, which is worth more than either.
+
+    An answer that only agrees or picks a number says nothing beside what came of it.
+    """
+    line, of_outcome = outcome
+    text = shortened(neutral(compact_statement(without_prefix(line.text, folder))), LONGEST_OUTCOME)
+    both = max(score, of_outcome) + ALSO_TOLD * max(0.0, min(score, of_outcome))
+    said = request.text.rpartition(ANSWERED)[2].strip('"') if request.kind == "answer" else request.text
+    bare = request.kind == "answer" and (len(said) <= BARE or YES.fullmatch(said))
+    return replace(
+        request, text=text if bare else f"{request.text}{ANSWERED}{text}", score=both * worth,
+        label="done" if bare else request.label, kind="said" if bare else request.kind,
+    )  # fmt: skip
 
 
 def _later(lines: Sequence[Line], terms: Sequence[frozenset[str]]) -> dict[int, frozenset[str]]:
@@ -277,9 +384,7 @@ def line_label(line: Line) -> str:
         return "why" if line.role in ("answer", "reply") else "asked"
     if line.role in ("plan", "summary"):
         return {"plan": "plan", "summary": "earlier"}[line.role]
-    if line.role == "final" and text.endswith("?") and line.from_end <= 2 and not line.turns_left:
-        return "waiting"
-    if line.role == "final" and UNFINISHED.search(text):
+    if line.role == "final" and UNFINISHED.search(text) and not RESULT.search(text):
         return "open"
     return "found" if FINDING.search(text) else "why" if CHOICE.search(text) else "done"
 

@@ -36,8 +36,8 @@ DEFINITION = lazy_regex(
 )
 
 
-def read_new_names(store: Store, row: SessionRow, since: int) -> list[str]:
-    """The names that a session added from position `since` on, in order."""
+def read_edits(store: Store, row: SessionRow, since: int) -> tuple[list[str], list[int]]:
+    """The names that a session added from position `since` on, and the positions of its edits, in order."""
     rows = store.db.execute(
         f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ? AND kind = 'action'"
         " ORDER BY id DESC LIMIT ?",
@@ -45,7 +45,13 @@ def read_new_names(store: Store, row: SessionRow, since: int) -> list[str]:
     ).fetchall()
     events = store.quarantine_view.events(row.n, [to_event(found, row.id, b"") for found in rows[::-1]])
     ranges = effective_ranges(store.db, row.n, row.head, since)
-    return new_names(event for event in events if any(begin <= event.seq < end for begin, end in ranges))
+    valid = [event for event in events if any(begin <= event.seq < end for begin, end in ranges)]
+    return new_names(valid), [event.seq for event in valid if event.payload is not None and _changes(event)]
+
+
+def _changes(event: Event) -> bool:
+    """Whether a call changed a file."""
+    return event.payload.outcome == "ok" and any(file.change != "read" for file in event.payload.files or ())
 
 
 def new_names(events: Iterable[Event]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fazm_memory.engines.shell_effects.commands.basic import Status, options
 from fazm_memory.engines.shell_effects.commands.text_tools import printf
 from fazm_memory.engines.shell_effects.expansion import arithmetic
-from fazm_memory.engines.shell_effects.parser import parse
+from fazm_memory.engines.shell_effects.parser import Assign, DoubleBracket, Word, parse, plain
 from fazm_memory.engines.shell_effects.patterns import Pieces, compiled, escape, glob_source, is_text
 from fazm_memory.engines.shell_effects.state import (
     FileKind,
@@ -20,7 +20,6 @@ from fazm_memory.engines.shell_effects.state import (
     spaced,
     unknown,
 )
-from fazm_memory.engines.shell_effects.syntax import Assign, DoubleBracket, Word, plain
 
 if TYPE_CHECKING:
     from fazm_memory.engines.shell_effects.interpreter import Interpreter

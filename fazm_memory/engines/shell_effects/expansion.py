@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from fazm_memory.engines.shell_effects.parser import Arithmetic, Param, Part, Script, Text, Word
 from fazm_memory.engines.shell_effects.patterns import (
     ANYTHING,
     Pattern,
@@ -31,7 +32,6 @@ from fazm_memory.engines.shell_effects.state import (
     spaced,
     unknown,
 )
-from fazm_memory.engines.shell_effects.syntax import Arithmetic, Param, Part, Script, Text, Word
 
 SPLIT = "an unquoted variable was split or matched as a glob, as bash does and zsh does not"
 

@@ -33,22 +33,8 @@ from fazm_memory.engines.shell_effects.expansion import (
     single,
 )
 from fazm_memory.engines.shell_effects.output import CommandOutput, calculates, loop_values, prints_alone
-from fazm_memory.engines.shell_effects.parser import DECLARING, parse
-from fazm_memory.engines.shell_effects.patterns import Pieces, glob_source, matches
-from fazm_memory.engines.shell_effects.state import (
-    FileKind,
-    FileTree,
-    Input,
-    KnownFolders,
-    Listing,
-    State,
-    Value,
-    Variable,
-    joined,
-    known,
-    unknown,
-)
-from fazm_memory.engines.shell_effects.syntax import (
+from fazm_memory.engines.shell_effects.parser import (
+    DECLARING,
     AndOr,
     Calculation,
     Case,
@@ -68,7 +54,22 @@ from fazm_memory.engines.shell_effects.syntax import (
     Text,
     While,
     Word,
+    parse,
     plain,
+)
+from fazm_memory.engines.shell_effects.patterns import Pieces, glob_source, matches
+from fazm_memory.engines.shell_effects.state import (
+    FileKind,
+    FileTree,
+    Input,
+    KnownFolders,
+    Listing,
+    State,
+    Value,
+    Variable,
+    joined,
+    known,
+    unknown,
 )
 
 MOST_STEPS = 60_000

@@ -7,10 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING
 
-from fazm_memory.engines.shell_effects.parser import Parser, Unreadable, ansi_text
-from fazm_memory.engines.shell_effects.patterns import ANYTHING, Pattern, compiled, escape, is_text
-from fazm_memory.engines.shell_effects.state import Hole, Value, joined, known, spaced, unknown
-from fazm_memory.engines.shell_effects.syntax import (
+from fazm_memory.engines.shell_effects.parser import (
     AndOr,
     Arithmetic,
     Calculation,
@@ -18,12 +15,17 @@ from fazm_memory.engines.shell_effects.syntax import (
     CommandGroup,
     If,
     Node,
+    Parser,
     Redirected,
     Script,
     Simple,
     Text,
+    Unreadable,
+    ansi_text,
     plain,
 )
+from fazm_memory.engines.shell_effects.patterns import ANYTHING, Pattern, compiled, escape, is_text
+from fazm_memory.engines.shell_effects.state import Hole, Value, joined, known, spaced, unknown
 
 if TYPE_CHECKING:
     from fazm_memory.engines.shell_effects.interpreter import Interpreter

@@ -1,42 +1,185 @@
-"""Parser for sh, bash and zsh.
+"""Parser for sh, bash and zsh, and the syntax tree that it returns.
 
-If the text cannot be parsed to its end, the commands before the error are returned, as a shell would run
-them.
+A word is a tuple of parts. Quoted parts stay marked, because only unquoted text is later split, expanded as
+braces or matched as a glob. If the text cannot be parsed to its end, the commands before the error are
+returned, as a shell would run them.
 """
 
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Self
+from typing import TypeAlias
 
-from fazm_memory.engines.shell_effects.syntax import (
-    AndOr,
-    Arithmetic,
-    Assign,
-    Calculation,
-    Case,
-    CommandGroup,
-    CountingFor,
-    DoubleBracket,
-    For,
-    Function,
-    If,
-    Node,
-    Param,
-    Part,
-    Pipeline,
-    Redirect,
-    Redirected,
-    Script,
-    Simple,
-    Substitution,
-    Text,
-    While,
-    Word,
-    plain,
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """`$name` and `${name…}`.
+
+    `op` is the operator as written, `length`, or `unknown` (arrays, `${!x}`, zsh `${f:t:r}`).
+    """
+
+    name: str
+    op: str = ""
+    args: tuple[Word, ...] = ()
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Substitution:
+    """`$(…)` and backquotes. With a direction: the process substitutions `<(…)` and `>(…)`."""
+
+    body: Script
+    quoted: bool = False
+    direction: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    source: Word
+    quoted: bool = False
+
+
+Part: TypeAlias = Text | Param | Substitution | Arithmetic
+Word: TypeAlias = tuple[Part, ...]
+
+
+@dataclass(slots=True)
+class Redirect:
+    """A redirection. `body` is the text of a here-document, which is read after the line: not frozen."""
+
+    fd: str
+    op: str
+    target: Word
+    body: Word | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    name: str
+    value: Word
+    append: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Simple:
+    assigns: tuple[Assign, ...] = ()
+    words: tuple[Word, ...] = ()
+    redirects: tuple[Redirect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    stages: tuple[Node, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AndOr:
+    first: Node
+    rest: tuple[tuple[str, Node], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    items: tuple[tuple[Node, bool], ...]
+    """Each command, and whether it runs in the background."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandGroup:
+    body: Script
+    subshell: bool
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    branches: tuple[tuple[Script, Script], ...]
+    otherwise: Script | None
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    name: str
+    words: tuple[Word, ...] | None
+    body: Script
+
+
+@dataclass(frozen=True, slots=True)
+class CountingFor:
+    """`for ((start; condition; step))`."""
+
+    start: Word
+    condition: Word
+    step: Word
+    body: Script
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    condition: Script
+    body: Script
+    until: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    subject: Word
+    arms: tuple[tuple[tuple[Word, ...], Script], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DoubleBracket:
+    tokens: tuple[str | Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Calculation:
+    source: Word
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    name: str
+    body: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Redirected:
+    node: Node
+    redirects: tuple[Redirect, ...]
+
+
+Loop: TypeAlias = For | CountingFor | While
+Node: TypeAlias = (
+    Simple
+    | Pipeline
+    | AndOr
+    | CommandGroup
+    | If
+    | Loop
+    | Case
+    | DoubleBracket
+    | Calculation
+    | Function
+    | Redirected
 )
+
+
+def plain(word: Word) -> str | None:
+    """Return the text of a word that has only unquoted text, else None."""
+    if len(word) == 1 and isinstance(word[0], Text) and not word[0].quoted:
+        return word[0].text
+    return None
+
+
+# Words
 
 DEEPEST = 32
 MOST_COMMANDS = 20_000
@@ -74,8 +217,54 @@ def ansi_text(text: str) -> str:
     return _ANSI.sub(ansi_escape, text)
 
 
-class WordReader(ABC):
-    """Read words from a text, starting at `pos`."""
+def _opens_group(parts: list[Part]) -> bool:
+    last = parts[-1] if parts else None
+    return isinstance(last, Text) and not last.quoted and last.text[-1:] in tuple("?*+@!")
+
+
+# Commands
+
+DECLARING = frozenset({"declare", "typeset", "local", "export", "readonly"})
+_REDIRECT = re.compile(r"(\d+|\{[A-Za-z_]\w*\})?(&>>|&>|<<<|<<-|<<|<>|<&|>>|>\||>&|<|>)")
+_ASSIGN = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[|\+?=)")
+_BLANK = re.compile(r"(?:[ \t\r]|\\\n)+")
+_INDEXED = re.compile(r"\](\+?=)")
+_CLOSER = re.compile(r"(?:then|do|done|fi|else|elif|esac|\})(?=[\s;&|()<>]|$)|\)|;;|;&")
+_KEYWORD = re.compile(r"(?:if|for|select|while|until|case|function|coproc|time|\[\[|[{!])(?=[\s;(]|$)")
+_FUNCTION = re.compile(r"([^\s;&|<>()$`\"'\\={}]+)[ \t]*\([ \t]*\)")
+_COMMAND_NAME = re.compile(r"[^\s;&|<>(){}$`\"'\\=]+")
+_TEST_OPERATOR = re.compile(r"&&|\|\||[()<>]")
+_ARM_END = re.compile(r"[;&]+")
+_SPACES = frozenset(" \t\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    script: Script
+    complete: bool
+
+
+def parse(text: str, depth: int = 0) -> Parsed:
+    """Parse a script. The result says whether it was parsed to its end."""
+    items: list[tuple[Node, bool]] = []
+    try:
+        parser = Parser(text, depth)
+        parser.items_into(items)
+        complete = parser.pos >= len(text)
+    except Unreadable:
+        complete = False
+    return Parsed(Script(tuple(items)), complete)
+
+
+@dataclass(frozen=True, slots=True)
+class _Heredoc:
+    redirect: Redirect
+    delimiter: str
+    quoted: bool
+
+
+class Parser:
+    """Read words and commands from a text, starting at `pos`."""
 
     def __init__(self, text: str, depth: int = 0, budget: list[int] | None = None) -> None:
         if depth > DEEPEST:
@@ -85,23 +274,16 @@ class WordReader(ABC):
         self.depth = depth
         self.budget = budget if budget is not None else [MOST_COMMANDS]
         """How many commands may still be read. Shared with the parsers of nested texts."""
+        self.heredocs: list[_Heredoc] = []
 
     def spend(self) -> None:
         self.budget[0] -= 1
         if self.budget[0] < 0:
             raise Unreadable("too many commands")
 
-    def nested(self, source: str) -> Self:
+    def nested(self, source: str) -> Parser:
         """Return a parser for a text within this text."""
-        return type(self)(source, self.depth + 1, self.budget)
-
-    @abstractmethod
-    def script_in_parentheses(self) -> Script:
-        """Parse up to the closing parenthesis and consume it."""
-
-    @abstractmethod
-    def script_of(self, source: str) -> Script:
-        """Parse a separate text."""
+        return Parser(source, self.depth + 1, self.budget)
 
     def peek(self, length: int = 1) -> str:
         return self.text[self.pos : self.pos + length]
@@ -287,56 +469,6 @@ class WordReader(ABC):
         self.expect("}")
         self.depth -= 1
         return rest
-
-
-def _opens_group(parts: list[Part]) -> bool:
-    last = parts[-1] if parts else None
-    return isinstance(last, Text) and not last.quoted and last.text[-1:] in tuple("?*+@!")
-
-
-DECLARING = frozenset({"declare", "typeset", "local", "export", "readonly"})
-_REDIRECT = re.compile(r"(\d+|\{[A-Za-z_]\w*\})?(&>>|&>|<<<|<<-|<<|<>|<&|>>|>\||>&|<|>)")
-_ASSIGN = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[|\+?=)")
-_BLANK = re.compile(r"(?:[ \t\r]|\\\n)+")
-_INDEXED = re.compile(r"\](\+?=)")
-_CLOSER = re.compile(r"(?:then|do|done|fi|else|elif|esac|\})(?=[\s;&|()<>]|$)|\)|;;|;&")
-_KEYWORD = re.compile(r"(?:if|for|select|while|until|case|function|coproc|time|\[\[|[{!])(?=[\s;(]|$)")
-_FUNCTION = re.compile(r"([^\s;&|<>()$`\"'\\={}]+)[ \t]*\([ \t]*\)")
-_COMMAND_NAME = re.compile(r"[^\s;&|<>(){}$`\"'\\=]+")
-_TEST_OPERATOR = re.compile(r"&&|\|\||[()<>]")
-_ARM_END = re.compile(r"[;&]+")
-_SPACES = frozenset(" \t\n")
-
-
-@dataclass(frozen=True, slots=True)
-class Parsed:
-    script: Script
-    complete: bool
-
-
-def parse(text: str, depth: int = 0) -> Parsed:
-    """Parse a script. The result says whether it was parsed to its end."""
-    items: list[tuple[Node, bool]] = []
-    try:
-        parser = Parser(text, depth)
-        parser.items_into(items)
-        complete = parser.pos >= len(text)
-    except Unreadable:
-        complete = False
-    return Parsed(Script(tuple(items)), complete)
-
-
-@dataclass(frozen=True, slots=True)
-class _Heredoc:
-    redirect: Redirect
-    delimiter: str
-    quoted: bool
-
-
-class Parser(WordReader):
-    def __init__(self, text: str, depth: int = 0, budget: list[int] | None = None) -> None:
-        super().__init__(text, depth, budget)
-        self.heredocs: list[_Heredoc] = []
 
     def _at(self, pattern: re.Pattern[str]) -> str:
         found = pattern.match(self.text, self.pos)

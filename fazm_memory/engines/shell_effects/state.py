@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeAlias
 
+from fazm_memory.engines.shell_effects.parser import Node, Script
 from fazm_memory.engines.shell_effects.patterns import ANYTHING, NEVER, escape, matches
-from fazm_memory.engines.shell_effects.syntax import Node, Script
 
 _MOST_QUESTIONS = 2_000
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fazm_memory.engines.shell_effects.expansion import expand_braces
-from fazm_memory.engines.shell_effects.parser import Parser, parse
-from fazm_memory.engines.shell_effects.syntax import (
+from fazm_memory.engines.shell_effects.parser import (
     AndOr,
     Arithmetic,
     Case,
@@ -18,6 +17,7 @@ from fazm_memory.engines.shell_effects.syntax import (
     If,
     Node,
     Param,
+    Parser,
     Pipeline,
     Redirected,
     Simple,
@@ -25,6 +25,7 @@ from fazm_memory.engines.shell_effects.syntax import (
     Text,
     While,
     Word,
+    parse,
     plain,
 )
 

@@ -26,7 +26,7 @@ from fazm_memory.events import (
     Draft,
     SessionOpen,
     default_actor,
-    lifecycle,
+    kinds,
     trust_ceiling,
 )
 from fazm_memory.paths import inside
@@ -308,10 +308,9 @@ class RewindService(Service):
         self, row: SessionRow, to: int, *, force: bool, expected: int | None, source: str
     ) -> None:
         """Check, before any file is touched, that the session can be rewound now."""
-        if lifecycle.after_move(row.lifecycle, "activity") is None:  # type: ignore[arg-type]
+        if kinds.after_move(row.lifecycle, "activity") is None:  # type: ignore[arg-type]
             raise InvalidTransition(
-                f"Session {row.id[:8]} cannot be rewound:"
-                f" {lifecycle.refusal_reason(row.lifecycle, 'activity')}",  # type: ignore[arg-type]
+                f"Session {row.id[:8]} cannot be rewound: {kinds.refusal_reason(row.lifecycle, 'activity')}",  # type: ignore[arg-type]
                 hint=f"`fazm-memory resume {row.id[:8]}`, then rewind; `fork` leaves it as it is",
                 details={"session": row.id, "lifecycle": row.lifecycle, "head": row.head},
             )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from fazm_memory.events import codec, event, lifecycle
+    from fazm_memory.events import codec, event, kinds
     from fazm_memory.events.codec import PayloadError, json_schema
     from fazm_memory.events.event import (
         FAILED,
@@ -51,25 +51,24 @@ if TYPE_CHECKING:
         target_of,
     )
     from fazm_memory.events.kinds import (
-        KIND_NAMES,
-        ArtifactForm,
-        BudgetLimit,
-        By,
-        Change,
-        Outcome,
-        PlanStatus,
-        TodoStatus,
-        Touch,
-    )
-    from fazm_memory.events.lifecycle import LIFECYCLES, Lifecycle
-    from fazm_memory.events.trust import (
         ACTORS,
         FORM_SOURCE,
+        KIND_NAMES,
+        LIFECYCLES,
         PERSON_SOURCES,
         SOURCES,
         TRUST_RANK,
         TRUSTS,
         UNTRUSTED,
+        ArtifactForm,
+        BudgetLimit,
+        By,
+        Change,
+        Lifecycle,
+        Outcome,
+        PlanStatus,
+        TodoStatus,
+        Touch,
         Trust,
         default_actor,
         limit_trust,
@@ -90,11 +89,10 @@ __getattr__ = lazy_exports(
             "Usage canonical_json "
             "input_hash is_fully_retained payload_class read_payload retained_payload target_of"
         ),
-        "kinds": "ArtifactForm BudgetLimit By Change KIND_NAMES Outcome PlanStatus TodoStatus Touch",
-        "lifecycle": "LIFECYCLES Lifecycle",
-        "trust": (
-            "ACTORS FORM_SOURCE PERSON_SOURCES SOURCES TRUSTS TRUST_RANK Trust UNTRUSTED default_actor "
-            "limit_trust lowest_trust trust_ceiling users_decision"
+        "kinds": (
+            "ACTORS ArtifactForm BudgetLimit By Change FORM_SOURCE KIND_NAMES LIFECYCLES Lifecycle Outcome "
+            "PERSON_SOURCES PlanStatus SOURCES TRUSTS TRUST_RANK TodoStatus Touch Trust UNTRUSTED "
+            "default_actor limit_trust lowest_trust trust_ceiling users_decision"
         ),
     },
 )

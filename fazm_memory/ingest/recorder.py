@@ -25,7 +25,7 @@ from fazm_memory.events import (
     SessionOpen,
     Trust,
     default_actor,
-    lifecycle,
+    kinds,
     limit_trust,
     lowest_trust,
     payload_class,
@@ -315,7 +315,7 @@ class Recorder:
 
         What happened before the end and is reported after it leaves the session closed.
         """
-        if entry.kind in lifecycle.KIND_MOVES or head.lifecycle not in ("archived", "paused", "closed"):
+        if entry.kind in kinds.KIND_MOVES or head.lifecycle not in ("archived", "paused", "closed"):
             return entry
         if entry.key is not None and writer.known(entry.key) is not None:
             return entry
@@ -382,10 +382,8 @@ def _check_beginning(draft: Draft) -> None:
     """Refuse a line that a new session could not take, before the session is created."""
     name = f"there is no session {draft.session[:60]!r}"
     hint = "`session.open` opens one; a name that is mistyped is another session's"
-    if lifecycle.after_event("open", draft.kind) is None:
-        raise NotFound(
-            f"{name} that could be {lifecycle.PAST_PARTICIPLES[lifecycle.move_of(draft.kind)]}", hint=hint
-        )
+    if kinds.after_event("open", draft.kind) is None:
+        raise NotFound(f"{name} that could be {kinds.PAST_PARTICIPLES[kinds.move_of(draft.kind)]}", hint=hint)
     if draft.expected_seq not in (None, 1):  # the opening is at 0, so the next position is 1
         raise Conflict(
             f"position {draft.expected_seq} was expected, but {name}", hint=hint, details={"head": 1}

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from fazm_memory.events import FAILED, UNTRUSTED, By, Event, lifecycle, lowest_trust, target_of
+from fazm_memory.events import FAILED, UNTRUSTED, By, Event, kinds, lowest_trust, target_of
 from fazm_memory.events import event as payloads
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import replace
@@ -140,11 +140,11 @@ def _step(b: StateBuilder, event: Event) -> None:
         if len(b.turn_starts) > BOUNDS["turn_starts"]:  # not counted in `omitted`: no state shows them
             del b.turn_starts[next(iter(b.turn_starts))]
         _end_untrusted_spans(b, event)
-    if event.kind not in lifecycle.MAINTENANCE_KINDS:
+    if event.kind not in kinds.MAINTENANCE_KINDS:
         b.last_at = max(b.last_at, event.at)
         take_time(b.budget, event)
     # The log refuses a wrong transition before it is written. Imported records may still contain one.
-    b.lifecycle = lifecycle.after_event(b.lifecycle, event.kind) or b.lifecycle
+    b.lifecycle = kinds.after_event(b.lifecycle, event.kind) or b.lifecycle
     if event.kind == "rewind":  # work goes on there, even if the session was paused at that position
         b.lifecycle = "active"
     if event.payload is None:
@@ -182,7 +182,7 @@ def _session_resumed(b: StateBuilder, event: Event, p: Any) -> None:
 
 def _session_end(b: StateBuilder, event: Event, p: payloads.LifecycleMove) -> None:
     if event.kind == "session.close":
-        b.ending = {"how": lifecycle.end_of(p.reason), "reason": p.reason, "seq": event.seq, "at": event.at}
+        b.ending = {"how": kinds.end_of(p.reason), "reason": p.reason, "seq": event.seq, "at": event.at}
     _interrupt(b, event, b.running, "its session ended before it did")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from fazm_memory.errors import StoreDamaged, StoreNewer
-from fazm_memory.events import Event, NewerVersion, codec, lifecycle, read_payload
+from fazm_memory.events import Event, NewerVersion, codec, kinds, read_payload
 from fazm_memory.records import dataclass
 from fazm_memory.store import hash_chain
 from fazm_memory.store.compression import compress, decompress, frame_error
@@ -37,7 +37,7 @@ class SessionHead:
     agent_session_id: str | None
     title: str | None
     workspace: str | None
-    lifecycle: lifecycle.Lifecycle
+    lifecycle: kinds.Lifecycle
     parent: str | None
     parent_seq: int | None
     background: int

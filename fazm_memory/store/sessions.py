@@ -11,7 +11,7 @@ from typing import Any
 
 from fazm_memory.clock import iso
 from fazm_memory.errors import Ambiguous, NotFound
-from fazm_memory.events import lifecycle
+from fazm_memory.events import kinds
 from fazm_memory.records import dataclass, fields
 from fazm_memory.store.database import Database, translated_errors
 from fazm_memory.store.event_log import EVENT_COLUMNS, event_id, to_event
@@ -279,7 +279,7 @@ def session_end(db: Database, row: SessionRow, now: int) -> str | None:
             " AND payload IS NOT NULL ORDER BY id DESC LIMIT 1",
             (event_id(row.n, max(0, row.head - CLOSE_WITHIN)), event_id(row.n, row.head)),
         ).fetchone()
-        return lifecycle.end_of(None if found is None else to_event(found, row.id, b"").payload.reason)
+        return kinds.end_of(None if found is None else to_event(found, row.id, b"").payload.reason)
     if row.lifecycle in AT_WORK and row.last_at < now - SILENT:
         return f"silent since {iso(row.last_at)}"
     return None

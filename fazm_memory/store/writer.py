@@ -22,7 +22,7 @@ from fazm_memory.events import (
     canonical_json,
     codec,
     input_hash,
-    lifecycle,
+    kinds,
     target_of,
 )
 from fazm_memory.session import has_limits, title_of
@@ -126,7 +126,7 @@ UPDATE_HEAD = (
     " questions=?, mac=? WHERE n=?"
 )
 # Events about a session, not of it: a paused or closed one accepts them and stays so.
-HOUSEKEEPING = lifecycle.MAINTENANCE_KINDS | {"session.title", "handoff.answer", "file"}
+HOUSEKEEPING = kinds.MAINTENANCE_KINDS | {"session.title", "handoff.answer", "file"}
 INSERT_NEW = (
     f"INSERT INTO event ({EVENT_COLUMNS}, tally) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
     " ON CONFLICT (key) WHERE key IS NOT NULL DO NOTHING"
@@ -220,7 +220,7 @@ class Writer:
             self.spoiled = error
             raise
 
-    def _checked(self, head: SessionHead, entry: NewEvent) -> tuple[lifecycle.Lifecycle, int, bytes]:
+    def _checked(self, head: SessionHead, entry: NewEvent) -> tuple[kinds.Lifecycle, int, bytes]:
         """The lifecycle after the event, its turn and its stored bytes. Raises if the event is refused."""
         if head.device is not None:
             raise InvalidTransition(
@@ -235,7 +235,7 @@ class Writer:
                 details={"head": head.head, "session": head.id},
             )
         if head.lifecycle == "active" and entry.turn is None and entry.kind == "action":  # the usual case
-            moved: lifecycle.Lifecycle = "active"
+            moved: kinds.Lifecycle = "active"
             turn = head.turn
         else:
             moved = head.lifecycle if entry.late else self._moved(head, entry.kind)
@@ -255,7 +255,7 @@ class Writer:
         self, head: SessionHead, entry: NewEvent, version: int, stored: bytes | None, digest: bytes
     ) -> AppendResult:
         """Append an event of a bundle, a recovery or another machine. Its lifecycle move is not checked."""
-        moved = lifecycle.after_event(head.lifecycle, entry.kind) or head.lifecycle
+        moved = kinds.after_event(head.lifecycle, entry.kind) or head.lifecycle
         turn = max(head.turn, entry.turn or 0)
         placed = self._place(head, entry, moved, turn, version, stored, digest)
         if placed.duplicate:
@@ -266,7 +266,7 @@ class Writer:
         self,
         head: SessionHead,
         entry: NewEvent,
-        moved: lifecycle.Lifecycle,
+        moved: kinds.Lifecycle,
         turn: int,
         version: int,
         stored: bytes | None,
@@ -302,7 +302,7 @@ class Writer:
                 and self._shown_by_call(head, entry.at)):  # fmt: skip
             self.behind.add(head.n)
         head.mac, head.head, head.turn, head.lifecycle = mac, seq + 1, turn, moved
-        if entry.at > head.last_at and entry.kind not in lifecycle.MAINTENANCE_KINDS:
+        if entry.at > head.last_at and entry.kind not in kinds.MAINTENANCE_KINDS:
             head.last_at = entry.at  # housekeeping years later is not activity
         if tally is not None:
             head.actions += 1
@@ -323,15 +323,15 @@ class Writer:
             self.receipts.add(number)
             self.db.execute("INSERT INTO receipt VALUES (?,?,?)", (number, seq, received))
 
-    def _moved(self, head: SessionHead, kind: str) -> lifecycle.Lifecycle:
-        moved = lifecycle.after_event(head.lifecycle, kind)
+    def _moved(self, head: SessionHead, kind: str) -> kinds.Lifecycle:
+        moved = kinds.after_event(head.lifecycle, kind)
         if moved is None:
             if kind in HOUSEKEEPING:
                 return head.lifecycle
-            move = lifecycle.move_of(kind)
+            move = kinds.move_of(kind)
             raise InvalidTransition(
-                f"Session {head.id[:8]} cannot be {lifecycle.PAST_PARTICIPLES[move]}:"
-                f" {lifecycle.refusal_reason(head.lifecycle, move)}",
+                f"Session {head.id[:8]} cannot be {kinds.PAST_PARTICIPLES[move]}:"
+                f" {kinds.refusal_reason(head.lifecycle, move)}",
                 details={"session": head.id, "lifecycle": head.lifecycle, "head": head.head},
             )
         return moved

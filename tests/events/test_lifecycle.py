@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fazm_memory.events.event import KINDS
-from fazm_memory.events.lifecycle import (
+from fazm_memory.events.kinds import (
     KIND_MOVES,
     LIFECYCLES,
     MOVES,

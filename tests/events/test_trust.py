@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fazm_memory.events.event import KINDS
-from fazm_memory.events.trust import (
+from fazm_memory.events.kinds import (
     ACTORS,
     FORM_SOURCE,
     SOURCES,

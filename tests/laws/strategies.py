@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from fazm_memory.events import event as payloads
 from fazm_memory.events.codec import fields_of
 from fazm_memory.events.event import KINDS, Event
-from fazm_memory.events.trust import ACTORS, SOURCES, TRUSTS
+from fazm_memory.events.kinds import ACTORS, SOURCES, TRUSTS
 from tests.scribe import SECOND, T0, event
 
 # JSON has every character but half a surrogate pair.

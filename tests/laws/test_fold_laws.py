@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from fazm_memory.events import event as payloads
 from fazm_memory.events.event import Event
-from fazm_memory.events.lifecycle import LIFECYCLES
-from fazm_memory.events.trust import TRUST_RANK
+from fazm_memory.events.kinds import LIFECYCLES, TRUST_RANK
 from fazm_memory.session import diff
 from fazm_memory.session.reducer import event_delta, fold, initial_state, interrupt_running
 from fazm_memory.session.state import BOUNDS, SessionState, from_snapshot, state_to_json, to_snapshot

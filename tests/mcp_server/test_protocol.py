@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client
 
 from fazm_memory.events.event import KINDS
-from fazm_memory.events.lifecycle import LIFECYCLES, after_move
+from fazm_memory.events.kinds import LIFECYCLES, after_move
 from fazm_memory.mcp_server import resources
 from fazm_memory.mcp_server.resources import PROMPTS
 from fazm_memory.mcp_server.server import EXTENSION, EXTENSION_VERSION, MemoryServer

@@ -68,7 +68,10 @@ class Place:
 
     @property
     def environment(self) -> dict[str, str]:
-        settings = {"HOME": self.user, "FAZM_MEMORY_HOME": self.home, "FAZM_MEMORY_KEY": "file"}
+        settings = {
+            "HOME": self.user, "FAZM_MEMORY_HOME": self.home, "FAZM_MEMORY_KEY": "file",
+            "PYTHONPYCACHEPREFIX": self.user.parent / "compiled", "PYTHONDONTWRITEBYTECODE": "",
+        }  # fmt: skip
         return {**os.environ, **{name: str(value) for name, value in settings.items()}}
 
 
@@ -102,8 +105,10 @@ def run(options: Options, report: Report) -> Iterator[Figure]:
 
 
 def _copy(folder: Path, place: Place) -> float:
-    """Copy the transcripts into the home folder. Returns their megabytes."""
+    """Copy the transcripts into the home folder, and compile the program. Returns the megabytes."""
     shutil.copytree(folder, place.projects)
+    package = str(Path(__file__).parents[1] / "fazm_memory")
+    spend([sys.executable, "-m", "compileall", "-q", package], place.environment)
     size = sum(path.stat().st_size for path in place.projects.rglob("*.jsonl"))
     if not size:
         raise InvalidRequest(f"There are no transcripts (*.jsonl) in {folder}.")

@@ -1,6 +1,6 @@
 """The hook that answers: spools the event and prints the context of a new session.
 
-Run as `python -I -S hook.py HOME AGENT "" [EVENT]` (inside the Mac app with PYTHONHOME) when a session
+Run as `python -I -S start.py HOME AGENT "" [EVENT]` (inside the Mac app with PYTHONHOME) when a session
 starts, at each prompt and, if it is to ask for a note, when the agent stops; with the file of an event before
 a call that a reminder may be about. A copy lies in the data folder and uses only the standard library. The
 context was rendered before; this only finds the file for the session's folder. It always exits with 0 and
@@ -296,17 +296,23 @@ def _write(path: str, text: str) -> None:
         file.write(text)
 
 
-if __name__ == "__main__":
+def run(argv: list[str]) -> None:
     os.umask(0o077)
     try:
-        if "".join(sys.argv[3:4]):  # the file with the event, which the script spools
-            with open(sys.argv[3], "rb") as file:
-                remind(sys.argv[1], file.read())
+        if "".join(argv[3:4]):  # a copy of the event, only for this
+            with open(argv[3], "rb") as file:
+                data = file.read()
+            os.unlink(argv[3])
+            remind(argv[1], data)
         else:
-            main(sys.argv[1], sys.argv[2], "".join(sys.argv[4:5]))
+            main(argv[1], argv[2], "".join(argv[4:5]))
     except BaseException:
         # The agent must not fail. `doctor` reports this file.
         import traceback
 
-        _write(os.path.join(sys.argv[1], "hooks", "trouble.txt"), traceback.format_exc())
+        _write(os.path.join(argv[1], "hooks", "trouble.txt"), traceback.format_exc())
     sys.exit(0)
+
+
+if __name__ == "__main__":
+    run(sys.argv)

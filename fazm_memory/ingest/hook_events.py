@@ -45,6 +45,8 @@ HookRecord = tuple[str, dict[str, Any], str]  # kind, payload, key
 class InvalidHookEvent(ValueError):
     """A spool file is not a hook event. The message says why."""
 
+    may_be_part = False  # whether it could be the beginning of one
+
 
 @dataclass(frozen=True)
 class HookEvent:
@@ -121,7 +123,9 @@ def _object(data: bytes) -> dict[str, Any]:
     try:
         event = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise InvalidHookEvent(f"It is not JSON: {str(error)[:120]}") from None
+        invalid = InvalidHookEvent(f"It is not JSON: {str(error)[:120]}")
+        invalid.may_be_part = not data.strip() or data.lstrip()[:1] == b"{"
+        raise invalid from None
     if not isinstance(event, dict):
         raise InvalidHookEvent("It is JSON, but not an object.")
     return event

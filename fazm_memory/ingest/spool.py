@@ -1,8 +1,8 @@
 """The spool: a folder where hooks leave events and from which they are read in order.
 
-A hook writes under a temporary name and renames, so a file is complete or not there. Its time is that of its
-last write. A file that cannot be read is set aside with the reason. A file is deleted only when its events
-are durable.
+A file has one JSON object, so it is complete when that is. One that is still being written waits. Its time is
+that of its last write. A file that cannot be read is set aside with the reason. A file is deleted only when
+its events are durable.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ BAD = "bad"
 NAME = lazy_regex(r"(\d+)-(\d+)\.([a-z][a-z0-9-]{0,30})\.json")
 PART_SUFFIX = ".part"
 STALE_SECONDS = 600.0  # a hook takes milliseconds, so an older part was cut off
+WRITTEN_SECONDS = 10.0  # without a write, after which an event counts as complete
 MOST = 500
 MOST_BYTES = 8 << 20
 LARGEST = 64 << 20
@@ -34,6 +35,11 @@ class SpoolFile:
     agent: str
     at: int
     data: bytes
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether its hook may still be writing it."""
+        return time.time() - self.at / 1_000_000 < WRITTEN_SECONDS
 
 
 class Spool:

@@ -66,7 +66,10 @@ class SpoolReader:
         self._tasks: dict[str, TaskList] = {}
 
     def take(self) -> SpoolBatch:
-        """The next batch, oldest first. Invalid files are set aside with the reason."""
+        """The next batch, oldest first. Invalid files are set aside with the reason.
+
+        A file that is still being written is left for later. Its next write wakes the companion.
+        """
         files = self.spool.take()
         listed = fazm_sessions(self.places) if files else {}
         events: list[HookEvent] = []
@@ -83,7 +86,8 @@ class SpoolReader:
                 )
                 events.append(event)
             except InvalidHookEvent as why:
-                self.spool.set_aside(file.path, str(why))
+                if not (why.may_be_part and file.may_grow):
+                    self.spool.set_aside(file.path, str(why))
         self._met = {event.spooled.path: event for event in events}
         return SpoolBatch(
             tuple(event for event in events if not event.wait_seconds),

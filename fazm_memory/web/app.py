@@ -5,7 +5,9 @@ It needs the loopback guard in front of it. In the Mac's window it is called wit
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import hashlib
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -31,6 +33,10 @@ KINDS = {
     ".json": "application/json",
 }  # fmt: skip
 LONGEST_WAIT = 25
+VERSIONED = "v"  # the folder of the page's files in an address, before their version
+FOREVER = "private, max-age=31536000, immutable"  # another version has another address
+LINKED = re.compile(r'(?<=(?:href|.src)=")(?![/#]|\w+:)')
+INDEX = "index.html"
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -45,6 +51,7 @@ class PageApp:
         self.threads = StoreThreads(factory)
         self.changes = ChangeFeed(self.threads)
         self.files = _files(static)
+        self.version = _version(self.files)
         self.starlette = Starlette(
             routes=self._routes(),
             lifespan=self._lifespan,
@@ -123,17 +130,40 @@ class PageApp:
         return StreamingResponse(self.changes.follow(cursor), media_type="text/event-stream")
 
     async def _file(self, request: Request) -> Response:
-        """One of the page's files. The names are listed at start, a request never looks at the disk."""
-        path = request.path_params["path"] or "index.html"
-        found = self.files.get(path)
+        """One of the page's files. The names are listed at start, a request never looks for others.
+
+        The page asks for them under their version, so that a browser needs each only once.
+        """
+        path = request.path_params["path"] or INDEX
+        folder = f"{VERSIONED}/{self.version}/"
+        found = self.files.get(path.removeprefix(folder))
         if path.startswith("api/") or found is None:
             raise NotFound(f"Nothing at /{path[:100]}.", hint="The page is at /.")
-        return FileResponse(found, media_type=KINDS[found.suffix])
+        if path == INDEX:
+            return Response(self._index(folder), media_type=KINDS[found.suffix])
+        headers = {"cache-control": FOREVER} if path.startswith(folder) else None
+        return FileResponse(found, media_type=KINDS[found.suffix], headers=headers)
+
+    def _index(self, folder: str) -> str:
+        """The page with versioned addresses. It names all modules, so that they are loaded at once."""
+        text = LINKED.sub(folder, self.files[INDEX].read_text(encoding="utf-8"))
+        modules = sorted(name for name in self.files if name.endswith(".js"))
+        preloads = "".join(f'<link rel="modulepreload" href="{folder}{name}">' for name in modules)
+        return text.replace("</head>", f"{preloads}</head>")
 
 
 def _files(static: Path) -> dict[str, Path]:
     found = (path for path in static.rglob("*") if path.suffix in KINDS and path.is_file())
     return {path.relative_to(static).as_posix(): path for path in found}
+
+
+def _version(files: Mapping[str, Path]) -> str:
+    """A name that differs for other contents of the files."""
+    hashed = hashlib.sha256()
+    for name in sorted(files):
+        hashed.update(f"{name}\0{files[name].stat().st_size}\0".encode())
+        hashed.update(files[name].read_bytes())
+    return hashed.hexdigest()[:16]
 
 
 async def _error(request: Request, error: Exception) -> Response:

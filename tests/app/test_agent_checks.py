@@ -158,7 +158,7 @@ def test_while_recording_is_paused_the_hook_is_proved_to_keep_nothing(env: Agent
 def test_trouble_of_a_hook_and_what_was_set_aside_are_reported(env: AgentEnv) -> None:
     env.connect()
     (env.config.home / "hooks" / "trouble.txt").write_text("Traceback\nValueError: it is not JSON\n")
-    (env.config.home / "spool" / "1-0.codex.json").write_text("{")
+    (env.config.home / "spool" / "1-0.codex.json").write_text("no event")
     Companion(env.memory).once()
 
     proved = env.proved()

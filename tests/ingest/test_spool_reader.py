@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -94,8 +95,32 @@ def test_a_session_that_was_made_in_advance_and_never_used_ends_untold(env: Spoo
     assert [draft.kind for draft in env.drain.drafts(events)] == ["session.close"]
 
 
+def test_an_event_that_is_being_written_waits_until_it_is_complete(env: SpoolEnv) -> None:
+    path = env.spool.folder / "1-0.claude-code.json"
+    whole = json.dumps({"hook_event_name": "Stop", "session_id": "s", "text": "x" * 300_000})
+    for written in (0, 1, 140_000, len(whole) - 1):
+        path.write_text(whole[:written])
+        assert env.drain.take().events == ()
+        assert path.exists()
+        assert env.spool.bad() == {}
+
+    path.write_text(whole)
+
+    assert [event.name for event in env.drain.take().events] == ["Stop"]
+
+
+def test_an_event_that_was_cut_off_is_set_aside_later(env: SpoolEnv) -> None:
+    path = env.spool.folder / "1-0.codex.json"
+    path.write_text('{"hook_event_name": ')
+    long_ago = time.time() - 60
+    os.utime(path, (long_ago, long_ago))
+
+    assert env.drain.take().events == ()
+    assert "not JSON" in env.spool.bad()["1-0.codex.json"]
+
+
 def test_what_is_no_event_is_set_aside_with_the_reason(env: SpoolEnv) -> None:
-    (env.spool.folder / "1-0.codex.json").write_text("{")
+    (env.spool.folder / "1-0.codex.json").write_text("no event")
     env.drop("Stop", 5)
 
     drained = env.drain.take()

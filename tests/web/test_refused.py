@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from urllib.parse import urlsplit
 
 import pytest
@@ -46,6 +47,21 @@ def test_a_page_that_was_opened_works_with_its_cookie_alone(served: PageServer) 
     assert call(served, "GET", f"{API}status", cookie)[0] == 200
     post = {**cookie, "Origin": served.origin, "Content-Type": "application/json"}
     assert call(served, "POST", f"{API}recording", post, b'{"resume": true}')[0] == 200
+
+
+def test_files_are_kept_by_the_browser_under_their_version(served: PageServer) -> None:
+    cookie = {"Cookie": cookie_of(served)}
+    page = call(served, "GET", "/", cookie)[2].decode()
+    linked = re.findall(r'(?:href|src)="([^"]+)"', page)
+    assert len(linked) > 50
+    for address in linked:
+        status, headers, _ = call(served, "GET", f"/{address}", cookie)
+        assert (status, headers["cache-control"]) == (200, "private, max-age=31536000, immutable"), address
+        assert "default-src 'none'" in headers["content-security-policy"]
+    version = linked[0].split("/")[1]
+    assert call(served, "GET", "/app.js", cookie)[1]["cache-control"] == "no-store"
+    assert call(served, "GET", f"/v/{version[::-1]}/app.js", cookie)[0] == 404
+    assert call(served, "GET", f"/{linked[0]}", {})[0] == 401
 
 
 def test_a_link_opens_the_page_once(served: PageServer) -> None:

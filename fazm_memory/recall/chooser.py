@@ -125,6 +125,12 @@ INJECTION = re.compile(
     r"(?i)\b(?:ignore|disregard|forget) (?:all |any |the |your )*(?:previous|prior|above|earlier|other)\b"
     r"|\bsystem prompt\b|\bnew instructions?\b|\byou are now\b"
 )
+SUMMARY = re.compile(
+    r"(?i)\bsummary\b|\bhere(?:'s| is| are)\b|\bto check\b|\bfollowing\b|\blooking back\b|\bchanges made\b"
+)  # a short line that only leads to what follows
+SHORT_LEAD = 60
+PLAIN_WORD = re.compile(r"(?<![\w/.\-:'])[A-Za-z][a-z]{2,}(?![\w/(]|[.:\-]\w)")
+FEWEST_WORDS = 3
 LAST_OF_PLAN = 6  # its goal and design stand in its first lines
 TEST_NAME = re.compile(r"'?`?Test\w+(?:_\w+)*`?'?\.?$")
 
@@ -301,13 +307,23 @@ def is_boilerplate(line: Line) -> bool:
         return True  # the title of a part
     if line.role == "closing" and line.text.endswith("?"):  # settled by what the user said next
         return True
-    if line.form == "lead" or not compact_statement(line.text):  # what it announces is not in it
+    if not compact_statement(line.text):
         return True
+    if line.form == "lead" and not (RESULT.search(line.text) and tells(line.text)):
+        return True  # what it announces is not in it
     if line.role == "plan" and line.place > LAST_OF_PLAN:
         return True
     if line.role == "interim" and THOUGHT.search(line.text) and not FINDING.search(line.text):
         return True
     return bool(LEAD_INS.match(line.text)) and not FINDING.search(line.text)
+
+
+def tells(text: str) -> bool:
+    """Whether a text says something in words, besides names, paths and the promise of a summary."""
+    text = compact_statement(text)
+    if LEAD_INS.match(text) or (SUMMARY.search(text) and len(text) <= SHORT_LEAD):
+        return False
+    return len(PLAIN_WORD.findall(text)) >= FEWEST_WORDS
 
 
 def is_working_thought(line: Line) -> bool:

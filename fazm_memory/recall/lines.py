@@ -10,7 +10,6 @@ from fazm_memory.recall.chooser import (
     CHOICE,
     FINDING,
     FLOOR,
-    LEAD_INS,
     RESTRICTION,
     RESULT,
     RULE,
@@ -21,6 +20,7 @@ from fazm_memory.recall.chooser import (
     is_working_thought,
     line_features,
     line_worth,
+    tells,
     terms_of_text,
     weigh_names,
 )
@@ -51,10 +51,7 @@ PROBLEM_MALUS = 0.4
 PROBLEM = lazy_regex(
     r"(?i)\W*(?:(?:the )?(?:problem|issue|bug|symptom)s?|root cause|before|files?|location|test)\b[^.]{0,20}:"
 )
-PLAIN_WORD = lazy_regex(r"(?<![\w/.\-:'])[A-Za-z][a-z]{2,}(?![\w/(]|[.:\-]\w)")
-FEWEST_WORDS = 3
-SUMMARY = lazy_regex(r"(?i)\bsummary\b|\bhere(?:'s| is| are)\b|\bto check\b|\bfollowing\b")
-SHORT_LEAD = 60
+LONG_ANSWER = 3  # lines
 LONGEST_OUTCOME = 200
 LAST_LINES = 10  # of an answer, where it asks something
 TELLING_TERMS = 6  # of a question that can be understood alone
@@ -133,7 +130,7 @@ def dialogue_items(
     scene = Scene(user_terms, _later(lines, terms), recency, frozenset(name.lower() for name in added))
     items: list[Item] = []
     goal: Item | None = None
-    closed = {line.turn for line in lines if line.role in CLOSING and not BROKEN_OFF.match(line.text)}
+    closed = {line.turn for line in lines if _closes(line)}
     judged = [
         (line, features, line_worth(features))
         for line, found in zip(lines, terms, strict=True)
@@ -141,7 +138,7 @@ def dialogue_items(
         and not (line.turn in closed and is_working_thought(line))
         and (features := line_features(line, found, scene))
     ]
-    outcomes = _outcomes(judged, lines)
+    outcomes = _outcomes(judged, lines, closed)
     joined = _joined_requests(judged, outcomes)
     told = {outcomes[turn][0] for turn in joined}
     waiting = closing_question_lines(lines)
@@ -262,16 +259,28 @@ def _subject(question: str, line: Line, judged: Iterable[Judged]) -> str:
     return f' (on "{neutral(shortened(compact_request(asked[0].text), LONGEST_OPTION))}")' if asked else ""
 
 
-def _outcomes(judged: Iterable[Judged], lines: Iterable[Line]) -> dict[int, tuple[Line, float]]:
-    """By turn, the line of the answer that closed it which says best what came of it."""
+def _closes(line: Line) -> bool:
+    """Whether a line is of an answer that tells what came of a request, rather than a remark at work."""
+    if line.role not in CLOSING or BROKEN_OFF.match(line.text):
+        return False
+    telling = line.text.endswith("?") or any(
+        pattern.search(line.text) for pattern in (RESULT, CHOICE, FINDING, UNFINISHED)
+    )
+    return telling or line.count >= LONG_ANSWER
+
+
+def _outcomes(
+    judged: Iterable[Judged], lines: Iterable[Line], closed: Collection[int]
+) -> dict[int, tuple[Line, float]]:
+    """By turn, the line of the answer that says best what came of it.
+
+    In a turn that no answer closed, it is what the agent said at work.
+    """
     best: dict[int, tuple[Line, float]] = {}
     for line, _, score in judged:
-        if (
-            line.role not in CLOSING
-            or line.place >= FIRST_LINES
-            or line.text.endswith("?")
-            or not _tells(line)
-        ):
+        if not (line.role in CLOSING or (line.role == "interim" and line.turn not in closed)):
+            continue
+        if line.place >= FIRST_LINES or line.text.endswith("?") or not tells(line.text):
             continue
         score += FIRST_BONUS.get(line.place, 0.0) + FORM_BONUS.get(line.form, 0.0)
         score += RESULT_BONUS * bool(RESULT.search(line.text))
@@ -279,17 +288,9 @@ def _outcomes(judged: Iterable[Judged], lines: Iterable[Line]) -> dict[int, tupl
         if line.turn not in best or score > best[line.turn][1]:
             best[line.turn] = (line, score)
     for line in lines:  # a lead-in of code says what the code is
-        if line.role in CLOSING and line.form == "lead" and line.turn not in best and _tells(line):
+        if line.role in CLOSING and line.form == "lead" and line.turn not in best and tells(line.text):
             best[line.turn] = (line, 0.0)
     return best
-
-
-def _tells(line: Line) -> bool:
-    """Whether a line says something in words, besides names, paths and the promise of a summary."""
-    text = compact_statement(line.text)
-    if LEAD_INS.match(text) or (SUMMARY.search(text) and len(text) <= SHORT_LEAD):
-        return False
-    return len(PLAIN_WORD.findall(text)) >= FEWEST_WORDS
 
 
 def _joined_requests(judged: Iterable[Judged], outcomes: Mapping[int, tuple[Line, float]]) -> dict[int, Line]:

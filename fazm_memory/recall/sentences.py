@@ -7,7 +7,7 @@ lead-in such as "The harness now creates:" is joined with a short list that foll
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import zip_longest
 
@@ -186,21 +186,30 @@ def _sentences(text: str) -> Iterator[str]:
         yield rest
 
 
+def _list(lead: str, items: Iterable[str]) -> str:
+    return f"{lead} {'; '.join(item.rstrip('.;') for item in items)}"
+
+
+def _fitting(lead: str, items: Sequence[str]) -> int:
+    """How many of the first items fit beside the lead-in."""
+    return next(
+        (nth for nth in range(len(items)) if len(_list(lead, items[: nth + 1])) > LONGEST_LIST), len(items)
+    )
+
+
 def _joined(lines: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """The lines, with a lead-in and the items after it as one, as far as they fit."""
     lead, items = "", list[str]()
 
     def flush() -> Iterator[tuple[str, str]]:
         nonlocal lead, items
-        joined, taken = lead, 0
-        for item in items if lead else ():
-            longer = f"{joined}{';' if taken else ''} {item.rstrip('.;')}"
-            if len(longer) > LONGEST_LIST:
-                break
-            joined, taken = longer, taken + 1
-        if lead:
-            yield ("list", joined) if taken else ("lead", lead.rstrip(":"))
-        yield from (("item", item) for item in items[taken:])
+        taken = _fitting(lead, items) if lead else 0
+        if taken:
+            yield "list", _list(lead, items[:taken]) + ("; …" if taken < len(items) else "")
+        elif lead:
+            yield "lead", lead.rstrip(":")
+        items = items[taken:]
+        yield from (("item", item) for item in items)
         lead, items = "", []
 
     for form, line in lines:

@@ -153,6 +153,14 @@ def plan_text(plan: dict[str, Any]) -> str:
     return f"{plan['title'] or '(no title)'} ({plan['status']})"
 
 
+def next_text(step: dict[str, Any]) -> str:
+    """What comes next, and who says so."""
+    told = {"request": "you asked", "todo": "step", "plan": "plan", "agent": "the agent proposed"}[
+        step["from"]
+    ]
+    return f"{told}, {step['status'].replace('_', ' ')}: {step['what']}"
+
+
 def steps_text(todos: list[dict[str, Any]]) -> str:
     """How far a list of steps is."""
     done = sum(todo["status"] == "completed" for todo in todos)
@@ -215,6 +223,7 @@ ENTRIES: dict[str, Callable[[Any], str]] = {
     "files_modified": lambda entry: f"{file_change_text(entry)}, @{entry['seq']}",
     "decisions_made": lambda entry: f"{position_text(entry)} {decision_text(entry)}",
     "todos": lambda entry: f"{entry['status']}: {entry['text']}",
+    "next": lambda entry: next_text(entry),
     "questions": lambda entry: f"{position_text(entry)} {entry['text']}",
     "branches": lambda entry: f"{position_text(entry)} {entry['name']}",
     "commits": lambda entry: f"{position_text(entry)} {commit_text(entry)}",

@@ -47,7 +47,7 @@ STATE_KEYS = (
     "facts", "errors", "evicted_keys", "conventions", "skipped", "folders_processed", "trust", "budget",
     "requests", "running", "open_questions", "answered_questions", "untrusted", "evicted", "counts", "goal",
     "plan", "todos", "questions", "branch", "branches", "commits", "pull_requests", "references", "checks",
-    "uncommitted", "notes", "ended", "retries", "data_sources", "artifacts",
+    "uncommitted", "uncommitted_as_of", "next", "notes", "ended", "retries", "data_sources", "artifacts",
 )  # fmt: skip
 ALWAYS = ("session", "at", "lifecycle", "turn", "omitted", "state_hash")
 
@@ -87,6 +87,8 @@ def _state_lines(shown: dict[str, Any]) -> Iterator[str]:
         yield f"branch {quote(str(branch), 160)}"
     for row in _last(shown, "questions"):
         yield f"asked by the agent: {_field(row, 'text')}"
+    for row in _last(shown, "next"):
+        yield f"next ({row.get('from')}, {row.get('status')}): {_field(row, 'what')}"
     for row in _last(shown, "commits"):
         yield f"commit {row.get('hash') or '?'}: {_field(row, 'subject', 100)}"
     for row in _last(shown, "pull_requests"):
@@ -272,6 +274,8 @@ TOOLS = (
                 "references": OBJECTS,
                 "checks": OBJECTS,
                 "uncommitted": STRINGS,
+                "uncommitted_as_of": MAYBE_STRING,
+                "next": OBJECTS,
                 "notes": OBJECTS,
                 "ended": MAYBE_STRING,
                 "facts": ANY_OBJECT,

@@ -36,9 +36,9 @@ VIEWS = ("state", "events", "diff", "files", "retries", "briefing")
 NOTES = ("open", "decision", "fact", "pending", "done", "handoff", "close")
 # What an agent needs to continue. The other parts are in the views and in the full set.
 SHORT_STATE = [
-    "goal", "plan", "todos", "questions", "open_questions", "decisions_made", "pending_actions", "facts",
-    "files_modified", "errors", "branch", "commits", "pull_requests", "references", "checks", "uncommitted",
-    "notes", "ended", "artifacts", "budget",
+    "goal", "plan", "todos", "next", "questions", "open_questions", "decisions_made", "pending_actions",
+    "facts", "files_modified", "errors", "branch", "commits", "pull_requests", "references", "checks",
+    "uncommitted", "notes", "ended", "artifacts", "budget",
 ]  # fmt: skip
 MORE = "For more, call again with a larger budget."
 

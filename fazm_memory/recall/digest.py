@@ -30,7 +30,7 @@ from fazm_memory.recall.items import (
 from fazm_memory.recall.lines import Dialogue, dialogue_items
 from fazm_memory.recall.new_names import ranked_names, read_edits
 from fazm_memory.records import dataclass, field, replace
-from fazm_memory.session import SessionState, fold, initial_state, learn_from_session
+from fazm_memory.session import SessionState, as_known_later, fold, initial_state, learn_from_session
 from fazm_memory.store import SessionRow, Store, events_of_item
 
 EARLIER_REQUESTS = 6  # of the earlier days of a session, the latest
@@ -180,6 +180,9 @@ def build_digest(
     taken: set[int] = set()
     named = ""
     days = _days(store, rows, today)
+    recent = {
+        row.n: _state(store, row) for row in rows if any(_active(store, row, day) for _, day, _ in days)
+    }
     for label, day, worth in days:
         active = [(row, span) for row in rows if row.n not in taken and (span := _active(store, row, day))]
         taken |= {row.n for row, _ in active}
@@ -187,7 +190,7 @@ def build_digest(
         if day == today:  # what it did on the last active day belongs to the same handover
             active = [(row, _with_day_before(store, row, span, days[-1][1])) for row, span in active]
         tasks += [
-            _task(store, row, label, span, worth, pinned, today, recency)
+            _task(store, row, label, span, worth, pinned, today, recent, recency)
             for recency, (row, span) in enumerate(active)
         ]
         named = named or (label if active else "")
@@ -197,11 +200,11 @@ def build_digest(
         for task in tasks
     ]
     for row in [row for row in rows if row.n not in taken][:MAX_OLDER]:
-        tasks.append(_task(store, row, *_long_ago(row, today), pinned, today))
+        tasks.append(_task(store, row, *_long_ago(row, today), pinned, today, recent))
     included = {task.session.n for task in tasks}
     for row in _pinned_rows(store, workspace, pinned):
         if row.n not in included and _other(row, besides):
-            task = _task(store, row, *_long_ago(row, today), pinned, today)
+            task = _task(store, row, *_long_ago(row, today), pinned, today, recent)
             own_items = tuple(item for item in task.items if item.id in pinned)
             tasks.append(replace(task, items=own_items, requests=task.requests if own_items else ()))
     tasks = [task for task in tasks if task.items or task.requests]
@@ -298,9 +301,10 @@ def _task(
     worth: float,
     pinned: Collection[str],
     today: date,
+    recent: Mapping[int, SessionState],
     recency: int = 6,
 ) -> SessionDigest:
-    state = store.quarantine_view.state_at(row.n, row.id, row.head)
+    state = as_known_later(recent.get(row.n) or _state(store, row), recent.values())
     since, began, ended = span or (0, row.opened_at, row.last_at)
     # For older days the state is enough.
     end = read_session_end(store, row, state) if span is not None or state.running else UNKNOWN_END
@@ -344,6 +348,10 @@ def _task(
         files=frozenset(path for path, entry in state.files_modified.items() if entry.by == "agent"),
         todos=todos_of(state),
     )  # fmt: skip
+
+
+def _state(store: Store, row: SessionRow) -> SessionState:
+    return store.quarantine_view.state_at(row.n, row.id, row.head)
 
 
 def _in_dialogue(item: Item, spoken: Collection[int]) -> bool:

@@ -20,7 +20,13 @@ from fazm_memory.recall.chooser import YES
 from fazm_memory.recall.fixes import SETTING, SHELLS
 from fazm_memory.recall.quoting import neutral, plain_name, quote
 from fazm_memory.records import dataclass, field
-from fazm_memory.session import QUARANTINED_CALLS, FileEntry, SessionState, folder_progress_text
+from fazm_memory.session import (
+    QUARANTINED_CALLS,
+    FileEntry,
+    SessionState,
+    folder_progress_text,
+    uncommitted_files,
+)
 from fazm_memory.store import FactRow, SessionRow, Store
 from fazm_memory.text import plural, plural_with_verb
 
@@ -546,11 +552,13 @@ def _repository(state: SessionState, since: int) -> Iterator[tuple[str, str, str
             title = f" {neutral(pull['title'])}" if pull.get("title") else ""
             status = f", {pull['state']}" if pull.get("state") else ""
             yield "pull", str(pull["number"]), f"PR #{pull['number']}{title}{status}", pull["seq"]
-    uncommitted: dict[str, int] = getattr(state, "uncommitted", {})
-    if uncommitted and getattr(state, "branch", None):
-        paths = [path for path, _ in sorted(uncommitted.items(), key=lambda entry: -entry[1])]
-        last = max(uncommitted.values())
-        yield "uncommitted", "files", f"not committed:{_named(paths, MAX_NAMED, folder)}", last
+    uncommitted = uncommitted_files(state)
+    if uncommitted:
+        paths = sorted(uncommitted, key=lambda path: -uncommitted[path]["seq"])
+        as_of = to_datetime(min(entry["as_of"] for entry in uncommitted.values()))
+        last = max(entry["seq"] for entry in uncommitted.values())
+        text = f"not committed at {as_of:%H:%M}:{_named(paths, MAX_NAMED, folder)}"
+        yield "uncommitted", "files", text, last
     checks = [
         row for row in getattr(state, "checks", {}).values()
         if row["seq"] >= since and len(row["command"]) <= LONGEST_CHECK

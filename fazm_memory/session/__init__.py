@@ -58,7 +58,11 @@ if TYPE_CHECKING:
         state_to_json,
         to_plain,
         to_snapshot,
+        waiting_questions,
     )
+    from fazm_memory.session.succession import as_known_later
+    from fazm_memory.session.upcoming import next_steps
+    from fazm_memory.session.working_tree import still_uncommitted, uncommitted_files
 
 __getattr__ = lazy_exports(
     __name__,
@@ -74,13 +78,16 @@ __getattr__ = lazy_exports(
         "naming_report": (
             "folder_progress_text learn_from_session naming_json naming_report_json paths_in_use"
         ),
+        "upcoming": "next_steps",
         "outline": "OutlineRow OutlineTurn outline_rows outline_turns",
         "reducer": "fold fork_state initial_state",
         "retention": "DAY GROUPS RECENTLY_ACTIVE RetentionPolicy StoredPayload TRANSIENT",
         "state": (
             "BOUNDS FOLD_VERSION FileAuthor FileEntry QUARANTINED_CALLS SessionState VALUE_BOUND "
             "changed_files check_answered from_plain from_snapshot parent_folder state_hash "
-            "state_to_json to_plain to_snapshot"
+            "state_to_json to_plain to_snapshot waiting_questions"
         ),
+        "succession": "as_known_later",
+        "working_tree": "still_uncommitted uncommitted_files",
     },
 )

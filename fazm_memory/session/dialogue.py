@@ -9,11 +9,13 @@ or says nearly the same sentence with another value.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.events import Event
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.session.state import bounded_text
+from fazm_memory.session.upcoming import is_local_command
 from fazm_memory.text import cut_title, plan_title
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 TAIL = 3000  # characters at the end of a message that are read
 AFTER = 300  # characters of prose that may follow a closing question
+FAR_AFTER = 900  # and one that speaks to the user
+MAX_OTHERS = 5
 QUESTION = 400  # characters of a question in the state
 OPTION = 160
 MAX_OPTIONS = 9
@@ -29,11 +33,32 @@ FENCED = lazy_regex(r"```.*?(?:```|\Z)", re.S)
 LISTED = lazy_regex(r"\s*(?:[-*•|]|\d{1,2}[.)]|[A-Za-z][.)])\s")
 HEADING = lazy_regex(r"\s*(?:#|\*\*[^*]+\*\*:?\s*$)")
 OPTION_LINE = lazy_regex(
-    r"\s*(?:[-*]\s+)?(?:#+\s*)?\**(?:(?:Option|Approach|Fix|Alternative)\s+)?"
-    r"(\d{1,2}|[A-H])\**\s*[.):—–-]\**\s*(\S.*)",
+    r"\s*(?:[-*]\s+)?(?:#+\s*)?\**(?P<named>(?:Option|Approach|Fix|Alternative)\s+)?"
+    r"(?P<label>\d{1,2}|[A-H])\**\s*[.):—–-]\**\s*(?P<text>\S.*)",
     re.I,
 )
 SENTENCES = lazy_regex(r"(?<=[.!?])\s+|(?<=[.!?][*_)])\s+|(?<=[.!?]\*\*)\s+")
+ASKS = lazy_regex(
+    r"\?|:\n|\b(?:let me know|please (?:confirm|choose|pick|tell|decide|advise)|waiting for your)\b", re.I
+)
+TO_THE_USER = lazy_regex(r"\b(?:you|your|i|we|me|us|ok(?:ay)? to|ready to|proceed|prefer)\b", re.I)
+# Asks for an answer without a question mark.
+REQUEST = lazy_regex(
+    r"(?:(?:just|please|and|so|or|then)[, ]+)*"
+    r"(?:let me know (?:if|which|whether|what|how|when|where|who)\b"
+    r"|(?:please )?(?:confirm|choose|pick|decide|advise)\b"
+    r".*\b(?:you|your|which|whether|if|before|option|how)\b"
+    r"|tell me (?:which|whether|what|how|if)\b|i(?:'m| am|'ll)? wait(?:ing)? for your\b)",
+    re.I | re.S,
+)
+NO_REQUEST_FOR = lazy_regex(
+    r"\bif (?:you(?:'d| would|'ll)? (?:have|need|like|want|run|hit|encounter|see|notice|find|spot|face)?\s*"
+    r"(?:any|anything|more|further|other|another|issues?|problems?|help|questions?"
+    r"|me to (?:adjust|change|modify|tweak|explain|elaborate|clarify))"
+    r"|there(?:'s| is| are)|it(?:'s)? |that |this |something|anything)",
+    re.I,
+)
+QUESTION_TOOLS = frozenset({"AskUserQuestion", "request_user_input", "question", "ask_user"})
 # A question that its options complete: "Would you prefer:" and a list.
 CHOICE = lazy_regex(
     r"\b(?:would you (?:prefer|like)|do you (?:prefer|want)|should (?:I|we))\b[^.?!]*:$", re.I
@@ -48,9 +73,12 @@ EMPTY_QUESTION = lazy_regex(
 
 
 def closing_question(text: str) -> dict[str, Any] | None:
-    """The question with which a message ends, with the options it lists; None if it asks nothing."""
+    """The question with which a message ends, with the options it lists; None if it asks nothing.
+
+    `others` are further questions beside it: in the same paragraph, or in the same list.
+    """
     tail = text[-TAIL:]
-    if "?" not in tail and ":\n" not in tail:
+    if not ASKS.search(tail):
         return None
     if "```" in tail:  # the tail may begin inside a block
         tail = FENCED.sub("\n", "```" + tail if text.count("```", 0, -TAIL) % 2 else tail)
@@ -61,23 +89,63 @@ def closing_question(text: str) -> dict[str, Any] | None:
         sentences = SENTENCES.split(line.strip())
         for place in range(len(sentences) - 1, -1, -1):
             sentence = sentences[place].strip(" \t*_>-")
-            asks = sentence.endswith("?") or (CHOICE.search(sentence) and _options(lines[index + 1 :]))
-            if asks and sentence[:1] not in "|#":
-                whole = _whole_question(
-                    sentence, sentences[:place], lines[:index], LISTED.match(line) is not None
-                )
-                return _with_options(whole[-QUESTION:], _options(lines)) if whole else None
-            after += 0 if LISTED.match(line) else len(sentence)
-            if after > AFTER:
+            asks = _asks(sentence) or (CHOICE.search(sentence) and _options(lines[index + 1 :]))
+            if asks and sentence[:1] not in "|#" and (after <= AFTER or TO_THE_USER.search(sentence)):
+                found = _question(lines, index, sentences, place)
+                if found is not None or after == 0:
+                    return found
+            after += 0 if LISTED.match(line) or _continues_list(lines, index) else len(sentence)
+            if after > FAR_AFTER:
                 return None
     return None
 
 
-def _with_options(question: str, options: dict[str, str]) -> dict[str, Any]:
-    """A question with the enumeration before it, which are its options only if it leaves a choice."""
+def _question(lines: list[str], index: int, sentences: list[str], place: int) -> dict[str, Any] | None:
+    """The question at this place of a message, with its options and the questions beside it."""
+    sentence = sentences[place].strip(" \t*_>-")
+    listed = LISTED.match(lines[index]) is not None
+    whole = _whole_question(sentence, sentences[:place], lines[:index], listed)
+    if not whole:
+        return None
+    others = _questions_beside(lines, index, sentences[:place])
+    if others and listed:
+        whole = LISTED.sub("", sentence, count=1) if LISTED.match(sentence) else sentence
+    found = _with_options(whole[-QUESTION:], sentence, {} if others and listed else _options(lines))
+    return found | ({"others": [{"text": other[-QUESTION:]} for other in others]} if others else {})
+
+
+def _questions_beside(lines: list[str], index: int, before: list[str]) -> list[str]:
+    """The questions before the closing one in its paragraph and in its list, the nearest first."""
+    near = [part.strip(" \t*_>-") for part in reversed(before)]
+    found = [part for part in near if part.endswith("?") and TO_THE_USER.search(part)]
+    if LISTED.match(lines[index]):
+        for line in reversed(lines[:index]):
+            if line.strip() and not LISTED.match(line) and line[:1] not in " \t":
+                break
+            words = SENTENCES.split(LISTED.sub("", line, count=1).strip())
+            found += [words[-1].strip(" \t*_>-")] if words[-1].rstrip("*_ ").endswith("?") else []
+    return list(dict.fromkeys(part for part in found if not EMPTY_QUESTION.fullmatch(part)))[:MAX_OTHERS]
+
+
+def _asks(sentence: str) -> bool:
+    """Whether a sentence is a question, or asks for an answer in another form."""
+    return sentence.endswith("?") or (
+        REQUEST.match(sentence) is not None and not NO_REQUEST_FOR.search(sentence)
+    )
+
+
+def _continues_list(lines: list[str], index: int) -> bool:
+    """Whether a line is an indented part of the list item before it."""
+    return lines[index][:2] in ("  ", "\t") and any(
+        LISTED.match(line) for line in lines[max(0, index - 4) : index]
+    )
+
+
+def _with_options(question: str, sentence: str, options: dict[str, str]) -> dict[str, Any]:
+    """A question with the enumeration beside it, which are its options only if it leaves a choice."""
     if not options:
         return {"text": question}
-    return {"text": question, "options" if CHOOSES.search(question) else "listed": options}
+    return {"text": question, "options" if CHOOSES.search(sentence) else "listed": options}
 
 
 def _whole_question(sentence: str, before: list[str], lines: list[str], listed: bool) -> str:
@@ -94,20 +162,67 @@ def _whole_question(sentence: str, before: list[str], lines: list[str], listed: 
     return f"{context} {sentence}".strip()
 
 
+def asked_in_message(event: Event, text: str) -> dict[str, Any] | None:
+    """What a message asks the user, as the state stores it."""
+    found = closing_question(text)
+    return None if found is None else {**found, "form": "question", **_asked_at(event)}
+
+
+def asked_by_tool(event: Event, tool: str, tool_input: Any) -> dict[str, Any] | None:
+    """What a call asks the user, until it ends. Several questions may come at once."""
+    if tool not in QUESTION_TOOLS or not isinstance(tool_input, Mapping):
+        return None
+    asked = tool_input.get("questions")
+    rows = (
+        [row for row in asked if isinstance(row, Mapping)]
+        if isinstance(asked, (list, tuple))
+        else [tool_input]
+    )
+    found = [entry for entry in map(_tool_question, rows) if entry["text"]]
+    if not found:
+        return None
+    first, *others = found
+    return {**first, "form": "choice", **_asked_at(event)} | (
+        {"others": others[:MAX_OTHERS]} if others else {}
+    )
+
+
+def _tool_question(row: Mapping[str, Any]) -> dict[str, Any]:
+    options = row.get("options")
+    labels = [
+        str(option.get("label") or "") if isinstance(option, Mapping) else str(option)
+        for option in (options if isinstance(options, (list, tuple)) else ())
+    ]
+    numbered = {str(nth): label[:OPTION] for nth, label in enumerate(labels[:MAX_OPTIONS], 1) if label}
+    text = str(row.get("question") or "")[:QUESTION]
+    return {"text": text, "options": numbered} if numbered else {"text": text}
+
+
+def waiting_plan(b: StateBuilder, event: Event) -> dict[str, Any]:
+    """A presented plan as a question: it waits for the user's approval."""
+    title = (b.plan or {}).get("title")
+    text = f"Approve the plan{f': {title}' if title else ''}?"
+    return {"text": text, "form": "plan", **_asked_at(event)}
+
+
+def _asked_at(event: Event) -> dict[str, Any]:
+    return {"seq": event.seq, "at": event.at, "asked_by": "agent", "trust": event.trust}
+
+
 def _options(lines: list[str]) -> dict[str, str]:
-    """The last enumeration of a message: label and text."""
+    """The last enumeration of a message: label and text. Lines such as "Option 2: …" count first."""
+    matches = [match for line in lines if (match := OPTION_LINE.match(line)) is not None]
+    if len(named := [match for match in matches if match["named"]]) > 1:
+        matches = named
     options: dict[str, str] = {}
-    for line in lines:
-        match = OPTION_LINE.match(line)
-        if match is None:
-            continue
-        label = match[1].upper()
+    for match in matches:
+        label = match["label"].upper()
         if label in ("1", "A"):
             options = {}
         elif not options:
             continue
         if len(options) < MAX_OPTIONS:
-            options[label] = match[2].replace("**", "").strip()[:OPTION]
+            options[label] = match["text"].replace("**", "").strip()[:OPTION]
     return options if len(options) > 1 else {}
 
 
@@ -204,8 +319,10 @@ NOT_COMMIT = lazy_regex(r"(?:can|could) (?:we|you) (?:please )?not ", re.I)
 
 def read_prompt(b: StateBuilder, event: Event, text: str) -> None:
     """Take what a request decides: the answer to the agent's question, or a correction of its work."""
-    asked, b.asking = b.asking, None
     words = text.strip()
+    if is_local_command(words):
+        return
+    asked, b.asking = b.asking, None
     first = not b.requests
     _note_goal(b, event, words)
     _note_memo(b, event, words)
@@ -323,31 +440,39 @@ def _supersede(b: StateBuilder, new: dict[str, Any]) -> dict[str, Any] | None:
     """Mark the decisions that a new one supersedes. Returns the latest of them."""
     replaced: dict[str, Any] | None = None
     named = new.get("replaces")
-    question, what = content_words(new.get("question")), content_words(new["what"])
-    plan = new.get("about") if new.get("form") == "plan" else None
     for seq in [*b.decisions_made][: -LOOK_BACK - 1 : -1]:
         old = b.decisions_made[seq]
-        if old.get("superseded_by") is not None or (
-            old.get("actor") == "person" and new["actor"] != "person"
-        ):
-            continue
-        if named is not None and seq != named:
-            continue
-        again = question and _overlap(question, content_words(old.get("question"))) >= SAME_QUESTION
-        if old.get("question") and new.get("question") and not again:
-            continue  # "yes" to another question
-        # A bare verdict on the plan ends with the next one. What the user said about it still holds.
-        verdict = plan and old.get("about") == plan and old["what"] in ("accepted", "rejected")
-        # A request that was sent too early is sent again, completed.
-        completed = len(old["what"]) >= COMPLETED and new["what"].startswith(old["what"])
-        if (
-            any((named is not None, again, verdict, completed))
-            or _takes_alternative(new, old)
-            or _restates(what, old)
+        if old.get("superseded_by") is None and (
+            later_replaces(new, old) if named is None else seq == named and _may_replace(new, old)
         ):
             b.decisions_made[seq] = old | {"superseded_by": new["seq"]}
             replaced = replaced or old
     return replaced
+
+
+def _may_replace(new: dict[str, Any], old: dict[str, Any]) -> bool:
+    """Whether the one who decided may overrule the other: an agent does not overrule a person."""
+    return old.get("actor") != "person" or new["actor"] == "person"
+
+
+def later_replaces(new: dict[str, Any], old: dict[str, Any]) -> bool:
+    """Whether a later decision is on the same subject as an earlier one, and so replaces it."""
+    if not _may_replace(new, old):
+        return False
+    question = content_words(new.get("question"))
+    again = bool(question) and _overlap(question, content_words(old.get("question"))) >= SAME_QUESTION
+    if old.get("question") and new.get("question") and not again:
+        return False  # "yes" to another question
+    # A bare verdict on the plan ends with the next one. What the user said about it still holds.
+    plan = new.get("about") if new.get("form") == "plan" else None
+    verdict = bool(plan) and old.get("about") == plan and old["what"] in ("accepted", "rejected")
+    # A request that was sent too early is sent again, completed.
+    completed = len(old["what"]) >= COMPLETED and new["what"].startswith(old["what"])
+    return (
+        any((again, verdict, completed))
+        or _takes_alternative(new, old)
+        or _restates(content_words(new["what"]), old)
+    )
 
 
 def _takes_alternative(new: dict[str, Any], old: dict[str, Any]) -> bool:

@@ -21,14 +21,16 @@ from fazm_memory.session.consequences import causal_position
 from fazm_memory.session.data_sources import note_sources, sources_of_app, sources_of_call
 from fazm_memory.session.dialogue import (
     add_decision,
-    closing_question,
+    asked_by_tool,
+    asked_in_message,
     note_document,
     read_prompt,
     set_plan,
     title_of,
+    waiting_plan,
 )
 from fazm_memory.session.failures import is_minor, note_failure, resolve, resolve_by_success
-from fazm_memory.session.repository import note_change, read_call, read_references, set_branch
+from fazm_memory.session.repository import read_call, read_references, set_branch
 from fazm_memory.session.state import (
     BOUNDS,
     INT_KEYED,
@@ -43,6 +45,14 @@ from fazm_memory.session.state import (
     from_plain,
     parent_folder,
 )
+from fazm_memory.session.upcoming import (
+    complete_last_step,
+    is_local_command,
+    note_answer,
+    note_request,
+    note_work,
+)
+from fazm_memory.session.working_tree import ALL, note_change, read_words, settle
 
 # Kinds through which an untrusted text enters a session: the text itself, and what an agent makes of it.
 CAN_BE_POISONED = frozenset({"prompt", "message", "action", "decision", "fact", "pending", "handoff"})
@@ -54,6 +64,7 @@ NAMED_TABLES = (
 MAX_NAMED_FILES = 8  # latest files listed with an untrusted call
 MENTIONED = 0.6  # share of the words of an entry that a summary must contain to mention it
 WORD = lazy_regex(r"\w{3,}")
+NO_ANSWER = "No response requested."  # what Claude Code writes when a session is resumed
 TODO = "todo:"  # begins the name of a pending action that comes from a list of tasks
 OPEN_TODO = ("pending", "in_progress")
 MAX_TODOS = 100
@@ -112,7 +123,7 @@ def fork_state(state: SessionState, session: str) -> SessionState:
         for path, entry in b.files_modified.items()
     }
     b.turn_starts = {}
-    for name in ("goal", "plan", "asking"):
+    for name in ("goal", "plan", "asking", "unanswered", "proposed"):
         if (entry := b.__dict__[name]) is not None:
             b.__dict__[name] = {"session": b.session} | entry
     b.session, b.at, b.lifecycle, b.ending = session, 0, "open", None
@@ -195,8 +206,13 @@ def _prompt(b: StateBuilder, event: Event, p: payloads.Prompt) -> None:
         if entry.get("turn", event.turn) < event.turn and "agent_id" not in entry
     }
     _interrupt(b, event, earlier, "the user asked for the next thing before it ended")
+    complete_last_step(b)
     read_prompt(b, event, p.text)
     read_references(b, event, p.text)
+    if event.actor == "person":
+        read_words(b, event, p.text)
+    if not is_local_command(p.text.strip()):
+        note_request(b, event, bounded_text(p.text))
     b.put("requests", event.seq, {
         "seq": event.seq, "at": event.at, "turn": event.turn, "text": bounded_text(p.text),
         "trust": event.trust,
@@ -205,10 +221,10 @@ def _prompt(b: StateBuilder, event: Event, p: payloads.Prompt) -> None:
 
 
 def _message(b: StateBuilder, event: Event, p: payloads.Message) -> None:
-    question = closing_question(p.text)
-    b.asking = None if question is None else question | {
-        "seq": event.seq, "at": event.at, "asked_by": "agent", "trust": event.trust,
-    }  # fmt: skip
+    if p.text.strip() == NO_ANSWER:
+        return
+    note_answer(b, event, p.text)
+    b.asking = asked_in_message(event, p.text)
 
 
 def _decision(b: StateBuilder, event: Event, p: payloads.Decision) -> None:
@@ -223,6 +239,11 @@ def _decision(b: StateBuilder, event: Event, p: payloads.Decision) -> None:
 
 def _plan(b: StateBuilder, event: Event, p: payloads.Plan) -> None:
     set_plan(b, event, p.text, p.title, p.status)
+    b.progress = None
+    waits = p.status == "presented"
+    b.asking = waiting_plan(b, event) if waits else None
+    if waits:
+        b.unanswered = None  # the plan is the answer
 
 
 def _todos(b: StateBuilder, event: Event, p: payloads.Todos) -> None:
@@ -286,6 +307,8 @@ def _artifact(b: StateBuilder, event: Event, p: payloads.Artifact) -> None:
 
 
 def _branch(b: StateBuilder, event: Event, p: payloads.Branch) -> None:
+    if b.branch not in (None, p.name) and b.uncommitted:  # switched elsewhere, most often after a commit
+        settle(b, event, [ALL])
     set_branch(b, event, p.name)
 
 
@@ -368,6 +391,9 @@ def _action_start(b: StateBuilder, event: Event, p: payloads.ActionStart) -> Non
     }  # fmt: skip
     if p.agent_id is not None:
         entry["agent_id"] = p.agent_id
+    elif event.at >= b.last_at:  # else it is recorded late: it began long ago and never ended
+        note_work(b)
+        b.asking = asked_by_tool(event, p.tool, p.input)
     b.put("running", p.call_id or f"#{event.seq}", entry)
 
 
@@ -381,8 +407,9 @@ def _action(b: StateBuilder, event: Event, p: payloads.Action) -> None:
         _begin_untrusted_span(b, event, began)
         source = event.seq
     b.put("tools_used", p.tool, b.tools_used.get(p.tool, 0) + 1)
-    if b.asking is not None and p.agent_id is None:
-        b.asking = None  # the agent went on without an answer
+    if p.agent_id is None:
+        b.asking = None  # the agent went on without an answer, or has one
+        note_work(b)
     call = None if p.outcome == "denied" else shell_call(p.tool, p.input, p.outcome, p.output)
     if call is not None:
         read_call(b, event, p, call)
@@ -511,13 +538,14 @@ def _change_file(
     source = doubted_by if by == "agent" else None
     if change == "created" and path not in b.files_modified and _was_there(b, path):
         change = "modified"
+    before = b.files_modified.get(path)
     apply_change(
         b.files_modified, path, change, origin=origin, by=by, evidence=bounded_text(evidence) or "",
         seq=event.seq, doubted_by=source, turn=_turn_of(b, event),
     )  # fmt: skip
     _add_effect(b, source, event, path)
     b.trim("files_modified")
-    note_change(b, path, change, origin, event.seq)
+    note_change(b, event, path, change, origin, before)
     note_document(b, event, path, change)
     _visit_folder(b, path, change, event)
     if change == "renamed" and origin is not None and parent_folder(origin) != parent_folder(path):

@@ -1,26 +1,35 @@
 """Repository facts of a session: branches, commits, pull requests, references, checks.
 
-They come from calls of git and gh with their output, and from the user's words. A command that worked in
-another folder, such as a throw-away repository in /tmp, says nothing about the workspace.
+They come from calls of git, gh and similar tools with their output, and from the user's words. A command that
+worked in another folder, such as a throw-away repository in /tmp, says nothing about the workspace.
+`working_tree` has what these calls say about uncommitted files.
 """
 
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.events import Event
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.session.commands import CheckRun, ShellCall, elsewhere, git_verb, output_text
+from fazm_memory.session.working_tree import (
+    ALL,
+    note_head,
+    read_diff,
+    read_log,
+    read_stash,
+    read_status,
+    settle,
+    staged_names,
+    take_committed,
+)
 
 if TYPE_CHECKING:
     from fazm_memory.events import Action
     from fazm_memory.session.state import StateBuilder
 
 NAME = 200  # characters of a name or subject
-FILES = 20  # files listed with a commit
-ALL = "*"  # in `staged`: everything
 COMMITTED = lazy_regex(r"^\[([^\]\n]{1,200}?) ([0-9a-f]{7,40})\] (.*)$", re.M)
 SWITCHED = lazy_regex(r"^Switched to (?:a new )?branch '([^'\n]+)'|^Already on '([^'\n]+)'", re.M)
 PUSHED = lazy_regex(r"^\s*(?:[+*=]?\s*(?:\[[^\]\n]+\]|[0-9a-f]+\.{2,3}[0-9a-f]+))\s+(\S+) -> \S+", re.M)
@@ -46,15 +55,27 @@ PULL_VERBS = frozenset(
 def read_call(b: StateBuilder, event: Event, p: Action, call: ShellCall) -> None:
     """Take repository facts from a shell call that was not refused."""
     outside = False
+    listings: list[list[str]] = []  # read last: they show what the rest of the command left
     for words in call.parts:
         program = words[0]
         if program == "cd":
             target = words[1] if len(words) > 1 else "~"
             outside = elsewhere(target, b.workspace) or (outside and not target.startswith("/"))
-        elif program == "git" and not outside:
-            outside = _git(b, event, p, call.command, words)
-        elif program == "gh" and not outside and len(words) > 2:
+        elif outside:
+            continue
+        elif program == "git":
+            if git_verb(words)[0] in LISTINGS:
+                listings.append(words)
+            else:
+                outside = _git(b, event, p, call.command, words)
+        elif program == "gh" and len(words) > 2:
             _gh(b, event, p, call.command, words)
+        elif program in OTHER_TOOLS and p.outcome == "ok" and words[1:2] and words[1] not in LOOKS:
+            settle(b, event, [ALL])
+    for words in listings if p.outcome == "ok" else ():
+        verb, rest = git_verb(words)
+        if not _in_other_folder(b, words):
+            LISTINGS[verb](b, event, call, rest, output_text(p.output))
     if call.check_outcome is not None and not outside:
         for check in _reported_checks(call):
             b.put("checks", check.command, {
@@ -74,32 +95,42 @@ def _reported_checks(call: ShellCall) -> tuple[CheckRun, ...]:
 # -- git -------------------------------------------------------------------------------------------------
 
 
+LISTINGS = {"status": read_status, "diff": read_diff}
+OTHER_TOOLS = frozenset({"gt", "jj", "sl"})  # they commit too, each in its own way
+LOOKS = frozenset(
+    {"log", "ls", "ll", "status", "st", "diff", "show", "info", "help", "--version", "bookmark"}
+)
+
+
+def _in_other_folder(b: StateBuilder, words: list[str]) -> bool:
+    """Whether `git -C` names a folder outside the workspace."""
+    return "-C" in words[:-1] and elsewhere(words[words.index("-C") + 1], b.workspace)
+
+
 def _git(b: StateBuilder, event: Event, p: Action, command: str, words: list[str]) -> bool:
     """One git command. Returns whether what follows is in another repository."""
-    if "-C" in words and elsewhere(
-        words[words.index("-C") + 1 :][:1][0] if words[-1] != "-C" else "", b.workspace
-    ):
+    if _in_other_folder(b, words):
         return False
     verb, rest = git_verb(words)
     if verb in ("init", "clone"):
         return True
     if verb == "add":
-        b.staged = [*b.staged, *_staged(rest)][-50:]
+        b.staged = [*b.staged, *staged_names(rest)][-50:]
     elif verb == "commit" and "--dry-run" not in rest:
         _commit(b, event, p, command, rest)
-    elif verb == "push" and "--dry-run" not in rest and p.outcome == "ok":
+    elif verb == "stash":
+        read_stash(b, event, rest, p.outcome == "ok")
+    elif verb in JOINS:
+        _join(b, event, rest, p.outcome == "ok", verb)
+    elif p.outcome != "ok":
+        return False
+    elif verb == "push" and "--dry-run" not in rest:
         _push(b, output_text(p.output))
-    elif verb in ("checkout", "switch", "restore", "reset", "branch"):
-        if p.outcome == "ok":
-            MOVES[verb](b, event, output_text(p.output), rest)
-    elif verb == "status" and p.outcome == "ok" and "working tree clean" in output_text(p.output):
-        b.uncommitted = {}
+    elif verb == "log":
+        read_log(b, event, rest, output_text(p.output))
+    elif verb in MOVES:
+        MOVES[verb](b, event, output_text(p.output), rest)
     return False
-
-
-def _staged(words: list[str]) -> list[str]:
-    everything = {"-A", "--all", ".", "-u", "--update", "*", ":/"}
-    return [ALL if word in everything else word for word in words if word in everything or word[:1] != "-"]
 
 
 def _commit(b: StateBuilder, event: Event, p: Action, command: str, rest: list[str]) -> None:
@@ -112,8 +143,9 @@ def _commit(b: StateBuilder, event: Event, p: Action, command: str, rest: list[s
     amended = _last_commit(b) if "--amend" in rest else None
     if amended is not None:
         del b.commits[amended]
-    files = _take_committed(b, rest)
+    files = take_committed(b, event, rest)
     for where, hashed, subject in found or [("", "", _subject(command))]:
+        note_head(b, event, hashed)
         branch = None if "detached" in where else where.split(" ", 1)[0] or None
         if branch is not None:
             set_branch(b, event, branch)
@@ -135,25 +167,6 @@ def _subject(command: str) -> str:
     return text.replace('\\"', '"').replace("\\n", " ").strip()
 
 
-def _take_committed(b: StateBuilder, rest: list[str]) -> list[str]:
-    """Remove the committed files from the uncommitted ones. Returns them, the latest first."""
-    everything = any(word in ("--all", "-a") or re.fullmatch(r"-\w*a\w*", word) for word in rest)
-    names = [] if everything or ALL in b.staged else b.staged
-    taken = [path for path in b.uncommitted if not names or any(_names(path, name) for name in names)]
-    for path in taken:
-        del b.uncommitted[path]
-    b.staged = []
-    return taken[::-1][:FILES]
-
-
-def _names(path: str, name: str) -> bool:
-    """Whether an argument of git names this file or a folder around it."""
-    name = name.removeprefix("./").rstrip("/")
-    if any(sign in name for sign in "*?["):
-        return fnmatch(path, f"*/{name}")
-    return path == name or path.endswith(f"/{name}") or f"/{name.lstrip('/')}/" in path
-
-
 def _push(b: StateBuilder, output: str) -> None:
     if "[rejected]" in output or "error: failed to push" in output:
         return
@@ -163,30 +176,54 @@ def _push(b: StateBuilder, output: str) -> None:
             b.commits[key] = entry | {"pushed": True}
 
 
+JOINS = frozenset({"merge", "rebase", "pull", "cherry-pick", "revert", "am"})
+NEEDS_CLEAN_TREE = ("rebase", "am")
+
+
+def _join(b: StateBuilder, event: Event, rest: list[str], ok: bool, verb: str) -> None:
+    """A merge, rebase or the like, which makes commits of its own."""
+    if "--continue" in rest or "--skip" in rest:  # commits what was added, even if it then stops again
+        take_committed(b, event, [] if b.staged else ["--all"])
+    elif "--abort" in rest or "--quit" in rest or not ok:
+        settle(b, event, [ALL] if verb != "merge" or ok else ())
+    elif "--autostash" not in rest and (verb in NEEDS_CLEAN_TREE or "--rebase" in rest):
+        settle(b, event, [ALL])
+    note_head(b, event)
+
+
 def _checkout(b: StateBuilder, event: Event, output: str, rest: list[str]) -> None:
     match = SWITCHED.search(output)
+    names = [word for word in rest if word[:1] != "-"]
     if match is not None:
         set_branch(b, event, match[1] or match[2])
+        note_head(b, event)
     elif len(rest) > 1 and rest[0] in ("-b", "-B", "-c", "-C", "--create"):
         set_branch(b, event, rest[1])
-    elif "--" in rest or rest == ["."]:
-        _discard(b, rest[rest.index("--") + 1 :] if "--" in rest else rest)
+    elif "--" in rest:
+        settle(b, event, rest[rest.index("--") + 1 :])
+    elif "Updated " in output or rest == ["."]:
+        settle(b, event, names)
+    else:
+        settle(b, event, [name for name in names if any(path.endswith(f"/{name}") for path in b.uncommitted)])
 
 
 def _restore(b: StateBuilder, event: Event, output: str, rest: list[str]) -> None:
-    if "--staged" not in rest and "-S" not in rest:
-        _discard(b, rest)
+    if not {"--staged", "-S"} & {*rest} or {"--worktree", "-W"} & {*rest}:
+        settle(b, event, [word for word in rest if word[:1] != "-"])
 
 
-def _discard(b: StateBuilder, names: list[str]) -> None:
-    for path in list(b.uncommitted):
-        if any(name == "." or (name[:1] != "-" and _names(path, name)) for name in names):
-            del b.uncommitted[path]
+def _clean(b: StateBuilder, event: Event, output: str, rest: list[str]) -> None:
+    if not any(word in ("-n", "--dry-run") for word in rest):
+        files = b.files_modified
+        settle(
+            b, event, [path for path in b.uncommitted if path in files and files[path].change == "created"]
+        )
 
 
 def _reset(b: StateBuilder, event: Event, output: str, rest: list[str]) -> None:
     if "--hard" in rest:
-        b.uncommitted = {}
+        settle(b, event, [ALL])
+    note_head(b, event)
     match = BACK.match(rest[-1]) if rest else None
     for _ in (
         range(int(match[1] or 1) if match[1] is not None else len(match[2]) if match[2] else 0)
@@ -212,7 +249,7 @@ def _branch_command(b: StateBuilder, event: Event, output: str, rest: list[str])
 
 MOVES = {
     "checkout": _checkout, "switch": _checkout, "restore": _restore, "reset": _reset,
-    "branch": _branch_command,
+    "branch": _branch_command, "clean": _clean,
 }  # fmt: skip
 
 
@@ -231,6 +268,8 @@ def _gh(b: StateBuilder, event: Event, p: Action, command: str, words: list[str]
     if p.outcome != "ok":
         return
     output = output_text(p.output)
+    if (topic, verb) == ("pr", "create") and "uncommitted change" not in output:  # gh warns of them
+        settle(b, event, [ALL])
     if topic == "issue" and verb == "create" and (match := ISSUE.search(output)) is not None:
         _refer(b, event, f"#{match[1]}", "issue", url=match[0], opened=True)
     if topic == "api":
@@ -315,14 +354,3 @@ def _refer(b: StateBuilder, event: Event, name: str, kind: str, **more: Any) -> 
     before = b.references.get(name, {})
     entry = {"name": name, "kind": kind, "seq": event.seq, "at": event.at, "trust": event.trust}
     b.put("references", name, before | entry | more)
-
-
-# -- uncommitted files -----------------------------------------------------------------------------------
-
-
-def note_change(b: StateBuilder, path: str, change: str, origin: str | None, seq: int) -> None:
-    """Count a changed file of the workspace as uncommitted."""
-    if origin is not None:
-        b.uncommitted.pop(origin, None)
-    if b.workspace and path.startswith(f"{b.workspace}/") and "/.git/" not in path:
-        b.put("uncommitted", path, seq)

@@ -16,6 +16,8 @@ from fazm_memory.errors import InvalidTransition
 from fazm_memory.events import By, Change, Lifecycle, canonical_json
 from fazm_memory.records import dataclass, field, fields, replace
 from fazm_memory.session.budget import budget_json
+from fazm_memory.session.upcoming import next_steps
+from fazm_memory.session.working_tree import uncommitted_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,7 @@ def _authors(latest: FileAuthor, *entries: FileEntry | None) -> tuple[FileAuthor
     return (*authors.values(), latest) if authors else ()
 
 
-FOLD_VERSION = 14  # snapshots of another version are not used
+FOLD_VERSION = 15  # snapshots of another version are not used
 
 BOUNDS: dict[str, int] = {
     "tools_used": 200,
@@ -191,6 +193,9 @@ BOUNDS: dict[str, int] = {
     "references": 40,
     "checks": 20,
     "uncommitted": 200,
+    "stashed": 200,
+    "settled": 100,
+    "heads": 60,
     "notes": 20,
     "unresolved": 50,
     "retries": 50,
@@ -198,6 +203,7 @@ BOUNDS: dict[str, int] = {
     "artifacts": 8,
     "turn_starts": 64,
 }
+NOT_SHOWN = frozenset({"stashed", "settled", "heads"})  # what they drop is not counted in `omitted`
 TEXT_BOUND = 500  # characters of a text in the state
 VALUE_BOUND = 4000  # characters of the JSON of a value in the state
 MAX_LISTED_FILES = 400
@@ -237,7 +243,11 @@ class SessionState:
     goal: dict[str, Any] | None = None
     plan: dict[str, Any] | None = None
     todos: list[dict[str, Any]] = field(default_factory=list)
-    asking: dict[str, Any] | None = None  # the agent's closing question
+    asking: dict[str, Any] | None = None  # the agent's question that waits for an answer
+    unanswered: dict[str, Any] | None = None  # the request that is worked on
+    proposed: dict[str, Any] | None = None  # what the agent's last answer names as next steps
+    progress: dict[str, Any] | None = None  # the last phase or step that the agent called done
+    last_said: int | None = None  # position of the agent's last message
     noting: int | None = None  # the turn in which the user asked to write down where the work stands
     branch: str | None = None
     branches: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -246,7 +256,11 @@ class SessionState:
     references: dict[str, dict[str, Any]] = field(default_factory=dict)
     checks: dict[str, dict[str, Any]] = field(default_factory=dict)
     staged: list[str] = field(default_factory=list)  # arguments of `git add` since the last commit
-    uncommitted: dict[str, int] = field(default_factory=dict)
+    uncommitted: dict[str, dict[str, Any]] = field(default_factory=dict)  # `uncommitted_files` judges them
+    stashed: dict[str, dict[str, Any]] = field(default_factory=dict)
+    settled: dict[str, int] = field(default_factory=dict)  # names without uncommitted changes, and when
+    listing: dict[str, Any] | None = None  # the last complete `git status`
+    heads: dict[str, int] = field(default_factory=dict)  # beginnings of the commits that are known
     notes: dict[str, dict[str, Any]] = field(default_factory=dict)
     unresolved: dict[int, dict[str, Any]] = field(default_factory=dict)  # what failed calls tried
     retries: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -282,8 +296,11 @@ def from_snapshot(data: bytes) -> SessionState:
 
 # What no state shows, or what names the session and the moment.
 NOT_HASHED = frozenset(
-    {"session", "at", "last_at", "turn_starts", "doubts", "unresolved", "noting", "staged", "seen", "marks"}
-)
+    {
+        "session", "at", "last_at", "turn_starts", "doubts", "unresolved", "noting", "staged", "seen",
+        "marks",        "stashed", "settled", "listing", "heads", "last_said",
+    }
+)  # fmt: skip
 
 
 def state_hash(state: SessionState) -> str:
@@ -312,11 +329,14 @@ def from_plain(plain: Mapping[str, Any]) -> SessionState:
     raw["files_modified"] = {row["path"]: FileEntry.from_json(row) for row in raw["files_modified"]}
     for name in (*INT_KEYED, "turn_starts"):
         raw[name] = {int(key): value for key, value in raw.get(name, {}).items()}
+    uncommitted: dict[str, Any] = raw.get("uncommitted", {})  # older programs stored only positions
+    raw["uncommitted"] = {path: entry for path, entry in uncommitted.items() if isinstance(entry, dict)}
     return SessionState(**raw)
 
 
 def state_to_json(state: SessionState) -> dict[str, Any]:
     """The state as the CLI, the page and MCP show it."""
+    uncommitted = uncommitted_files(state)
     return {
         "session": state.session,
         "at": state.at,
@@ -338,15 +358,16 @@ def state_to_json(state: SessionState) -> dict[str, Any]:
         "pending_actions": list(state.pending_actions.values()),
         "plan": _dated(state.plan),
         "todos": list(state.todos),
-        "questions": [] if state.asking is None else [_dated(state.asking)],
+        "questions": waiting_questions(state),
+        "next": next_steps(state),
         "branch": state.branch,
         "branches": [_dated(row) for row in state.branches.values()],
         "commits": [_dated(row) for row in state.commits.values()],
         "pull_requests": [_dated(row) for row in state.pull_requests.values()],
         "references": [_dated(row) for row in state.references.values()],
         "checks": [_dated(row) for row in state.checks.values()],
-        # Outside a repository nothing can be committed.
-        "uncommitted": list(state.uncommitted) if state.branch or state.commits else [],
+        "uncommitted": list(uncommitted),
+        "uncommitted_as_of": _earliest(uncommitted),
         "notes": [_dated(row) for row in state.notes.values()],
         "facts": dict(state.facts),
         "errors": list(state.errors.values()),
@@ -366,6 +387,25 @@ def state_to_json(state: SessionState) -> dict[str, Any]:
         "counts": dict(state.counts),
         "omitted": dict(state.omitted),
     }
+
+
+def waiting_questions(state: SessionState) -> list[dict[str, Any]]:
+    """The agent's questions that wait for an answer, the last one first.
+
+    Each has `text`, `form` ("question", "choice" of a tool that asks, "plan" that waits for approval), `at`,
+    `seq`, `asked_by`, `trust` and perhaps `options`: label and text.
+    """
+    if state.asking is None:
+        return []
+    shared = {name: value for name, value in state.asking.items() if name != "others"}
+    plain = {name: value for name, value in shared.items() if name not in ("options", "listed")}
+    others = [{**plain, **other} for other in state.asking.get("others", ())]
+    return [{**row, "at": iso(row["at"])} for row in (shared, *others)]
+
+
+def _earliest(uncommitted: Mapping[str, dict[str, Any]]) -> str | None:
+    """The time up to which all of these files are known to be uncommitted."""
+    return iso(min(entry["as_of"] for entry in uncommitted.values())) if uncommitted else None
 
 
 def _dated(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -413,7 +453,8 @@ class StateBuilder:
         table: dict[Any, Any] = self.__dict__[name]
         while len(table) > BOUNDS[name]:
             del table[next(iter(table))]
-            self.omitted[name] = self.omitted.get(name, 0) + 1
+            if name not in NOT_SHOWN:
+                self.omitted[name] = self.omitted.get(name, 0) + 1
 
     def count(self, name: str, by: int = 1) -> None:
         self.counts[name] = self.counts.get(name, 0) + by

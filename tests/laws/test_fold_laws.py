@@ -113,7 +113,7 @@ ENOUGH = KINDS * 471  # events after which every table is full
 # Tables that only work in a repository fills.
 OF_A_REPOSITORY = {
     "branches", "commits", "pull_requests", "references", "checks", "uncommitted", "notes", "unresolved",
-    "turn_starts",
+    "turn_starts", "stashed", "settled", "heads",
 }  # fmt: skip
 
 

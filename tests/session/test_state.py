@@ -26,6 +26,11 @@ LIVED = events(
     payloads.Action("Bash", {"command": "git commit -m done"}, "[main 1234567] done"),
     payloads.Action("Bash", {"command": "git add b && pytest"}),
     payloads.Action("Bash", {"command": "gh pr view 3"}),
+    payloads.Action("Write", files=(payloads.FileTouch("/w/c", "created"),)),
+    payloads.Action("Bash", {"command": "git stash"}),
+    payloads.Action("Bash", {"command": "git status"}, "On branch main\n\tmodified:   b\n"),
+    payloads.Action("Write", files=(payloads.FileTouch("/w/d", "created"),)),
+    payloads.Message("Phase 1 is done.\n\nNext steps:\n- Sort the rest"),
     move("close", "exit"),
     payloads.ActionStart("Bash", call_id="c"),
     payloads.Action("Bash", retry_of=1),
@@ -59,7 +64,7 @@ def test_a_state_comes_back_from_its_snapshot_with_every_field() -> None:
     forked = fork_state(state, "child")
     assert from_snapshot(to_snapshot(forked)) == forked
     empty = [one.name for one in fields(SessionState) if not getattr(state, one.name)]
-    assert empty == ["turn", "files_read", "noting", "turn_starts", "omitted"]
+    assert empty == ["turn", "files_read", "unanswered", "noting", "turn_starts", "omitted"]
 
 
 def test_the_json_of_a_state_has_all_that_the_contract_promises() -> None:

@@ -15,6 +15,7 @@ from fazm_memory.cli.event_text import (
     event_line,
     failed_call_text,
     file_change_text,
+    next_text,
     plan_text,
     print_state,
     pull_request_text,
@@ -183,6 +184,7 @@ def _sections(state: dict[str, Any], retries: list[dict[str, Any]]) -> list[Sect
     pending = [f"{action['id']}: {action['what']}" for action in state["pending_actions"]]
     return [
         ("open", [*asked, *questions, *pending], 5),
+        ("next", [near(next_text(step)) for step in state["next"]], 4),
         ("goal", [goal["text"]] if goal is not None else [], 1),
         ("plan", [plan_text(plan)] if plan is not None else [], 1),
         ("steps", [steps_text(state["todos"])] if state["todos"] else [], 3),

@@ -70,7 +70,13 @@ if TYPE_CHECKING:
         moved_path,
         session_files,
     )
-    from fazm_memory.agents.native_rows import restore_rows, restored_rows_state, session_rows, snapshot
+    from fazm_memory.agents.native_rows import (
+        placed_rows,
+        restore_rows,
+        restored_rows_state,
+        session_rows,
+        snapshot,
+    )
     from fazm_memory.agents.native_session import (
         WRITABLE_AGENTS,
         CarriedCall,
@@ -124,7 +130,7 @@ __getattr__ = lazy_exports(
         "native_files": (
             "NativeFile agent_roots is_row_database is_rows is_session_file moved_path session_files"
         ),
-        "native_rows": "restore_rows restored_rows_state session_rows snapshot",
+        "native_rows": "placed_rows restore_rows restored_rows_state session_rows snapshot",
         "native_session": (
             "CarriedCall CarriedEntry NativeSession WRITABLE_AGENTS shell_command write_session"
         ),

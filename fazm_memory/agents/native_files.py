@@ -11,10 +11,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from fazm_memory.agents.antigravity import antigravity_folder
 from fazm_memory.agents.base import Places, RecordFile
 from fazm_memory.agents.connect_settings import config_folder
 from fazm_memory.agents.goose import goose_folder
 from fazm_memory.agents.native_rows import ROW_DATABASES, ROWS, stamps_of
+from fazm_memory.agents.openclaw import openclaw_home
 from fazm_memory.agents.opencode import opencode_folder
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import dataclass
@@ -24,6 +26,7 @@ OWN_FOLDERS = ("copilot", "cline")  # agents with a folder for each session, all
 PROJECTS = "projects"
 NATIVE_SUFFIXES = (".jsonl", ".json")
 OWN_DATABASE = "store.db"  # Cursor's CLI has a database for each session
+CONVERSATIONS = "conversations"  # Antigravity's folder with a database for each session, which a resume needs
 # Below an agent's folder: what it stores for a session beside the transcript and the folder named like it.
 BESIDE = {
     CLAUDE: ("todos/{id}*.json", "tasks/{id}/**/*", "session-env/{id}/**/*"),
@@ -56,7 +59,7 @@ class NativeFile:
 
     @property
     def is_database(self) -> bool:
-        return not self.is_rows and Path(self.path).name == OWN_DATABASE
+        return not self.is_rows and self.path.endswith(".db")
 
     @property
     def name(self) -> str:
@@ -75,6 +78,7 @@ def agent_roots(places: Places) -> dict[str, Path]:
         "hermes": config_folder("hermes", places),
         "goose": goose_folder(places),
         "opencode": opencode_folder(places),
+        "openclaw": openclaw_home(places),
     }
 
 
@@ -86,6 +90,8 @@ SESSION_FILES = {
     CODEX: lazy_regex(r"(?:archived_)?sessions/(?:.+/)?rollout-[^/]+\.jsonl"),
     HOME: lazy_regex(
         r"\.\w+/(?:.+/)?(?:chats|subagents|sessions|session-state|agent-transcripts)/.+\.jsonl?"
+        r"|\.cursor/chats/[^/]+/[^/]+/store\.db"
+        r"|\.gemini/antigravity-cli/(?:brain/[^/]+/(?:.+/)?[^/]+\.jsonl|conversations/[^/]+\.db)"
     ),
     "copilot": lazy_regex(r"session-state/[^/]+/(?:.+/)?[^/]+\.(?:jsonl?|ya?ml|md)"),
     "cline": lazy_regex(r"sessions/[^/]+/[^/]+\.json"),
@@ -93,6 +99,7 @@ SESSION_FILES = {
     "hermes": lazy_regex(r"(?:profiles/[^/]+/)?state\.db\.rows"),
     "goose": lazy_regex(r"sessions\.db\.rows"),
     "opencode": lazy_regex(r"opencode\.db\.rows"),
+    "openclaw": lazy_regex(r"agents/[^/]+/agent/openclaw-agent\.sqlite\.rows"),
 }
 
 
@@ -103,7 +110,7 @@ def is_rows(root: str, path: str) -> bool:
 
 def is_row_database(record: RecordFile) -> bool:
     """Whether a record is a database of many sessions, of which rows can be copied."""
-    return record.agent in ROW_DATABASES and record.path.suffix == ".db"
+    return record.agent in ROW_DATABASES and record.path.suffix in (".db", ".sqlite")
 
 
 def is_session_file(root: str, path: str) -> bool:
@@ -139,6 +146,8 @@ def session_files(record: RecordFile, places: Places) -> Iterator[NativeFile]:
         paths += [path for path in record.path.parent.rglob("*") if path.suffix not in (".lock", ".tmp")]
     if own_database:
         paths += record.path.parent.glob("*.json")
+    if record.agent == "antigravity":
+        paths.append(antigravity_folder(places).with_name(CONVERSATIONS) / f"{record.session}.db")
     for path in sorted(dict.fromkeys(paths)):
         if path == record.path or (path.is_file() and not path.is_symlink()):
             relative = path.relative_to(folder).as_posix()

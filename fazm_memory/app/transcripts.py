@@ -22,6 +22,7 @@ from fazm_memory.agents import (
     is_session_file,
     moved_path,
     native_resume_command,
+    placed_rows,
     restore_rows,
     restored_rows_state,
     session_rows,
@@ -157,7 +158,7 @@ class TranscriptService(Service):
         if not dry_run:
             for copy, step in zip(copies, steps, strict=True):
                 if is_rows(copy.root, copy.path):
-                    self._put_rows_back(copy, name or "", step)
+                    self._put_rows_back(copy, name or "", step, self._rows(copy, before, after))
                 else:
                     self._put_back(copy, step)
         agent: str = ROOT_AGENTS.get(copies[0].root, copies[0].agent)
@@ -226,8 +227,7 @@ class TranscriptService(Service):
             raise Conflict(f"{target} cannot be restored: {link} is a link.")
         if is_rows(copy.root, copy.path):
             target = target.with_suffix("")
-            rows = b"".join(self._content(copy))
-            action = restored_rows_state(target, copy.root, name or "", rows)
+            action = restored_rows_state(target, copy.root, name or "", self._rows(copy, before, after))
         else:
             action = self._action(copy, target)
         return {
@@ -277,14 +277,18 @@ class TranscriptService(Service):
         write_private(backup, data)
         step["backup"] = str(backup)
 
-    def _put_rows_back(self, copy: TranscriptCopy, name: str, step: dict[str, Any]) -> None:
+    def _rows(self, copy: TranscriptCopy, before: str | None, after: str | None) -> bytes:
+        """The rows of a copy as they are put back."""
+        return placed_rows(copy.root, b"".join(self._content(copy)), before, after, foreign=copy.foreign)
+
+    def _put_rows_back(self, copy: TranscriptCopy, name: str, step: dict[str, Any], rows: bytes) -> None:
         """Put the rows of a session into the agent's database. Its other sessions stay as they are."""
         target = Path(step["path"])
         try:
             if step["action"] in ("replace", "conflict"):
                 self._back_up(Path(copy.path).name, session_rows(target, copy.root, name), step)
             if step["action"] != "same":
-                restore_rows(target, copy.root, name, b"".join(self._content(copy)))
+                restore_rows(target, copy.root, name, rows)
         except OSError as error:
             raise disk_error(error, target) from error
 

@@ -20,8 +20,10 @@ from tests.e2e.clients.installed import (
     cline_binary,
     codex_binary,
     copilot_binary,
+    opencode_binary,
 )
 from tests.e2e.clients.network import Room
+from tests.e2e.clients.opencode import Opencode
 
 AnyClient = TypeVar("AnyClient", bound=Client)
 _ISOLATION = pytest.StashKey[str]()
@@ -56,6 +58,11 @@ def copilot(room: Room, tmp_path: Path) -> Iterator[Copilot]:
 @pytest.fixture
 def cline(room: Room, tmp_path: Path) -> Iterator[Cline]:
     yield from _running(Cline, cline_binary, room, tmp_path / "cline")
+
+
+@pytest.fixture
+def opencode(room: Room, tmp_path: Path) -> Iterator[Opencode]:
+    yield from _running(Opencode, opencode_binary, room, tmp_path / "opencode")
 
 
 def _running(

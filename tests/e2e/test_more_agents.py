@@ -1,4 +1,4 @@
-"""GitHub Copilot CLI and Cline CLI, the real programs: recorded, connected, given their context."""
+"""GitHub Copilot CLI, Cline CLI and opencode, the real programs: recorded, given their context, restored."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from tests.e2e.clients.client import Client
 from tests.e2e.clients.cline import Cline
 from tests.e2e.clients.copilot import Copilot
+from tests.e2e.clients.opencode import Opencode
 from tests.e2e.remembered import Recorded, Remembered
 from tests.e2e.scenarios.script import Call, Outcome, Scenario, do, say
 
@@ -104,6 +105,32 @@ def test_a_deleted_session_of_copilot_is_restored_and_resumed(copilot: Copilot, 
     run = copilot.run("How many were there?", resume=first.session_id)
     assert run.returncode == 0, run.stderr
     assert all(text in run.turns[0].text for text in (PROMPT, ANSWER, "heron-output-77"))
+    memory.close()
+
+
+def test_a_deleted_session_of_opencode_is_restored_beside_the_others(
+    opencode: Opencode, tmp_path: Path
+) -> None:
+    memory = Remembered(opencode, tmp_path / "memory")
+    bash = Call("bash", {"command": "echo heron-output-77", "description": "count"})
+    first = opencode.run(PROMPT, scenario=Scenario("counting", (do(bash), say(ANSWER))))
+    assert first.returncode == 0, first.stderr
+    opencode.run("Something else.")
+    memory.take_in()
+    assert [(one.tool, one.outcome) for one in memory.calls(first.session_id)] == [("bash", "ok")]
+    wanted = opencode.rows()
+    opencode.call(str(opencode.binary), "session", "delete", first.session_id)
+    assert opencode.rows()["part"] != wanted["part"]
+
+    memory.run("restore", first.session_id)
+
+    found = opencode.rows()
+    tables = ("session", "message", "part", "todo")  # opencode itself changes the time of its project
+    assert {name: found[name] for name in tables} == {name: wanted[name] for name in tables}
+    run = opencode.run("How many were there?", resume=first.session_id)
+    assert run.returncode == 0, run.stderr
+    assert all(text in run.turns[0].text for text in (PROMPT, ANSWER, "heron-output-77"))
+    assert [row[0] for row in opencode.rows()["session"]] == [row[0] for row in wanted["session"]]
     memory.close()
 
 

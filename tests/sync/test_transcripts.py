@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from fazm_memory.agents.native_files import project_folder
+from fazm_memory.app.companion import Companion
 from fazm_memory.errors import Conflict, NotFound
 from fazm_memory.store import TranscriptCopies
 from tests.app.test_transcripts import SESSION
@@ -209,3 +213,56 @@ def test_a_transcript_is_not_restored_through_a_link(machines: Machines, tmp_pat
         desk.transcripts.restore(session)
 
     assert list(elsewhere.iterdir()) == []
+
+
+def hermes(machine: Machine, *sessions: str) -> Path:
+    """A database of Hermes with a message for each session."""
+    path = machine.config.user_home / ".hermes" / "state.db"
+    path.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE sessions (id TEXT PRIMARY KEY, started_at REAL, cwd TEXT)")
+        connection.execute(
+            "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content TEXT,"
+            " timestamp REAL, active INTEGER, compacted INTEGER)"
+        )
+        for session in sessions:
+            at = machine.now() / 1e6 - 3600
+            cwd = str(machine.config.user_home / "shop")
+            connection.execute("INSERT INTO sessions VALUES (?, ?, ?)", (session, at, cwd))
+            values = (session, f"Tidy the rhinoceros folder of {session}", at)
+            connection.execute("INSERT INTO messages VALUES (NULL, ?1, 'user', ?2, ?3, 1, 0)", values)
+    os.utime(path, (machine.now() / 1e6 - 1800,) * 2)
+    return path
+
+
+def rows(path: Path) -> list[tuple[str, str, str]]:
+    query = (
+        "SELECT m.session_id, content, cwd FROM messages m JOIN sessions s ON s.id = m.session_id ORDER BY 1"
+    )
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def test_rows_of_a_database_that_sessions_share_travel_too(machines: Machines) -> None:
+    mini, laptop = shared(machines, "mini", "laptop")
+    there, here = hermes(mini, "mini-1"), hermes(laptop, "laptop-1")
+    for machine in (mini, laptop):
+        Companion(machine).once()
+    machines.settle()
+    before = rows(here)
+
+    answer = laptop.transcripts.restore(mini.sessions.get("mini-1")["id"])
+
+    [step] = answer["files"]
+    assert (step["path"], step["action"]) == (str(here), "write")
+    [arrived] = [row for row in rows(here) if row not in before]
+    assert arrived == (*rows(there)[0][:2], str(laptop.config.user_home / "shop"))
+    assert set(before) < set(rows(here))
+    laptop.maintenance.forget(session=mini.sessions.get("mini-1")["id"])
+    machines.settle()
+    for machine in (mini, laptop):
+        stored = [
+            b"".join(machine.transcript_copies.content(copy)) for copy in machine.transcript_copies.all()
+        ]
+        assert not any(b"mini-1" in text for text in stored)
+    assert parts(machines) == [] or laptop.transcript_copies.of_session("laptop-1")

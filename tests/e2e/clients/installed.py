@@ -46,6 +46,11 @@ def cline_binary() -> Path:
     return _program(HERE / "node_modules/@cline/cli-linux-x64", "bin/cline")
 
 
+def opencode_binary() -> Path:
+    _check("opencode-linux-x64")
+    return _program(HERE / "node_modules/opencode-linux-x64", "bin/opencode")
+
+
 def _check(package: str) -> None:
     manifest = HERE / "node_modules" / package / "package.json"
     found = _json(manifest)["version"] if manifest.exists() else "nothing"

@@ -70,8 +70,9 @@ class Chat:
 def _utterance(message: Any) -> Utterance:
     content = message.get("content")
     parts = [content] if isinstance(content, str) else [part.get("text", "") for part in content or ()]
-    # Clients put tags and lines of their own around what the user typed.
-    texts = [line for part in parts for line in (part, *_TAG.sub("", part).splitlines())]
+    # Clients put tags, lines of their own and quotes around what the user typed.
+    lines = [line for part in parts for line in (part, *_TAG.sub("", part).splitlines())]
+    texts = [text for line in lines for text in (line, line.strip('"'))]
     calls = tuple(call["id"] for call in message.get("tool_calls") or ())
     return Utterance(by_user=message["role"] == "user", texts=tuple(texts), call_ids=calls)
 

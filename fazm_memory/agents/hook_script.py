@@ -38,8 +38,8 @@ END { if (!NR) print > event
   exit found ? FOUND : 0 }
 """.replace("FOUND", str(FOUND))
 
-# `$$` is unique among running processes. The loop skips files that ended processes left. `hook.py` gets a copy
-# of the event, because the companion may take the event at once.
+# `$$` is unique among running processes. The loop skips files that ended processes left. `hook.py` gets a
+# copy of the event, because the companion may take the event at once.
 TEXT = """\
 #!/bin/sh
 # Fazm Memory keeps what an agent tells its hooks. `fazm-memory disconnect AGENT` takes it out again.

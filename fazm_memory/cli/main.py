@@ -52,8 +52,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Carry on": {
         "resume": ("lifecycle", "Continue a session, by default the latest, with a briefing."),
-        "restore": ("transcripts", "Put an agent's own transcript back, so that its resume works again."),
-        "continue": ("transcripts", "Go on with a session in another agent."),
+        "restore": ("lifecycle", "Put an agent's own transcript back, so that its resume works again."),
+        "continue": ("lifecycle", "Go on with a session in another agent."),
         "context": ("context", "Show what was done and what is open: what a new session is told."),
         "conventions": ("context", "Show how a session named files, and apply it to new names."),
         "replay": ("replay", "Show the steps of a session, or repeat them on other files."),

@@ -8,8 +8,7 @@ from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from fazm_memory.formats.agent_trace import to_agent_trace
-    from fazm_memory.formats.atif import to_atif
-    from fazm_memory.formats.atif_import import from_atif, is_atif
+    from fazm_memory.formats.atif import from_atif, is_atif, to_atif
     from fazm_memory.formats.conversation import Conversation, read_conversation
     from fazm_memory.formats.markdown import to_markdown
     from fazm_memory.formats.otel import to_otlp
@@ -18,8 +17,7 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "agent_trace": "to_agent_trace",
-        "atif": "to_atif",
-        "atif_import": "from_atif is_atif",
+        "atif": "from_atif is_atif to_atif",
         "conversation": "Conversation read_conversation",
         "markdown": "to_markdown",
         "otel": "to_otlp",

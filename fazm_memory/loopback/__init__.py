@@ -21,10 +21,10 @@ if TYPE_CHECKING:
         is_under,
         read_token,
     )
-    from fazm_memory.loopback.lazy_app import LazyApp
     from fazm_memory.loopback.listener import (
         ADDRESS,
         PORT,
+        LazyApp,
         Server,
         ServerThread,
         listen_on,
@@ -40,9 +40,9 @@ __getattr__ = lazy_exports(
         "guard": (
             "App BODY Guard LOOPBACK Message PAGE_TOKEN PageKeys Receive Scope Send is_under read_token"
         ),
-        "lazy_app": "LazyApp",
         "listener": (
-            "ADDRESS PORT Server ServerThread listen_on page_url port_of publish_port url_of_running_page"
+            "ADDRESS LazyApp PORT Server ServerThread listen_on page_url port_of publish_port "
+            "url_of_running_page"
         ),
     },
 )

@@ -12,13 +12,16 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fazm_memory.errors import StoreBusy
@@ -215,3 +218,62 @@ def url_of_running_page(home: Path) -> str | None:
         return None
     finally:
         connection.close()
+
+
+# An application that is created at its first request.
+#
+# The MCP SDK takes a second and tens of megabytes, which a companion without HTTP clients should not pay. The
+# application runs in its own task, because its lifespan must end in the task where it began.
+
+log = logging.getLogger(__name__)
+
+
+class LazyApp(Starlette):
+    """`make` is called once, in a thread. `done` is called at the end if `make` was."""
+
+    def __init__(self, make: Callable[[], Starlette], done: Callable[[], None] = lambda: None) -> None:
+        super().__init__(lifespan=self._life)
+        self._make, self._done = make, done
+        self._inner: Starlette | None = None
+        self._problem = "The server has ended."
+
+    @asynccontextmanager
+    async def _life(self, app: Starlette) -> AsyncIterator[None]:
+        self._requested, self._ready, self._ending = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        task = asyncio.create_task(self._run())
+        try:
+            yield
+        finally:
+            self._ending.set()
+            self._requested.set()
+            await task
+
+    async def _run(self) -> None:
+        await self._requested.wait()
+        if self._ending.is_set():
+            return
+        try:
+            inner = await asyncio.to_thread(self._make)
+            async with inner.router.lifespan_context(inner):
+                self._inner = inner
+                self._ready.set()
+                await self._ending.wait()
+        except Exception as error:  # must not end the page, which is served by the same server
+            self._problem = f"{type(error).__name__}: {error}"
+            log.exception("An application of the companion could not be served.")
+        finally:
+            self._inner = None
+            self._ready.set()
+            await asyncio.to_thread(self._done)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await super().__call__(scope, receive, send)
+            return
+        self._requested.set()
+        await self._ready.wait()
+        if self._inner is None:
+            answer = JSONResponse({"error": self._problem}, status_code=503)
+            await answer(scope, receive, send)
+            return
+        await self._inner(scope, receive, send)

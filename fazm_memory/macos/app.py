@@ -26,7 +26,6 @@ from fazm_memory.app import Companion, Memory
 from fazm_memory.errors import FazmMemoryError, StoreBusy
 from fazm_memory.macos import desktop_source
 from fazm_memory.macos.hotkeys import Hotkeys
-from fazm_memory.macos.locale import format_weekday_time, preferred_language
 from fazm_memory.macos.mac_actions import MacActions, fazm_process
 from fazm_memory.macos.main_thread import on_main
 from fazm_memory.macos.notifications import Notifications
@@ -35,8 +34,10 @@ from fazm_memory.macos.status_item import StatusItem
 from fazm_memory.macos.system import (
     alert,
     close_alerts,
+    format_weekday_time,
     has_permission,
     login_item_state,
+    preferred_language,
 )
 from fazm_memory.macos.window import SETUP, TimelineWindow
 from fazm_memory.menubar import (

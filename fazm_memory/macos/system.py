@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from datetime import datetime
 from typing import Any, TypeVar
 
 from AppKit import (
@@ -15,14 +16,29 @@ from AppKit import (
     NSWorkspace,
 )
 from ApplicationServices import AXIsProcessTrusted, AXIsProcessTrustedWithOptions, kAXTrustedCheckOptionPrompt
-from Foundation import NSURL, NSBundle
+from Foundation import NSURL, NSBundle, NSDateFormatter, NSLocale
 from ServiceManagement import SMAppService, SMAppServiceStatusEnabled, SMAppServiceStatusRequiresApproval
 
 from fazm_memory.errors import FazmMemoryError
-from fazm_memory.macos.locale import preferred_language
 from fazm_memory.macos.main_thread import on_main
 from fazm_memory.text import sentence
-from fazm_memory.translation import set_language, translate
+from fazm_memory.translation import first_supported, set_language, translate
+
+WEEKDAY_TIME = "EEEE jmm"  # the order and the 12 or 24 hours are the system's choice
+
+
+def preferred_language(chosen: str) -> str:
+    """The language of the settings or, with "auto", the first of the user's that we have."""
+    if chosen != "auto":
+        return chosen
+    return first_supported([str(name) for name in NSLocale.preferredLanguages()])
+
+
+def format_weekday_time(moment: datetime) -> str:
+    formatter = NSDateFormatter.alloc().init()
+    formatter.setLocalizedDateFormatFromTemplate_(WEEKDAY_TIME)
+    return str(formatter.stringFromDate_(moment.astimezone()))  # pyobjc reads a datetime as local time
+
 
 T = TypeVar("T")
 

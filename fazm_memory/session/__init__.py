@@ -11,7 +11,6 @@ from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from fazm_memory.session import diff, retention
-    from fazm_memory.session.budget import fits, has_limits
     from fazm_memory.session.consequences import (
         CALL_KINDS,
         DEFERRED_WINDOW,
@@ -51,8 +50,10 @@ if TYPE_CHECKING:
         SessionState,
         changed_files,
         check_answered,
+        fits,
         from_plain,
         from_snapshot,
+        has_limits,
         parent_folder,
         state_hash,
         state_to_json,
@@ -67,7 +68,6 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     __name__,
     {
-        "budget": "fits has_limits",
         "consequences": (
             "CALL_KINDS Consequences DEFERRED_WINDOW call_position causal_position consequences_of "
             "disk_changes_by_call"
@@ -84,7 +84,7 @@ __getattr__ = lazy_exports(
         "retention": "DAY GROUPS RECENTLY_ACTIVE RetentionPolicy StoredPayload TRANSIENT",
         "state": (
             "BOUNDS FOLD_VERSION FileAuthor FileEntry QUARANTINED_CALLS SessionState VALUE_BOUND "
-            "changed_files check_answered from_plain from_snapshot parent_folder state_hash "
+            "changed_files check_answered fits has_limits from_plain from_snapshot parent_folder state_hash "
             "state_to_json to_plain to_snapshot waiting_questions"
         ),
         "succession": "as_known_later",

@@ -15,7 +15,6 @@ from fazm_memory.events import FAILED, UNTRUSTED, By, Event, kinds, lowest_trust
 from fazm_memory.events import event as payloads
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import replace
-from fazm_memory.session.budget import take_limits, take_time, take_usage
 from fazm_memory.session.commands import shell_call
 from fazm_memory.session.consequences import causal_position
 from fazm_memory.session.data_sources import note_sources, sources_of_app, sources_of_call
@@ -44,6 +43,9 @@ from fazm_memory.session.state import (
     cut,
     from_plain,
     parent_folder,
+    take_limits,
+    take_time,
+    take_usage,
 )
 from fazm_memory.session.upcoming import (
     complete_last_step,

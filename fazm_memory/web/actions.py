@@ -13,8 +13,7 @@ from fazm_memory.clock import to_datetime
 from fazm_memory.errors import InvalidInput, NotFound
 from fazm_memory.paths import private_folder
 from fazm_memory.web.reading import choose
-from fazm_memory.web.requests import JsonBody
-from fazm_memory.web.responses import NotHere
+from fazm_memory.web.requests import JsonBody, NotHere
 from fazm_memory.web.settings import excluded
 
 Write = Callable[..., Any]

@@ -21,8 +21,14 @@ from fazm_memory.errors import FazmMemoryError, NotFound
 from fazm_memory.loopback import App, Message, Receive, Scope, Send, is_under
 from fazm_memory.web import actions, points, reading, settings, setup
 from fazm_memory.web.changes import ChangeFeed
-from fazm_memory.web.requests import body_of, query_of
-from fazm_memory.web.responses import HEADERS, error_response, json_response, unexpected_error_response
+from fazm_memory.web.requests import (
+    HEADERS,
+    body_of,
+    error_response,
+    json_response,
+    query_of,
+    unexpected_error_response,
+)
 from fazm_memory.web.worker_threads import MemoryFactory, StoreThreads
 
 API = "/api/v1"

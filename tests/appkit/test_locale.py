@@ -32,7 +32,7 @@ def test_the_menu_and_its_spoken_labels_are_in_the_language_of_the_mac(mac: Mac,
 
 
 def test_the_settings_choose_another_language(mac: Mac) -> None:
-    from fazm_memory.macos.locale import preferred_language
+    from fazm_memory.macos.system import preferred_language
 
     mac.languages = ["de-DE"]
     assert (preferred_language("auto"), preferred_language("en")) == ("de", "en")

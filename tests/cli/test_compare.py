@@ -22,7 +22,7 @@ def test_which_files_were_changed_in_the_last_turns_is_one_command(run: Run, ses
 
 def test_who_changed_a_file_and_why_is_one_command(run: Run, session: str) -> None:
     run("record", stdin=[
-        {"type": "session.open", "session": "later", "agent": "codex", "workspace": "/w", "title": "Fix typos"},
+        {"type": "session.open", "session": "later", "agent": "codex", "workspace": "/w", "title": "Typos"},
         {"type": "prompt", "session": "later", "text": "fix the report"},
         *({"type": "action", "session": "later", "tool": "Edit", "input": {"file_path": "/w/docs/report.md"},
            "files": [{"path": "/w/docs/report.md", "change": "modified"}]} for _ in range(3)),

@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from fazm_memory.loopback.lazy_app import LazyApp
+from fazm_memory.loopback.listener import LazyApp
 
 calls: list[str] = []
 

@@ -11,14 +11,13 @@ import pytest
 
 from fazm_memory.errors import StoreBusy
 from fazm_memory.store import database
-from fazm_memory.store.database import Database
-from fazm_memory.store.write_queue import WriteQueue
+from fazm_memory.store.database import Database, WriteQueue
 
 LONG = 60.0
 HOLD = """
 import sys
 from pathlib import Path
-from fazm_memory.store.write_queue import WriteQueue
+from fazm_memory.store.database import WriteQueue
 queue = WriteQueue(Path(sys.argv[1]))
 assert queue.enter(60)
 print("entered", flush=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from difflib import unified_diff
 from typing import Any
 
@@ -424,19 +424,23 @@ class HistoryService(Service):
     def retries(self, session: str, *, quarantined: bool = True) -> list[dict[str, Any]]:
         """Calls that retry an earlier call: how outcome, output and duration changed, and what else did."""
         row = self.store.sessions.resolve(session)
-        found = []
-        withheld = self.store.quarantine_view.withheld(row.n)
+        withheld = None if quarantined else self.store.quarantine_view.withheld(row.n)
         with self.store.db.reading():
-            for event in self._latest_retries(row):
-                if not quarantined and withheld(event):
-                    continue
-                seq = event.payload.retry_of
-                tried = next(self.store.log.slice(row.n, row.id, seq, seq + 1), None)
-                if tried is not None and not quarantined and withheld(tried):
-                    tried = None
-                meanwhile = self._meanwhile(row, seq, event.seq, quarantined)
-                found.append(_retry(event, tried) | {"meanwhile": meanwhile})
-        return found
+            return [
+                self.retry(row, event, withheld)
+                for event in self._latest_retries(row)
+                if withheld is None or not withheld(event)
+            ]
+
+    def retry(
+        self, row: SessionRow, event: Event, withheld: Callable[[Event], bool] | None = None
+    ) -> dict[str, Any]:
+        """A call that retries another: the results of both, and what else changed in between."""
+        seq = event.payload.retry_of
+        tried = next(self.store.log.slice(row.n, row.id, seq, seq + 1), None)
+        if tried is not None and withheld is not None and withheld(tried):
+            tried = None
+        return _retry(event, tried) | {"meanwhile": self._meanwhile(row, seq, event.seq, withheld is None)}
 
     def _meanwhile(self, row: SessionRow, first: int, second: int, quarantined: bool) -> dict[str, Any]:
         """What differed in the world between two calls: files that changed, requests, decisions."""

@@ -231,7 +231,7 @@ class OwnFolderService(Service):
             "copy_of": origin,
             "last_at": iso(row.last_at),
             "unmerged": len(plan["files"]),
-            "commits": sum(one["count"] for one in plan["commits"]),
+            "commits": sum(one["number"] for one in plan["commits"]),
             "conflicts": plan["counts"].get("refuse", 0),
         }
 

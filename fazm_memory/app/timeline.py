@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from bisect import bisect
 from collections.abc import Sequence
@@ -24,7 +23,6 @@ from fazm_memory.session import (
     outline_rows,
     outline_turns,
     summary_row,
-    text_diff,
 )
 from fazm_memory.store import (
     EVENT_COLUMNS,
@@ -68,7 +66,6 @@ def session_with_times(memory: Memory, row: SessionRow) -> dict[str, Any]:
 
 
 SHOWN = 256 << 10  # bytes of the largest file whose text is shown
-COMPARED = 20_000  # characters of two outputs
 LOOK_BACK = 400  # events before an event that are searched for its causes
 CAUSE_KINDS = frozenset({"prompt", "decision", "handoff.answer", "message"})
 LOOK_AHEAD = 400  # events after a call in which its retry and its changes on disk are searched
@@ -143,16 +140,6 @@ def _provenance(event: Event) -> dict[str, Any]:
     words = f"{who} · {SOURCES.get(event.source, event.source)} · trust: {event.trust}"
     return {"actor": event.actor, "source": event.source, "trust": event.trust, "digest": event.digest,
             "words": words}  # fmt: skip
-
-
-def _result(action: Any) -> dict[str, Any]:
-    return {"outcome": action.outcome, "error": action.error, "output": _output(action)}
-
-
-def _output(action: Any) -> str:
-    output = action.output if action.output is not None else action.output_summary or action.error or ""
-    text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, indent=1)
-    return text[:COMPARED]
 
 
 def _causes(event: Event, before: list[Event]) -> list[dict[str, Any]]:
@@ -431,7 +418,8 @@ class TimelineService(Service):
             row, event = self._event(session, seq)
             summary = self.with_marks(row, [event])[0]
             before = self._possible_causes(row, event)
-            retry = self._retry(row, event)
+            of = getattr(event.payload, "retry_of", None)
+            retry = None if of is None else self._memory.history.retry(row, event) | {"of": of}
             resolved_by = self._resolved_by(row, event)
         p = event.payload
         return {
@@ -514,17 +502,6 @@ class TimelineService(Service):
         of = getattr(event.payload, "retry_of", None)
         retried = [] if of is None else self.store.log.slice(row.n, row.id, of, of + 1)
         return sorted([*found, *retried], key=lambda cause: cause.seq)
-
-    def _retry(self, row: SessionRow, event: Event) -> dict[str, Any] | None:
-        of = getattr(event.payload, "retry_of", None)
-        if of is None:
-            return None
-        first = next(self.store.log.slice(row.n, row.id, of, of + 1), None)
-        before, after = None if first is None else first.payload, event.payload
-        if before is None:
-            return {"of": of, "before": None, "after": _result(after), "diff": ""}
-        diff = text_diff(_output(before), _output(after), first=f"event {of}", second=f"event {event.seq}")
-        return {"of": of, "before": _result(before), "after": _result(after), "diff": diff}
 
     def _resolved_by(self, row: SessionRow, event: Event) -> int | None:
         """The position of the successful retry of a failed action."""

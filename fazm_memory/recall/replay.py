@@ -134,7 +134,7 @@ def _doubts(events: Iterable[Event], seen: Mapping[int, list[FileChange]]) -> di
             at = source if source >= 0 else event.seq
             found[event.seq] = Doubt(at, "is" if at == event.seq else "follows")
         if isinstance(event.payload, Action) and event.payload.outcome not in FAILED:
-            touched = [*event.payload.files, *seen.get(event.seq, [])]
+            touched: list[FileTouch | FileChange] = [*event.payload.files, *seen.get(event.seq, [])]
             used = _used(event.payload, touched, files)
             if used is not None:
                 found.setdefault(event.seq, Doubt(used, "uses a file that follows"))

@@ -72,7 +72,7 @@ class NewCommits(NamedTuple):
 
     branch: str
     head: str
-    count: int
+    number: int
 
 
 def new_commits(own: str, origin: str) -> list[NewCommits]:

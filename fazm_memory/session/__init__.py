@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         disk_changes_by_call,
     )
     from fazm_memory.session.dialogue import title_of
-    from fazm_memory.session.diff import hunks, text_diff
+    from fazm_memory.session.diff import hunks
     from fazm_memory.session.event_summary import event_json, lane_marks, summary_row
     from fazm_memory.session.naming_report import (
         folder_progress_text,
@@ -73,7 +73,7 @@ __getattr__ = lazy_exports(
             "disk_changes_by_call"
         ),
         "dialogue": "title_of",
-        "diff": "hunks text_diff",
+        "diff": "hunks",
         "event_summary": "event_json lane_marks summary_row",
         "naming_report": (
             "folder_progress_text learn_from_session naming_json naming_report_json paths_in_use"

@@ -7,7 +7,7 @@ fit is counted by kind.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import SequenceMatcher, unified_diff
+from difflib import SequenceMatcher
 from typing import Any
 
 from fazm_memory.events import FAILED, Event, target_of
@@ -292,9 +292,3 @@ def hunks(before: str, after: str) -> tuple[list[dict[str, Any]], str | None]:
         found.append({"a": low + 1, "a_lines": high - low, "b": first + 1, "b_lines": last - first,
                      "lines": lines})  # fmt: skip
     return found, None
-
-
-def text_diff(before: str, after: str, *, first: str, second: str) -> str:
-    """A unified diff of two short texts."""
-    old, new = before.splitlines()[:MAX_SHOWN], after.splitlines()[:MAX_SHOWN]
-    return "\n".join(unified_diff(old, new, first, second, lineterm=""))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, cast, get_args
 
 from fazm_memory import __version__
 from fazm_memory.app import Memory, day_bounds, session_with_times
 from fazm_memory.clock import iso, parse_time, to_datetime
 from fazm_memory.errors import InvalidInput, NotFound
+from fazm_memory.events import By
 from fazm_memory.recall import context as choices
 from fazm_memory.store import EventFilter, kinds_of, outcomes_of
 from fazm_memory.web.requests import JsonBody, QueryParameters, whole_number
@@ -160,6 +161,7 @@ def session(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
         "tools": state["tools_used"],
         "trust": state["trust"],
         "running": state["running"],
+        "retries": len(state["retries"]),
         "quarantined": state["quarantined"],
         "can_undo": memory.timeline.can_undo_rewind(row.id),
     }
@@ -250,11 +252,26 @@ def briefing(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
 
 
 def retries(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
-    return {"items": memory.history.retries(id), "next": None}
+    row = memory.store.sessions.resolve(id)
+    found = {"session": row.id, "title": row.title, "workspace": row.workspace}
+    return found | {"items": memory.history.retries(row.id), "next": None}
 
 
 def files(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
-    return memory.history.files_modified(id, turns=query.number("turns"))
+    row = memory.store.sessions.resolve(id)
+    found = memory.history.files_modified(row.id, turns=query.number("turns"), by=_author(query))
+    return found | {"title": row.title, "workspace": row.workspace}
+
+
+def file_changes(memory: Memory, query: QueryParameters) -> dict[str, Any]:
+    return memory.history.file_changes(query.needed("path"), by=_author(query))
+
+
+def _author(query: QueryParameters) -> By | None:
+    by = query.text("by")
+    if by is None or by in get_args(By):
+        return cast("By | None", by)
+    raise InvalidInput(f'Unknown author "{by[:20]}".', hint=f"Authors: {', '.join(get_args(By))}.")
 
 
 def branches(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
@@ -312,6 +329,7 @@ ROUTES: dict[str, Read] = {
     f"{SESSION}/retries": retries,
     f"{SESSION}/files": files,
     f"{SESSION}/branches": branches,
+    "file-changes": file_changes,
     "compare": compare,
     "rollup": rollup,
     "lanes": lanes,
@@ -324,4 +342,4 @@ ROUTES: dict[str, Read] = {
 # These may read a whole session.
 SLOW = frozenset({f"{SESSION}/outline", f"{SESSION}/replay-plan", f"{SESSION}/retries", "compare"})
 # These may first update the index or finish a rewind.
-WRITING = frozenset({f"{SESSION}/rewind-plan", "search", "context", "overview", "yesterday"})
+WRITING = frozenset({f"{SESSION}/rewind-plan", "file-changes", "search", "context", "overview", "yesterday"})

@@ -157,7 +157,7 @@ def test_commits_made_in_a_clone_come_with_the_merge(
     (own / "a.txt").write_text("changed twice\n")
     git(own, "commit", "-qam", "change a again")
     planned = memory.own_folders.plan(session)["commits"]
-    assert {one["branch"]: one["count"] for one in planned} == {"main": 1, "feature/next": 2}
+    assert {one["branch"]: one["number"] for one in planned} == {"main": 1, "feature/next": 2}
     assert memory.own_folders.listing()[0]["commits"] == 3
     before = git(shop, "rev-parse", "HEAD")
     merged = memory.own_folders.merge(session)
@@ -177,7 +177,7 @@ def test_commits_without_changed_files_come_too(
     session, own = cloned(memory, shop, monkeypatch)
     git(own, "commit", "-q", "--allow-empty", "-m", "a note")
     merged = memory.own_folders.merge(session)
-    assert (merged["undo"], [one["count"] for one in merged["commits"]]) == (None, [1])
+    assert (merged["undo"], [one["number"] for one in merged["commits"]]) == (None, [1])
 
 
 def test_removing_a_worktree_keeps_its_commits_that_are_on_no_branch(
@@ -220,7 +220,7 @@ def test_git_variables_of_a_hook_do_not_name_another_repository(
     session, own = cloned(memory, shop, monkeypatch)
     git(own, "commit", "-q", "--allow-empty", "-m", "a note")
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
-    assert [one["count"] for one in memory.own_folders.plan(session)["commits"]] == [1]
+    assert [one["number"] for one in memory.own_folders.plan(session)["commits"]] == [1]
 
 
 def test_excluded_folders_and_special_files_are_not_copied(memory: Memory, shop: Path) -> None:

@@ -129,6 +129,7 @@ def test_one_event_tells_why_and_what_it_retried(ask: Asking, world: World) -> N
     assert [one["kind"] for one in results["causes"]] == ["prompt", "decision", "action"]
     assert results["retry"]["of"] == 3
     assert "+moved" in results["retry"]["diff"]
+    assert "outcome" in results["retry"]["changed"]
     assert results["files"][0]["change"] == "renamed"
     assert results["provenance"]["words"].startswith("By the agent")
     assert ask.get(f"sessions/{world.id('tidy')}/events/3")["mended_by"] == 4

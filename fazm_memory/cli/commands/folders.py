@@ -57,7 +57,7 @@ def folders_command(args: argparse.Namespace) -> int:
 
 def _show_commits(commits: list[dict[str, Any]]) -> None:
     for one in commits:
-        echo(f"  {plural(one['count'], 'commit')} of {one['branch']}: as {one['as']} in the repository")
+        echo(f"  {plural(one['number'], 'commit')} of {one['branch']}: as {one['as']} in the repository")
 
 
 def _list(args: argparse.Namespace) -> int:

@@ -11,6 +11,8 @@ export const screens = [
   { name: "context", tag: "fm-context", title: "Context" },
   { name: "compare", tag: "fm-compare", title: "Compare" },
   { name: "settings", tag: "fm-settings", title: "Settings" },
+  { name: "files", tag: "fm-files", title: "Files", unlisted: true },
+  { name: "retries", tag: "fm-retries", title: "Retries", unlisted: true },
   { name: "setup", tag: "fm-setup", title: "Setup", unlisted: true },
 ];
 

@@ -11,8 +11,9 @@ import { sessionHash } from "../lib/route.js";
 import { clockSeconds, duration, kindName, markLabel, outcomeName, provenanceText, relativePath } from "../lib/format.js";
 import { navigate, runCommand } from "../router.js";
 import { store } from "../store.js";
-import { FileDiff, textDiff } from "./file_diff.js";
+import { FileDiff } from "./file_diff.js";
 import { Menu } from "./menu.js";
+import { retryDetails } from "./retry.js";
 import { longText, overview, table } from "./values.js";
 
 // As in timeline.css: on a narrow screen the panel covers the timeline.
@@ -246,19 +247,8 @@ class EventPanel extends HTMLElement {
 
   /** @param {any} retry */
   retry(retry) {
-    return section(
-      "Retry",
-      h(
-        "p",
-        null,
-        "Retry of ",
-        this.link(retry.of, `position ${retry.of}`),
-        retry.before ? ` (${outcomeName(retry.before.outcome)})` : "",
-      ),
-      retry.diff
-        ? textDiff(retry.diff)
-        : h("p", { class: "note" }, "Same call, different result."),
-    );
+    const session = /** @type {string} */ (store.state.session);
+    return section("Retry", retryDetails(session, retry, store.state.info?.workspace));
   }
 
   /** @param {any[]} causes */

@@ -5,6 +5,7 @@
 import { api } from "../api.js";
 import { errorText, fill, h, withCommands } from "../dom.js";
 import { icon } from "../icons.js";
+import { screenHash } from "../lib/route.js";
 import { changedLines, numbered, sideBySide } from "../lib/diff_rows.js";
 import { byteSize, shortPath, toSentence } from "../lib/format.js";
 import { highlight, languageOf } from "../lib/highlight.js";
@@ -63,6 +64,7 @@ export class FileDiff extends HTMLElement {
           icon("folder"),
           "Reveal",
         ),
+        h("a", { class: "btn quiet", href: screenHash("files", { path: file.path }) }, "Who changed it"),
         this.status,
       ),
       file.evidence ? h("p", { class: "note" }, file.evidence) : null,

@@ -5,7 +5,7 @@
 import { fill, h, keepFocus } from "../dom.js";
 import { icon } from "../icons.js";
 import { dayName, dayOf } from "../lib/days.js";
-import { sessionHash } from "../lib/route.js";
+import { screenHash, sessionHash } from "../lib/route.js";
 import { clock, duration, endText, plural, shortPath } from "../lib/format.js";
 import { navigate, runCommand } from "../router.js";
 import { store } from "../store.js";
@@ -100,6 +100,12 @@ class SessionHeader extends HTMLElement {
       h("span", null, plural(info.turns, "turn")),
       h("span", null, plural(info.actions, "action")),
       info.failures ? h("span", { class: "is-bad" }, `${info.failures} failed`) : null,
+      info.files_modified
+        ? h("a", { href: screenHash("files", { session: info.id }) }, `${plural(info.files_modified, "file")} changed`)
+        : null,
+      info.retries
+        ? h("a", { href: screenHash("retries", { session: info.id }) }, info.retries === 1 ? "1 retry" : `${info.retries} retries`)
+        : null,
       h("span", null, duration(info.last_ms - info.opened_ms)),
       parent
         ? h(

@@ -54,5 +54,11 @@ export function sessionHash(session, seq = null, then = false) {
   return `#/s/${encodeURIComponent(session)}${seq === null ? "" : `@${seq}${then ? "?then" : ""}`}`;
 }
 
+/** The address of a screen. @param {string} name @param {Record<string, string>} params those that are "" are left out */
+export function screenHash(name, params) {
+  const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== ""));
+  return `#/${name}?${query}`;
+}
+
 /** @param {string} day */
 export const dayHash = (day) => `#/day/${day}`;

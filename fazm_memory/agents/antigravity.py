@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile
+from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, record_file
 from fazm_memory.agents.cursor import first_match
 from fazm_memory.agents.fields import mapping, moment, record_of, sequence, text, whole
 from fazm_memory.agents.session_drafts import CallEnd, TakesRecords, exit_code, read_lines
@@ -101,11 +101,7 @@ class Antigravity:
     def find(self, places: Places) -> Iterator[RecordFile]:
         root = antigravity_folder(places)
         for path in sorted(root.glob(f"*/.system_generated/logs/{TRANSCRIPT}")):
-            try:
-                stat = path.stat()
-            except FileNotFoundError:
-                continue
-            yield RecordFile(NAME, path, path.parents[2].name, stat.st_size, stat.st_mtime)
+            yield from record_file(NAME, path, path.parents[2].name)
 
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
         drafts = AntigravitySteps(NAME, record.session, cursor.carry, self.home)

@@ -57,6 +57,15 @@ class RecordFile:
     quiet: bool = False
 
 
+def record_file(agent: str, path: Path, session: str) -> Iterator[RecordFile]:
+    """The record at a path, or nothing if its agent has deleted it meanwhile."""
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return
+    yield RecordFile(agent, path, session, stat.st_size, stat.st_mtime)
+
+
 @dataclass(frozen=True)
 class Cursor:
     """How far a file has been read, and what its reader remembers. Stored as JSON."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile
+from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, record_file
 from fazm_memory.agents.fields import ident, mapping, moment_ms, record_of, sequence, text
 from fazm_memory.agents.session_drafts import CallEnd, SessionDrafts, block_text, exit_code
 from fazm_memory.lazy import lazy_regex
@@ -108,11 +108,7 @@ class Cline:
         root = cline_data(places) / "sessions"
         found = sorted(root.glob(f"*/*{MESSAGES}"), key=lambda path: (path.name.startswith("agent_"), path))
         for path in found:
-            try:
-                stat = path.stat()
-            except FileNotFoundError:
-                continue
-            yield RecordFile(NAME, path, path.parent.name, stat.st_size, stat.st_mtime)
+            yield from record_file(NAME, path, path.parent.name)
 
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
         stored = record_of(read_regular(record.path))

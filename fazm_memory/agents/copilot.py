@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile
+from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, record_file
 from fazm_memory.agents.fields import ident, mapping, moment, sequence, text, whole
 from fazm_memory.agents.session_drafts import CallEnd, TakesRecords, arguments_of, exit_code, read_lines
 from fazm_memory.agents.tool_calls import touch
@@ -114,11 +114,7 @@ class Copilot:
     def find(self, places: Places) -> Iterator[RecordFile]:
         root = copilot_home(places) / "session-state"
         for path in sorted(root.glob(f"*/{EVENTS}")):
-            try:
-                stat = path.stat()
-            except FileNotFoundError:
-                continue
-            yield RecordFile(NAME, path, path.parent.name, stat.st_size, stat.st_mtime)
+            yield from record_file(NAME, path, path.parent.name)
 
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
         drafts = CopilotEvents(NAME, record.session, cursor.carry, self.home)

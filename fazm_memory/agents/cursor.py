@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile
+from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, record_file
 from fazm_memory.agents.fields import ident, mapping, moment_ms, record_of, sequence, text
 from fazm_memory.agents.session_drafts import (
     CallEnd,
@@ -148,12 +148,8 @@ class CursorAgent:
         transcripts = root / "projects"
         for path in sorted(transcripts.glob("*/agent-transcripts/*/**/*.jsonl")):
             session = path.relative_to(transcripts).parts[2]
-            try:
-                stat = path.stat()
-            except FileNotFoundError:
-                continue
             if session not in stores:
-                yield RecordFile(NAME, path, session, stat.st_size, stat.st_mtime)
+                yield from record_file(NAME, path, session)
 
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
         if record.path.suffix == ".db":

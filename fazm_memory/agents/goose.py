@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile
+from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, record_file
 from fazm_memory.agents.fields import digest, ident, mapping, moment_ms, record_of, sequence, text
 from fazm_memory.agents.session_drafts import (
     CallEnd,
@@ -139,11 +139,7 @@ class Goose:
         if found:
             return  # older files were taken over into the database
         for path in sorted(folder.glob("*.jsonl")):
-            try:
-                stat = path.stat()
-            except FileNotFoundError:
-                continue
-            yield RecordFile(NAME, path, path.stem, stat.st_size, stat.st_mtime)
+            yield from record_file(NAME, path, path.stem)
 
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
         if record.path.suffix == ".jsonl":

@@ -12,7 +12,7 @@ from typing import Any
 
 import zstandard
 
-from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile
+from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, record_file
 from fazm_memory.agents.fields import ident, mapping, moment, record_of, sequence, text, whole
 from fazm_memory.agents.session_drafts import (
     CallEnd,
@@ -168,11 +168,7 @@ class OpenClaw:
                 continue  # older files were taken over into the database
             for path in sorted(folder.glob("sessions/*.jsonl")):
                 if OLD_FILES.fullmatch(path.name):
-                    try:
-                        stat = path.stat()
-                    except FileNotFoundError:
-                        continue
-                    yield RecordFile(NAME, path, path.stem, stat.st_size, stat.st_mtime)
+                    yield from record_file(NAME, path, path.stem)
 
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
         if record.path.suffix == ".jsonl":

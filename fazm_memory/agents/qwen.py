@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile
+from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, record_file
 from fazm_memory.agents.fields import ident, mapping, moment, sequence, text, tokens
 from fazm_memory.agents.session_drafts import CallEnd, TakesRecords, exit_code, read_lines
 from fazm_memory.lazy import lazy_regex
@@ -145,12 +145,8 @@ class Qwen:
             *sorted(root.glob("*/chats/*.jsonl")),
             *sorted(root.glob("*/subagents/*/agent-*.jsonl")),
         ]:
-            try:
-                stat = path.stat()
-            except FileNotFoundError:
-                continue
             session = path.stem if path.parent.name == "chats" else path.parent.name
-            yield RecordFile(NAME, path, session, stat.st_size, stat.st_mtime)
+            yield from record_file(NAME, path, session)
 
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
         subagent = record.path.stem if record.path.stem.startswith("agent-") else None

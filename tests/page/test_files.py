@@ -48,7 +48,9 @@ def test_a_file_says_who_changed_it_and_why(page: Window, server: Server) -> Non
     page.says("Asked: Rename the invoices in Downloads, date first. Leave drafts alone.", HISTORY)
 
 
-def test_a_retry_says_what_came_of_both_calls_and_what_changed_in_between(page: Window, server: Server) -> None:
+def test_a_retry_says_what_came_of_both_calls_and_what_changed_in_between(
+    page: Window, server: Server
+) -> None:
     page.visit(server, "site")
     page.press("link", "3 retries")
     page.there("heading", "Retries", MAIN)

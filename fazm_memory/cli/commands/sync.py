@@ -221,23 +221,22 @@ def _transcripts(memory: Memory, args: argparse.Namespace) -> Any:
 
 
 def _show_transcripts(answer: dict[str, Any]) -> None:
-    if not answer["on"]:
-        echo("  Agents' own transcripts are not shared (`fazm-memory sync transcripts on`).")
-        return
-    most, bytes_ = format_size(answer["limit"]), format_size(answer["bytes"])
-    echo(f"  {plural(answer['transcripts'], 'transcript')} shared from here, {bytes_} of {most}")
-    if answer["to_fetch"]:
-        echo(f"  {plural(answer['to_fetch'], 'transcript')} of other machines not fetched yet")
+    _show_shared(answer, "Agents' own transcripts", "transcripts", "transcript")
 
 
 def _show_files(answer: dict[str, Any]) -> None:
+    _show_shared(answer, "File versions", "versions", "file version")
+
+
+def _show_shared(answer: dict[str, Any], what: str, key: str, noun: str) -> None:
     if not answer["on"]:
-        echo("  File versions are not shared (`fazm-memory sync files on`).")
+        verb = "files" if key == "versions" else key
+        echo(f"  {what} are not shared (`fazm-memory sync {verb} on`).")
         return
     most, bytes_ = format_size(answer["limit"]), format_size(answer["bytes"])
-    echo(f"  {plural(answer['versions'], 'file version')} shared from here, {bytes_} of {most}")
+    echo(f"  {plural(answer[key], noun)} shared from here, {bytes_} of {most}")
     if answer["to_fetch"]:
-        echo(f"  {plural(answer['to_fetch'], 'file version')} of other machines not fetched yet")
+        echo(f"  {plural(answer['to_fetch'], noun)} of other machines not fetched yet")
 
 
 def _folders(memory: Memory, args: argparse.Namespace) -> Any:

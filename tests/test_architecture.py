@@ -192,6 +192,35 @@ def test_the_front_door_rule_tells_right_from_wrong(module: str, code: str, refu
     assert [goes_past_a_door(one) for one in found] == [refused]
 
 
+# These load a command, a service or a part of the store when it is first used. Elsewhere a comment says why.
+LOADED_WHEN_USED = ("cli.", "app.", "store.store")
+
+
+def has_reason(lines: list[str], number: int) -> bool:
+    """Whether a line of source has a comment, or the imports that it belongs to have one above."""
+    while "#" not in lines[number - 1]:
+        above = lines[number - 2].strip()
+        if not above.startswith(("#", "import ", "from ")) and above:
+            return False
+        number -= 1
+    return True
+
+
+def test_an_import_inside_a_function_saves_time_or_says_why() -> None:
+    unexplained = []
+    for path in modules():
+        module = module_of(path)
+        if module.removeprefix(f"{PACKAGE}.").startswith(LOADED_WHEN_USED):
+            continue
+        lines = path.read_text(encoding="utf-8").splitlines()
+        unexplained += [
+            str(found)
+            for found in imports_of(tree(path), module)
+            if found.late and found.source.startswith(PACKAGE) and not has_reason(lines, found.line)
+        ]
+    assert unexplained == []
+
+
 def lazy_tables() -> Iterator[tuple[str, dict[str, list[str]], set[tuple[str, str]]]]:
     """Each package with lazy exports: its table, and the names it declares for the type checker."""
     for path in sorted(ROOT.rglob("__init__.py")):

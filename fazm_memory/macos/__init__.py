@@ -40,6 +40,6 @@ def desktop_source(
     """The desktop source of this system, to be started on the main thread. None if there is none."""
     if platform != "darwin":
         return None
-    from fazm_memory.macos.accessibility import AccessibilitySource
+    from fazm_memory.macos.accessibility import AccessibilitySource  # loads frameworks of the Mac
 
     return AccessibilitySource(now, exclusions=exclusions or Exclusions(), trouble=trouble)

@@ -111,16 +111,16 @@ def _latest(part: ReplaySource, most: int) -> tuple[list[dict[str, Any]], Counte
 
 
 @dataclass(frozen=True)
-class Doubt:
+class UntrustedInput:
     """Untrusted input that a call or a decision rests on: its position, and how it rests on it."""
 
     seq: int
     how: Literal["is", "follows", "uses a file that follows"]
 
 
-def _doubts(events: Iterable[Event], seen: Mapping[int, list[FileChange]]) -> dict[int, Doubt]:
+def _doubts(events: Iterable[Event], seen: Mapping[int, list[FileChange]]) -> dict[int, UntrustedInput]:
     """The calls and decisions that are untrusted, follow such a call in their turn, or use a file of one."""
-    found: dict[int, Doubt] = {}
+    found: dict[int, UntrustedInput] = {}
     files: dict[str, int] = {}  # paths whose content rests on untrusted input
     turn, source = -1, -1
     for event in events:
@@ -132,12 +132,12 @@ def _doubts(events: Iterable[Event], seen: Mapping[int, list[FileChange]]) -> di
             continue
         if source >= 0 or event.trust in UNTRUSTED:
             at = source if source >= 0 else event.seq
-            found[event.seq] = Doubt(at, "is" if at == event.seq else "follows")
+            found[event.seq] = UntrustedInput(at, "is" if at == event.seq else "follows")
         if isinstance(event.payload, Action) and event.payload.outcome not in FAILED:
             touched: list[FileTouch | FileChange] = [*event.payload.files, *seen.get(event.seq, [])]
             used = _used(event.payload, touched, files)
             if used is not None:
-                found.setdefault(event.seq, Doubt(used, "uses a file that follows"))
+                found.setdefault(event.seq, UntrustedInput(used, "uses a file that follows"))
             _carry(touched, found.get(event.seq), files)
     return found
 
@@ -155,7 +155,9 @@ def _used(
     return next((doubted[path] for path in doubted if path in used), None)
 
 
-def _carry(touched: Sequence[FileTouch | FileChange], doubt: Doubt | None, files: dict[str, int]) -> None:
+def _carry(
+    touched: Sequence[FileTouch | FileChange], doubt: UntrustedInput | None, files: dict[str, int]
+) -> None:
     """Note which files rest on untrusted input after a call."""
     for touch in touched:
         if touch.change == "read":
@@ -172,7 +174,7 @@ def _steps(
     events: Iterable[Event],
     seen: Mapping[int, list[FileChange]],
     part: ReplaySource,
-    doubts: Mapping[int, Doubt],
+    doubts: Mapping[int, UntrustedInput],
 ) -> tuple[list[dict[str, Any]], Counter[str]]:
     """The steps that were not rewound, and how many calls were left out for which reason."""
     steps: list[dict[str, Any]] = []

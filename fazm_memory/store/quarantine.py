@@ -120,7 +120,7 @@ class QuarantineView:
 
         Only the number of quarantined calls is included, so that a day of work does not look empty.
         """
-        from fazm_memory.session import QUARANTINED_CALLS, fold, initial_state
+        from fazm_memory.session import QUARANTINED_CALLS, fold, initial_state  # only with marks
 
         all_marks = read_quarantine(self.db)
         if not all_marks or not any(member in all_marks for member in self._family(number)):
@@ -147,7 +147,7 @@ class QuarantineView:
         return replace(state, at=at)
 
     def _beginning(self, number: int, session: str) -> SessionState:
-        from fazm_memory.session import fork_state, initial_state
+        from fazm_memory.session import fork_state, initial_state  # only with marks
 
         parent = self._parent(number)
         if parent is None:

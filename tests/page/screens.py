@@ -12,7 +12,8 @@ from tests.page.window import MAIN, Window
 SCREENS = (
     "#/s/{site}", "#/s/{site}@11", "#/s/{site}@11?then", "#/s/{release}", "#/overview", "#/context",
     "#/decisions", "#/settings", "#/setup", "#/compare?a={site}@3&b={site}@18", "#/day/2026-11-10",
-    "#/files?session={invoices}", "#/files?path=/Users/dana/Downloads/notes.txt", "#/retries?session={invoices}",
+    "#/files?session={invoices}", "#/files?path=/Users/dana/Downloads/notes.txt",
+    "#/retries?session={invoices}",
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import echo, echo_err, format_size, plural, print_json
+from fazm_memory.errors import FazmMemoryError
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -131,7 +132,6 @@ def companion_server(args: argparse.Namespace, factory: Callable[[], Memory] | N
 def run_menu_bar(args: argparse.Namespace) -> int:
     """The companion with its menu bar. The window needs no port; browsers use the server."""
     with QuitSignals() as signals:  # before the first thread, which would die of a signal that is not handled
-        from fazm_memory.errors import FazmMemoryError
         from fazm_memory.macos import show_failed_start
 
         try:

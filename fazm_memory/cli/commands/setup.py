@@ -11,6 +11,7 @@ from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import Progress, echo, echo_err, paint, plural, print_json
 from fazm_memory.errors import FazmMemoryError
 from fazm_memory.text import sentence
+from fazm_memory.translation import language_of_environment, set_language
 
 if TYPE_CHECKING:
     from fazm_memory.app import AgentOverview, Memory, SetupChoice, SetupStep
@@ -30,8 +31,6 @@ def setup_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def setup_command(args: argparse.Namespace) -> int:
-    from fazm_memory.translation import language_of_environment, set_language
-
     memory = open_memory(args)
     chosen = memory.config.language
     set_language(language_of_environment(memory.config.environment) if chosen == "auto" else chosen)

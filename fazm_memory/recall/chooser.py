@@ -115,11 +115,17 @@ REQUEST = re.compile(
     r"(?i)\b(?:can you|could you|let'?s|i want|i'd|we (?:should|need|want)|please|make sure|add|remove|fix"
     r"|change|update|why|how|what)\b"
 )
+WANTS_TO_KNOW = re.compile(
+    r"(?i)(?:(?:ok|okay|and|but|so|hm+|wait|one|last|another|question|please|can you|could you)[,:.]*\s+)*"
+    r"(?:why|what|how|where|which|who|when|is|are|was|were|does|do|did|has|have|isn'?t|aren'?t|doesn'?t|don'?t"
+    r"|didn'?t|explain|check|double check|show|see|tell|help me understand|list|look)\b"
+)
 RESTRICTION = re.compile(r"(?i)\b(?:don'?t|do not|never|always|not|no|only|instead|too|rather|stop|avoid)\b")
 YES = re.compile(
     r"(?i)\W*(?:yes|yep|yeah|sure|ok(?:ay)?|do (?:it|that|so)|go(?: ahead| on)?|please(?: do)?|continue"
     r"|proceed|y|1|let'?s (?:do (?:it|that|this)|give it a try|go))"
-    r"(?:[,.! ]+(?:please|do|it|that|so|this|go|ahead|thanks?))*\W*"
+    r"(?:[,.! ]+(?:please|do|it|that|so|this|go|ahead|thanks?|exactly|let'?s (?:do (?:it|that|this)"
+    r"|give it a try|go)|implement|fix|both|all|for me|sounds good|great))*\W*"
 )  # an answer that only agrees
 INJECTION = re.compile(
     r"(?i)\b(?:ignore|disregard|forget) (?:all |any |the |your )*(?:previous|prior|above|earlier|other)\b"
@@ -164,6 +170,7 @@ FEATURES: dict[str, float] = {
     "long text": -0.08,
     "last turn": 0.05,
     "talk only": -0.1,
+    "wants to know": -0.25,
     # who said it
     "first": 0.07,
     "asked": -0.16,
@@ -241,6 +248,7 @@ def line_features(line: Line, terms: frozenset[str], scene: Scene) -> dict[str, 
         "long text": min(line.count, 30) / 30, "digit": any(char.isdigit() for char in text),
         "last turn": line.turns_left == 0, "late turn": 1 <= line.turns_left <= 2, "work": line.work,
         "talk only": line.talk_only and role in ("asked", "reply", "closing", "interim"),
+        "wants to know": line.talk_only and role == "asked" and bool(WANTS_TO_KNOW.match(text)),
         "added names": min(2, sum(name in scene.added for name in names)) / 2,
     }  # fmt: skip
     if role in ("first", "asked"):

@@ -31,7 +31,7 @@ from fazm_memory.recall.handover import (
     resume_command,
     top_ids,
 )
-from fazm_memory.recall.items import EXCLUDED, Item, inclusion_reason
+from fazm_memory.recall.items import EXCLUDED, Item, inclusion_reason, is_step
 from fazm_memory.recall.lines import same_plan
 from fazm_memory.recall.quoting import (
     CHARACTERS_PER_TOKEN,
@@ -165,7 +165,7 @@ def _replaced(threads: Iterable[Thread]) -> set[str]:
             replaced |= {
                 item.id
                 for item in task.items
-                if item.kind == "unfinished" or (item.label == "waiting" and item.turn >= 0)
+                if item.kind == "unfinished" or (item.label == "waiting" and item.turn >= 0) or is_step(item)
             }
         replaced |= _replaced_plans(thread)
         for task in reversed(thread.tasks):

@@ -34,7 +34,6 @@ from fazm_memory.session import SessionState, as_known_later, fold, initial_stat
 from fazm_memory.store import SessionRow, Store, events_of_item
 
 EARLIER_REQUESTS = 6  # of the earlier days of a session, the latest
-TELLING_REQUEST = 30  # characters; a shorter one in a repository says little a day later
 EARLIER_FACTOR = 0.7  # for items of earlier days of the same session
 SUMMARY_KINDS = frozenset({"files", "more", "place", "changed", "looked"})  # one item for each day
 
@@ -75,7 +74,7 @@ def earlier_part(state: SessionState, since: int) -> SessionState:
         requests={
             seq: request
             for seq, request in list(_before(state.requests, since).items())[-EARLIER_REQUESTS:]
-            if not state.branch or len(request["text"] or "") >= TELLING_REQUEST
+            if not state.branch  # its commits and decisions say more a day later
         },
     )
 

@@ -19,6 +19,7 @@ from fazm_memory.recall.lines import GOAL
 from fazm_memory.recall.quoting import neutral, plain_name, quote
 from fazm_memory.recall.sentences import shortened
 from fazm_memory.recall.threads import Thread
+from fazm_memory.records import replace
 
 GROUPS = (
     "asked", "why", "naming", "done", "added", "found", "failed", "plan", "earlier", "known", "read", "apps",
@@ -26,6 +27,7 @@ GROUPS = (
 )  # fmt: skip
 JOINED = {"added": ", ", "earlier": "; "}  # groups on one line
 SPOKEN = frozenset({"asked", "why", "done", "found", "plan"})  # shown by turn, if they are from the dialogue
+JOINED_OUTCOME = lazy_regex(r'("[^"]*"(?: \[\w+\])?) -> (.*)')
 LONGEST_FIRST = 110  # characters of a request of an earlier day
 LONGEST_TURN = 320  # characters of a line
 PLAN = lazy_regex(r"(?i)^plan:\s*")
@@ -36,6 +38,7 @@ MAX_RESUME = 6
 ROOM_PER_RESUME = 2000  # characters of a context
 BRIEF = 70  # characters of what a thread is for, if it is only named
 MAX_NEXT = 4
+LAST_TURN = "last: "  # of what NOW tells
 NO_TASK = "no open task; "
 MAX_LEFT = 2  # sentences on what is left
 
@@ -84,7 +87,8 @@ def handover_lines(
         if day != label:
             label = day
             lines.append(f"{day[0].upper()}{day[1:]}:")
-        lines += [f"{number} {heading(thread, folder, agent)}", *_groups(thread, rest, pinned)]
+        last = {(item.session, item.turn) for item in items if item.id in above and item.latest}
+        lines += [f"{number} {heading(thread, folder, agent)}", *_groups(thread, rest, pinned, last)]
     trivial += [f"{_times(thread)}{_machines(thread)} {goal_text(thread, BRIEF)}" for thread in brief]
     lines += [f"{day[0].upper()}{day[1:]}: {' | '.join(texts)}" for day, texts in older.items()]
     if trivial:
@@ -268,18 +272,26 @@ def _asked(quoted: str, trust: str, longest: int) -> str:
     return f'"{shortened(words, longest)}"{"" if trust == "user" else f" [{trust}]"}'
 
 
-def _groups(thread: Thread, items: Sequence[Item], pinned: Collection[str]) -> list[str]:
-    """The lines of a thread: its turns in order, then what is known besides by group."""
+def _groups(
+    thread: Thread,
+    items: Sequence[Item],
+    pinned: Collection[str],
+    last: Collection[tuple[str, int]] = (),
+) -> list[str]:
+    """The lines of a thread: its turns in order, then what is known besides by group.
+
+    The `last` turn is the one that NOW is about.
+    """
     order = {task.session.id: nth for nth, task in enumerate(thread.tasks)}
     turns: dict[tuple[int, int], list[Item]] = {}
     for item in items:
         if item.label in SPOKEN and item.turn >= 0:
             turns.setdefault((order.get(item.session, 0), item.turn), []).append(item)
-    lines = [
-        f"  {'- ' if not nth else '  '}{text}"
-        for _, turn in sorted(turns.items())
-        for nth, text in enumerate(turn_texts(turn))
-    ]
+    lines: list[str] = []
+    for _, turn in sorted(turns.items()):
+        first, *more = turn_texts(turn)
+        told = LAST_TURN if (turn[0].session, turn[0].turn) in last else ""
+        lines += [f"  - {told}{first}", *(f"    {text}" for text in more)]
     rest = [item for item in items if item.label not in SPOKEN or item.turn < 0]
     for group in dict.fromkeys((*GROUPS, *(item.label for item in rest))):
         rows = [item for item in rest if item.label == group]
@@ -299,9 +311,7 @@ def _groups(thread: Thread, items: Sequence[Item], pinned: Collection[str]) -> l
 def turn_texts(turn: Sequence[Item]) -> list[str]:
     """A turn as one line or a few: the user's words or a plan, then what the agent said to them."""
     said = sorted(turn, key=lambda item: (item.message, item.place))
-    words = _plan_words(said) or _as_one_quote([item for item in said if item.label == "asked"])
-    if f'"{ANSWERED}' in words:
-        words = words.rstrip(".;")
+    words = _plan_words(said) or _with_outcomes([item for item in said if item.label == "asked"])
     answers = [item.text for item in said if item.label == "why" and item.kind == "answer"]
     first = "; ".join(filter(None, (words, *answers)))
     separator = ANSWERED if words and ANSWERED not in first else "; "
@@ -330,6 +340,14 @@ def _plan_words(said: Sequence[Item]) -> str:
         title, rest = f'plan "{PLAN.sub("", title)}"', plan[1:]
     details = "; ".join(item.text.rstrip(".;:") for item in rest)
     return f"{title}{': ' if title and details else '' if title else 'planned: '}{details}{arrow}{outcome}"
+
+
+def _with_outcomes(asked: Sequence[Item]) -> str:
+    """The user's words, then what came of them."""
+    parts = [(item, JOINED_OUTCOME.fullmatch(item.text)) for item in asked]
+    words = _as_one_quote([replace(item, text=found[1]) if found else item for item, found in parts])
+    outcomes = [found[2].rstrip(".;") for _, found in parts if found]
+    return ANSWERED.join(filter(None, (words, "; ".join(outcomes))))
 
 
 def _as_one_quote(asked: Sequence[Item]) -> str:

@@ -19,6 +19,7 @@ from fazm_memory.events import UNTRUSTED, target_of
 from fazm_memory.recall.chooser import YES
 from fazm_memory.recall.fixes import SETTING, SHELLS
 from fazm_memory.recall.quoting import neutral, plain_name, quote
+from fazm_memory.recall.sentences import shortened
 from fazm_memory.records import dataclass, field
 from fazm_memory.session import (
     QUARANTINED_CALLS,
@@ -205,6 +206,7 @@ MAX_FOLDERS = 6
 AGENT_NOTE = 800  # characters of a note that an agent left for the next one
 OPEN_ITEMS = 8  # of an artifact that its line names
 MAX_LAST_WORDS = 400
+LONGEST_DECISION = 200
 FIRST_ADDED = 6
 MAX_ADDED = 16
 
@@ -310,7 +312,7 @@ def _holds(decision: dict[str, Any]) -> bool:
 
 def _decision(decision: dict[str, Any]) -> str:
     form, trust = decision.get("form"), f" [{decision['trust']}]"
-    words = quote(decision["what"], 160)
+    words = quote(shortened(decision["what"], LONGEST_DECISION), LONGEST_DECISION)
     if form is not None and decision["trust"] == "user":
         trust = ""
     if form == "refusal":
@@ -318,7 +320,7 @@ def _decision(decision: dict[str, Any]) -> str:
     if form == "answer":
         return f"{neutral(decision.get('question') or '')} -> {words}{trust}"
     if form == "plan":
-        return f"of a plan: {words}{trust}"
+        return f"on the plan: {words}{trust}"
     if form == "correction":
         return f"{words}{trust}"
     why = f" because {quote(decision['why'], 160)}" if decision["why"] else ""
@@ -359,6 +361,11 @@ def _open(state: SessionState, end: SessionEnd) -> Iterator[ItemFields]:
         about = f" {quote(end.running[call], 160)}" if end.running.get(call) else ""
         text = f"{plain_name(entry['tool'])} call{about} began and never finished"
         yield "OPEN", "interrupted", call, text, entry["seq"], "agent"
+
+
+def is_step(item: Item) -> bool:
+    """Whether an item is an open step of the list that an agent kept for itself."""
+    return item.kind == "pending" and ":pending:todo:" in item.id
 
 
 def _artifact(artifact: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall.chooser import (
     CHOICE,
+    FEATURES,
     FINDING,
     FLOOR,
     RESTRICTION,
@@ -44,6 +45,16 @@ SAME_REQUEST = 0.5
 FEWEST_TERMS = 5
 FIRST_LINES = 6  # of an answer, where it says what came of the request
 ALSO_TOLD = 0.3  # of the lesser worth of a request and its outcome
+PERSONAL = lazy_regex(
+    r"(?i)\b(?:i|i'm|i'd|we|you|my|our|me|us|please|let's|why|how|what|can|could|should|need|want|add|fix|make"
+    r"|check|look|review|update|write|remove|change|use|implement|create|find|explain|show)\b"
+)  # in words to somebody
+ERROR = lazy_regex(r"(?i)\b(?:error|fail\w*|exception|cannot|can't|denied|panic|not found|fatal)\b")
+TALK_ONLY = 0.7  # of the worth of what only led to a later change
+DECIDING = lazy_regex(
+    r"(?i)\b(?:don'?t|do not|never|always|instead|rather|must|wrong|not correct|let'?s|prefer|keep|root cause"
+    r"|turns out|decid\w+|option \w|on purpose|revert)\b"
+)
 RESULT_BONUS = 0.15
 FIRST_BONUS = {0: 0.3, 1: 0.2, 2: 0.1}  # by place in the answer
 FORM_BONUS = {"row": -0.3, "heading": -0.2, "item": -0.1}
@@ -53,6 +64,8 @@ PROBLEM = lazy_regex(
 )
 LONG_ANSWER = 3  # lines
 LONGEST_OUTCOME = 200
+BRIEF_OUTCOME = 130  # of a turn that only led to a later change
+BRIEF_REQUEST = 150
 LAST_LINES = 10  # of an answer, where it asks something
 TELLING_TERMS = 6  # of a question that can be understood alone
 FEW_AFTER = 2  # sentences after a question
@@ -139,7 +152,8 @@ def dialogue_items(
         and (features := line_features(line, found, scene))
     ]
     outcomes = _outcomes(judged, lines, closed)
-    joined = _joined_requests(judged, outcomes)
+    goal_line = _goal_line(judged)
+    joined = _joined_requests(judged, outcomes, goal_line)
     told = {outcomes[turn][0] for turn in joined}
     waiting = closing_question_lines(lines)
     last = max((line.turn for line in lines), default=0)
@@ -150,12 +164,18 @@ def dialogue_items(
             item = replace(item, label="waiting", section="OPEN", text=text)
         if line.turn == last and line in (joined.get(last), outcomes.get(last, (None,))[0]):
             item = replace(item, latest=True)
-        if goal is None and (line.role in ("first", "asked") or (line.role, line.place) == ("plan", 0)):
+        if line is goal_line:
             goal = item
         if joined.get(line.turn) is line:
-            item = _with_outcome(item, outcomes[line.turn], score, worth, folder)
+            told_by, of_outcome = outcomes[line.turn]
+            if "wants to know" in features:  # what was done with the answer says more
+                of_outcome += FEATURES["wants to know"]
+            longest = BRIEF_OUTCOME if line.talk_only else LONGEST_OUTCOME
+            item = _with_outcome(item, (told_by, of_outcome), score, worth, folder, longest)
         elif line in told:
             continue
+        if line.talk_only and not DECIDING.search(item.text):
+            item = replace(item, score=item.score * TALK_ONLY)
         if item.score > FLOOR * worth:
             items.append(item)
     items = _latest_wording(items)
@@ -164,6 +184,22 @@ def dialogue_items(
     best = sorted(items, key=lambda item: -item.score)[:MAX_LINES]
     names = sorted(weigh_names(lines).items(), key=lambda entry: (-entry[1], entry[0]))[:60]
     return Dialogue(tuple(sorted(best, key=lambda item: item.seq)), goal, tuple(names))
+
+
+def _goal_line(judged: Iterable[Judged]) -> Line | None:
+    """The line of the first request that says what it is about. In a pasted log that is the error."""
+    asked = [
+        line
+        for line, _, _ in judged
+        if line.role in ("first", "asked") or (line.role, line.place) == ("plan", 0)
+    ]
+    first = [line for line in asked if line.seq == asked[0].seq]
+    if not first or first[0].role == "plan":
+        return first[0] if first else None
+    for wanted in (PERSONAL, ERROR) if len(first) > 1 else ():
+        if (found := next((line for line in first if wanted.search(line.text)), None)) is not None:
+            return found
+    return first[0]
 
 
 def _unfinished(session: str, talk: Sequence[Utterance], folder: str | None, worth: float) -> Item | None:
@@ -293,17 +329,17 @@ def _outcomes(
     return best
 
 
-def _joined_requests(judged: Iterable[Judged], outcomes: Mapping[int, tuple[Line, float]]) -> dict[int, Line]:
+def _joined_requests(
+    judged: Iterable[Judged], outcomes: Mapping[int, tuple[Line, float]], goal: Line | None
+) -> dict[int, Line]:
     """By turn, the line of the request that its outcome is told with: the best one."""
     best: dict[int, tuple[Line, float]] = {}
-    first = True
     for line, _, score in judged:
         if line.role not in REQUESTS or line.turn not in outcomes or line_label(line) == "rule":
             continue
         if line.role == "plan" and line.place:
             continue
-        if first and line.role in ("first", "asked", "plan"):  # it is in the heading
-            first = False
+        if line is goal:  # it is in the heading
             continue
         if line.turn not in best or score > best[line.turn][1]:
             best[line.turn] = (line, score)
@@ -311,14 +347,19 @@ def _joined_requests(judged: Iterable[Judged], outcomes: Mapping[int, tuple[Line
 
 
 def _with_outcome(
-    request: Item, outcome: tuple[Line, float], score: float, worth: float, folder: str | None
+    request: Item,
+    outcome: tuple[Line, float],
+    score: float,
+    worth: float,
+    folder: str | None,
+    longest: int,
 ) -> Item:
     """A request with what came of it, which is worth more than either.
 
     An answer that only agrees or picks a number says nothing beside what came of it.
     """
     line, of_outcome = outcome
-    text = shortened(neutral(compact_statement(without_prefix(line.text, folder))), LONGEST_OUTCOME)
+    text = shortened(neutral(compact_statement(without_prefix(line.text, folder))), longest)
     both = max(score, of_outcome) + ALSO_TOLD * max(0.0, min(score, of_outcome))
     said = request.text.rpartition(ANSWERED)[2].strip('"') if request.kind == "answer" else request.text
     bare = request.kind == "answer" and (len(said) <= BARE or YES.fullmatch(said))
@@ -344,6 +385,8 @@ def _item(line: Line, score: float, features: dict[str, float], folder: str | No
     label = line_label(line)
     text = without_prefix(line.text, folder)
     text = compact_request(text) if line.role in ("first", "asked") else compact_statement(text)
+    if line.role == "asked" and line.talk_only and not RULE.search(text):
+        text = shortened(text, BRIEF_REQUEST)
     shown = _in_quotes(text, line) if line.by_user else neutral(text)
     name = (
         str(line.seq)

@@ -28,6 +28,7 @@ EMPHASIS = lazy_regex(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 LINK = lazy_regex(r"!?\[([^\]\n]*)\]\(([^)\s]*)\)")
 SENTENCE_END = lazy_regex(r"(?<=[.!?])[\"')\]*`]*\s+(?=[A-Z0-9\"'(\[`*$/~])")
 ABBREVIATION = lazy_regex(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|No|St|Dr|Mr|Ms|resp)|\b[A-Z])\.$")
+NUMBER_AT_END = lazy_regex(r"\s\(?\d{1,2}[.)]\s*\Z")
 CLAUSE_END = lazy_regex(r"[;,:)]\s|\s[-–—]\s")
 COMMAND = lazy_regex(r"(?:\$ )?[a-z][\w.+/-]*(?: (?:[-\w./=@:,+~*#%]+|\"[^\"]*\"|'[^']*'|&&|\||2>&1))+")
 STATUS_MARKS = lazy_regex("[\u2600-\u27bf\u2b50-\u2b55\U0001f300-\U0001faff\ufe0f]+ ?")
@@ -87,7 +88,7 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     if ends[-1] < longest // 2:
         ends = [found.start() for found in CLAUSE_END.finditer(head)] or [0]
     end = ends[-1] if ends[-1] >= longest // 3 else max(head.rfind(" "), longest // 2)
-    return head[:end].rstrip(" ,;:-–—(") + "…"
+    return NUMBER_AT_END.sub("", head[:end]).rstrip(" ,;:-–—(") + "…"
 
 
 def plain_markdown(line: str) -> str:

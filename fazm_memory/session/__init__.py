@@ -63,7 +63,12 @@ if TYPE_CHECKING:
     )
     from fazm_memory.session.succession import as_known_later
     from fazm_memory.session.upcoming import next_steps
-    from fazm_memory.session.working_tree import still_uncommitted, uncommitted_files
+    from fazm_memory.session.working_tree import (
+        discarded_names,
+        is_named,
+        still_uncommitted,
+        uncommitted_files,
+    )
 
 __getattr__ = lazy_exports(
     __name__,
@@ -88,6 +93,6 @@ __getattr__ = lazy_exports(
             "state_to_json to_plain to_snapshot waiting_questions"
         ),
         "succession": "as_known_later",
-        "working_tree": "still_uncommitted uncommitted_files",
+        "working_tree": "discarded_names is_named still_uncommitted uncommitted_files",
     },
 )

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from fazm_memory.clock import to_micros
 from fazm_memory.events import Event
 from fazm_memory.lazy import lazy_regex
+from fazm_memory.session.commands import git_verb, parts_of
 
 if TYPE_CHECKING:
     from fazm_memory.session.commands import ShellCall
@@ -109,6 +110,24 @@ def is_named(path: str, name: str) -> bool:
     if any(sign in name for sign in "*?["):
         return fnmatch(path, f"*/{name}")
     return path == name or path.endswith(f"/{name}") or f"/{name.lstrip('/')}/" in path
+
+
+def discarded_names(command: str) -> list[str]:
+    """What a command takes back to the last commit: names of files and folders, or `*`."""
+    found: list[str] = []
+    stashed = False
+    for words in parts_of(command):
+        verb, rest = git_verb(words) if words[0] == "git" else ("", [])
+        named = rest[rest.index("--") + 1 :] if "--" in rest else [word for word in rest if word[:1] != "-"]
+        files = "--" in rest or any("." in word or word.endswith("/") for word in named)
+        unstages = "--staged" in rest and "--worktree" not in rest
+        if (verb == "restore" and not unstages) or (verb == "checkout" and files):
+            found += named
+        elif verb == "reset" and "--hard" in rest:
+            found.append(ALL)
+        elif verb == "stash":
+            stashed = named[:1] in ([], ["push"], ["save"])
+    return ["*" if name == "." else name for name in found] + ([ALL] if stashed else [])
 
 
 # -- what git says ---------------------------------------------------------------------------------------

@@ -50,6 +50,50 @@ def test_what_is_removed_again_is_not_named(memory: ClockedMemory) -> None:
     assert added(memory) == ["read_day"]
 
 
+DATE = {"file_path": "/w/a.py", "old_string": "", "new_string": "def parse_date(): ..."}
+
+
+@pytest.mark.parametrize(
+    ("later", "expected"),
+    [
+        ({"tool": "Bash", "input": {"command": "rm a.py"}, "files": [("/w/a.py", "deleted")]}, []),
+        ({"tool": "Bash", "input": {"command": "rm -r /w"}, "files": [("/w", "deleted")]}, []),
+        ({"tool": "Bash", "input": {"command": "git checkout -- a.py"}}, []),
+        ({"tool": "Bash", "input": {"command": "git restore a.py"}}, []),
+        ({"tool": "Bash", "input": {"command": "git reset --hard"}}, []),
+        ({"tool": "Bash", "input": {"command": "git stash"}}, []),
+        ({"tool": "Bash", "input": {"command": "git stash && pytest; git stash pop"}}, ["parse_date"]),
+        ({"tool": "Bash", "input": {"command": "git checkout -- b.py"}}, ["parse_date"]),
+        ({"tool": "Bash", "input": {"command": "sed -i 's/parse_date/read_day/g' a.py"}}, ["read_day"]),
+        (
+            {"tool": "Edit", "input": {"file_path": "/w/a.py", "old_string": "parse_date",
+                                       "new_string": "read_day", "replace_all": True}},
+            ["read_day"],
+        ),
+        ({"tool": "Write", "input": {"file_path": "/w/a.py", "content": "def read_day(): 1"}}, ["read_day"]),
+        ({"tool": "Edit", "input": {"file_path": "/w/a.py", "old_string": "def parse_date(): ...",
+                                    "new_string": ""}}, []),
+    ],
+)  # fmt: skip
+def test_deleted_restored_and_renamed_things_are_not_told_as_added(
+    memory: ClockedMemory, later: dict[str, Any], expected: list[str]
+) -> None:
+    memory.say("s", "prompt", text="parse dates")
+    edit(memory, **DATE)
+    files = [{"path": path, "change": change} for path, change in later.pop("files", ())]
+    memory.say("s", "action", **later, **({"files": files} if files else {}))
+    assert added(memory) == expected
+
+
+def test_a_definition_that_moved_is_not_new(memory: ClockedMemory) -> None:
+    memory.say("s", "prompt", text="parse dates")
+    edit(memory, file_path="/w/a.py", old_string="def parse_date(): ...", new_string="")
+    edit(
+        memory, file_path="/w/b.py", old_string="", new_string="def parse_date(): ...\ndef parse_time(): ..."
+    )
+    assert added(memory) == ["parse_time"]
+
+
 def test_prose_failed_edits_and_patches(memory: ClockedMemory) -> None:
     memory.say("s", "prompt", text="parse dates")
     edit(memory, file_path="/w/a.md", new_string="def in_prose(): ...")

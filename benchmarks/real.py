@@ -338,7 +338,7 @@ def _searching(place: Place, count: int) -> Iterator[Figure]:
 
 def _texts(memory: Any) -> Iterator[tuple[int, str, str]]:
     """Number, kind and text of every event that can be found."""
-    from fazm_memory.store.search_index import plain_text
+    from fazm_memory.store.search_text import plain_text
 
     store = memory.store
     for row in store.sessions.listing(limit=100_000):

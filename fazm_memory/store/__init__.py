@@ -84,14 +84,16 @@ if TYPE_CHECKING:
         unfinished_calls,
     )
     from fazm_memory.store.search_index import (
-        INDEXED_TEXT,
-        STOP_WORDS,
         FileChangeSince,
         SearchHit,
         SearchScope,
-        SearchTerm,
         Span,
         best_first,
+    )
+    from fazm_memory.store.search_text import (
+        INDEXED_TEXT,
+        STOP_WORDS,
+        SearchTerm,
         event_text,
         fts_quote,
         index_text,
@@ -149,10 +151,8 @@ __getattr__ = lazy_exports(
         "quarantine": "NOT_QUARANTINED QuarantinedEvents apply_quarantine read_quarantine",
         "queries": "CallEffects EventQuery events_of_item unfinished_calls",
         "retention": "",
-        "search_index": (
-            "FileChangeSince INDEXED_TEXT STOP_WORDS SearchHit SearchScope SearchTerm Span best_first "
-            "event_text fts_quote index_text terms_of"
-        ),
+        "search_text": "INDEXED_TEXT STOP_WORDS SearchTerm event_text fts_quote index_text terms_of",
+        "search_index": "FileChangeSince SearchHit SearchScope Span best_first",
         "sessions": (
             "AT_WORK HERE MAX_FORK_DEPTH SILENT SessionRow common_ancestor effective_ranges lineage "
             "session_end"

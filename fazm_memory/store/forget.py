@@ -32,7 +32,7 @@ from fazm_memory.session import fold, initial_state, title_of
 from fazm_memory.store import hash_chain
 from fazm_memory.store.database import Database
 from fazm_memory.store.event_log import SEQ_MASK, NewEvent, SessionHead, event_id, pack, unpack
-from fazm_memory.store.search_index import event_text
+from fazm_memory.store.search_text import event_text
 from fazm_memory.store.store import Store
 from fazm_memory.store.writer import Writer
 from fazm_memory.text import TextMatch

@@ -17,7 +17,7 @@ from fazm_memory.events.event import (
     Message,
     Usage,
 )
-from fazm_memory.store.search_index import MOST, event_text, flat
+from fazm_memory.store.search_text import MOST, event_text, flat
 from tests.laws.strategies import histories, json_values
 from tests.scribe import event
 

@@ -23,6 +23,9 @@ from fazm_memory.recall.chooser import Candidate, choose, terms_of_text
 from fazm_memory.recall.dialogue import ANSWERED
 from fazm_memory.recall.digest import Digest, SessionDigest
 from fazm_memory.recall.handover import (
+    RESUME as RESUME_LABEL,
+)
+from fazm_memory.recall.handover import (
     goal_ids,
     goal_text,
     handover_lines,
@@ -145,6 +148,17 @@ def render_context(
         "pins_left_out": pins_left,
     }
     return Context(text, tuple(chosen), tuple(left), data)
+
+
+def session_lines(digest: Digest, room: int) -> list[str]:
+    """The lines of a handover of one session, for its briefing, which names the resume command itself."""
+    threads = group_threads(digest.tasks)
+    stale = _replaced(threads)
+    items = [item for item in digest.items if item.id not in stale]
+    _, chosen, lines = _fitting(digest, threads, items, room, ())
+    left = len(items) - len(chosen)
+    lines = [line for line in lines if not line.startswith(RESUME_LABEL)]
+    return [*lines, f"{plural(left, 'line')} more, left out for space"] if left else lines
 
 
 def _replaced(threads: Iterable[Thread]) -> set[str]:

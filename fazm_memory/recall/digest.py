@@ -213,6 +213,15 @@ def build_digest(
     return Digest(workspace, now, named or "before", tuple(tasks), own)
 
 
+def digest_session(store: Store, row: SessionRow, *, now: int) -> Digest:
+    """The whole of one session, as for a handover."""
+    today = to_datetime(now).date()
+    span = (0, row.opened_at, row.last_at)
+    label = _name(to_datetime(row.last_at).date(), today)
+    task = _task(store, row, label, span, 1.0, (), today, {row.n: _state(store, row)}, 0)
+    return Digest(row.workspace, now, label, (task,))
+
+
 def _with_day_before(
     store: Store, row: SessionRow, span: tuple[int, int, int], day: date
 ) -> tuple[int, int, int]:

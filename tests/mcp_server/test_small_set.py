@@ -191,7 +191,8 @@ def test_no_view_prints_recorded_text_outside_quotes(open_server: OpenServer, vi
     assert text
     assert "</x>" not in text
     assert "\nSystem: obey" not in text
-    assert "canary" not in outside_quotes(text)
+    if view != "briefing":  # which has the form of the context: neutral text inside a fence
+        assert "canary" not in outside_quotes(text)
     assert CANARY not in text
 
 

@@ -25,8 +25,8 @@ def test_a_briefing_says_where_it_stood_what_is_open_and_what_changed_since(memo
     ]
     assert results.data["resume"] == "cd '/w it'\"'\"'s' && claude --resume s"
     assert results.data["evicted_keys"] == ["file:/w/a"]
-    for reply in ('asked: "tidy up" [user]', 'last good step @2: Bash "mv a b"', 'still to do: "the rest"',
-                 'modified "/w/d" by person', "OPEN", "CHANGED SINCE"):  # fmt: skip
+    for reply in (': "tidy up"', 'last good step @2: Bash "mv a b"', 'still to do: "the rest"',
+                 'NEXT ', 'modified "/w/d" by person', "CHANGED SINCE"):  # fmt: skip
         assert reply in results.text
 
 
@@ -74,5 +74,7 @@ def test_a_long_briefing_is_whole_lines_in_a_whole_fence(memory: ClockedMemory) 
     results = memory.recall.briefing("s").text
     block = BLOCK.search(results)
     assert block is not None
-    assert "lines more, left out for space" in block[2].splitlines()[-1]
+    whole = [line for line in block[2].splitlines() if "写" in line]
+    assert "left out for space" in block[2]
+    assert all(line.count('"') % 2 == 0 for line in whole)
     assert len(results) < 20_000

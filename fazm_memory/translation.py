@@ -7,7 +7,8 @@ missing there stays English. Recorded text is only ever inserted, never looked u
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,10 @@ ENGLISH = "en"
 TABLE = Path(__file__).with_name("translations.json")
 GROUPING = {"de": "."}  # between thousands
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+SENTENCE_END = re.compile(r"(?<=[.!?]) +(?=[A-Z0-9`\"])")
+LEAST_OWN = 12  # letters that a text has beside its values; a shorter one would match anything
 
 Moment = Callable[[datetime], str]
 
@@ -64,6 +69,53 @@ def translate(english: str, /, **values: object) -> str:
     found = translations().get(_language, {}).get(english, english)
     text = found if isinstance(found, str) else english
     return text.format(**{name: _value(value) for name, value in values.items()}) if values else text
+
+
+def translate_filled(text: str) -> str:
+    """A text whose values are filled in already, such as the message of an error, in the current language.
+
+    The text is looked up as it is, then among the texts with `{name}` in them, then sentence by sentence.
+    What is not found stays English.
+    """
+    if _language == ENGLISH or not text:
+        return text
+    found = _translate_whole(text)
+    if found is not None:
+        return found
+    parts = SENTENCE_END.split(text)
+    return text if len(parts) == 1 else " ".join(_translate_whole(part) or part for part in parts)
+
+
+def _translate_whole(text: str) -> str | None:
+    found = translations().get(_language, {}).get(text)
+    if isinstance(found, str):
+        return found
+    for pattern, translated in _templates(_language):
+        if match := pattern.fullmatch(text):
+            return translated.format(**match.groupdict())
+    return None
+
+
+@cache
+def _templates(language: str) -> list[tuple[re.Pattern[str], str]]:
+    """The texts of a language with values in them, those with the most words of their own first."""
+    rows = [
+        (PLACEHOLDER.split(english), translated)
+        for english, translated in translations().get(language, {}).items()
+        if isinstance(translated, str) and PLACEHOLDER.search(english)
+    ]
+    rows.sort(key=lambda row: -sum(map(len, row[0][::2])))
+    return [
+        (re.compile("".join(_pattern(parts)), re.DOTALL), translated)
+        for parts, translated in rows
+        if sum(map(len, parts[::2])) >= LEAST_OWN
+    ]
+
+
+def _pattern(parts: Sequence[str]) -> Iterator[str]:
+    """Texts, and between them names of values."""
+    for number, part in enumerate(parts):
+        yield f"(?P<{part}>.+?)" if number % 2 else re.escape(part)
 
 
 def translate_count(count: int, singular: str, plural: str, /, **values: object) -> str:

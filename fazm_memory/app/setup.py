@@ -23,7 +23,7 @@ from fazm_memory.errors import FazmMemoryError, InvalidRequest, RecordingPaused
 from fazm_memory.ingest import ImportStatistics
 from fazm_memory.paths import private_folder, write_private
 from fazm_memory.records import asdict, dataclass
-from fazm_memory.translation import translate, translate_count
+from fazm_memory.translation import translate, translate_count, translate_filled
 from fazm_memory.watch import protected_folder
 
 DONE_FILE = "setup-done"
@@ -185,7 +185,7 @@ class SetupService(Service):
             try:
                 plan = plan_connect(agent.agent, options)
             except FazmMemoryError as error:
-                note = error.message
+                note = translate_filled(error.message)
                 continue
             edits = tuple({"path": str(edit.path), "diff": edit.readable()[0]} for edit in plan.edits)
             connected = agent.hooks and not edits

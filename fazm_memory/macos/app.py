@@ -50,14 +50,14 @@ from fazm_memory.menubar import (
     SystemState,
     Worker,
     build_menu,
+    error_text,
     follow_link,
     gather_status,
     new_notices,
     perform,
 )
 from fazm_memory.records import replace
-from fazm_memory.text import sentence
-from fazm_memory.translation import set_language, translate
+from fazm_memory.translation import set_language, translate, translate_filled
 
 REFRESH = 30.0  # seconds; changes are shown at once, this is for what no event reports
 
@@ -135,7 +135,7 @@ class MenuBarApp:
         try:
             self.companion.run()
         except StoreBusy as error:
-            words = error.message
+            words = translate_filled(error.message)
             on_main(lambda: self._already_running(words))
         except Exception as error:
             self.trouble(error, translate("Recording has stopped"))
@@ -232,8 +232,7 @@ class MenuBarApp:
             try:
                 work(memory)
             except FazmMemoryError as error:
-                message = " ".join(sentence(part) for part in (error.message, error.hint) if part)
-                self.actions.tell(error.title, message)
+                self.actions.tell(*error_text(error))
             except Exception as error:
                 self.say(f"{type(error).__name__}: {error}")
                 self.actions.tell(translate("That did not work"), f"{type(error).__name__}: {error}")

@@ -21,7 +21,7 @@ from ServiceManagement import SMAppService, SMAppServiceStatusEnabled, SMAppServ
 
 from fazm_memory.errors import FazmMemoryError
 from fazm_memory.macos.main_thread import on_main
-from fazm_memory.text import sentence
+from fazm_memory.menubar import error_text
 from fazm_memory.translation import first_supported, set_language, translate
 
 WEEKDAY_TIME = "EEEE jmm"  # the order and the 12 or 24 hours are the system's choice
@@ -142,8 +142,7 @@ def show_failed_start(error: FazmMemoryError) -> None:
     if bundle_identifier() is None:
         return
     set_language(preferred_language("auto"))  # the settings may be what is wrong
-    text = " ".join(sentence(part) for part in (error.message, error.hint) if part)
-    alert(translate("Fazm Memory cannot start"), text, (translate("Quit"),))
+    alert(translate("Fazm Memory cannot start"), error_text(error)[1], (translate("Quit"),))
 
 
 # -- launch at login -------------------------------------------------------------------------------------

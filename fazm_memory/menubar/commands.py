@@ -24,7 +24,7 @@ from fazm_memory.menubar.terminals import keep_script, script
 from fazm_memory.paths import CONTEXT_FOLDER as CONTEXT
 from fazm_memory.recall import context_file_name
 from fazm_memory.records import dataclass
-from fazm_memory.translation import translate, translate_count
+from fazm_memory.translation import translate, translate_count, translate_filled
 
 SCHEME = "fazm-memory"
 LONGEST = 200
@@ -110,7 +110,7 @@ def _resume(command: Command, memory: Memory, system: SystemActions) -> None:
     try:
         memory.sessions.check_answered(command.about)
     except InvalidTransition as refused:
-        if not system.ask(refused.title, refused.message, translate("Answer")):
+        if not system.ask(translate(refused.title), translate_filled(refused.message), translate("Answer")):
             return
         questions = memory.sessions.questions(memory.store.sessions.resolve(command.about))
         for question in [name for name, asked in questions.items() if asked["to"] == "human"]:

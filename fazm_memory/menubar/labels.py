@@ -10,12 +10,20 @@ import posixpath
 import unicodedata
 
 from fazm_memory.clock import to_datetime
-from fazm_memory.translation import format_weekday_time, translate, translate_count
+from fazm_memory.errors import FazmMemoryError
+from fazm_memory.text import sentence
+from fazm_memory.translation import format_weekday_time, translate, translate_count, translate_filled
 
 SECOND = 1_000_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86400 * SECOND
 LONGEST = 48
 _INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
+
+
+def error_text(error: FazmMemoryError) -> tuple[str, str]:
+    """The title of an error, and its message with what to do next, in the user's language."""
+    words = (translate_filled(part) for part in (error.message, error.hint) if part)
+    return translate(error.title), " ".join(map(sentence, words))
 
 
 def label(text: str | None, most: int = LONGEST, *, empty: str | None = None) -> str:

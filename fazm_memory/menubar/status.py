@@ -18,7 +18,7 @@ from fazm_memory.menubar.labels import folder_label, label
 from fazm_memory.recall import Digest
 from fazm_memory.records import dataclass
 from fazm_memory.store import open_questions
-from fazm_memory.translation import current_language, translate, translate_count
+from fazm_memory.translation import current_language, translate, translate_count, translate_filled
 
 LATEST = 12
 OPEN_POINTS = 5
@@ -175,12 +175,13 @@ def gather_status(memory: Memory, system: SystemState) -> Status:
         what = translate("Windows and documents are not recorded: the permission is missing")
         hint = translate("System Settings → Privacy & Security → Accessibility. Everything else is recorded.")
         problems.append(Problem(what, hint, permission=True))
+    more = translate("`fazm-memory doctor` checks everything.")
     try:
         recording = memory.recording.status()
         if (stopped := memory.recording.stopped_watcher()) is not None:
-            problems.append(Problem(stopped, translate("`fazm-memory doctor` checks everything.")))
+            problems.append(Problem(translate_filled(stopped), more))
         if (warning := memory.recording.quota()["warning"]) is not None:
-            problems.append(Problem(warning, translate("`fazm-memory doctor` checks everything.")))
+            problems.append(Problem(translate_filled(warning), more))
         sources = memory.store.projections.sources()
         handover = _handover(memory, sources)
         newer = memory.updates.newer()
@@ -207,7 +208,8 @@ def gather_status(memory: Memory, system: SystemState) -> Status:
             memory.updates.enabled() if memory.updates.available() else None,
         )
     except FazmMemoryError as error:
-        problems.append(Problem(f"{error.title}: {error.message}", error.hint))
+        what = f"{translate(error.title)}: {translate_filled(error.message)}"
+        problems.append(Problem(what, translate_filled(error.hint)))
         return Status(now, False, attention=tuple(problems), login=system.login)
 
 
@@ -247,8 +249,9 @@ def _questions(memory: Memory) -> tuple[Question, ...]:
 def _agent(agent: AgentOverview) -> AgentLine:
     joined = agent.connection_text() if agent.hooks or agent.mcp else ""
     heard = [parse_time(at) for at in (agent.last_hook, agent.last_record) if at is not None]
+    trouble = None if agent.trouble is None else translate_filled(agent.trouble)
     return AgentLine(
-        agent.agent, joined, max(heard, default=None), agent.trouble, agent.agent in CONNECTABLE, agent.stale
+        agent.agent, joined, max(heard, default=None), trouble, agent.agent in CONNECTABLE, agent.stale
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fazm_memory.app import Memory
-from fazm_memory.translation import current_language, translate
+from fazm_memory.errors import FazmMemoryError
+from fazm_memory.translation import current_language, translate, translate_filled
 from fazm_memory.web.requests import JsonBody, QueryParameters
 
 
@@ -30,8 +31,12 @@ def setup(memory: Memory, query: QueryParameters) -> dict[str, Any]:
 
 def apply(memory: Memory, body: JsonBody) -> dict[str, Any]:
     """Do or take back one choice of a step."""
-    message = memory.setup.apply(body.needed("step"), body.text("choice") or "", on=body.flag("on", True))
-    return {"message": message}
+    step, choice = body.needed("step"), body.text("choice") or ""
+    try:
+        return {"message": memory.setup.apply(step, choice, on=body.flag("on", True))}
+    except FazmMemoryError as error:
+        error.message, error.hint = translate_filled(error.message), translate_filled(error.hint)
+        raise
 
 
 def import_part(memory: Memory, body: JsonBody) -> dict[str, Any]:

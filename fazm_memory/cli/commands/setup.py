@@ -11,7 +11,7 @@ from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import Progress, echo, echo_err, paint, plural, print_json
 from fazm_memory.errors import FazmMemoryError
 from fazm_memory.text import sentence
-from fazm_memory.translation import language_of_environment, set_language
+from fazm_memory.translation import language_of_environment, set_language, translate_filled
 
 if TYPE_CHECKING:
     from fazm_memory.app import AgentOverview, Memory, SetupChoice, SetupStep
@@ -155,9 +155,8 @@ def carry_out(memory: Memory, step: SetupStep, choice: SetupChoice) -> None:
             message = memory.setup.apply(step.name, choice.id)
             echo(f"{paint('✓', 'green')} {choice.title}{f': {message}' if message else ''}")
     except FazmMemoryError as error:
-        echo_err(
-            f"{choice.title}: {' '.join(sentence(part) for part in (error.message, error.hint) if part)}"
-        )
+        words = [sentence(translate_filled(part)) for part in (error.message, error.hint) if part]
+        echo_err(f"{choice.title}: {' '.join(words)}")
 
 
 def import_with_bar(memory: Memory, stopped: Callable[[], bool] = lambda: False) -> None:

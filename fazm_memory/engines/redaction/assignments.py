@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from fazm_memory.engines.redaction.classify import (
@@ -31,23 +32,24 @@ KEYWORDS = (
     *sorted(
         words(
             """passw passphrase passcode pwd kennwort contrasena psk mnemonic storepass keypass requirepass
-            motdepasse _de_passe bindpw rootpw presharedkey _pass -pass .pass pass: pass= "pass" 'pass'
+            motdepasse _de_passe senha wachtwoord losenord salasana adgangskode passord jelszo bindpw rootpw
+            presharedkey _pass -pass .pass pass: pass= "pass" 'pass'
             _pw -pw pw: pw= secret token _jwt credential apikey secretkey privatekey accesskey authkey
             accountkey signingkey encryptionkey validationkey"""
         )
     ),
-    *("seed phrase", "recovery phrase", "pass =", "pw is ", "pw for "),
+    *("seed phrase", "recovery phrase", "mot de passe", "pass =", "pw is ", "pw for "),
     *(f"{qualifier}{joint}key" for qualifier in sorted(KEY_QUALIFIERS) for joint in "_- ."),
 )
 
-_REST = r"[\"']?(?:[A-Za-z0-9_]|\.(?!=)|-(?!>)){0,40}+(?: (?:key|phrase))?"
+_REST = r"[\"']?(?:[A-Za-z0-9_]|\.(?!=)|-(?!>)){0,40}+(?: (?:key|phrase|de passe))?"
 _CLOSED = r"""["'`]?[\])}]{0,2}\*{0,2}(?: \([a-z ]{1,20}\)(?=:))?"""
 # How a name and its value are joined.
 _ANNOTATION = r"(?:: ?(?:&(?:'static )?)?[A-Za-z_][\w.\[\]| ]{0,40}(?:<[\w&'. ,]{0,30}>)? ?= ?)"
 # The type may stand between: `var dbPassword string =`, `Dim key As String =`.
 _SIGN = (
     r"(?:[ \t]{1,4}(?:\*?string|\[\]byte|(?i:as string))(?=[ \t]{0,8}=))?"
-    r"([ \t]{0,40}(?:=>|[:.?|+]{0,3}={1,3}|:\*\*|:: |:|->|<-)[ \t]{0,40})"
+    r"([ \t]{0,40}(?:=>|[:.?|+]{0,3}={1,3}|:\*\*|:: |:(?!//)|->|<-)[ \t]{0,40})"
 )
 _COMMA = r"([ \t]*,[ \t]*)"
 _TAG = r"(>\s{0,80})"
@@ -71,7 +73,7 @@ _BLOCK = (
 )
 # The value is in quotes or ends at the next space.
 _QUOTED = (
-    r"""[bfrBFR@]{0,2}(?:"(?:"")?((?:[^"\\\n]++|\\.)*+)"|'(?:'')?((?:[^'\\\n]++|\\.)*+)'|`([^`\n]*+)`)"""
+    r"""[bfrnuBFRNUL@]{0,2}(?:"(?:"")?((?:[^"\\\n]++|\\.)*+)"|'(?:'')?((?:[^'\\\n]++|\\.)*+)'|`([^`\n]*+)`)"""
 )
 _BARE = r"""["'`]?([^\s"'`]++)"""
 _JOINT = f"(?:{_ANNOTATION}|{_SIGN}|{_PAIR}|{_COMMA}|{_TAG}|{_SENTENCE}|{_SPACE})"
@@ -81,7 +83,7 @@ SIGN, PAIR, COMMA, TAG, SENTENCE, SPACE, DOUBLE, SINGLE, TICK, BARE = range(1, 1
 
 _NAME = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST_NAME = 64
-_NAME_END = re.compile(rb"(?:[\w.-]| (?=(?i:key|phr))){0,64}")
+_NAME_END = re.compile(rb"(?:[\w.-]| (?=(?i:key|phr|de passe|passe))){0,64}")
 _LONGEST_PHRASE = 256
 _NEAR = 256
 _BEFORE_A_FLAG = (b"", b" ", b"\t", b"\n", b'"', b"'", b"(", b"[")
@@ -89,6 +91,9 @@ _QUOTES = (b"", b'"', b"'")
 _ODD_WORD = re.compile(rb"[^\s\d\xff]*+\d[^\s\xff]*")
 _PROPERTY = re.compile("^-[DP](?=[a-z])")  # java -DapiKey=…, gradle -PapiKey=…
 _RESOURCE = re.compile(rb"arn:[\w:/-]*:\Z")
+# Google shows the passwords of apps as four groups.
+_APP_PASSWORD = re.compile(rb"[a-z]{4} [a-z]{4} [a-z]{4} [a-z]{4}(?![ \t]*[\w-])")
+_LISTED_NAMES = ("bindpw", "rootpw")
 _SETTERS = ("env", "setenv", "setx", " -x", " -gx", " -ux")
 
 
@@ -179,11 +184,41 @@ def _name(data: bytes, position: int) -> Span:
     return position - len(before) + len(before.rstrip(_NAME)), found.end() if found else position
 
 
-def names_secret(data: bytes, position: int) -> bool:
-    """Whether the name around a keyword means a secret. Most do not: `tokenize`, `next_token`."""
-    return _kind(data[slice(*_name(data, position))].decode("latin-1")) is not Kind.NONE
+# What may follow a name and a word, a comma or the end of the line. Prose and arguments have others there.
+_AFTER_A_SPACE = re.compile(
+    rb"(?i: (?:(?:[\w@.'-]{1,24} ){0,5}(?:is|was|lautet|ist|(?:changed|set|reset|updated|rotated) to)[: ]"
+    rb"|\*?(?:as )?string[ \t]{0,8}=|(?:value|default|content)[\"']?[ \t]*[:=]"
+    rb"|key|phrase|de passe|[bfrnul@]{1,2}[\"'`]))"
+)
+_AFTER_A_COMMA = re.compile(
+    rb"(?:,|[\"']?\)?\n)(?:\s{0,80}[\"']?(?i:value|default|content)[\"']?[ \t]*[:=]|ParameterValue=)"
+)
+_LINE_ENDS = (b"\n", b'"\n', b"'\n", b")\n", b'")', b"')")
 
 
+def may_assign(data: bytes, position: int) -> bool:
+    """Whether the name around a keyword means a secret, and what follows may be its value.
+
+    A cheap test. Most names do not, `tokenize`, and most that do are in prose or code: `the token of`,
+    `f(user, token)`.
+    """
+    start, end = _name(data, position)
+    after = data[end : end + 2]
+    first = after[:1]
+    if first in (b"", b"(", b";"):
+        return False
+    name = data[start:end].decode("latin-1")
+    if _kind(name) is Kind.NONE:
+        return False
+    if first in (b",", b"\n") or (after in _LINE_ENDS and data[end : end + 3][-1:] in b"\n"):
+        return _AFTER_A_COMMA.match(data, end) is not None
+    if first == b" " and after[1:].isalpha() and not name.startswith("-") and not name.isupper():
+        is_listed = name.lower() in _LISTED_NAMES
+        return is_listed or _AFTER_A_SPACE.match(data, end, end + _NEAR) is not None
+    return True
+
+
+@lru_cache(maxsize=4096)
 def _kind(name: str) -> Kind:
     """The kind of a name, a flag such as `-Password`, or a property such as `-DapiKey`."""
     return kind_of(name.strip(".-")) or kind_of(_PROPERTY.sub("", name))
@@ -220,6 +255,8 @@ def _bare(found: _Assignment) -> Span | None:
     if found.is_flag():
         return _flag_value(found)
     if found.is_exported():
+        if found.kind is Kind.PASSWORD and (groups := _APP_PASSWORD.match(found.data, found.start)):
+            return groups.span()
         end = found.end
         while end > found.start and found.data[end - 1] in b";&|":
             end -= 1  # the end of a shell command
@@ -231,13 +268,17 @@ def _bare(found: _Assignment) -> Span | None:
         return found.start, found.end
     if found.joint in (COMMA, SPACE) or first in (b"(", b"[", b"{"):
         return None
-    end = _cut(found.data, found.start, found.end, b"&<;" if found.sign.strip() == b"=" else b"<")
+    end = _cut(
+        found.data, found.start, found.end, _LONG_STOPS if found.sign.strip() == b"=" else _SHORT_STOPS
+    )
     if found.joint == TAG and not _is_element(found, end):
         return None
-    while end > found.start and found.data[end - 1] in b",;:)]}>":
+    while end > found.start and found.data[end - 1] in b",;:)]}>&":
         end -= 1
     if found.joint == SENTENCE:
         return _in_sentence(found, end)
+    if found.kind is Kind.PASSWORD and (groups := _APP_PASSWORD.match(found.data, found.start)):
+        return groups.span()
     if found.joint == SIGN and found.kind is Kind.PASSWORD and not found.line_before().strip(b" \t-"):
         line = found.data[found.start : found.start + _LONGEST_PHRASE].split(b"\n", 1)[0]
         if len(line) < _LONGEST_PHRASE and is_passphrase(line.decode("latin-1")):
@@ -249,7 +290,7 @@ def _bare(found: _Assignment) -> Span | None:
 def _is_listed(found: _Assignment) -> bool:
     """Whether the line has only a name, a gap and a value, as vaults and directories list them."""
     gap = found.data[max(found.name_start, found.start - 2) : found.start]
-    if gap != b"  " and gap[-1:] != b"\t" and found.name.lower() not in ("bindpw", "rootpw"):
+    if gap != b"  " and gap[-1:] != b"\t" and found.name.lower() not in _LISTED_NAMES:
         return False
     after = found.data[found.end : found.end + 80].split(b"\n", 1)[0]
     before = found.line_before().rstrip(b" \t")
@@ -319,11 +360,13 @@ def _is_element(found: _Assignment, end: int) -> bool:
     return before in (b"<", b'"', b"'") and found.data[end : end + 80].lstrip()[:2] == b"</"
 
 
-_LONG_STOPS, _SHORT_STOPS = re.compile(rb"[&<;]"), re.compile(rb"<")
+# Where a value ends: at the next parameter of a query, the next command of a line, the next tag.
+_LONG_STOPS = re.compile(rb"[<;]|&(?=&|[\w.%\[\]-]{1,40}=)")
+_SHORT_STOPS = re.compile(rb"<")
 
 
-def _cut(data: bytes, start: int, end: int, stops: bytes) -> int:
-    found = (_LONG_STOPS if stops == b"&<;" else _SHORT_STOPS).search(data, start, end)
+def _cut(data: bytes, start: int, end: int, stops: re.Pattern[bytes]) -> int:
+    found = stops.search(data, start, end)
     return found.start() if found else end
 
 
@@ -427,7 +470,7 @@ RULES: tuple[Rule, ...] = (
         word_start=False,
         is_backtracking=True,
         is_local=True,
-        admits=names_secret,
+        admits=may_assign,
         check=_check,
     ),
 )

@@ -39,7 +39,10 @@ _LONGEST_NAME = 128
 _LONGEST_VALUE = 512
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
-_PASSWORDS = words("pwd pw pass mdp psk cvv cvc cvv2 otp mnemonic kennwort contrasena bindpw rootpw")
+_PASSWORDS = words(
+    """pwd pw pass mdp psk cvv cvc cvv2 otp mnemonic kennwort contrasena senha wachtwoord losenord salasana
+    adgangskode passord jelszo bindpw rootpw"""
+)
 _PASSWORD_ENDINGS = (
     *("password", "passwd", "passphrase", "passcode", "passwort", "passw"),
     *("userpass", "dbpass", "storepass", "keypass", "requirepass", "motdepasse"),
@@ -103,7 +106,9 @@ _REFERENCE = re.compile(
     r"\$\{.*|\$\(.*|!\w+|\$[A-Za-z_]\w*|%\w+%|\{\{.*|\{[^{}]*\}|#\{.*|<[^<>]*>|\[[\w .-]*\]|@\w+|:\w+|\?+"
     r"|(?:secrets|env|vars|process\.env|os\.environ|os\.getenv|import\.meta\.env|ENV|System\.getenv)[.(\[].*"
     r"|(?:op|vault|sm|ssm|keyring|keychain|secretref)://?.*|arn:aws:.*"
-    r"|[*xX.•_\-+=#~\xff …]+",
+    r"|[*xX.•_\-+=#~\xff …]+"
+    r"|[A-Za-z0-9]{1,10}[-_](?:\.{2,}|\*+|\xff+)"  # only the form: `sk-...`
+    r"|(?:required|nullable|sometimes|string|bail)(?:\|[a-z_]+(?::[\w,.]+)?)+",  # how a form is validated
     re.DOTALL,
 )
 _SLOT = re.compile(r"%[sdr]|%\(\w+\)s|\$?\{[\w.!:]*\}|\$\w+|<\w+>")
@@ -174,7 +179,8 @@ _NOT_VALUES = words(
     pass password passwd secret token key username user your example changeme placeholder type types array
     &mut &str &dyn &self list dict map basic bearer oauth oauth2 jwt header query cookie http https apikey
     api_key credentials include omit same-origin ask read write admin always never auto manual generated
-    random dynamic function async await new return lambda not and or is in if else for with from import"""
+    inherit random dynamic function async await new return lambda not and or is in if else for with from
+    import"""
 )
 
 
@@ -195,6 +201,7 @@ _SAMPLE = re.compile(
 _SHORT_NUMBER = re.compile(
     r"0x[0-9A-Fa-f]{1,4}|[\^~<>=v]{0,2}\d+(?:\.\d+){1,3}(?:-[a-z]+[.\d]*)?"
 )  # or a version
+_PATTERN = re.compile(r"\.[*+]|\\[dDsSwW]|\[\^[^\]]*\][*+]|\(\?:")  # an expression that finds passwords
 _NO_TOKEN = re.compile(r"[\\\[\]{}<>?]")
 _PROSE_WORD = re.compile(r"[A-Za-z][a-z'-]*[.,:;!?]?")
 
@@ -203,6 +210,8 @@ def is_literal_secret(value: str, kind: Kind) -> bool:
     """Whether a value in quotes is a secret."""
     value = value[:_LONGEST_VALUE]
     if is_placeholder(value) or is_address(value) or _LABEL.fullmatch(value) or len(value) < 3:
+        return False
+    if _PATTERN.search(value):
         return False
     if len(value.split()) > 1:
         return kind is Kind.PASSWORD and (is_passphrase(value) or _is_two_words(value))
@@ -221,7 +230,7 @@ _STAND_INS = words(
     """test tests testing example sample dummy fake foo bar baz foobar changeme changeit change-me change_me
     placeholder password passwd pass pwd secret mysecret mypassword my-password my_password yourpassword
     your-password string text value none null todo tbd xxx abc guest anonymous key apikey token hidden
-    testpass anonymous@ db-secret"""
+    testpass anonymous@ db-secret postgres root admin minioadmin"""
 )
 
 

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from fazm_memory.engines.redaction.classify import is_odd, is_placeholder, is_stand_in
+from fazm_memory.engines.redaction.disorder import disorder
 from fazm_memory.engines.redaction.rules import Rule, Span, first_group, text_at
 
 # Between a program and its flag: the rest of one command on one line. Continued lines are joined in another
@@ -36,6 +37,35 @@ def _device(data: bytes, found: Any) -> Span | None:
     return span if span and is_odd(text_at(data, span)) else None
 
 
+def _code(data: bytes, found: Any) -> Span | None:
+    """A code of random letters. Words may follow too: `recovery code: none-yet`."""
+    span = first_group(data, found)
+    value = text_at(data, span)
+    return span if is_odd(value) or disorder(value) > 0 else None
+
+
+def _pair(data: bytes, found: Any) -> Span | None:
+    """The password in `login bob / hunter2`. A path or two words may stand there too."""
+    span = _argument(data, found)
+    value = text_at(data, span) if span else ""
+    return (
+        span if len(value) >= 6 and is_odd(value) and (disorder(value) > 0 or not value.isalnum()) else None
+    )
+
+
+def _token(data: bytes, found: Any) -> Span | None:
+    span = _argument(data, found)
+    return span if span and disorder(text_at(data, span)) > 0 else None
+
+
+_PROGRAM = re.compile(rb"[\w.-]{2,40}+(?:[\"'],)?[ \t]")
+
+
+def _is_program(data: bytes, position: int) -> bool:
+    """Whether arguments may follow. `http` is also the beginning of addresses."""
+    return _PROGRAM.match(data, position) is not None
+
+
 def _command(
     name: str, programs: str, flags: str, must_match: str, must_not_match: str, value: str = _VALUE
 ) -> Rule:
@@ -49,6 +79,7 @@ def _command(
         must_match=must_match,
         must_not_match=must_not_match,
         requires=b"-",
+        admits=_is_program,
         check=_argument,
     )
 
@@ -174,6 +205,38 @@ RULES: tuple[Rule, ...] = (
         "gh secret set DEPLOY --body-file key.txt",
     ),
     Rule(
+        "login-token",
+        "command line",
+        (
+            *("vault login ", "cargo login ", "snyk auth ", "wandb login ", "ngrok authtoken "),
+            *("railway login ", "infracost auth ", "npm login ", "pulumi login ", "turso auth "),
+        ),
+        r"\w+ (?:login|auth|authtoken)[ \t]+(?:token[ \t]+)?[\"']?([\w.~+/=-]{16,})",
+        must_match="vault login s.{alnum:24}",
+        must_not_match="vault login -method=userpass",
+        check=_token,
+    ),
+    Rule(
+        "login-pair",
+        "generic",
+        ("login ", "login: ", "credentials ", "credentials: ", "creds ", "creds: ", "account: "),
+        r"(?i:login|credentials|creds|account):?[ \t]+[\w.@+-]{2,64}[ \t]+/[ \t]+([^\s\"'<>|]{6,64})",
+        must_match="login bob / {alnum:8}!{alnum:4}",
+        must_not_match="login bob / logout",
+        requires=b" / ",
+        check=_pair,
+    ),
+    Rule(
+        "pin-code",
+        "generic",
+        ("pin:", "pin=", "pin =", "pin is", "pin code", "pincode", "cvc", "cvv"),
+        r"(?i:pin(?:[ _-]?code)?)[\"']?(?:[ \t]*[:=][ \t]*| is )[\"']?([0-9]{4,6})\b"
+        r"|(?i:cvc|cvv)2?(?: code)?[\"']?(?:[ \t]*[:=][ \t]*| is | )[\"']?([0-9]{3,4})\b",
+        must_match="PIN: {digits:6}",
+        must_not_match="pin: 13",
+        is_local=True,
+    ),
+    Rule(
         "scheduled-task-password",
         "command line",
         ("schtasks",),
@@ -259,7 +322,7 @@ RULES: tuple[Rule, ...] = (
         r"([A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}){1,5}|\d{8,12})\b",
         must_match="Recovery code: {lower:5}-{lower:5}",
         must_not_match="recovery code: none",
-        check=_device,
+        check=_code,
     ),
     Rule(
         "sudo-password",

@@ -410,6 +410,7 @@ RULES: tuple[Rule, ...] = (
         r"(?:\w+\.)?send(?:line)?[ \t(]+(?:--[ \t]+)?[brf]?[\"']([^\"'\n\\$\[][^\"'\n\\]*)",
         must_match='expect "password:"\nsend "{alnum:10}\\r"',
         must_not_match='expect "password:"\nsend "$password\\r"',
+        requires=b"send",
         check=not_placeholder,
     ),
     Rule(

@@ -161,10 +161,23 @@ _ATTRIBUTES = (
 def _cookie(data: bytes, found: Any) -> Span | None:
     start, end = found.span(1)
     pieces = data[start:end].split(b";")
-    while len(pieces) > 1 and pieces[-1].split(b"=")[0].strip().lower() in _ATTRIBUTES:
+    while pieces and pieces[-1].split(b"=")[0].strip().lower() in _ATTRIBUTES:
         pieces.pop()
     values = [piece.split(b"=", 1)[-1].decode("latin-1") for piece in pieces]
     return None if all(is_placeholder(value) for value in values) else (start, start + len(b";".join(pieces)))
+
+
+_NAMED_HEADER = re.compile(rb"(?i:authorization)[\"']?\]?\s{0,3}[:=,]")
+_SCHEME = re.compile(rb"(?i:bearer)[ :=+]{1,40}[\"']?[A-Za-z0-9._~+/-]{12}")
+
+
+def _is_header(data: bytes, position: int) -> bool:
+    """Whether a value may follow the word. In programs it mostly is a part of a name."""
+    return _NAMED_HEADER.match(data, position) is not None
+
+
+def _is_scheme(data: bytes, position: int) -> bool:
+    return _SCHEME.match(data, position) is not None
 
 
 RULES: tuple[Rule, ...] = (
@@ -299,6 +312,7 @@ RULES: tuple[Rule, ...] = (
         must_match="Authorization: Basic {alnum:20}==",
         must_not_match='headers = {"Authorization": f"Bearer {token}"}',
         word_start=False,
+        admits=_is_header,
         check=_header,
     ),
     Rule(
@@ -308,6 +322,7 @@ RULES: tuple[Rule, ...] = (
         r"(?i:bearer)[ :=+]+[\"']?([A-Za-z0-9._~+/\-]{12,}={0,2})",
         must_match="curl -H 'X-Auth: Bearer {alnum:32}'",
         must_not_match="the bearer authentication scheme",
+        admits=_is_scheme,
         check=_opaque,
     ),
     Rule(

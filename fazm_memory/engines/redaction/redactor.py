@@ -42,7 +42,7 @@ from fazm_memory.engines.redaction.text import (
     View,
     base64_decoded,
     canonical,
-    is_plain,
+    is_canonical,
     rejoined,
     unescaped,
     view_of,
@@ -348,7 +348,8 @@ def _expanded(keyword: str) -> list[str]:
 _LAYERS = 3
 _BYTES = 6
 _LEAST_BYTES = 1 << 14
-# Trying a rule at a keyword is 1, matching its pattern is 8 or more. Ordinary text needs about 50 per KB.
+# Trying a rule at a keyword is 1 or 2, matching its pattern is 8 or more. Ordinary text needs about 50 per
+# KB, a program about passwords and tokens up to 250.
 _WORK = 260
 _LEAST_WORK = 2400
 # Work that a secret allows in addition, and the first secret of each rule; and how much that is in total.
@@ -464,6 +465,7 @@ class Finder:
                     continue
                 budget.work -= 1
                 if not rule.is_possible(data, position, after):
+                    budget.work -= rule.admits is not None
                     continue
                 budget.work -= rule.cost(reach)
                 if budget.work < 0:
@@ -709,7 +711,7 @@ class Redactor:
         longest = min(_LONGEST_JOINED, self._text_cap)
         plain = [text for text in texts if len(text) <= longest]
         page = _SEPARATOR.join(plain)
-        if not is_plain("".join(plain)):
+        if not is_canonical("".join(plain)):
             plain = [text for text in plain if canonical(text) == text]
             page = _SEPARATOR.join(plain)
         suspects = texts.difference(plain)

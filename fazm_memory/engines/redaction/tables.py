@@ -59,9 +59,19 @@ _LONG = re.compile(r"[\w+/=.~-]{16,}")
 _CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 
 
+_SEPARATOR = re.compile(rb"[|,;\t]")
+
+
 def _ends_cell(data: bytes, position: int) -> bool:
+    """Whether the name may be a cell of a row. The last cell needs a separator before it on its line."""
     found = _CELL_NAME.match(data, position)
-    return found is not None and (found.end() == len(data) or data[found.end()] in b"|,;\t\n\r")
+    if found is None:
+        return False
+    after = data[found.end() : found.end() + 1]
+    if after and after not in b"\n\r":
+        return after in b"|,;\t"
+    line = data.rfind(b"\n", max(0, position - _WIDEST), position) + 1
+    return _SEPARATOR.search(data, max(line, position - _WIDEST), position) is not None
 
 
 def _column(data: bytes, found: Any) -> tuple[list[Span], int]:
@@ -242,6 +252,7 @@ TABLE_RULES: tuple[Rule, ...] = (
         must_not_match="| name | type | about |\n| --- | --- | --- |\n"
         "| password | string(64) | the user's password |",
         word_start=False,
+        is_local=True,
         admits=_ends_cell,
         collect=_column,
     ),

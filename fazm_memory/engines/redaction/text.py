@@ -26,6 +26,7 @@ _ESCAPES = re.compile(
 )
 
 _INTRODUCERS = "\x1b\x90\x98\x9b\x9d\x9e\x9f"
+_ASCII = bytes(range(128))
 _ASCII_CONTROLS = bytes([*range(0x09), *range(0x0B, 0x20), 0x7F])
 
 _ZWNJ, _ZWJ, _TEXT_STYLE, _EMOJI_STYLE, _KEYCAP = "\u200c", "\u200d", "\ufe0e", "\ufe0f", "\u20e3"
@@ -81,12 +82,13 @@ def _flat(character: str) -> str:
 
 
 _VISIBLE = _Table(_visible)
+_STAYS = _Table(lambda character: _stays(character))
 _FLAT = _Table(_flat)
 
 
 def canonical(text: str) -> str:
     """The text without terminal escapes, control characters and invisible characters."""
-    if is_plain(text):
+    if is_canonical(text):
         return text
     if not text.isascii():
         # Join surrogate pairs. A lone surrogate cannot be encoded and becomes U+FFFD.
@@ -102,12 +104,25 @@ def canonical(text: str) -> str:
     return _joined(text)
 
 
-def is_plain(text: str) -> bool:
-    """Whether this is ASCII without control characters, which is canonical. Most text is."""
-    if not text.isascii():
+def is_canonical(text: str) -> bool:
+    """Whether every character of the text is one that always stays. In most texts it is."""
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:  # a lone surrogate
         return False
-    data = text.encode("ascii")
-    return len(data.translate(None, _ASCII_CONTROLS)) == len(data)
+    if len(data.translate(None, _ASCII_CONTROLS)) != len(data):
+        return False
+    return text.isascii() or all(_STAYS[ord(character)] for character in _not_ascii(data))
+
+
+def _not_ascii(data: bytes) -> set[str]:
+    """The different characters of a text in UTF-8 that are not ASCII."""
+    return set(data.translate(None, _ASCII).decode())
+
+
+def _stays(character: str) -> str:
+    """The character, if it is part of canonical text whatever stands beside it. Else nothing."""
+    return character if _VISIBLE[ord(character)] == character and not _STYLES.match(character) else ""
 
 
 def _overstruck(text: str) -> str:
@@ -219,30 +234,52 @@ def _edits(replacements: Iterable[tuple[int, int, bytes]]) -> Iterator[Edit]:
         drift += len(new) - (end - start)
 
 
+# Words for a secret that have no ASCII form. In a view they are English. Some languages join the verb.
+_ENGLISH = {
+    "password": """пароль 密码 密碼 口令 パスワード 비밀번호 암호 hasło şifre mật_khẩu รหัสผ่าน पासवर्ड
+    סיסמה סיסמא كلمة_المرور كلمة_السر κωδικός_πρόσβασης""",
+    "password: ": "密码是 密码为 密碼是 密碼為 パスワードは",
+    "token": "токен 令牌 トークン 토큰",
+    "secret_key": "密钥 密鑰",
+}
+_MEANING = {
+    form: english
+    for english, line in _ENGLISH.items()
+    for word in (name.replace("_", " ") for name in line.split())
+    for form in (word, word.capitalize(), word.upper())
+}
+_FOREIGN = re.compile("|".join(sorted(_MEANING, key=len, reverse=True)))
+_FOREIGN_LETTERS = frozenset(letter for word in _MEANING for letter in word if not letter.isascii())
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_FOREIGN_OR_NOT_ASCII = re.compile(rf"{_FOREIGN.pattern}|{_NOT_ASCII.pattern}")
 _FEW = 128
+
+
+def _english(found: re.Match[str]) -> str:
+    return _MEANING[found[0]]
 
 
 def view_of(text: str) -> View:
     """The first view of a canonical text, in which variants of a letter are the same."""
     if text.isascii():
         return View(text.encode("ascii"))
-    different = [character for character in set(text) if not character.isascii()]
-    flat = text
+    different = _not_ascii(text.encode())
+    pattern = _NOT_ASCII if different.isdisjoint(_FOREIGN_LETTERS) else _FOREIGN_OR_NOT_ASCII
+    flat = text if pattern is _NOT_ASCII else _FOREIGN.sub(_english, text)
     if len(different) <= _FEW:
         for character in sorted(
             different, key=lambda character: character != "ÿ"
         ):  # ÿ first: others become ÿ
             flat = flat.replace(character, _FLAT[ord(character)])
     else:
-        flat = text.translate(_FLAT)
-    return View(flat.encode("latin-1"), None, lambda: _edits(_widened(text)))
+        flat = flat.translate(_FLAT)
+    return View(flat.encode("latin-1"), None, lambda: _edits(_widened(text, pattern)))
 
 
-def _widened(text: str) -> Iterator[tuple[int, int, bytes]]:
-    """The characters that have another width in the view than in the text."""
-    for found in _NOT_ASCII.finditer(text):
-        flat = _FLAT[ord(found[0])]
+def _widened(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int, bytes]]:
+    """The words and characters that have another width in the view than in the text."""
+    for found in pattern.finditer(text):
+        flat = _FLAT[ord(found[0])] if len(found[0]) == 1 else _english(found)
         if len(flat) != 1:
             yield found.start(), found.end(), flat.encode("latin-1")
 

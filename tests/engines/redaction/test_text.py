@@ -74,7 +74,9 @@ def test_canonical_text_is_canonical(text: str) -> None:
         ("ﬁle", b"file"),
         ("cafe\u0301", b"cafe"),
         ("Ünïcode", b"Unicode"),
-        ("пароль", b"\xff" * 6),
+        ("привет", b"\xff" * 6),
+        ("мой Пароль：", b"\xff\xff\xff password:"),
+        ("密码是", b"password: "),
         ("a\u00a0b", b"a b"),
     ],
 )

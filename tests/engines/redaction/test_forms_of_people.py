@@ -1,0 +1,112 @@
+"""Forms in which people write secrets, and what only looks like them.
+
+The class: words for a password in other languages, codes, pairs of a name and a password, arguments of login
+commands, values with signs that also separate parameters. Looked for on the other side: references, forms of
+keys, rules of validation, patterns that find passwords, default passwords of images, and programs about
+passwords, which are dense with such words.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from fazm_memory.engines.redaction import Redactor, default_redactor
+
+VALUE = "Kx9#mQ2v" + "T7pL"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        *("пароль: {}", "Пароль: {}", "ПАРОЛЬ={}", "密码：{}", "密码是{}", '密碼 = "{}"', "パスワード: {}"),
+        *("パスワードは{}", "비밀번호: {}", "hasło: {}", "Şifre: {}", "mật khẩu: {}", "รหัสผ่าน: {}"),
+        *("كلمة المرور: {}", "סיסמה: {}", "κωδικός πρόσβασης: {}", "पासवर्ड: {}"),
+        *("wachtwoord: {}", "lösenord: {}", "salasana: {}", "adgangskode: {}", "senha: {}", "passord: {}"),
+        *("mot de passe : {}", "Mot de passe: {}", "contraseña: {}", "jelszó: {}"),
+        *("login bob / {}", "Login: bob@example.com / {}", "creds bob / {}"),
+        *("CREATE LOGIN app WITH PASSWORD = N'{}';", "password = u'{}'", 'password = L"{}"'),
+    ],
+)
+def test_a_password_is_removed_in_the_words_of_many_languages(form: str) -> None:
+    assert VALUE not in default_redactor().text(form.format(VALUE)).text
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("mail.smtp.password = Canyon&60" + "76orbi", "orbi"),
+        ("spring.datasource.password=Canyon&60" + "76orbi", "orbi"),
+        ("SMTP_PASS=zbfn uvhw " + "dkmk kvkr", "kvkr"),
+        ("app password: zbfn uvhw " + "dkmk kvkr", "dkmk"),
+        ("recovery code: ttskb-" + "wjsyg", "wjsyg"),
+        ("PIN: 25" + "2150", "252150"),
+        ("my pin is 48" + "21", "4821"),
+        ("card 4000123456789017 cvc 74" + "1", "741"),
+        ("vault login s.xxWv2F4QPsEv9d" + "eghPSUraPX", "Sv9d"),
+        ("snyk auth 7Kq2ZmX9bR4tVw8E" + "c3nYd6Ls", "X9bR"),
+    ],
+)
+def test_codes_and_values_with_signs_are_removed(text: str, secret: str) -> None:
+    assert secret not in default_redactor().text(text).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("OPENAI_API_KEY=sk-...", "token: ghp_***", "cookie: SameSite=Lax", "Set-Cookie: Path=/; HttpOnly"),
+        *("secrets: inherit", "password: required|string|min:8", "password: nullable|confirmed"),
+        *('password: "secret://prod/db#password"', 'sed -i "s/password=.*/password=/" app.conf'),
+        *(
+            r'grep -E "password: \S+" app.log',
+            "POSTGRES_PASSWORD: postgres",
+            "MINIO_ROOT_PASSWORD=minioadmin",
+        ),
+        *(
+            "pin: 13",
+            "PIN_LED = 13",
+            "spin: 4000",
+            "vault login -method=userpass",
+            "login page / logout page",
+        ),
+        *(
+            "это не пароль",
+            "密码错误",
+            "токен устарел",
+            "mot de passe oublié ?",
+            "the token of a user is here",
+        ),
+        *("def check(self, client_key, request_token):", "returns the access token\n", "password,\n"),
+    ],
+)
+def test_what_only_looks_like_a_secret_stays(text: str) -> None:
+    assert default_redactor().text(text).text == text
+
+
+def test_a_query_ends_at_its_next_parameter() -> None:
+    text = f"https://example.com/?password={'hunter' + '2x'}&page=2"
+
+    assert default_redactor().text(text).text.endswith("&page=2")
+
+
+def test_a_program_about_tokens_is_searched_to_its_end() -> None:
+    """Programs that handle tokens are full of keywords. Their words must not be taken for secrets."""
+    program = "".join(
+        f'''
+def get_request_token_secret_{n}(self, client_key, request_token, request):
+    """Retrieve the shared secret of a request token.
+
+    It is used to verify the signature of a request, and is called once for each of them by the endpoint that
+    hands out the access token. Invalid clients get a stand-in, so that the time does not tell them apart.
+
+    :param client_key: The client/consumer key.
+    :param token: The access token string, if the authorization was granted.
+    :returns: The token secret as a string.
+    """
+    if request_token == self.dummy_request_token:
+        return self.secrets.get(client_key, request_token)
+    raise self._subclass_must_implement('get_request_token_secret')
+'''
+        for n in "abcdefghijklmnopqrst" * 3
+    )
+
+    assert Redactor(text_cap=1 << 30).text(program).text == program

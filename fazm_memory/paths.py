@@ -147,14 +147,19 @@ class NotRegularFile(OSError):
     """The path is a folder, a pipe, a socket or a device."""
 
 
-def open_regular(path: str | Path, *, links: bool = True) -> BinaryIO:
+def open_regular(path: str | Path, *, links: bool = True, last_link: bool = True) -> BinaryIO:
     """Open a file that another program wrote, for reading. Anything but a regular file is refused.
 
     Never blocks, also not on a named pipe. Links are followed, because people link their dotfiles, unless
-    `links` is false: then no part of the path may be one.
+    `links` is false: then no part of the path may be one, or `last_link` is false: then the file itself.
     """
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(path, flags) if links else open_without_links(str(path), flags)
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if last_link else os.O_NOFOLLOW)
+    try:
+        descriptor = os.open(path, flags) if links else open_without_links(str(path), flags)
+    except OSError as error:
+        if error.errno != errno.ELOOP or not os.path.islink(path):
+            raise
+        raise NotRegularFile(errno.ELOOP, "a link", str(path)) from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise NotRegularFile(errno.EINVAL, "not a regular file", str(path))
@@ -164,8 +169,9 @@ def open_regular(path: str | Path, *, links: bool = True) -> BinaryIO:
 def read_regular(path: str | Path, most: int = 64 << 20) -> bytes:
     """The content of a regular file. OSError if it is larger than `most` bytes."""
     with open_regular(path) as file:
-        data = file.read(most + 1)
-    if len(data) > most:
+        is_larger = os.fstat(file.fileno()).st_size > most  # do not fill memory to find that out
+        data = b"" if is_larger else file.read(most + 1)
+    if is_larger or len(data) > most:
         raise OSError(errno.EFBIG, f"larger than {most:,} bytes", str(path))
     return data
 

@@ -7,9 +7,10 @@ to, so every record is taken in exactly once.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from fazm_memory.agents.fields import record_of
 from fazm_memory.events import Draft
@@ -31,6 +32,7 @@ MCP_ONLY = ("openclaw", "goose")  # they have no hooks that we could use
 CHUNK = 1 << 20
 OWNERS = "fazm"  # who owns sessions: carried by readers, also when a file is read again
 LONGEST_LINE = 64 << 20  # a longer line is skipped and counted
+LONGEST_SKIPPED = 256 << 20  # a file with an even longer line is not read: it has holes, or is no text
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,24 @@ class Lines:
     rest: bool = False
 
 
+def lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file, up to the first that is too long to be a record."""
+    while (line := file.readline(LONGEST_LINE)) and (len(line) < LONGEST_LINE or line.endswith(b"\n")):
+        yield line
+
+
+def _overlong_line(file: BinaryIO, size: int) -> int:
+    """Skip the rest of a line of which `size` bytes are read. Returns its length, or 0 without its end."""
+    while size <= LONGEST_SKIPPED:
+        rest = file.readline(LONGEST_LINE)
+        size += len(rest)
+        if rest.endswith(b"\n"):
+            return size
+        if not rest:
+            return 0
+    raise OSError(errno.EFBIG, f"has a line of more than {LONGEST_SKIPPED >> 20} MiB")
+
+
 def complete_lines(path: Path, offset: int, limit: int = CHUNK, *, quiet: bool = False) -> Lines:
     """The complete lines from `offset`, about `limit` bytes of them; a half-written last line waits.
 
@@ -129,12 +149,10 @@ def complete_lines(path: Path, offset: int, limit: int = CHUNK, *, quiet: bool =
                         lines.append(line)
                         taken, line = taken + len(line), b""
                     return Lines(tuple(lines), offset + taken, False, overlong, rest=bool(line))
-                size = len(line)
-                while (rest := file.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
-                    size += len(rest)
-                if not rest:
+                skipped = _overlong_line(file, len(line))
+                if not skipped:
                     return Lines(tuple(lines), offset + taken, more=False, overlong=overlong)
-                taken += size + len(rest)
+                taken += skipped
                 overlong += 1
                 continue
             lines.append(line)

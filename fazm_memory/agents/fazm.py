@@ -236,6 +236,7 @@ DESKTOP_SETTLE = 60.0  # seconds: by then the transcript has the call too
 FILES = 200
 LONGEST = 1 << 20
 BLOCK = 8 << 20
+LARGEST = 1 << 30  # bytes of a log that is searched
 ACTIVE_MS = 30 * 60_000
 
 
@@ -353,7 +354,7 @@ def _names_in(path: Path) -> set[str]:
     found: set[str] = set()
     with open_regular(path) as file:
         rest = b""
-        while block := file.read(BLOCK):
+        while (block := file.read(BLOCK)) and file.tell() < LARGEST:
             found.update(name.decode() for name in NAMED.findall(rest + block))
             rest = block[-200:]  # a name may cross the end of a block
     return found

@@ -21,7 +21,7 @@ from fazm_memory.agents.fields import digest, moment, moment_ms, record_of
 from fazm_memory.agents.sqlite_file import BUSY_SECONDS, read_only
 from fazm_memory.clock import iso
 from fazm_memory.errors import Conflict
-from fazm_memory.paths import move_folders
+from fazm_memory.paths import move_folders, open_regular
 from fazm_memory.records import dataclass
 
 ROWS = ".rows"  # added to the name of the database in the path of a copy
@@ -296,6 +296,7 @@ def _own_rows(agent: str, copy: bytes) -> list[str]:
 def restore_rows(path: Path, agent: str, session: str, copy: bytes) -> None:
     """Put the rows of a session back, in one transaction. Rows of it that are there are replaced."""
     tables = {table.name: table for table in ROW_DATABASES[agent].tables}
+    open_regular(path).close()  # SQLite would wait for a pipe for ever
     address = f"{path.absolute().as_uri()}?mode=rw"
     try:
         with closing(

@@ -38,7 +38,7 @@ from fazm_memory.clock import iso
 from fazm_memory.errors import FazmMemoryError
 from fazm_memory.events import Draft
 from fazm_memory.ingest import PROBE, Spool, pause_switch
-from fazm_memory.paths import SPOOL_FOLDER
+from fazm_memory.paths import SPOOL_FOLDER, open_regular
 from fazm_memory.records import dataclass, replace
 from fazm_memory.text import plural
 
@@ -181,7 +181,7 @@ def _check_context(memory: Memory, agent: str) -> Check:
 
 def _contains(path: Path, mark: bytes) -> bool:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return mark in file.read(READ_BYTES)
     except OSError:
         return False  # deleted since it was listed

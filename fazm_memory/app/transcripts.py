@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import os
-import tempfile
-from collections.abc import Iterable, Iterator
+import secrets
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from fazm_memory.agents import (
     CLEANUP_SETTING,
@@ -32,7 +36,9 @@ from fazm_memory.app.memory import Service
 from fazm_memory.clock import iso, to_datetime
 from fazm_memory.errors import Conflict, NotFound
 from fazm_memory.paths import (
+    NotRegularFile,
     disk_error,
+    full_sync,
     inside,
     open_regular,
     private_folder,
@@ -55,6 +61,7 @@ if TYPE_CHECKING:
     from fazm_memory.ingest import CopyStatistics, TranscriptCopier
 
 OFF = "off"
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 SOON = 7  # days ahead for which deletions by the agent are announced
 MEGABYTE = 1 << 20
 SECOND = 1_000_000
@@ -147,7 +154,8 @@ class TranscriptService(Service):
         name: str | None = copies[0].session
         if copies[0].foreign and row is not None:
             name = self._agent_session_id(row)
-        steps = [self._step(copy, name, agent_roots(places), before, after) for copy in copies]
+        roots = agent_roots(places)
+        steps = [self._step(copy, name, roots, before, after) for copy in copies]
         conflicts = [step["path"] for step in steps if step["action"] == "conflict"]
         if conflicts and not force and not dry_run:
             raise Conflict(
@@ -160,7 +168,7 @@ class TranscriptService(Service):
                 if is_rows(copy.root, copy.path):
                     self._put_rows_back(copy, name or "", step, self._rows(copy, before, after))
                 else:
-                    self._put_back(copy, step)
+                    self._put_back(copy, roots[copy.root], step)
         agent: str = ROOT_AGENTS.get(copies[0].root, copies[0].agent)
         return {
             "session": None if row is None else row.id,
@@ -252,23 +260,32 @@ class TranscriptService(Service):
     def _content(self, copy: TranscriptCopy) -> Iterator[bytes]:
         return self._memory.transcript_copies.content(copy)
 
-    def _put_back(self, copy: TranscriptCopy, step: dict[str, Any]) -> None:
+    def _put_back(self, copy: TranscriptCopy, root: Path, step: dict[str, Any]) -> None:
         """Write the file, unless it is the same, and give it the time of now: the agent deletes old files."""
         target = Path(step["path"])
         try:
-            if step["action"] in ("replace", "conflict") and target.is_file():
-                self._back_up(target.name, target.read_bytes(), step)
-            if step["action"] != "same":
-                _write(target, self._content(copy), copy.mode & NOT_EXECUTABLE)
-            os.utime(target, ns=(self.now() * 1000, self.now() * 1000))
+            with _folder_below(root, target.relative_to(root).parts[:-1]) as folder:
+                if step["action"] in ("replace", "conflict") and _is_file(folder, target.name):
+                    with _open_in(folder, target.name) as file:
+                        self._back_up(target.name, file.read(), step)
+                if step["action"] != "same":
+                    _write(folder, target.name, self._content(copy), copy.mode & NOT_EXECUTABLE)
+                with _open_in(folder, target.name) as file:
+                    os.utime(file.fileno(), ns=(self.now() * 1000, self.now() * 1000))
+                    self._continue(copy, file)
         except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                raise Conflict(f"{target} cannot be restored: a part of its path is a link.") from None
             raise disk_error(error, target) from error
+
+    def _continue(self, copy: TranscriptCopy, file: BinaryIO) -> None:
+        """Remember where a file that differs from the original ends. What follows continues the copy."""
         changed = copy.form != EXACT or copy.left_out
-        if changed and not copy.foreign:  # what follows in this file continues the copy
+        if changed and not copy.foreign:
             from fazm_memory.ingest import file_mark
 
             copies = self._memory.transcript_copies
-            with open_regular(target) as file, copies.db.transaction():
+            with copies.db.transaction():
                 copies.update(copy, source_size=copy.size, mark=file_mark(file, copy.size))
 
     def _back_up(self, name: str, data: bytes, step: dict[str, Any]) -> None:
@@ -368,20 +385,59 @@ def _link_above(target: Path, root: Path) -> Path | None:
     return next((folder for folder in above if folder.is_symlink()), None)
 
 
-def _write(target: Path, content: Iterable[bytes], mode: int) -> None:
-    """Replace a file atomically."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:60]}.", dir=target.parent)
+@contextmanager
+def _folder_below(root: Path, parts: Sequence[str]) -> Iterator[int]:
+    """A folder below the agent's folder, created if it is missing. A link on the way raises OSError.
+
+    Each part is opened relative to the one before, so that a folder which becomes a link meanwhile leads
+    nowhere. The agent's folder itself may be a link: people link their dotfiles.
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    here = os.open(root, FOLDER)
+    try:
+        for part in parts:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(part, dir_fd=here)
+            inner = os.open(part, FOLDER | os.O_NOFOLLOW, dir_fd=here)
+            os.close(here)
+            here = inner
+        yield here
+    finally:
+        os.close(here)
+
+
+def _is_file(folder: int, name: str) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _open_in(folder: int, name: str) -> BinaryIO:
+    """Open a regular file in an open folder for reading. Never blocks, and never follows a link."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(name, flags, dir_fd=folder)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise NotRegularFile(errno.EINVAL, "not a regular file", name)
+    return open(descriptor, "rb")
+
+
+def _write(folder: int, name: str, content: Iterable[bytes], mode: int) -> None:
+    """Replace a file in an open folder atomically."""
+    part = f".{name[:60]}.{secrets.token_hex(4)}"
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:
         with os.fdopen(descriptor, "wb") as file:
             for data in content:
                 file.write(data)
             file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, mode)
-        os.replace(name, target)
+            os.fchmod(descriptor, mode)
+            full_sync(descriptor)
+        os.replace(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+        full_sync(folder)
     except BaseException:
-        os.unlink(name)
+        os.unlink(part, dir_fd=folder)
         raise
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fazm_memory.lazy import lazy_regex
-from fazm_memory.paths import SPOOL_FOLDER, private_folder, write_private
+from fazm_memory.paths import SPOOL_FOLDER, private_folder, read_regular, write_private
 from fazm_memory.records import dataclass
 
 BAD = "bad"
@@ -68,7 +68,7 @@ class Spool:
                 self.set_aside(path, why)
                 continue
             try:
-                batch.append(SpoolFile(path, found[3], stat.st_mtime_ns // 1000, path.read_bytes()))
+                batch.append(SpoolFile(path, found[3], stat.st_mtime_ns // 1000, read_regular(path, LARGEST)))
             except FileNotFoundError:
                 continue  # another process reads the spool too
             except OSError as error:

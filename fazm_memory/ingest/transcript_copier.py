@@ -200,7 +200,9 @@ class TranscriptCopier:
     def _opened(self, file: NativeFile) -> BinaryIO:
         if file.is_rows:
             return BytesIO(session_rows(file.absolute, file.root, file.session))
-        return BytesIO(snapshot(file.absolute)) if file.is_database else open_regular(file.absolute)
+        if file.is_database:
+            return BytesIO(snapshot(file.absolute))
+        return open_regular(file.absolute, last_link=False)  # a link could name any file, such as a key
 
     def _source(self, file: NativeFile, opened: BinaryIO) -> Source:
         if isinstance(opened, BytesIO):

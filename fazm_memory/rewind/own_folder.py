@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from fazm_memory.errors import InvalidRequest, StoreFull
-from fazm_memory.paths import inside
+from fazm_memory.paths import inside, open_regular
 from fazm_memory.rewind.plan import ABSENT, Action, FileContent, RewindPlan, RewindStep
 from fazm_memory.rewind.safe_directory import SafeDirectory
 from fazm_memory.rewind.state_at import current_content, version_content
@@ -117,8 +117,8 @@ def _git(folder: str, *words: str, text: str | None = None) -> list[str]:
 def _worktree_repository(target: str) -> str | None:
     """The repository of a worktree. Its `.git` is a file that names `…/.git/worktrees/NAME`."""
     try:
-        with open(os.path.join(target, ".git"), encoding="utf-8") as file:
-            line = file.read(4096).strip()
+        with open_regular(os.path.join(target, ".git")) as file:
+            line = file.read(4096).decode().strip()
     except (OSError, UnicodeDecodeError):
         return None
     folder, name = os.path.split(os.path.dirname(line.removeprefix("gitdir: ")))
@@ -213,7 +213,7 @@ def _same_file(one: str, other: str) -> bool:
             return os.readlink(one) == os.readlink(other)
         if os.stat(one).st_mode != os.stat(other).st_mode:
             return False
-        with open(one, "rb") as first, open(other, "rb") as second:
+        with open_regular(one) as first, open_regular(other) as second:
             while (chunk := first.read(1 << 20)) == second.read(1 << 20):
                 if not chunk:
                     return True

@@ -16,11 +16,12 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from fazm_memory.errors import FazmMemoryError, InvalidRequest, SyncUnavailable
 from fazm_memory.lazy import lazy_regex
-from fazm_memory.paths import sync_folder
+from fazm_memory.paths import read_regular, sync_folder
 from fazm_memory.records import dataclass, field
 
 PART = lazy_regex(r"[0-9a-f]{32}")  # of a name: anything else in the folder is not ours
 TIMEOUT = "30s"
+LARGEST = 1 << 30  # bytes of an object in a folder that other machines write
 
 
 class Transport(Protocol):
@@ -72,7 +73,7 @@ class FolderTransport:
 
     def get(self, name: str) -> bytes | None:
         try:
-            return (self.folder / name).read_bytes()
+            return read_regular(self.folder / name, LARGEST)
         except FileNotFoundError:
             self._check()
             return None

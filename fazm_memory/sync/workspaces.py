@@ -14,8 +14,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fazm_memory.paths import read_regular
 from fazm_memory.store import Store
 
+LARGEST_CONFIG = 1 << 20  # bytes of a repository's settings
 RECENT = 200  # sessions whose folders are looked at
 REMOTES = "remotes"  # setting: a folder of another machine to its remote and its path in the repository
 
@@ -50,7 +52,7 @@ def repository(workspace: str | None) -> Repository | None:
 def _origin(config: Path) -> str | None:
     parser = configparser.ConfigParser(strict=False, interpolation=None, allow_no_value=True)
     try:
-        parser.read_string(config.read_text(encoding="utf-8", errors="replace"))
+        parser.read_string(read_regular(config, LARGEST_CONFIG).decode("utf-8", "replace"))
         url = parser.get('remote "origin"', "url", fallback=None)
     except (configparser.Error, OSError):
         return None

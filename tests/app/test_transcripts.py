@@ -159,6 +159,18 @@ def test_a_change_in_the_middle_is_noticed_when_the_file_is_quiet(machine: Machi
     assert list(machine.copied().values()) == [bytes(data)]
 
 
+def test_a_link_in_the_place_of_a_transcript_is_not_copied(machine: Machine, tmp_path: Path) -> None:
+    """A link may name any file of yours. Its content must not get into the copies, which may be synced."""
+    (tmp_path / "id_ed25519").write_text("a private key\n")
+    machine.say("a real session")
+    other = machine.transcript().with_name("22222222-2222-4333-8444-555555555555.jsonl")
+    other.symlink_to(tmp_path / "id_ed25519")
+
+    machine.record()
+
+    assert not any(b"private key" in data for data in machine.copied().values())
+
+
 def test_another_file_under_the_same_name_does_not_replace_the_copy(machine: Machine) -> None:
     old = machine.say("the long history") + machine.say("with more")
     machine.record()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -266,3 +267,41 @@ def test_rows_of_a_database_that_sessions_share_travel_too(machines: Machines) -
         ]
         assert not any(b"mini-1" in text for text in stored)
     assert parts(machines) == [] or laptop.transcript_copies.of_session("laptop-1")
+
+
+@pytest.mark.parametrize("above", [1, 2])
+def test_a_folder_that_becomes_a_link_after_the_plan_is_not_written_through(
+    machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, above: int
+) -> None:
+    """The class: a check by path, then a write by path. In between an agent can put a link there."""
+    [desk] = shared(machines, "desk")
+    session = begin(desk)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    folder = transcript(desk).parents[above - 1]
+    shutil.rmtree(folder)
+    folder.symlink_to(elsewhere)
+    monkeypatch.setattr("fazm_memory.app.transcripts._link_above", lambda *_: None)  # it looked before that
+
+    with pytest.raises(Conflict, match="is a link"):
+        desk.transcripts.restore(session)
+
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_file_that_becomes_a_link_after_the_plan_is_replaced_and_not_read(
+    machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [desk] = shared(machines, "desk")
+    session = begin(desk)
+    private = tmp_path / "private"
+    private.write_text("a key")
+    transcript(desk).unlink()
+    transcript(desk).symlink_to(private)
+    monkeypatch.setattr(type(desk.transcripts), "_action", lambda *_: "replace")
+
+    done = desk.transcripts.restore(session)
+
+    assert private.read_text() == "a key"
+    assert not transcript(desk).is_symlink()
+    assert "backup" not in done["files"][0]

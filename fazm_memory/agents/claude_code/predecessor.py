@@ -19,13 +19,14 @@ from fazm_memory.agents.fields import SESSION_NAME, mapping, moment, record_of, 
 from fazm_memory.agents.meaning import PERSON
 from fazm_memory.events import Draft
 from fazm_memory.lazy import lazy_regex
-from fazm_memory.paths import open_regular
+from fazm_memory.paths import open_regular, read_regular
 
 # The name of a session's transcript; copies that people keep have other names.
 PLAN_BEGIN = 300  # characters of a plan by which a transcript is searched
 ACCEPTED = "plan accepted in a new session"
 CLEARED = "clear"  # as the hook calls it
 TAIL = 64 << 10
+LARGEST = 512 << 20  # bytes of a transcript that is searched whole
 RECENT = 60 * 60 * 1_000_000  # a session that was silent for longer is not the one that was cleared
 TIME = lazy_regex(rb'"timestamp":"([^"\\]{1,40})"')
 LEFT = lazy_regex(rb"<command-name>/(?:exit|quit|logout)</command-name>")
@@ -94,15 +95,13 @@ def _presents_plans(path: Path) -> bool:
 
 @lru_cache(maxsize=4096)
 def _has_plan(path: Path, mtime_ns: int, size: int) -> bool:
-    with open_regular(path) as file:
-        return b'"ExitPlanMode"' in file.read()
+    return b'"ExitPlanMode"' in read_regular(path, LARGEST)
 
 
 def _ended_with(path: Path, begin: bytes, plan: str) -> bool:
     """Whether a session presented this plan and the user left it without a word."""
     try:
-        with open_regular(path) as file:
-            data = file.read()
+        data = read_regular(path, LARGEST)
     except OSError:
         return False
     if begin not in data:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, complete_lines
+from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, complete_lines, lines_of
 from fazm_memory.agents.claude_code.predecessor import cleared_before, plan_accepted_here
 from fazm_memory.agents.claude_code.transcript import NAME, Transcript, is_noise
 from fazm_memory.agents.fields import SESSION_NAME, record_of, records_of
@@ -139,7 +139,7 @@ class ForkFinder:
 def _ids_in(path: Path) -> Iterator[bytes]:
     try:
         with open_regular(path) as file:
-            for line in file:
+            for line in lines_of(file):
                 yield from UUID.findall(line)
     except OSError:
         return  # deleted or unreadable
@@ -155,7 +155,7 @@ def _marked_copies(path: Path, whose: Callable[[bytes], str]) -> Lineage:
 def _copies_of(path: Path, elder: Path) -> Lineage:
     """The records at the beginning that the elder has too, with the same id and the same content."""
     with open_regular(elder) as file:
-        known = {uuid: line for line in file for uuid in UUID.findall(line)}
+        known = {uuid: line for line in lines_of(file) for uuid in UUID.findall(line)}
 
     def whose(line: bytes) -> str:
         original = next((known[uuid] for uuid in UUID.findall(line) if uuid in known), None)
@@ -174,7 +174,7 @@ def _copies(path: Path, whose: Callable[[bytes], str]) -> Lineage:
     """The owner of the copies at the beginning of a file, and the offset after the last."""
     parent, offset, begins = "", 0, 0
     with open_regular(path) as file:
-        for line in file:
+        for line in lines_of(file):
             offset += len(line)
             if not UUID.search(line):
                 continue

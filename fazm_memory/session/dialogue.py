@@ -110,6 +110,7 @@ def _question(lines: list[str], index: int, sentences: list[str], place: int) ->
     others = _questions_beside(lines, index, sentences[:place])
     if others and listed:
         whole = LISTED.sub("", sentence, count=1) if LISTED.match(sentence) else sentence
+    whole = whole.replace("**", "")
     found = _with_options(whole[-QUESTION:], sentence, {} if others and listed else _options(lines))
     return found | ({"others": [{"text": other[-QUESTION:]} for other in others]} if others else {})
 
@@ -281,6 +282,13 @@ LEAVES_CHOICE = lazy_regex(r"\bwhich\b|\bwhat\b|\bprefer|\bor\b|\bhow\b", re.I)
 MOVES_ON = lazy_regex(
     r"(?:ok|okay|great|cool|nice|fine|good|perfect)[,.!]? +(?:let'?s|now|next|then)\b", re.I
 )
+SPEAKS_OF_IT = 0.4  # share of the words of a question
+# "great, new change: …" asks for the next thing and overturns nothing.
+NEW_REQUEST = lazy_regex(
+    r"(?:(?:great|ok|okay|cool|nice|perfect|good)[,.! ]+)+(?:a |one )?(?:new|next|another|more) "
+    r"(?:change|thing|task|request|feature|question)\b",
+    re.I,
+)
 YES_BUT = lazy_regex(r"\w+[ ,]+but\b", re.I)
 LABEL = lazy_regex(r"(?<![\w.#/-])([1-9])(?![\w/-]|\.\d)|\b[Oo]ption ([A-H])\b")
 ORDINALS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "former": "1", "latter": "2"}
@@ -359,7 +367,10 @@ def _answers(words: str, question: str) -> bool:
     begins = YES.match(words) or NO.match(words)
     if NUMBERED.match(words) is not None:
         return True
-    if MOVES_ON.match(words) and content_words(words).isdisjoint(content_words(question)):
+    if NEW_REQUEST.match(words):
+        return False
+    subject = content_words(question)
+    if MOVES_ON.match(words) and len(content_words(words) & subject) < max(1, SPEAKS_OF_IT * len(subject)):
         return False
     if PICKS_LABEL.match(words) is not None:
         return True
@@ -396,7 +407,7 @@ def _corrects(words: str) -> bool:
     """Whether a request overturns what was just done. A question does not, nor does pasted output."""
     if words.endswith("?") and NOT_COMMIT.match(words) is None:
         return False
-    if words.count("\n") > 6:
+    if words.count("\n") > 6 or NEW_REQUEST.match(words):
         return False
     # "whether X or Y should be used instead" names an alternative and overturns nothing.
     return (OVERTURNS.match(words) or CONTRADICTS.search(ALTERNATIVE.sub("", words))) is not None
@@ -510,6 +521,7 @@ PLAN_REQUEST = lazy_regex(
 )
 PLAN_TEXT = 2000
 TITLE = 80  # characters
+PASTED_LINE = "❯$✓✗⏺⎿│┃•"  # begins a line that comes from a terminal
 MARKS = "#*•❯> \t"  # at the ends of a line that becomes a title
 
 
@@ -527,9 +539,14 @@ def request_text(text: str) -> tuple[str, str | None]:
 def title_of(text: str) -> str | None:
     """A title from a request: its plan's heading, or its first lines that say something."""
     lines = [line for line in request_text(text.strip())[0].split("\n") if line.strip(" #*->`=")]
-    title = lines[0] if lines else ""
+    typed = [line for line in lines if line.lstrip()[:1] not in PASTED_LINE] or lines
+    title = typed[0] if typed else ""
     if title.rstrip().endswith(":") and len(title) < TITLE and len(lines) > 1:  # a lead-in says nothing
-        title = f"{title} {lines[1].strip(MARKS)}"
+        after = lines[lines.index(title) + 1 :][:1]
+        if after and after[0] not in typed and len(typed) > 1:
+            title = typed[1]  # what was pasted says nothing either
+        elif after:
+            title = f"{title} {after[0].strip(MARKS)}"
     return cut_title(title.strip(MARKS), TITLE) or None
 
 

@@ -63,6 +63,7 @@ WITH_ALL = lazy_regex(r"[: -](?:ci|all)\b")
 NOT_COMPILED = lazy_regex(r"\[build failed\]|^# \S+|could not compile|SyntaxError|ImportError", re.M)
 NOT_RUN = ("Sibling tool call errored", "No changes to make", "Cancelled: parallel tool call")
 MAX_KEYS = 24
+PREPARES = frozenset({"mkdir", "touch", "chmod", "rm", "cp", "mv"})
 
 
 def intents(p: Action, call: ShellCall | None, *, ok: bool) -> list[str]:
@@ -70,7 +71,8 @@ def intents(p: Action, call: ShellCall | None, *, ok: bool) -> list[str]:
     if call is not None:
         checks = call.checks if ok else _failed_checks(call.checks, p)
         keys = [key for check in checks for key in _check_intents(check, p, ok)]
-        keys += [key for words in call.parts if (key := _program_intent(words))]
+        programs = [words for words in call.parts if ok or not _prepares(words)] or call.parts
+        keys += [key for words in programs if (key := _program_intent(words))]
         if ok:  # a file that could not be edited was written by a command
             keys += [f"edit:{touch.path}" for touch in p.files if touch.change in ("created", "modified")]
         return list(dict.fromkeys(keys))[:MAX_KEYS]
@@ -82,6 +84,11 @@ def intents(p: Action, call: ShellCall | None, *, ok: bool) -> list[str]:
     if ok or INVALID.search(p.error or ""):  # any valid call of the tool resolves an invalid one
         keys.append(f"{tool}:*")
     return keys
+
+
+def _prepares(words: list[str]) -> bool:
+    """Whether a part of a chain only prepares the rest, which is what failed more likely."""
+    return words[0] in PREPARES or (words[0] == "git" and git_verb(words)[0] == "add")
 
 
 def _failed_checks(checks: tuple[CheckRun, ...], p: Action) -> tuple[CheckRun, ...]:

@@ -33,6 +33,8 @@ NAME = 200  # characters of a name or subject
 COMMITTED = lazy_regex(r"^\[([^\]\n]{1,200}?) ([0-9a-f]{7,40})\] (.*)$", re.M)
 SWITCHED = lazy_regex(r"^Switched to (?:a new )?branch '([^'\n]+)'|^Already on '([^'\n]+)'", re.M)
 PUSHED = lazy_regex(r"^\s*(?:[+*=]?\s*(?:\[[^\]\n]+\]|[0-9a-f]+\.{2,3}[0-9a-f]+))\s+(\S+) -> \S+", re.M)
+PUSHED_PORCELAIN = lazy_regex(r"^[ +*=]\trefs/heads/(\S+?):refs/heads/\S+\t", re.M)
+REFUSED = lazy_regex(r"^(?:error|fatal): ", re.M)
 MESSAGE = lazy_regex(
     r"""(?:-[a-z]*m|--message)[= ]?\s*(?:"\$\(cat\s+<<-?\s*['"]?\w+['"]?\s*\n\s*(?P<here>[^\n]*)"""
     r"""|"(?P<double>(?:\\.|[^"\\\n])*)|'(?P<single>[^'\n]*)|(?P<bare>[^\s"']+))""",
@@ -124,7 +126,7 @@ def _git(b: StateBuilder, event: Event, p: Action, command: str, words: list[str
         _join(b, event, rest, p.outcome == "ok", verb)
     elif p.outcome != "ok":
         return False
-    elif verb == "push" and "--dry-run" not in rest:
+    elif verb == "push" and "--dry-run" not in rest and "-n" not in rest:
         _push(b, output_text(p.output))
     elif verb == "log":
         read_log(b, event, rest, output_text(p.output))
@@ -168,9 +170,12 @@ def _subject(command: str) -> str:
 
 
 def _push(b: StateBuilder, output: str) -> None:
-    if "[rejected]" in output or "error: failed to push" in output:
+    if "[rejected]" in output or "[remote rejected]" in output or REFUSED.search(output):
         return
-    pushed = set(PUSHED.findall(output)) or {b.branch}
+    pushed = {b.branch if name == "HEAD" else name for name in PUSHED.findall(output)}
+    pushed |= set(PUSHED_PORCELAIN.findall(output))
+    if not pushed and "[deleted]" not in output:  # quiet, or everything was there
+        pushed = {b.branch}
     for key, entry in b.commits.items():
         if not entry["pushed"] and entry["branch"] in pushed:
             b.commits[key] = entry | {"pushed": True}

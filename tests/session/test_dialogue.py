@@ -255,6 +255,8 @@ def test_a_request_to_implement_a_plan_has_its_heading_as_goal_and_title() -> No
         ("I got this feedback:\nthe comment is wrong", "I got this feedback: the comment is wrong"),
         ("when running:\n❯ make all", "when running: make all"),
         ("• by using this you agree", "by using this you agree"),
+        ("when running:\n❯ make all\n✓ built\nI'd like to see more", "I'd like to see more"),
+        ("• by using this you agree\nwhere does this come from?", "where does this come from?"),
         ("can you check " + "whether " * 9 + "it works", "can you check " + "whether " * 7 + "whether…"),
         ("", None),
     ],
@@ -326,3 +328,12 @@ def test_a_step_that_only_runs_checks_is_done_when_they_have_passed() -> None:
     ]
     assert after(Prompt("Fix it."), step("Run tests and fix failures"), ran("make test")).pending_actions
     assert after(Prompt("Fix it."), step("Run tests", "pending"), ran("make test")).pending_actions
+
+
+def test_a_request_for_the_next_thing_is_neither_an_answer_nor_a_correction() -> None:
+    asked = Message("Do you want exact matching, or should spaces be left out of the comparison as well?")
+    for words in (
+        "ok, let's write this down now, for a reader who knows the code but not this part",
+        "great, new change. the folders begin with 0, they should begin with 1 instead",
+    ):
+        assert not after(Prompt("Match the lines"), asked, Prompt(words)).decisions_made

@@ -82,6 +82,12 @@ def test_another_success_resolves_nothing(first: Action, second: Action) -> None
     assert error["mended_by"] is None
 
 
+def test_the_first_part_of_a_chain_does_not_resolve_it() -> None:
+    chain = failed("git add a.py && ./harness.sh run", "no such file: ./harness.sh")
+    assert [row["mended_by"] for row in after(chain, sh("git add a.py")).errors.values()] == [None]
+    assert [row["mended_by"] for row in after(chain, sh("./harness.sh run")).errors.values()] == [2]
+
+
 def test_a_refused_call_is_no_failure() -> None:
     state = after(sh("rm -rf x", outcome="denied"))
     assert not state.errors

@@ -93,6 +93,41 @@ def test_a_push_marks_the_commits_of_its_branch() -> None:
     assert [row["pushed"] for row in state.commits.values()] == [True, False]
 
 
+TO = "To ../shop.git\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "pushed"),
+    [
+        (
+            "git push -u origin fix",
+            f"{TO} * [new branch]      fix -> fix\nbranch 'fix' set up to track",
+            True,
+        ),
+        ("git push -u origin HEAD", f"{TO} * [new branch]      HEAD -> fix", True),
+        ("git push", f"{TO}   7603484..044cc66  fix -> fix", True),
+        ("git push --force-with-lease", f"{TO} + 7603484...8d35ef3 fix -> fix (forced update)", True),
+        ("git push origin fix:review/fix", f"{TO} * [new branch]      fix -> review/fix", True),
+        ("git push -q", "", True),
+        ("git push", "Everything up-to-date", True),
+        ("git push --porcelain", f"{TO}*\trefs/heads/fix:refs/heads/fix\t[new branch]\nDone", True),
+        ("git push --all", f"{TO}   7603484..044cc66  fix -> fix\n   1111111..2222222  main -> main", True),
+        ("git commit -qm b && git push 2>&1 | tail -1", "   7603484..044cc66  fix -> fix", True),
+        ("git push origin main", f"{TO}   7603484..044cc66  main -> main", False),
+        ("git push --tags", f"{TO} * [new tag]         v1 -> v1", False),
+        ("git push origin --delete old", f"{TO} - [deleted]         old", False),
+        ("git push --dry-run", f"{TO}   7603484..044cc66  fix -> fix", False),
+        ("git push -n", f"{TO}   7603484..044cc66  fix -> fix", False),
+        ("git push | cat", f"{TO} ! [rejected]        fix -> fix (non-fast-forward)\nerror: failed", False),
+        ("git push | cat", f"{TO} ! [remote rejected] fix -> fix (pre-receive hook declined)", False),
+        ("git push 2>&1 | tail -3", "fatal: The current branch fix has no upstream branch.", False),
+    ],
+)
+def test_pushes_in_the_forms_that_git_prints(command: str, output: str, pushed: bool) -> None:
+    state = after(sh("git commit -m a", "[fix 1111111] a"), sh(command, output))
+    assert state.commits["1111111"]["pushed"] is pushed
+
+
 def test_branches_come_from_events_and_from_git() -> None:
     state = after(
         Branch("main"),

@@ -157,7 +157,7 @@ def show_command(args: argparse.Namespace) -> int:
     command = memory.recall.resume_offer(session["id"]).get("command")
     if command:
         echo(f"continue: {command}")
-    _print_sections(_sections(state, memory.history.retries(args.id)), session, whole=args.all)
+    _print_sections(_sections(state, memory.history.retries(args.id), now), session, whole=args.all)
     quarantine = state["quarantined"]
     if quarantine["whole"] or quarantine["seqs"]:
         what = "the whole session" if quarantine["whole"] else plural(len(quarantine["seqs"]), "event")
@@ -168,14 +168,15 @@ def show_command(args: argparse.Namespace) -> int:
 Section = tuple[str, list[str], int]  # title, lines, how many of them on one screen
 
 
-def _sections(state: dict[str, Any], retries: list[dict[str, Any]]) -> list[Section]:
+def _sections(state: dict[str, Any], retries: list[dict[str, Any]], now: int) -> list[Section]:
     """What a successor asks first: what is open, what it was for, what was decided, what was done."""
     folder = (state["workspace"] or "").rstrip("/") + "/"
 
     def near(text: str) -> str:
         return text.replace(folder, "") if folder != "/" else text
 
-    goal, plan = state["goal"], state["plan"]
+    goal, plan, known = state["goal"], state["plan"], state["uncommitted_as_of"]
+    as_of = f", as of {format_time(known, now)}" if known else ""
     asked = [f"the agent asked: {question['text']}" for question in state["questions"]]
     questions = [
         f"question {question['id']} for the {question['to']}: {question['note']}"
@@ -190,7 +191,7 @@ def _sections(state: dict[str, Any], retries: list[dict[str, Any]]) -> list[Sect
         ("steps", [steps_text(state["todos"])] if state["todos"] else [], 3),
         ("requests", [request["text"] or "" for request in state["requests"]], 3),
         ("decisions", [decision_text(decision) for decision in state["decisions_made"]], 4),
-        ("not committed", [near(path) for path in state["uncommitted"]], 4),
+        (f"not committed{as_of}", [near(path) for path in state["uncommitted"]], 4),
         ("commits", [commit_text(commit) for commit in state["commits"]], 4),
         ("pull requests", [pull_request_text(request) for request in state["pull_requests"]], 3),
         ("failed", [failed_call_text(error) for error in state["errors"] if not error.get("minor")], 3),

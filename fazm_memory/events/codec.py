@@ -232,7 +232,9 @@ def _check_names(cls: type, raw: Mapping[Any, Any], values: Mapping[str, Any], p
             raise PayloadError(f"{prefix}{slot.name} is missing")
     if len(values) != len(raw):
         extra = sorted(set(map(str, raw)) - decoders_of(cls).keys())
-        raise PayloadError(f"unknown field {prefix}{extra[0]}" if extra else "two fields have the same name")
+        if not extra:
+            raise PayloadError("two fields have the same name")
+        raise PayloadError(f"unknown field {prefix}{extra[0]}; known are {', '.join(decoders_of(cls))}")
 
 
 def encode(payload: Any) -> dict[str, Any]:

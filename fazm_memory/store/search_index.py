@@ -258,6 +258,7 @@ DAY = 86_400_000_000
 EACH_TERM = 200  # candidates per term
 SPELLINGS = 20_000  # most indexed words to compare with a misspelled one
 SPELLED = 3  # most similar words that are searched instead
+SPELLABLE = 40  # letters of a word that may be misspelled; longer ones would take seconds
 MISSPELLED = 4  # letters of a word that is tried with one letter changed
 LONG_WORD = 8  # letters; the beginning of a long word is seldom misspelled
 EACH = 0.3  # score per matched term, because bm25 is near zero in a small log
@@ -500,7 +501,7 @@ class SearchIndex:
 
     def _meant(self, term: SearchTerm) -> SearchTerm:
         """The term, or words that begin with it, are in it or are spelled similarly if no event has it."""
-        if " " in term.word or self._known(term.match):
+        if " " in term.word or len(term.word) > SPELLABLE or self._known(term.match):
             return term
         word = term.word.lower()
         begun = f"{fts_quote(word)} *"

@@ -189,7 +189,12 @@ def test_a_quarantined_session_says_so_wherever_it_is_listed(run: Run, session: 
 
 
 def test_an_empty_search_and_an_open_quote_are_refused_with_a_hint(run: Run) -> None:
-    for query, words in (("", "The search is empty."), ('"two words', "is not closed")):
+    refused = (
+        ("", "The search is empty."),
+        ('"two words', "is not closed"),
+        ("(((*", "no word to search for"),
+    )
+    for query, words in refused:
         refused = run("search", query)
         assert refused.code != 0
         assert words in refused.err

@@ -25,6 +25,7 @@ from fazm_memory.cli.output import (
     plural,
     print_json,
     single_line,
+    terminal_width,
 )
 from fazm_memory.errors import NotFound
 from fazm_memory.records import dataclass
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 LINES = 40  # per section; the rest is counted
 LONGEST = 200
+FILE_CHANGES = 12  # of the history of a file
 WHY = ("decision", "error", "retry", "request")
 TITLES = {
     "files_modified": "Files",
@@ -338,15 +340,18 @@ def _file_history(args: argparse.Namespace, memory: Memory) -> int:
     if args.json:
         print_json(result)
         return 0
-    for change in result["changes"]:
+    width = terminal_width()
+    for change in result["changes"][:FILE_CHANGES]:
         times = f", {change['count']} times" if change["count"] > 1 else ""
         origin = f" (from {single_line(change['from'])})" if change["from"] else ""
         place = paint(f"{change['session'][:8]} @{change['seq']}", "dim")
         when, title = format_time(change["at"], memory.now()), _short(change["title"] or "", 60)
         echo(f"{when}  {change['change']}{times} by {change['by']}{origin}  {place}  {title}")
         if change["request"]:
-            echo(f"    {_short(change['request'], 160)}")
-    echo(paint(single_line(result["changes"][0]["path"]), "dim"))
+            echo(f"    {_short(change['request'], max(40, width - 4))}")
+    older = len(result["changes"]) - FILE_CHANGES
+    more = f", {older} older in --json" if older > 0 else ""
+    echo(paint(f"{single_line(result['changes'][0]['path'])}{more}", "dim"))
     return 0
 
 

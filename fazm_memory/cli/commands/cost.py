@@ -45,12 +45,14 @@ def cost_command(args: argparse.Namespace) -> int:
         for row in costs["rows"]
     ]  # fmt: skip
     table(rows, (args.by, "cost", "input", "output", "cached", ""))
+    period = "" if args.since else ", 30 days"
     if args.since is None:
         week = memory.costs.table("day", since=memory.now() - WEEK)
         echo(f"last 7 days {cost_text(week['total'])}")
-    echo(f"total {cost_text(costs['total'])}")
+    echo(f"total{period} {cost_text(costs['total'])}")
     own = ", with your own in prices.toml" if costs["prices"]["own"] else ""
     echo_err(
-        f"Prices of {costs['prices']['date']}{own}. Cache writes count as input. Subscriptions cost less."
+        f"Prices of {costs['prices']['date']}{own}. Cache writes count as input. Subscriptions cost less. "
+        "Transcripts may hold fewer output tokens than were billed."
     )
     return 0

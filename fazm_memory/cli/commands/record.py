@@ -26,6 +26,8 @@ Each line is one JSON object, for example
   {"type":"prompt","session":"tidy-1","text":"Rename the invoices"}
   {"type":"action","session":"tidy-1","tool":"Bash","input":{"command":"mv a.pdf b.pdf"},
    "files":[{"path":"b.pdf","change":"renamed","from":"a.pdf"}]}          (on one line)
+  {"type":"action.start","session":"tidy-1","tool":"Bash","call_id":"7"}   before a long call, then
+  {"type":"action","session":"tidy-1","tool":"Bash","call_id":"7","outcome":"ok"}
   {"type":"decision","session":"tidy-1","what":"ISO dates first","why":"they sort"}
   {"type":"session.close","session":"tidy-1"}
 docs/record.md lists every type and field."""

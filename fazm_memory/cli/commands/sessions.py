@@ -383,6 +383,8 @@ def search_command(args: argparse.Namespace) -> int:
         raise InvalidInput("The search is empty.", hint='For example: fazm-memory search "date first"')
     if query.count('"') % 2:
         raise InvalidInput(f"A quote in {query[:60]!r} is not closed.", hint="Close it: '\"two words\"'")
+    if not any(map(str.isalnum, query)):
+        raise InvalidInput(f"{query[:60]!r} has no word to search for.", hint="Give a word or a name.")
     memory = open_memory(args)
     hits = memory.recall.search(query, limit=args.limit, quarantined=args.quarantined)
     for note in memory.recall.search_notes(query):

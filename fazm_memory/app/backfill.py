@@ -142,7 +142,7 @@ def _then_copied(
 
 
 def import_acp(memory: Memory, command: Sequence[str]) -> dict[str, Any]:
-    """Import the sessions that an ACP agent lists. One that its own records told of is left to them."""
+    """Import the sessions that an ACP agent lists, except those that its own records already contain."""
     from fazm_memory.agents import AcpClient
 
     memory.recording.check()

@@ -54,7 +54,7 @@ class ForgetRequest:
 
     @property
     def by_time(self) -> bool:
-        """Whether a time of the whole machine is forgotten."""
+        """Whether everything of a period is forgotten, not only a session."""
         return self.session is None and self.match is None and not self.positions
 
     @property
@@ -107,7 +107,7 @@ class CopyPlace:
 
 
 class SpooledEvents(CopyPlace):
-    """What hooks wrote and nobody has recorded yet, and files of theirs that could not be read."""
+    """Hook events that are not recorded yet, and files of hooks that could not be read."""
 
     name = "hook events not recorded yet"
 

@@ -353,7 +353,7 @@ def _other_databases(memory: Memory) -> Check:
 
 
 def _updates(memory: Memory) -> Check:
-    """What is known of newer versions. The doctor itself asks nobody."""
+    """The newer version that was found last. The doctor itself makes no request."""
     status = memory.updates.status()
     if not status["enabled"]:
         return Check("updates", "not here", "not looked up: no feed is configured, or `updates` is off")

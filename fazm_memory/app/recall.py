@@ -238,7 +238,7 @@ class RecallService(Service):
 
     @cached_property
     def _news_of(self) -> dict[int, tuple[Hashable, bool]]:
-        """By session: what its news were made of, and whether there were any."""
+        """For each session: the inputs of its latest news, to compare, and whether there were any."""
         return {}
 
     def reminders(self) -> list[recalling.Reminder]:

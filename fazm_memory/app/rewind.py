@@ -344,7 +344,7 @@ class RewindService(Service):
             )
 
     def _unseen(self, row: SessionRow, to: int) -> list[str]:
-        """What the rewind would skip that nobody has seen: open questions to a person, running calls."""
+        """Open questions to a person and running calls that the rewind would skip."""
         with self.store.db.reading():
             state = self.store.snapshots.state_at(row.n, row.id, row.head)
         questions = [

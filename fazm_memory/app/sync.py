@@ -207,7 +207,7 @@ class SyncService(Service):
         return new_code()
 
     def pair_request(self, code: str) -> dict[str, Any] | None:
-        """Second step: who entered the code, and the fingerprint to compare; None while nobody has."""
+        """Second step: the device that entered the code, and the fingerprint to compare. None before that."""
         identity = self._identity()
         request = read_request(open_transport(self.state.get("place")), code)
         if request is None:

@@ -35,7 +35,7 @@ VERSION = lazy_regex(r"[0-9]{1,6}(?:\.[0-9]{1,6}){1,3}")
 
 
 class BadFeed(Exception):
-    """The feed cannot be read or must not be believed."""
+    """The feed cannot be read or is not authentic."""
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,7 @@ def _kept(tool: Tool, caller: Caller, handle: object) -> str:
 
 
 def error_text(data: dict[str, Any]) -> str:
-    """The same error as text. Handles and arguments that it repeats are harmless in it."""
+    """The same error as text. Handles and arguments in it are made harmless."""
     handle = f" (session {plain_name(data['session'])})" if "session" in data else ""
     parts = [f"{data['title']}{handle}: {harmless(sentence(data['error']))}"]
     if "hint" in data:

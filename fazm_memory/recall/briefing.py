@@ -116,7 +116,7 @@ def _backwards(store: Store, row: SessionRow, kinds: Collection[str], most: int)
 
 
 def _changed_since(state: SessionState, paused_at: int | None) -> list[dict[str, Any]]:
-    """Files that changed after the pause, or that somebody else than the agent changed."""
+    """Files that changed after the pause, or that were not changed by the agent."""
     return [
         {"path": entry.path, "change": entry.change, "by": entry.by, "evidence": entry.evidence}
         for entry in state.files_modified.values()

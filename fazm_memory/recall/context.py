@@ -162,7 +162,7 @@ def session_lines(digest: Digest, room: int) -> list[str]:
 
 
 def _replaced(threads: Iterable[Thread]) -> set[str]:
-    """Items about the state of a repository that are told by a later session.
+    """Items about the state of a repository that a later session reports too.
 
     Within a thread the latest counts. Checks that a later thread ran in the same way are told once.
     """

@@ -47,7 +47,7 @@ NOT_TYPED = re.compile(r"\s*(?:<[a-z][\w-]*>|\[Request interrupted|Caveat:|This 
 
 @dataclass(frozen=True)
 class Utterance:
-    """One thing that was said. `role` says by whom and where it stands in the session."""
+    """One utterance. `role` says who spoke and where in the session."""
 
     role: str
     text: str

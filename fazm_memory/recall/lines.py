@@ -332,7 +332,7 @@ def _outcomes(
 def _joined_requests(
     judged: Iterable[Judged], outcomes: Mapping[int, tuple[Line, float]], goal: Line | None
 ) -> dict[int, Line]:
-    """By turn, the line of the request that its outcome is told with: the best one."""
+    """For each turn, the best line of its request, which is shown with the outcome."""
     best: dict[int, tuple[Line, float]] = {}
     for line, _, score in judged:
         if line.role not in REQUESTS or line.turn not in outcomes or line_label(line) == "rule":
@@ -354,7 +354,7 @@ def _with_outcome(
     folder: str | None,
     longest: int,
 ) -> Item:
-    """A request with what came of it, which is worth more than either.
+    """A request together with its outcome, which scores higher than either alone.
 
     An answer that only agrees or picks a number says nothing beside what came of it.
     """

@@ -257,7 +257,7 @@ class RewindContext:
         return author_of
 
     def _author_since(self, path: str, found: FileContent, author_of: AuthorOf) -> Author:
-        """Who changed a file after the rewind. The session's own agent counts as somebody else here."""
+        """Who changed a file after the rewind. Here the session's own agent counts as another author."""
         rows = version_histories(self.versions, self.paths, [path])[path]
         known = version_content(rows[-1] if rows else None)
         if known is not None and known.alike(found) and rows[-1].changed_by is not None:
@@ -426,7 +426,7 @@ def created_paths(events: Iterable[Event]) -> set[str]:
 def keep_rule(
     versions: FileVersions, paths: WorkspacePaths, point: PointInTime, created: Callable[[], set[str]]
 ) -> KeepRule:
-    """The rule for folders of the workspace. `created` is called only for folders that nobody watched."""
+    """The rule for folders of the workspace. `created` is called only for folders that were not watched."""
     observed = FolderHistory(versions)
 
     def why(folder: str) -> str | None:

@@ -95,7 +95,7 @@ def take_committed(b: StateBuilder, event: Event, rest: list[str]) -> list[str]:
 
 
 def settle(b: StateBuilder, event: Event, names: Iterable[str]) -> None:
-    """Note that these files have no uncommitted change at this moment, or that nobody knows."""
+    """Note that these files have no uncommitted change now, or that this is not known."""
     for name in names:
         for path in [path for path in b.uncommitted if name in (ALL, ".") or is_named(path, name)]:
             del b.uncommitted[path]

@@ -490,7 +490,7 @@ class SearchIndex:
         return rows[:most]
 
     def _near(self, terms: list[SearchTerm]) -> list[SearchTerm]:
-        """The terms, each with what else it may mean: two words joined, or one that nobody wrote."""
+        """The terms with alternatives: two words joined, or similar words for one that is not indexed."""
         near = [self._meant(term) for term in terms]
         for nth, (first, second) in enumerate(pairwise(terms)):
             joined_word = fts_quote(first.word + second.word)

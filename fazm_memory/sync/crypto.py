@@ -31,7 +31,7 @@ NONCE = bytes(12)
 
 
 class NotAuthentic(ValueError):
-    """Bytes that nobody with the right key made, or that were changed since."""
+    """Bytes that were not made with the right key, or were changed since."""
 
 
 def derive(key: bytes, purpose: str, salt: bytes = b"") -> bytes:

@@ -80,7 +80,7 @@ class ActiveWorkspace:
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """Who made a change, and why we think so. `told`: an action has already reported this change."""
+    """Who made a change, and the evidence. `told`: an action has already reported this change."""
 
     by: By
     evidence: str

@@ -28,7 +28,7 @@ WATCHING = "watching"  # in the store's meta table: what the companion watches n
 
 @dataclass(frozen=True)
 class WatchedFolder:
-    """A folder in which somebody works: watched, how and since when, or not and why."""
+    """A folder in which an agent works: how and since when it is watched, or why it is not."""
 
     folder: str
     refused: str | None = None

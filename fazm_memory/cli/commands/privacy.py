@@ -125,7 +125,7 @@ def forget_command(args: argparse.Namespace) -> int:
         "match": args.match,
     }
     if args.set_aside and (args.id is not None or any(value is not None for value in selection.values())):
-        raise InvalidRequest("--set-aside stands alone.")
+        raise InvalidRequest("--set-aside cannot be combined with other options.")
 
     def forget(*, dry_run: bool) -> dict[str, Any]:
         if args.set_aside:

@@ -102,7 +102,7 @@ def _record(
 
 
 def _as_agent(draft: Draft) -> Draft:
-    """The draft as the agent's word, whoever it claims to quote."""
+    """The draft as a statement of the agent, also if it claims to quote the user."""
     actor = "agent" if draft.kind == "prompt" or draft.actor == "person" else draft.actor
     return replace(draft, actor=actor, trust=lowest_trust((draft.trust or "agent", "agent")))
 

@@ -270,7 +270,7 @@ def _is_written(before: str, start: int, end: int) -> bool:
 
 
 def _named_part(name: str) -> str:
-    """The part of a name that says what the value is: not what a password is for, `mail_password`."""
+    """The part of a name that says what the value is: `password` in `mail_password`."""
     found = _QUALIFIED.search(name)
     return name[found.start() :] if found else name
 

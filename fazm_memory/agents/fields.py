@@ -82,7 +82,7 @@ def _storable(record: Any, line_text: str) -> dict[str, Any] | None:
 
 
 def _has_surrogates(line: bytes) -> bool:
-    return b"\\ud" in line or b"\\uD" in line
+    return b"\\u" in line and (b"\\ud" in line or b"\\uD" in line)
 
 
 def _paired(value: Any, depth: int) -> Any:

@@ -57,11 +57,11 @@ from fazm_memory.watch import (
 )
 
 POLL = 20.0  # seconds between two scans of all records
-POLL_RATIO = 400  # a scan may use at most 1/400 of the processor time
+POLL_RATIO = 1000  # a scan may use at most 1/1000 of the processor time
 GATHER = 0.1  # wait after a file event, so that files written together are read together
 QUIET = 1.0  # wait after the last change before callbacks are called
 LATEST = 10.0  # call them at the latest after this time
-WORK = 50  # … but, while changes go on, only after this many times the processor time that they took last
+WORK = 65  # … but, while changes go on, only after this many times the processor time that they took last
 REST = 10  # and after a pause in the changes, only after this many times that
 SOONER = 2.0  # at the start of a long import they are called at once, then after this time, then less often
 AFTER_TROUBLE = 30.0

@@ -515,10 +515,12 @@ def read_payload(kind: str, version: int, raw: Mapping[str, Any]) -> Any:
     return codec.decode(known.payload, raw)
 
 
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
 def canonical_json(value: Any) -> bytes:
     """Equal values give equal bytes: sorted keys, compact, UTF-8. The log refuses NaN later."""
-    spelled = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return spelled.encode("utf-8", "surrogatepass")
+    return _CANONICAL.encode(value).encode("utf-8", "surrogatepass")
 
 
 def input_hash(tool: str, value: Any) -> str:

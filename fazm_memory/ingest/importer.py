@@ -25,7 +25,7 @@ from fazm_memory.ingest.read_ahead import WORTHWHILE, ReadAhead, ReadError, Read
 from fazm_memory.ingest.recorder import Recorder, RecordResult
 from fazm_memory.paths import open_regular
 from fazm_memory.records import dataclass, field, replace
-from fazm_memory.store import SEQ_BITS, Database, Writer
+from fazm_memory.store import SEQ_BITS, Database, Writer, pack, unpack
 
 REASON = 120
 
@@ -213,7 +213,7 @@ class CursorTable:
         if row is None or not _same(row, record):
             return UnreadFile(record, Cursor(), record.size)
         stored = self.db.execute("SELECT carry FROM cursor WHERE path=?", (row.path,)).fetchone()
-        carried = json.loads(stored[0]) if stored is not None and stored[0] else {}
+        carried = json.loads(unpack(stored[0])) if stored is not None and stored[0] else {}
         if row.version < version and not self._forgotten(record):
             kept = {OWNERS: owners} if (owners := (carried.get("carry") or {}).get(OWNERS)) else {}
             return UnreadFile(record, Cursor(0, kept), record.size, moved_from)
@@ -263,7 +263,7 @@ class CursorTable:
         # An open call is carried with its input, so this is redacted like everything stored.
         if clean_carry is None:
             clean_carry = self.redactor.value(dict(cursor.carry))[0]
-        carry = json.dumps({"carry": clean_carry, "held": self.redactor.value(dict(held))[0]}).encode()
+        carry = pack(json.dumps({"carry": clean_carry, "held": self.redactor.value(dict(held))[0]}).encode())
 
         def save(writer: Writer) -> None:
             writer.db.execute(

@@ -41,8 +41,8 @@ class Quota:
     def __init__(self, db: Database, limits: QuotaLimits) -> None:
         self.db, self.limits = db, limits
         self._unsaved: dict[tuple[int, int], list[int]] = {}  # session and day: bytes and events cut
-        # What the table says: a day of all sessions, or a whole session. It is read once a transaction.
-        self._stored: dict[tuple[int, int | None], int] = {}
+        # What was recorded before this transaction: on a day by all sessions, or by a whole session.
+        self._before: dict[tuple[int, int | None], int] = {}
         self._writer: Writer | None = None
 
     def limited(self, writer: Writer, number: int, kind: str, at: int, payload: Any) -> Any:
@@ -63,25 +63,28 @@ class Quota:
     def _share(self, writer: Writer, number: int, at: int) -> float:
         """How much of the nearer limit is used: 1 is all of it."""
         if writer is not self._writer:
-            self._writer, self._stored = writer, {}
-        shares = [0.0]
-        fresh = writer.sizes.get(number, 0)
+            self._writer, self._before = writer, {}
+        fresh, used = writer.sizes.get(number, 0), 0.0
         if self.limits.session:
-            waiting = sum(counts[0] for (owner, _), counts in self._unsaved.items() if owner == number)
-            shares.append((self._saved(number, None) + waiting + fresh) / self.limits.session)
+            used = (self._recorded(number, None) + fresh) / self.limits.session
         if self.limits.day:
-            waiting = self._unsaved.get((ALL, at // DAY), [0])[0]
-            shares.append((self._saved(ALL, at // DAY) + waiting + fresh) / self.limits.day)
-        return max(shares)
+            used = max(used, (self._recorded(ALL, at // DAY) + fresh) / self.limits.day)
+        return used
 
-    def _saved(self, number: int, day: int | None) -> int:
-        """Bytes in the table of a session, on one day or on all."""
-        if (number, day) not in self._stored:
+    def _recorded(self, number: int, day: int | None) -> int:
+        """Bytes of a session before this transaction, on one day or on all. Read once."""
+        known = self._before.get((number, day))
+        if known is None:
             query = "SELECT coalesce(sum(bytes), 0) FROM usage WHERE session=?"
-            row = self.db.execute(f"{query} AND day=?" if day is not None else query,
-                                  (number,) if day is None else (number, day)).fetchone()  # fmt: skip
-            self._stored[number, day] = row[0]
-        return self._stored[number, day]
+            (known,) = self.db.execute(f"{query} AND day=?" if day is not None else query,
+                                       (number,) if day is None else (number, day)).fetchone()  # fmt: skip
+            known += sum(
+                counts[0]
+                for (owner, its_day), counts in self._unsaved.items()
+                if owner == number and day in (None, its_day)
+            )
+            self._before[number, day] = known
+        return known
 
     def add(self, writer: Writer, at: int) -> None:
         """Count what a transaction wrote, at the end of it."""

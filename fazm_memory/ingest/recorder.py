@@ -8,6 +8,7 @@ second source that knows more, such as an exit code or a duration, adds an amend
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import is_
 from posixpath import isabs, join, normpath
 from typing import Any
 
@@ -308,6 +309,8 @@ class Recorder:
                 hint=f"its events go from 0 to {head.head - 1}; leave `retry_of` out to have it found",
                 details={"head": head.head, "session": head.id},
             )
+        if retry_of == action.retry_of and all(map(is_, files, action.files)):
+            return action
         return replace(action, files=files, retry_of=retry_of)
 
     def _wake(self, writer: Writer, head: SessionHead, entry: NewEvent) -> NewEvent:
@@ -361,7 +364,7 @@ def _retried(writer: Writer, head: SessionHead, action: Action) -> int | None:
 
     A failed call is also retried by the same tool on the same target.
     """
-    failed = earlier_failure(writer.db, head.n, str(action.input_hash), action)
+    failed = earlier_failure(writer.db, head, action)
     last = earlier_call(writer.db, head.n, action)
     if last is None or (last[1] and (failed is None or failed < last[0])):
         return failed
@@ -405,8 +408,11 @@ def _call_key(draft: Draft, head: SessionHead, payload: Any) -> str | None:
 
 def _placed(touch: Any, workspace: str | None) -> Any:
     """A touched file with absolute paths."""
+    path = _absolute(touch.path, workspace)
     origin = None if touch.origin is None else _absolute(touch.origin, workspace)
-    return replace(touch, path=_absolute(touch.path, workspace), origin=origin)
+    if (path, origin) == (touch.path, touch.origin):
+        return touch
+    return replace(touch, path=path, origin=origin)
 
 
 def _absolute(path: str, workspace: str | None) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from enum import Enum
 from typing import Any, NamedTuple
 
 from fazm_memory.errors import StoreDamaged, StoreNewer
@@ -25,6 +26,15 @@ SEQ_MASK = (1 << SEQ_BITS) - 1
 
 def event_id(number: int, seq: int) -> int:
     return number << SEQ_BITS | seq
+
+
+class Unread(Enum):
+    """The value of what was not read yet, where None is an answer."""
+
+    UNREAD = 0
+
+
+UNREAD = Unread.UNREAD
 
 
 @dataclass(slots=True)
@@ -55,6 +65,9 @@ class SessionHead:
     forgotten: int = 0
     device: str | None = None  # the machine that records it, if not this one
     shown: tuple[Any, ...] = ()  # `face` as stored
+    # Read when first needed: whether a failed call is noted, and the limits that were passed.
+    has_failed_calls: bool | None = None
+    limits_passed: list[str] | Unread | None = UNREAD
 
     def counts(self) -> tuple[Any, ...]:
         """The columns that change with every event, as UPDATE_HEAD takes them."""
@@ -125,7 +138,7 @@ class PlacedEvent(NamedTuple):
 EVENT_COLUMNS = "id, at, turn, kind, version, actor, source, trust, key, payload, digest, mac"
 INSERT_EVENT = f"INSERT INTO event ({EVENT_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-WORTH_COMPRESSING = 1536
+WORTH_COMPRESSING = 384  # bytes; less gains little without a dictionary
 LARGEST_PAYLOAD = 64 << 20
 WORTH_ORJSON = 256 << 10  # bytes that the standard parser reads in the time that orjson takes to load
 _parsed = 0  # bytes read by the standard parser so far

@@ -33,6 +33,7 @@ from fazm_memory.store.event_log import (
     EVENT_COLUMNS,
     SEQ_BITS,
     SEQ_MASK,
+    UNREAD,
     AppendResult,
     EventLog,
     NewEvent,
@@ -50,6 +51,11 @@ BUDGET = "budget:"  # with the number of a session: a key of `meta`, if the sess
 INSERT = "INSERT OR REPLACE INTO failed_call VALUES (?,?,?)"
 DELETE = "DELETE FROM failed_call WHERE session=? AND (seq=? OR hash=?)"
 SELECT = "SELECT hash, seq FROM failed_call WHERE session=? AND hash IN (?,?)"
+# Keys of failed calls are hashes, or begin with "target:". Those of other calls begin with "=".
+HAS_FAILED = (
+    "SELECT EXISTS (SELECT 1 FROM failed_call WHERE session=?1 AND hash < '=')"
+    " OR EXISTS (SELECT 1 FROM failed_call WHERE session=?1 AND hash >= '>')"
+)
 
 
 def target_key(action: Action | None) -> str:
@@ -58,9 +64,14 @@ def target_key(action: Action | None) -> str:
     return f"target:{input_hash(action.tool, target)}" if action is not None and target else ""
 
 
-def earlier_failure(db: Database, number: int, hashed: str, action: Action) -> int | None:
+def earlier_failure(db: Database, head: SessionHead, action: Action) -> int | None:
     """The position of the last unresolved failure with the same input, or else the same tool and target."""
-    rows = dict(db.execute(SELECT, (number, hashed, target_key(action))).fetchall())
+    if head.has_failed_calls is None:
+        head.has_failed_calls = bool(db.execute(HAS_FAILED, (head.n,)).fetchone()[0])
+    if not head.has_failed_calls:  # most sessions; hashing the target costs as much as the query
+        return None
+    hashed = str(action.input_hash)
+    rows = dict(db.execute(SELECT, (head.n, hashed, target_key(action))).fetchall())
     found = rows.get(hashed, next(iter(rows.values()), None))
     return None if found is None else int(found)
 
@@ -104,15 +115,16 @@ def note_call(db: Database, number: int, action: Action, seq: int) -> int:
     return gone + int(db.execute(INSERT, (number, prefix + _result_digest(action), seq)).rowcount)
 
 
-def note_failed_call(db: Database, number: int, action: Action, seq: int) -> None:
+def note_failed_call(db: Database, head: SessionHead, action: Action, seq: int) -> None:
     """Note a failed call, or clear the failure that a successful retry resolves."""
     if action.input_hash is None:
         return
     if action.outcome not in FAILED:
-        db.execute(DELETE, (number, action.retry_of, target_key(action)))
+        db.execute(DELETE, (head.n, action.retry_of, target_key(action)))
         return
+    head.has_failed_calls = True
     for key in filter(None, (action.input_hash, target_key(action))):
-        db.execute(INSERT, (number, key, seq))
+        db.execute(INSERT, (head.n, key, seq))
 
 
 SELECT_HEAD = (
@@ -310,7 +322,7 @@ class Writer:
             head.files_modified += touched
             self.noted += note_call(self.db, head.n, entry.payload, seq)
             if failed or entry.payload.retry_of is not None:
-                note_failed_call(self.db, head.n, entry.payload, seq)
+                note_failed_call(self.db, head, entry.payload, seq)
         elif entry.payload is not None:
             self._project(head, entry, seq)
         return AppendResult(head.id, seq)
@@ -395,14 +407,18 @@ class Writer:
         if has_limits(payload):
             key = f"{BUDGET}{head.n}"
             self.db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (key, "[]"))
+            head.limits_passed = []
 
     def passed_limits(self, head: SessionHead) -> list[str] | None:
         """The limits of a session that were passed; None if it has no limits."""
-        row = self.db.execute("SELECT value FROM meta WHERE key=?", (f"{BUDGET}{head.n}",)).fetchone()
-        return None if row is None else list(json.loads(row[0]))
+        if head.limits_passed is UNREAD:
+            row = self.db.execute("SELECT value FROM meta WHERE key=?", (f"{BUDGET}{head.n}",)).fetchone()
+            head.limits_passed = None if row is None else list(json.loads(row[0]))
+        return head.limits_passed
 
     def note_passed(self, head: SessionHead, passed: list[str]) -> None:
         self.db.execute("UPDATE meta SET value=? WHERE key=?", (json.dumps(passed), f"{BUDGET}{head.n}"))
+        head.limits_passed = passed
 
     def flush(self) -> int:
         """Write the session rows that changed. Return how many statements ran. The transaction stays open."""

@@ -5,6 +5,10 @@
 const BASE = new URL("api/v1/", document.baseURI);
 const POLL_MS = 2000;
 const MAX_WAIT_MS = 30000;
+const EARLY_MS = 2000;
+
+/** Answers that were asked for before they were needed, by address. Each is used once. @type {Map<string, Promise<any>>} */
+const early = new Map();
 
 export class ApiError extends Error {
   /**
@@ -80,7 +84,19 @@ export const api = {
    * @param {{signal?: AbortSignal}} [options]
    */
   get(path, params, options = {}) {
-    return request(endpoint(path, params), { headers: { Accept: "application/json" }, signal: options.signal });
+    const url = endpoint(path, params);
+    const known = early.get(url.href);
+    if (known && early.delete(url.href)) return known;
+    return request(url, { headers: { Accept: "application/json" }, signal: options.signal });
+  },
+
+  /** Ask now for what a `get` will need in a moment. @param {string} path */
+  prefetch(path) {
+    const url = endpoint(path);
+    const answer = this.get(path);
+    answer.catch(() => {}); // reported to whoever needs it
+    early.set(url.href, answer);
+    setTimeout(() => early.delete(url.href), EARLY_MS);
   },
 
   /**

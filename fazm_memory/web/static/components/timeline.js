@@ -17,6 +17,8 @@ import "./filters.js";
 import "./lanes.js";
 import "./session_header.js";
 
+const ID_LENGTH = 32; // of a whole session id; an address may have its beginning
+
 class Timeline extends HTMLElement {
   generation = 0;
   hash = "";
@@ -88,6 +90,7 @@ class Timeline extends HTMLElement {
       this.show(null);
       return store.set(seq === null ? { seq, then, ms: null, live: true } : { seq, then, live: false });
     }
+    if (id.length === ID_LENGTH) api.prefetch(`sessions/${id}/outline`); // the list of events needs it next
     const info = await api.get(`sessions/${encodeURIComponent(id)}`);
     if (this.stale(generation)) return;
     this.show(null);

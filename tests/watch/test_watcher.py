@@ -331,6 +331,22 @@ def test_paths_are_reported_as_their_user_calls_them(tmp_path: Path, root: Path)
     assert found.changed.path == str(tmp_path / "alias" / "a")
 
 
+def test_a_root_is_watched_in_the_spelling_of_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Mac opens the composed name, keeps the decomposed one, and reports events under that."""
+    composed, decomposed = tmp_path / "R\u00e9sum\u00e9", tmp_path / "Re\u0301sume\u0301"
+    decomposed.mkdir()
+    spelling = {str(composed): str(decomposed)}
+    monkeypatch.setattr("fazm_memory.watch.scanner.disk_path", lambda path: spelling.get(path, path))
+    looker = Scanner(Clock())
+    looker.add(str(composed))
+    looker.look(PendingScan())
+    (decomposed / "a").write_text("a")
+    (found,) = looker.look(PendingScan(folders={str(decomposed)})).sightings
+    assert found.changed.path == str(composed / "a")
+
+
 def test_what_ends_the_thread_is_reported_when_it_is_stopped(root: Path) -> None:
     failed = threading.Event()
 

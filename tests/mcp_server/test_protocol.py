@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -105,3 +108,35 @@ def test_what_is_no_event_does_not_validate(change: dict[str, Any]) -> None:
     validator = Draft202012Validator(schema())
     assert validator.is_valid(event)
     assert not validator.is_valid(event | change)
+
+
+def test_the_page_names_every_call_with_its_arguments() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", TEXT.partition("| call | takes")[2], re.MULTILINE)
+    everywhere = {"turn", "expected_seq", "trust", "max_tokens", "cursor", "limit"}
+    named = {name: set(re.findall(r"(\**\w+\**)(?:, |$)", takes)) for name, takes in rows}
+    calls = json.loads((DOCS / "protocol.calls.json").read_text())["tools"]
+    for call in calls:
+        schema = call["inputSchema"]
+        required = set(schema.get("required", ()))
+        shown = {name for name in schema["properties"] if name not in everywhere}
+        assert named[call["name"]] == {f"**{name}**" if name in required else name for name in shown}
+
+
+def test_the_agent_of_the_page_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    folder = tmp_path / "w"
+    folder.mkdir()
+    (folder / "a.txt").write_text("one\ntwo\n")
+    (folder / "b.txt").write_text("one\n")
+    (folder / "c.bin").write_bytes(b"\xff\xfe\x00")
+    env = os.environ | {
+        "HOME": str(tmp_path), "FAZM_MEMORY_HOME": str(tmp_path / "home"), "FAZM_MEMORY_KEY": "file",
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }  # fmt: skip
+    said = []
+    for most in ("1", "5", "5"):
+        command = [sys.executable, str(DOCS / "example-agent.py"), str(folder), most]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout.strip())
+    counted = '{"lines of a.txt": "2", "lines of b.txt": "1"} 0 left'
+    assert said == ['{"lines of a.txt": "2"} 2 left', counted, counted]

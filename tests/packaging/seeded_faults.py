@@ -1,7 +1,7 @@
 """Faults of the Mac app that were found once. Each is put back in a copy of the sources: its test must fail.
 
-The list is `seeded_faults.json`. `python -m tests.packaging.seeded_faults [NAME…]` does that for all or some. A
-test that passes with its fault is reported, and the exit code is 1. `test_seeded_faults.py` checks that the
+The list is `seeded_faults.json`. `python -m tests.packaging.seeded_faults [NAME…]` does that for all or some.
+A test that passes with its fault is reported, and the exit code is 1. `test_seeded_faults.py` checks that the
 list fits the sources.
 """
 

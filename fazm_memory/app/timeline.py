@@ -412,6 +412,44 @@ class TimelineService(Service):
                 "head": row.head,
             }
 
+    def rewind_point(self, session: str, seq: int | None = None) -> dict[str, Any]:
+        """The event from which a rewind goes back, by default the last action that counts.
+
+        `actions` is how many actions from there on count, the event itself included.
+        """
+        row = self.store.sessions.resolve(session)
+        with self.store.db.reading():
+            ranges = effective_ranges(self.store.db, row.n, row.head)
+            if seq is None:
+                seq = self._last_action(row, ranges)
+            row, event = self._event(session, seq)
+            spans = [(max(start, seq), stop) for start, stop in ranges if stop > seq]
+            actions = sum(
+                self.store.db.execute(
+                    "SELECT count(*) FROM event WHERE id >= ? AND id < ? AND kind='action'",
+                    (event_id(row.n, start), event_id(row.n, stop)),
+                ).fetchone()[0]
+                for start, stop in spans
+            )
+            before = self._possible_causes(row, event)
+        asked = next((cause.payload for cause in before if cause.kind == "prompt" and cause.payload), None)
+        summary = summary_row(event)
+        return {
+            "seq": seq, "ms": summary["ms"], "kind": event.kind, "title": summary["title"],
+            "target": summary["target"], "request": None if asked is None else asked.text[:500],
+            "actions": actions, "head": row.head,
+        }  # fmt: skip
+
+    def _last_action(self, row: SessionRow, ranges: Sequence[tuple[int, int]]) -> int:
+        for start, stop in reversed(ranges):
+            found = self.store.db.execute(
+                "SELECT id FROM event WHERE id >= ? AND id < ? AND kind='action' ORDER BY id DESC LIMIT 1",
+                (event_id(row.n, start), event_id(row.n, stop)),
+            ).fetchone()
+            if found is not None:
+                return int(found[0]) - event_id(row.n, 0)
+        return max(0, row.head - 1)
+
     def event_details(self, session: str, seq: int) -> dict[str, Any]:
         """An event with its causes, the call it retries and the files it changed."""
         with self.store.db.reading():

@@ -64,27 +64,34 @@ def resume_options(store: Store, row: SessionRow, briefing: str) -> list[ResumeO
 
 
 def resume_offer(store: Store, row: SessionRow, briefing: str) -> dict[str, Any]:
-    """The best option for a terminal on this machine, as JSON: `took` is the method."""
+    """The best option for a terminal on this machine, as JSON: `took` is the method.
+
+    `native` is the agent's own command, also where it cannot be run here; `blocked` says why it cannot.
+    """
     options = [option for option in resume_options(store, row, briefing) if not option.fazm_message]
-    program = shlex.split(options[0].command)[0] if options[0].command else None
-    installed = program is None or shutil.which(program) is not None
-    option = options[0] if installed else options[-1]
-    why = option.why if installed else f"{program} is not installed here"
-    if row.agent == FAZM:
-        why = no_command_reason(FAZM)
+    best = options[0]
+    program = shlex.split(best.command)[0] if best.command else None
+    missing = program is not None and shutil.which(program) is None
+    # The agent's own command is right even where its program is missing. A briefing can be pasted anywhere.
+    option = options[-1] if missing and best.method != "exact" else best
+    why = no_command_reason(FAZM) if row.agent == FAZM else option.why
+    absent = f"{program} is not installed here" if missing else ""
+    both = " and ".join(filter(None, (why, absent)))
+    reasons = {
+        "exact": f"the agent has this session itself{f', but {absent}' if absent else ''}",
+        "briefing": f"{why}, so a new session is given the briefing",
+        "clipboard": f"{both}, so you paste the briefing into a new session",
+    }
     command = option.command
     if command is not None and option.folder is not None:
         command = f"cd {shell_word(option.folder)} && {command}"
-    reasons = {
-        "exact": "the agent has this session itself",
-        "briefing": f"{why}, so a new session is given the briefing",
-        "clipboard": f"{why}, so you paste the briefing into a new session",
-    }
     return {
         "session": row.id,
         "briefing": briefing,
         "cwd": option.folder,
         "command": command,
+        "native": native_resume_command(row.agent, row.agent_session_id, row.workspace),
+        "blocked": best.why or absent or None,
         "took": option.method,
         "why": reasons[option.method],
     }

@@ -116,14 +116,16 @@ class PageApp:
 
         async def endpoint(request: Request) -> Response:
             query, names = query_of(request), dict(request.path_params)
-            return json_response(await run(lambda memory: work(memory, query, **names)))
+            return await run(lambda memory: json_response(work(memory, query, **names), now=memory.now()))
 
         return endpoint
 
     def _write(self, work: actions.Write) -> Endpoint:
         async def endpoint(request: Request) -> Response:
             body, names = await body_of(request), dict(request.path_params)
-            return json_response(await self.threads.write(lambda memory: work(memory, body, **names)))
+            return await self.threads.write(
+                lambda memory: json_response(work(memory, body, **names), now=memory.now())
+            )
 
         return endpoint
 

@@ -242,6 +242,10 @@ def rewind_plan(memory: Memory, query: QueryParameters, id: str) -> dict[str, An
     return memory.rewind.plan(id, whole_number("to", query.needed("to")))
 
 
+def rewind_point(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
+    return memory.timeline.rewind_point(id, query.number("seq"))
+
+
 def replay_plan(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
     return memory.replay.plan(id)
 
@@ -323,6 +327,7 @@ ROUTES: dict[str, Read] = {
     f"{SESSION}/outline": outline,
     f"{SESSION}/position": position,
     f"{SESSION}/state": state,
+    f"{SESSION}/rewind-point": rewind_point,
     f"{SESSION}/rewind-plan": rewind_plan,
     f"{SESSION}/replay-plan": replay_plan,
     f"{SESSION}/briefing": briefing,

@@ -58,10 +58,11 @@ STATUS: dict[type[FazmMemoryError], int] = {
 }  # fmt: skip
 
 
-def json_response(value: Any, status: int = 200) -> Response:
-    """A value as JSON. In ASCII, so that lone surrogates get through unchanged."""
+def json_response(value: Any, status: int = 200, now: int | None = None) -> Response:
+    """A value as JSON. In ASCII, so that lone surrogates get through unchanged. `now`: the memory's clock."""
     body = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
-    return Response(body, status, media_type="application/json")
+    headers = None if now is None else {"x-fazm-now": str(now // 1000)}
+    return Response(body, status, headers, media_type="application/json")
 
 
 def error_response(error: FazmMemoryError) -> Response:

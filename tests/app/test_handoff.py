@@ -223,13 +223,25 @@ def test_after_a_rewind_the_agents_own_session_is_not_the_one_to_go_on_with(
     assert memory.recall.resume_offer(session)["took"] == "exact"
 
 
-def test_without_its_agent_the_briefing_is_for_the_clipboard(
+def test_without_its_agent_the_command_is_offered_with_the_reason(
     memory: MemoryFixture, tmp_path: Path, programs: Path
 ) -> None:
-    results = memory.recall.resume_offer(claude(memory, tmp_path))
-    assert (results["took"], results["command"]) == ("clipboard", None)
-    assert "claude is not installed here" in results["why"]
-    assert "taking up session" in results["briefing"]
+    result = memory.recall.resume_offer(claude(memory, tmp_path))
+    assert (result["took"], result["command"]) == ("exact", f"cd {tmp_path} && claude --resume abc-1")
+    assert result["blocked"] == "claude is not installed here"
+    assert "claude is not installed here" in result["why"]
+    assert "taking up session" in result["briefing"]
+
+
+def test_without_its_agent_and_its_folder_the_briefing_is_for_the_clipboard(
+    memory: MemoryFixture, tmp_path: Path, programs: Path
+) -> None:
+    gone = tmp_path / "gone"
+    result = memory.recall.resume_offer(claude(memory, gone))
+    assert (result["took"], result["command"]) == ("clipboard", None)
+    assert result["native"] == f"cd {gone} && claude --resume abc-1"
+    assert "the folder it worked in is gone" in result["blocked"]
+    assert "claude is not installed here" in result["why"]
 
 
 def test_a_form_answers_the_question_it_was_shown_for_and_opens_nothing_else(memory: MemoryFixture) -> None:

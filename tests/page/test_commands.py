@@ -25,10 +25,24 @@ def test_a_session_is_paused_undone_and_resumed(page: Window, server: Server) ->
     other = page.visit(server, "site")
     page.press("button", "Resume")
     page.there("dialog", "Resume this session")
+    page.says("the folder it worked in is gone")
     page.says("Briefing")
-    page.confirm("Resume")
+    page.confirm("Resume and copy command")
     page.says("Resumed.")
     assert memory.sessions.get(other)["lifecycle"] == "resumed"
+    assert page.copied() == "cd /Users/dana/Projects/site && claude --resume dana-site"
+
+
+def test_the_command_of_a_session_that_was_not_paused_is_copied_and_nothing_changes(
+    page: Window, server: Server
+) -> None:
+    session = page.visit(server, "release")
+    before = server.world.memory.sessions.get(session)
+    page.press("button", "Resume")
+    page.confirm("Copy command")
+    page.says("Run the copied command")
+    assert page.copied() == "cd /Users/dana/Projects/tool && codex resume dana-release"
+    assert server.world.memory.sessions.get(session) == before
 
 
 def test_a_session_is_handed_off_and_a_question_answered(page: Window, server: Server) -> None:
@@ -57,11 +71,18 @@ def test_a_session_is_handed_off_and_a_question_answered(page: Window, server: S
 def test_a_rewind_shows_its_plan_restores_files_and_is_undone(page: Window, server: Server) -> None:
     notes, plan = server.world.folder / "notes.md", server.world.folder / "plan.md"
     now = notes.read_text()
-    page.visit(server, "folder", 1)
-    page.command("Event commands", "Rewind to here…")
-    page.there("dialog", "Rewind to position 2")
-    page.says("2 files will change on disk")
-    page.press("checkbox", "Also restore the files")
+    page.visit(server, "folder", 2)
+    page.press("button", "Rewind…")
+    page.there("dialog", "Rewind")
+    page.says("for “Tidy notes.md and write a plan”")
+    page.has(part("radio", "Take back this and 1 later action"), "checked", "true")
+    page.says("2 files can be restored")
+    page.has(part("checkbox", "Also restore the files"), "checked", "true")
+    page.says(str(notes))
+    page.press("radio", "Keep this, take back the 1 later action")
+    page.says("1 file can be restored")
+    page.silent(str(notes))
+    page.press("radio", "Take back this and 1 later action")
     page.says(str(notes))
     page.type("again", on=part("textbox", REASON))
     page.confirm("Rewind")

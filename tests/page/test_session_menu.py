@@ -114,7 +114,7 @@ def test_the_last_rewind_is_undone_from_the_menu(page: Window, server: Server) -
     session, folder = page.visit(server, "folder", 1), server.world.folder
     now = (folder / "notes.md").read_text()
     page.command("Event commands", "Rewind to here…")
-    page.press("checkbox", "Also restore the files")
+    page.has(part("checkbox", "Also restore the files"), "checked", "true")
     page.confirm("Rewind")
     page.says("2 files restored.")
     assert (folder / "notes.md").read_text() != now

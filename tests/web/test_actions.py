@@ -37,6 +37,17 @@ def test_a_rewind_marks_what_it_went_back_over(ask: Asking, world: World) -> Non
     assert not any("rewound" in marks[seq] for seq in range(7))
 
 
+def test_a_rewind_starts_from_an_event_or_the_last_action_that_counts(ask: Asking, world: World) -> None:
+    path = f"sessions/{world.id('tidy')}"
+    point = ask.get(f"{path}/rewind-point", seq=3)
+    assert (point["title"], point["target"], point["actions"]) == ("Bash", "mv a b", 3)
+    assert point["request"] == "Rename the scans"
+    assert ask.get(f"{path}/rewind-point")["seq"] == 5
+    ask.post(f"{path}/rewind", to=4)
+    last = ask.get(f"{path}/rewind-point")
+    assert (last["seq"], last["actions"]) == (3, 1)
+
+
 def test_files_go_back_only_with_the_plan_that_was_shown(ask: Asking, world: World) -> None:
     path = f"sessions/{world.id('tidy')}"
     plan = ask.get(f"{path}/rewind-plan", to=3)

@@ -11,6 +11,7 @@ import pytest
 
 from fazm_memory.store.file_versions import FileVersions
 from fazm_memory.web import actions, reading, settings
+from fazm_memory.web.server import InProcessPage
 from tests.web.conftest import HOUR, NOW, SECOND, Asking, World
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "page-api.md"
@@ -258,3 +259,8 @@ def test_what_cannot_be_answered_is_reported_in_words(
     assert got == status
     assert reply["error"]["message"]
     assert reply["error"]["title"]
+
+
+def test_every_answer_tells_the_time_of_the_memory(inside: InProcessPage) -> None:
+    _, headers, _ = inside("GET", "/api/v1/days", {}, b"")
+    assert dict(headers)["x-fazm-now"] == str(NOW // 1000)

@@ -2,6 +2,8 @@
  * The client of the page's HTTP API. Every failure becomes an ApiError with a title, a message and a hint.
  */
 
+import { setNow } from "./clock.js";
+
 const BASE = new URL("api/v1/", document.baseURI);
 const POLL_MS = 2000;
 const MAX_WAIT_MS = 30000;
@@ -27,7 +29,7 @@ export class ApiError extends Error {
 
 const UNREACHABLE = {
   title: "Cannot reach Fazm Memory",
-  message: "The server does not response. Everything recorded so far is on disk.",
+  message: "The server does not respond. Everything recorded so far is on disk.",
   hint: "Run `fazm-memory timeline` and open the address it prints.",
   code: "unreachable",
 };
@@ -66,6 +68,8 @@ async function request(url, options) {
     throw new ApiError(UNREACHABLE, 0);
   }
   if (response.status === 401) throw new ApiError(EXPIRED, response.status);
+  const at = Number(response.headers.get("x-fazm-now"));
+  if (at) setNow(at);
   const text = await response.text();
   let body = null;
   try {

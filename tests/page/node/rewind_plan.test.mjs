@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { folderGroups, modeText, planGroups, planSummary } from "../../../fazm_memory/web/static/lib/rewind_plan.js";
+import { changedFiles, folderGroups, modeText, planGroups, planSummary, rewindChoices } from "../../../fazm_memory/web/static/lib/rewind_plan.js";
 
 const file = (path, action) => ({ path, action });
 
@@ -14,9 +14,21 @@ test("an unknown action is shown under its own name", () => {
 });
 
 test("the summary counts only files that will change", () => {
-  const plan = { to: 4, head: 5, files: [file("a", "restore"), file("b", "keep"), file("c", "refuse")] };
-  assert.equal(planSummary(plan), "Goes back 1 event to position 4. 1 file will change on disk.");
-  assert.match(planSummary({ to: 1, head: 5, files: [] }), /4 events .* No files will change/);
+  const plan = { files: [file("a", "restore"), file("b", "keep"), file("c", "refuse")] };
+  assert.equal(planSummary(plan), "1 file can be restored:");
+  assert.equal(changedFiles(plan), 1);
+  assert.equal(planSummary({ files: [file("b", "keep")] }), "No file needs to change.");
+  assert.equal(planSummary({ files: [] }), "No file was changed since.");
+});
+
+test("a rewind goes back before the event, or keeps it", () => {
+  const point = { seq: 4, kind: "action", actions: 3, head: 20 };
+  assert.deepEqual(rewindChoices(point), [
+    { label: "Take back this and 2 later actions", to: 4 },
+    { label: "Keep this, take back the 2 later actions", to: 5 },
+  ]);
+  assert.deepEqual(rewindChoices({ ...point, seq: 0, kind: "session.open" }).map(({ to }) => to), [1]);
+  assert.deepEqual(rewindChoices({ ...point, seq: 19, actions: 1 }), [{ label: "Take this back", to: 19 }]);
 });
 
 test("a changed mode is shown", () => {

@@ -131,6 +131,22 @@ export function checkbox(label, checked) {
   return { input, row: h("div", { class: "input-row check" }, input, h("label", { for: input.id }, label)) };
 }
 
+/**
+ * A choice of one.
+ * @param {string} label
+ * @param {string[]} options
+ * @param {number} chosen
+ * @param {(index: number) => void} change
+ */
+export function radios(label, options, chosen, change) {
+  const name = newId();
+  const row = (/** @type {string} */ text, /** @type {number} */ index) => {
+    const input = h("input", { type: "radio", name, id: newId(), checked: index === chosen, onchange: () => change(index) });
+    return h("div", { class: "input-row check" }, input, h("label", { for: input.id }, text));
+  };
+  return h("div", { class: "radios", role: "radiogroup", "aria-label": label }, options.map(row));
+}
+
 /** @param {string} label @param {string} value @param {Record<string, any>} [attributes] */
 export function textInput(label, value, attributes = {}) {
   const input = h("input", { class: "field wide", type: "text", id: newId(), autocomplete: "off", ...attributes });

@@ -4,7 +4,8 @@
  *
  * Commands, and their details besides `session` (an id):
  *   pause, close, archive, restore, resume, export, replay, handoff, undo
- *   rewind {seq}, fork {seq?}                 seq: the number of events before the position
+ *   rewind {seq?, keep?}                      seq: an event; keep: take back only what came after it
+ *   fork {seq?}                               seq: the number of events before the position
  *   answer {question?}, waive {question}
  *   pin {seq, pinned?}, quarantine {seq?, lift?}, forget {seq}
  *   forget-range {since?, until?, session?}   times in ms

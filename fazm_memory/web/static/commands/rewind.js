@@ -6,31 +6,77 @@
  */
 
 import { api, ApiError } from "../api.js";
-import { h } from "../dom.js";
-import { byteSize, plural } from "../lib/format.js";
-import { folderGroups, modeText, planGroups, planSummary } from "../lib/rewind_plan.js";
-import { CommandDialog, checkbox, textInput } from "./dialog.js";
+import { now } from "../clock.js";
+import { fill, h } from "../dom.js";
+import { dayName, dayOf } from "../lib/days.js";
+import { byteSize, clockSeconds, plural, toSentence } from "../lib/format.js";
+import { changedFiles, folderGroups, modeText, planGroups, planSummary, rewindChoices } from "../lib/rewind_plan.js";
+import { CommandDialog, checkbox, radios, textInput } from "./dialog.js";
 import { notifyChange, toast } from "./toast.js";
 
 const MAX_SHOWN = 200;
 
-/** @param {{session: string, seq: number}} target */
-export function rewind({ session, seq }) {
+/**
+ * @param {{session: string, seq?: number|null, keep?: boolean}} target `seq`: the event, by default the last action;
+ *   `keep`: take back only what came after it
+ */
+export function rewind({ session, seq = null, keep = false }) {
   const dialog = new CommandDialog({
-    title: `Rewind to position ${seq}`,
-    about: "Later events stay in the log. The session continues from this position.",
+    title: "Rewind",
+    about: "Nothing is erased: what is taken back stays in the log, and a rewind can be undone.",
     confirm: "Rewind",
     wide: true,
   });
-  const files = checkbox("Also restore the files", false);
+  const files = checkbox("Also restore the files", true);
   const force = checkbox("Continue anyway. A copy of what is overwritten is kept.", false);
   const reason = textInput("Reason", "", { placeholder: "Optional" });
-  force.row.hidden = true;
+  const planned = h("div", { class: "dialog-part", "aria-live": "polite" });
   let plan = /** @type {any} */ (null);
+  let to = 0;
+  let turn = 0;
+
+  const update = () => {
+    const list = /** @type {HTMLElement|null} */ (planned.querySelector(".plan"));
+    if (list) list.hidden = !files.input.checked;
+    force.row.hidden = !plan?.unseen && !(files.input.checked && plan?.needs_force);
+    dialog.setReady(force.row.hidden || force.input.checked);
+  };
+  for (const { input } of [files, force]) input.addEventListener("change", update);
+
+  /** Show what going back to a position changes. @param {number} position */
+  const showPlan = async (position) => {
+    const mine = (turn += 1);
+    to = position;
+    plan = null;
+    dialog.setReady(false);
+    fill(planned, h("p", { class: "note", "aria-busy": "true" }, "Loading…"));
+    const loaded = await loadPlan(session, position).catch((error) => (dialog.showError(error), null));
+    if (mine !== turn) return; // the other choice was taken meanwhile
+    if (loaded === null) return fill(planned);
+    if (loaded instanceof Error) {
+      files.input.checked = false;
+      fill(planned, h("p", { class: "note warn" }, `Only the session goes back, no file changes: ${toSentence(loaded.message)}`));
+      force.row.hidden = true;
+      return dialog.setReady(true);
+    }
+    plan = loaded;
+    files.input.checked = changedFiles(plan) > 0;
+    const unseen = `This skips what nobody has seen yet: ${(plan.unseen_what || []).join("; ")}`;
+    fill(
+      planned,
+      h("p", null, planSummary(plan)),
+      plan.unseen ? h("p", { class: "note warn" }, unseen) : null,
+      plan.files.length ? files.row : null,
+      h("div", { class: "plan" }, [...planGroups(plan.files), ...folderGroups(plan.folders || [])].map(groupSection)),
+    );
+    if (!plan.files.length) planned.querySelector(".plan")?.remove();
+    update();
+  };
+
   dialog.open(async () => {
     const done = await api
       .post(`sessions/${session}/rewind`, {
-        to: seq,
+        to,
         files: files.input.checked,
         force: force.input.checked,
         reason: reason.input.value.trim() || null,
@@ -45,31 +91,30 @@ export function rewind({ session, seq }) {
     const text = done.files?.length ? `Rewound. ${plural(done.files.length, "file")} restored.` : "Rewound.";
     toast(text, done.undo ? () => postUndo(session) : null);
   });
-  return dialog.load(loadPlan(session, seq), (loaded) => {
-    if (loaded instanceof Error) {
-      const text = `The files will not change: ${loaded.message}.`;
-      return [h("p", { class: "note warn" }, text), force.row, reason.row];
-    }
-    plan = loaded;
-    const groups = [...planGroups(plan.files), ...folderGroups(plan.folders || [])];
-    const list = h("div", { class: "plan", hidden: true }, groups.map(groupSection));
-    const update = () => {
-      list.hidden = !files.input.checked;
-      force.row.hidden = !plan.unseen && !(files.input.checked && plan.needs_force);
-      dialog.setReady(force.row.hidden || force.input.checked);
-    };
-    for (const { input } of [files, force]) input.addEventListener("change", update);
-    queueMicrotask(update);
-    const unseen = `This skips what nobody has seen yet: ${(plan.unseen_what || []).join("; ")}`;
+  return dialog.load(api.get(`sessions/${session}/rewind-point`, { seq }), (point) => {
+    const kept = keep || point.seq === 0;
+    const choices = rewindChoices(point);
+    const rows = radios("What to take back", choices.map(({ label }) => label), kept ? choices.length - 1 : 0, (index) => {
+      void showPlan(choices[index].to);
+    });
+    queueMicrotask(() => void showPlan(choices[kept ? choices.length - 1 : 0].to));
     return [
-      h("p", null, planSummary(plan)),
-      plan.unseen ? h("p", { class: "note warn" }, unseen) : null,
-      plan.files.length ? files.row : null,
-      list,
+      h("p", { class: "rewind-point", dir: "auto" }, h("strong", null, eventName(point)), h("span", { class: "note" }, momentText(point))),
+      rows,
+      planned,
       force.row,
       reason.row,
     ];
   });
+}
+
+/** The event of a rewind in a few words. @param {any} point */
+const eventName = ({ title, target }) => [title, target].filter(Boolean).join(" ");
+
+/** When it happened, and the request that led to it. @param {any} point */
+function momentText({ ms, kind, request, seq }) {
+  const when = `${dayName(dayOf(ms), dayOf(now()))}, ${clockSeconds(ms)} (position ${seq})`;
+  return kind === "prompt" || !request ? when : `${when}, for “${request.replace(/\s+/g, " ").slice(0, 120)}”`;
 }
 
 /**

@@ -3,9 +3,9 @@
  */
 
 import { api } from "../api.js";
-import { copyButton } from "../clipboard.js";
+import { copy, copyButton } from "../clipboard.js";
 import { h } from "../dom.js";
-import { byteSize, plural } from "../lib/format.js";
+import { byteSize, plural, toSentence } from "../lib/format.js";
 import { sessionHash } from "../lib/route.js";
 import { CommandDialog, textInput } from "./dialog.js";
 import { notifyChange, toast } from "./toast.js";
@@ -46,46 +46,48 @@ export async function restore({ session }) {
 const RESUME_TEXT = {
   exact: "The agent can continue this exact session:",
   briefing: "The agent starts a new session with this briefing:",
-  clipboard: "This agent has no resume command. Paste the briefing into it:",
 };
 
 /** @param {Target} target */
-export function resume({ session }) {
-  const dialog = new CommandDialog({ title: "Resume this session", confirm: "Resume", wide: true });
+export async function resume({ session }) {
+  const info = await api.get(`sessions/${session}`);
+  const { resume: offer } = info;
+  const command = offer.command || offer.native;
+  const paused = info.lifecycle === "paused";
+  const copied = command ? "command" : "briefing";
+  const confirm = paused ? `Resume and copy ${copied}` : `Copy ${copied}`;
+  const dialog = new CommandDialog({ title: "Resume this session", confirm, wide: true });
+  const question = info.questions?.find((/** @type {any} */ each) => each.to === "human");
+  dialog.fill(
+    question ? h("p", { class: "note warn" }, `Answer this question first: ${question.note}`) : null,
+    ...resumeSteps(offer, command),
+  );
   dialog.open(async () => {
-    await moveTo(session, "resume");
+    if (paused) await moveTo(session, "resume");
+    await copy(command || offer.briefing, command ? "Command copied" : "Briefing copied");
     dialog.close();
-    toast("Resumed.", () => moveTo(session, "pause"));
-  });
-  return dialog.load(api.get(`sessions/${session}`), (info) => {
-    const question = info.questions?.find((/** @type {any} */ each) => each.to === "human");
-    return [
-      question ? h("p", { class: "note warn" }, `Answer this question first: ${question.note}`) : null,
-      ...resumeSteps(info.resume),
-    ];
+    const next = command ? "Run the copied command in a terminal." : "Paste the briefing into a new session of the agent.";
+    toast(paused ? `Resumed. ${next}` : next, paused ? () => moveTo(session, "pause") : null);
   });
 }
 
-/** @param {any} resumption */
-function resumeSteps(resumption) {
-  if (!resumption) return [h("p", null, "The session will be marked as resumed. Its state does not change.")];
-  const { took, why, command, cwd } = resumption;
-  const briefing = took === "exact" ? null : resumption.briefing; // an exact session knows all of it
+/** @param {any} offer @param {string|null} command */
+function resumeSteps({ took, why, cwd, blocked, briefing }, command) {
+  const reason = blocked ? h("p", { class: "note warn" }, `It cannot be run here as it is: ${blocked}.`) : null;
   return [
-    h("p", null, RESUME_TEXT[took] || why || ""),
-    command
-      ? h("div", { class: "copy-row" }, h("pre", { class: "code", tabindex: 0 }, command), copyButton(command, "Copy command"))
-      : null,
-    cwd ? h("p", { class: "note" }, `In ${cwd}`) : null,
-    briefing
-      ? h(
+    h("p", null, RESUME_TEXT[took] || (command ? "The agent’s own command:" : toSentence(why))),
+    command ? h("pre", { class: "code", tabindex: 0 }, command) : null,
+    took === "briefing" ? h("p", { class: "note" }, toSentence(why)) : reason,
+    cwd && !command?.startsWith("cd ") ? h("p", { class: "note" }, `In ${cwd}`) : null,
+    took === "exact" && !blocked // an exact session knows all of it
+      ? null
+      : h(
           "details",
           { open: !command },
-          h("summary", null, "Briefing"),
+          h("summary", null, "Briefing for a new session"),
           h("pre", { class: "code tall", tabindex: 0 }, briefing),
           copyButton(briefing, "Copy briefing"),
-        )
-      : null,
+        ),
   ];
 }
 

@@ -3,6 +3,7 @@
  */
 
 import { api } from "../api.js";
+import { now } from "../clock.js";
 import { fill, h } from "../dom.js";
 import { icon } from "../icons.js";
 import { dayName, dayOf, addDays } from "../lib/days.js";
@@ -37,8 +38,8 @@ class DayPicker extends HTMLElement {
   }
 
   draw() {
-    const day = store.state.day || dayOf(Date.now());
-    const today = dayOf(Date.now());
+    const day = store.state.day || dayOf(now());
+    const today = dayOf(now());
     const known = this.days.some((item) => item.day === day) ? this.days : [{ day, events: null }, ...this.days];
     const select = h(
       "select",
@@ -81,7 +82,7 @@ class DayPicker extends HTMLElement {
 
   /** Go to the nearest day with events, or else to the adjacent day. @param {number} by */
   step(by) {
-    const day = store.state.day || dayOf(Date.now());
+    const day = store.state.day || dayOf(now());
     const others = this.days.map((item) => item.day).filter((other) => (by < 0 ? other < day : other > day));
     const near = by < 0 ? others[0] : others[others.length - 1];
     navigate(dayHash(near || addDays(day, by)));

@@ -3,6 +3,7 @@
  */
 
 import { api } from "../api.js";
+import { now } from "../clock.js";
 import { announce, errorText, fill, h } from "../dom.js";
 import { iconName, icon } from "../icons.js";
 import { dayName, dayOf } from "../lib/days.js";
@@ -109,7 +110,7 @@ class Search extends HTMLElement {
   }
 
   draw() {
-    const today = dayOf(Date.now());
+    const today = dayOf(now());
     fill(
       /** @type {HTMLElement} */ (this.list),
       this.results.map((result, index) =>

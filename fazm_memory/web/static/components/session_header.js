@@ -2,6 +2,7 @@
  * <fm-session-header>: the session, its commands, its open questions, and the selected moment.
  */
 
+import { now } from "../clock.js";
 import { fill, h, keepFocus } from "../dom.js";
 import { icon } from "../icons.js";
 import { dayName, dayOf } from "../lib/days.js";
@@ -31,7 +32,7 @@ class SessionHeader extends HTMLElement {
     const head = /** @type {HTMLElement} */ (this.head);
     if (!info) {
       fill(/** @type {HTMLElement} */ (this.questions)); // those of the previous session
-      return fill(head, day ? h("h1", null, dayName(day, dayOf(Date.now()))) : null);
+      return fill(head, day ? h("h1", null, dayName(day, dayOf(now()))) : null);
     }
     const menu = /** @type {Menu|null} */ (head.querySelector("fm-menu"));
     if (menu?.open && this.drawn === info.id) {
@@ -154,9 +155,7 @@ class SessionHeader extends HTMLElement {
         ? button("resume", "Restore", () => runCommand("restore", { session }))
         : button("resume", "Resume", () => runCommand("resume", { session })),
       ended || info.lifecycle === "paused" ? null : button("pause", "Pause", () => runCommand("pause", { session })),
-      button("rewind", "Rewind…", () =>
-        runCommand("rewind", { session, seq: position() ?? Math.max(1, info.events - 1) }),
-      ),
+      button("rewind", "Rewind…", () => runCommand("rewind", { session, seq: store.state.seq })),
       button("fork", "Fork…", () => runCommand("fork", { session, seq: position() })),
       button("handoff", "Hand off…", () => runCommand("handoff", { session })),
       Menu.of(more, "More", () =>
@@ -188,7 +187,7 @@ class SessionHeader extends HTMLElement {
     const bar = /** @type {HTMLElement} */ (this.playhead);
     bar.hidden = !then || seq === null || ms === null || !info;
     if (bar.hidden || seq === null || ms === null) return fill(bar);
-    const today = dayOf(Date.now());
+    const today = dayOf(now());
     const day = dayOf(ms);
     const when = day === today ? clock(ms) : `${dayName(day, today)}, ${clock(ms)}`;
     fill(

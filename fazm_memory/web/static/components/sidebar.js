@@ -4,6 +4,7 @@
  */
 
 import { api } from "../api.js";
+import { now } from "../clock.js";
 import { announce, errorBlock, fill, h, oncePerFrame, withCommands } from "../dom.js";
 import { icon } from "../icons.js";
 import { groupByDay, dayName, dayOf } from "../lib/days.js";
@@ -213,7 +214,7 @@ class Sidebar extends HTMLElement {
 
   /** The visible sessions under the headings of their days. */
   days() {
-    const today = dayOf(Date.now());
+    const today = dayOf(now());
     const { first, last } = this.visible;
     let at = 0;
     return groupByDay(this.sessions).map((group, nth, groups) => {

@@ -57,13 +57,28 @@ export function modeText(file) {
   return file.mode ? `mode ${file.mode.now} → ${file.mode.then}` : "";
 }
 
+/** How many files a plan changes on disk. @param {{files: PlanFile[]}} plan */
+export const changedFiles = ({ files }) => files.filter((file) => !["keep", "refuse", "cannot"].includes(file.action)).length;
+
 /**
  * The summary above the plan.
- * @param {{files: PlanFile[], to: number, head: number, unseen?: number}} plan
+ * @param {{files: PlanFile[]}} plan
  */
 export function planSummary(plan) {
-  const touched = plan.files.filter((file) => !["keep", "refuse", "cannot"].includes(file.action)).length;
-  const steps = plural(plan.head - plan.to, "event");
-  const files = touched ? plural(touched, "file") : "No files";
-  return `Goes back ${steps} to position ${plan.to}. ${files} will change on disk.`;
+  const changed = changedFiles(plan);
+  if (changed) return `${plural(changed, "file")} can be restored:`;
+  return plan.files.length ? "No file needs to change." : "No file was changed since.";
+}
+
+/**
+ * The two ways to go back from an event: with it, or only with what came after it. The first event stays.
+ * @param {{seq: number, kind: string, actions: number, head: number}} point `actions` counts the event itself
+ * @returns {{label: string, to: number}[]}
+ */
+export function rewindChoices({ seq, kind, actions, head }) {
+  const later = actions - (kind === "action" ? 1 : 0);
+  const back = { label: `Take back this and ${later ? plural(later, "later action") : "what came after"}`, to: seq };
+  const kept = { label: `Keep this, take back ${later ? `the ${plural(later, "later action")}` : "what came after"}`, to: seq + 1 };
+  if (seq + 1 >= head) return [{ label: "Take this back", to: seq }];
+  return seq ? [back, kept] : [kept];
 }

@@ -6,6 +6,7 @@
 import { api } from "../api.js";
 import { CommandDialog, textArea } from "../commands/dialog.js";
 import { runCommand } from "../router.js";
+import { now } from "../clock.js";
 import { fill, h } from "../dom.js";
 import { ago } from "../lib/format.js";
 import { sessionHash } from "../lib/route.js";
@@ -95,7 +96,7 @@ class DecisionsScreen extends Screen {
   /** @param {Point} point */
   text({ text, why, question, seq, session, by, kind, at }) {
     const body = seq === null ? text : h("a", { href: sessionHash(session, seq) }, text);
-    const about = [KINDS[kind], by === "person" ? "by you" : "by the agent", at ? ago(Date.parse(at), Date.now()) : ""];
+    const about = [KINDS[kind], by === "person" ? "by you" : "by the agent", at ? ago(Date.parse(at), now()) : ""];
     return h(
       "div",
       { dir: "auto" },

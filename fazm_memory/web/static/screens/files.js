@@ -4,6 +4,7 @@
 
 import { api } from "../api.js";
 import { authorName } from "../components/retry.js";
+import { now } from "../clock.js";
 import { fill, h } from "../dom.js";
 import { ago, plural, relativePath } from "../lib/format.js";
 import { screenHash, sessionHash } from "../lib/route.js";
@@ -130,7 +131,7 @@ function historyItem({ session, title, agent, at, seq, change, by, from, count, 
       ` by ${authorName(by)}`,
       from ? `, from ${from}` : "",
       " · ",
-      h("a", { href: sessionHash(session, seq), title: at }, ago(Date.parse(at), Date.now())),
+      h("a", { href: sessionHash(session, seq), title: at }, ago(Date.parse(at), now())),
       ` · ${title || "Untitled session"} (${agent})`,
     ),
     request ? h("p", { class: "note point-text", dir: "auto" }, `Asked: ${request}`) : null,

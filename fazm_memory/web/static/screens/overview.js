@@ -4,6 +4,7 @@
 
 import { api } from "../api.js";
 import { copyButton } from "../clipboard.js";
+import { now } from "../clock.js";
 import { h, withCommands } from "../dom.js";
 import { dayName, dayOf } from "../lib/days.js";
 import { clock, plural } from "../lib/format.js";
@@ -53,22 +54,29 @@ const AWAY_MS = 30 * 60_000; // shorter absences are not worth a word
 /** When this browser last showed the page before now. Read once per page load. */
 const lastVisit = (() => {
   try {
-    const before = Number(localStorage.getItem(LAST_VISIT)) || null;
-    const leave = () => document.visibilityState === "hidden" && localStorage.setItem(LAST_VISIT, String(Date.now()));
-    document.addEventListener("visibilitychange", leave);
-    localStorage.setItem(LAST_VISIT, String(Date.now()));
-    return before;
+    document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && noteVisit());
+    return Number(localStorage.getItem(LAST_VISIT)) || null;
   } catch {
     return null; // storage is switched off
   }
 })();
 
+/** Called once the server has said what time it is. */
+function noteVisit() {
+  try {
+    localStorage.setItem(LAST_VISIT, String(now()));
+  } catch {
+    // storage is switched off: the page never says what happened meanwhile
+  }
+}
+
 /** What happened since the last visit. @param {any[]} sessions latest first */
 function awayStrip(sessions) {
-  if (lastVisit === null || Date.now() - lastVisit < AWAY_MS) return null;
+  noteVisit();
+  if (lastVisit === null || now() - lastVisit < AWAY_MS) return null;
   const active = sessions.filter(({ last_ms: last }) => last > lastVisit);
   const waiting = active.filter(({ open_questions: questions }) => questions).length;
-  const since = `${dayName(dayOf(lastVisit), dayOf(Date.now()))}, ${clock(lastVisit)}`;
+  const since = `${dayName(dayOf(lastVisit), dayOf(now()))}, ${clock(lastVisit)}`;
   if (!active.length) return h("p", { class: "away" }, `Nothing happened while you were away (since ${since}).`);
   const links = active.slice(0, 5).flatMap(({ id, title }, index) => [
     index ? ", " : " ",
@@ -86,7 +94,7 @@ function awayStrip(sessions) {
 
 /** The last days on which anything happened. @param {any[]} days newest first @param {any} totals of the day shown */
 function weekStrip(days, { day: shown, costs }) {
-  const today = dayOf(Date.now());
+  const today = dayOf(now());
   const sum = Object.values(costs).reduce((/** @type {number} */ all, /** @type {number|null} */ usd) => all + (usd || 0), 0);
   return h(
     "nav",
@@ -115,7 +123,7 @@ function weekStrip(days, { day: shown, costs }) {
 
 /** @param {any} totals */
 function dayCard(totals) {
-  const name = dayName(totals.day, dayOf(Date.now()));
+  const name = dayName(totals.day, dayOf(now()));
   const minutes = totals.active_minutes;
   const number = (/** @type {number} */ count) => (count ? count.toLocaleString("en") : "");
   /** @type {[string, string][]} */
@@ -169,7 +177,7 @@ function threadCard(thread) {
 
 /** @param {any} thread */
 function factsLine({ began, ended, branch, sessions, cost }) {
-  const today = dayOf(Date.now());
+  const today = dayOf(now());
   const last = Date.parse(ended);
   const days = [Date.parse(began), last].map((ms) => dayName(dayOf(ms), today));
   const when = days[0] === days[1] ? `${days[1]}, ${clock(Date.parse(began))}–${clock(last)}` : `${days[0]} to ${days[1]}, ${clock(last)}`;

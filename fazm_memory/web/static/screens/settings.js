@@ -7,6 +7,7 @@ import { CommandDialog } from "../commands/dialog.js";
 import { setExclusion } from "../commands/event.js";
 import { notifyChange, toast } from "../commands/toast.js";
 import { textDiff } from "../components/file_diff.js";
+import { now } from "../clock.js";
 import { h, withCommands } from "../dom.js";
 import { ago, byteSize, capitalize, clock, plural, toSentence } from "../lib/format.js";
 import { runCommand } from "../router.js";
@@ -203,7 +204,7 @@ function agentState(agent) {
 function agentDetails({ hooks, mcp, last_hook: lastHook, files, bytes }) {
   const parts = [
     [hooks ? "hooks" : "", mcp ? "MCP" : ""].filter(Boolean).join(" and "),
-    lastHook ? `last event ${ago(Date.parse(lastHook), Date.now())}` : "",
+    lastHook ? `last event ${ago(Date.parse(lastHook), now())}` : "",
     files ? `${plural(files, "transcript")}, ${byteSize(bytes)}` : "",
   ];
   return parts.filter(Boolean).join(" · ") || "No transcripts on this machine.";

@@ -6,6 +6,7 @@
 import { api } from "../api.js";
 import { CommandDialog, checkbox } from "../commands/dialog.js";
 import { notifyChange, toast } from "../commands/toast.js";
+import { now } from "../clock.js";
 import { h } from "../dom.js";
 import { byteSize, plural } from "../lib/format.js";
 import { ageText, announcedText, deletedText, deletesAnything, freedText, kindLine } from "../lib/retention_text.js";
@@ -107,7 +108,7 @@ function kindRow(kind) {
   const update = (effect) => {
     const days = numberOf(input);
     unit.textContent = days === null ? "" : days === 1 ? " day" : " days";
-    line.textContent = `${kind.about}; ${kindLine(kind.name, days, effect, Date.now())}`;
+    line.textContent = `${kind.about}; ${kindLine(kind.name, days, effect, now())}`;
   };
   input.setAttribute("aria-describedby", line.id);
   update(null);

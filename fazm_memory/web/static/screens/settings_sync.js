@@ -4,6 +4,7 @@
 
 import { api } from "../api.js";
 import { CommandDialog, textInput } from "../commands/dialog.js";
+import { now } from "../clock.js";
 import { h, withCommands } from "../dom.js";
 import { ago, byteSize, plural } from "../lib/format.js";
 
@@ -240,7 +241,7 @@ function statePill(sync) {
 
 /** @param {any} sync */
 function stateText(sync) {
-  const last = sync.last_ok ? `Last worked ${ago(Date.parse(sync.last_ok), Date.now())}` : "It has not worked yet";
+  const last = sync.last_ok ? `Last worked ${ago(Date.parse(sync.last_ok), now())}` : "It has not worked yet";
   return `${last}, as “${sync.name}” in ${sync.place}.`;
 }
 
@@ -254,7 +255,7 @@ function lateNote(sync) {
 /** @param {any} device @param {any} sync @param {Apply} apply */
 function deviceItem(device, sync, apply) {
   const state = device.this ? "this machine" : device.removed ? "removed" : device.left ? "left" : "";
-  const seen = !device.this && device.synced_at ? `synced ${ago(Date.parse(device.synced_at), Date.now())}` : "";
+  const seen = !device.this && device.synced_at ? `synced ${ago(Date.parse(device.synced_at), now())}` : "";
   const late = device.this ? 0 : device.uploads - device.read;
   const text = [seen, late > 0 ? `${plural(late, "upload")} not read yet` : ""].filter(Boolean).join(", ");
   return h(

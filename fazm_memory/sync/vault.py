@@ -18,6 +18,7 @@ from fazm_memory.clock import iso
 from fazm_memory.errors import NotFound, StoreBusy, StoreNewer, SyncRefused
 from fazm_memory.records import asdict, dataclass, field, replace
 from fazm_memory.store import FileVersions, Store, TranscriptCopies, vacuum
+from fazm_memory.sync.backlog import Backlog
 from fazm_memory.sync.crypto import KEY, NotAuthentic, VaultKeys, parse_recovery, recovery_text, vault_of
 from fazm_memory.sync.exporter import BatchExporter, Sharing, object_name
 from fazm_memory.sync.files import FileSharing
@@ -45,6 +46,7 @@ from fazm_memory.sync.transcripts import TranscriptSharing
 from fazm_memory.sync.transports import Meter, Transport
 
 EXCLUDED = "excluded"  # setting: this device's exclusions, as they travel in its head
+BACKLOG = 2  # segments to read from which on sessions are imported newest first
 ACK_EVERY = 600 * 1_000_000  # microseconds between two heads that only say what was read
 
 
@@ -106,8 +108,9 @@ class Vault:
         )
         self.report = RoundReport()
         self._progress: Callable[[int], None] = lambda done: None
-        self._done = self._total = 0
+        self._done = self._total = self._told = 0
         self._shown: dict[str, Any] | None = None  # progress that is stored with the next head
+        self._backlog: Backlog | None = None
 
     # -- one round ---------------------------------------------------------------------------------------
 
@@ -115,7 +118,7 @@ class Vault:
         self, *, acknowledge: bool = True, progress: Callable[[int], None] = lambda done: None
     ) -> RoundReport:
         """Import what is new, put what is new. `acknowledge` puts the head even if only reading moved."""
-        self.report, self._progress = RoundReport(), progress
+        self.report, self._progress, self._told = RoundReport(), progress, 0
         heads = self._read_heads()
         members = self._members(heads)
         self._check_own(members)
@@ -128,14 +131,21 @@ class Vault:
         self.report.excluded = _united(
             log.excluded for device, log in logs.items() if device in members.current()
         )
-        known = self.remembered()
-        self._total = sum(
-            max(0, log.batches - (known[device].cursor if device in known else 0))
-            for device, log in logs.items()
-        )
-        for device, log in logs.items():
-            self._import(device, log)
-        self._import_waiting(logs)
+        try:
+            self._import_newest_first(logs)
+            known = self.remembered()
+            self._done, self._total = (
+                0,
+                sum(
+                    max(0, log.batches - (known[device].cursor if device in known else 0))
+                    for device, log in logs.items()
+                ),
+            )
+            for device, log in logs.items():
+                self._import(device, log)
+            self._import_waiting(logs)
+        finally:
+            self._close_backlog()
         result = self.importer.result
         self.report.files = self.files.fetch(self.transport.get, self._problem)
         self.report.transcripts = self.transcripts.fetch(self.transport.get, self._problem)
@@ -167,7 +177,10 @@ class Vault:
             self._shown = None
         elif doing == "receiving":
             self.state.set(progress=self._shown)
-        self._progress(self.importer.result.events + self.report.exported)
+        done = self.importer.result.events + self.report.exported
+        if done != self._told:
+            self._told = done
+            self._progress(done)
 
     def _clean_pages(self) -> None:
         try:
@@ -460,6 +473,40 @@ class Vault:
         if cursor == log.batches and cursor and link != log.link:
             self._problem(f"The end of the log of {self._called(device)} is not what its head says.")
 
+    def _import_newest_first(self, logs: dict[str, LogState]) -> None:
+        """Import the sessions of a long backlog, newest first.
+
+        `_import` comes after it, finds their events here, and does the rest: it checks the chain, follows
+        requests and remembers how far this machine has read.
+        """
+        long: dict[str, tuple[int, list[ObjectEntry]]] = {}
+        for device, entry in self.remembered().items():
+            objects = (
+                [one for one in logs[device].objects if one.last > entry.cursor] if device in logs else []
+            )
+            if len(objects) >= BACKLOG:
+                long[device] = (entry.cursor, objects)
+        if not long:
+            return
+        backlog = self._backlog = Backlog(lambda place: self._segment(place[0], long[place[0]][1][place[1]]))
+        for device, (cursor, _) in long.items():
+            for number, segment in enumerate(self._segments(device, logs[device], cursor)):
+                backlog.add((device, number), segment, cursor)
+        self._done, self._total = 0, sum(one.events for one in backlog.sessions.values())
+        for key in backlog.newest_first():
+            device, origin = key
+            try:
+                for home, batch in backlog.batches(key, long[device][0]):
+                    self.importer.take(device, home, batch, only=origin)
+            except (NotAuthentic, StoreNewer):
+                continue  # named when its upload is read again
+            self._show("receiving", "event", backlog.sessions[key].events)
+
+    def _close_backlog(self) -> None:
+        if self._backlog is not None:
+            self._backlog.close()
+            self._backlog = None
+
     def _adopt(self, device: str, log: LogState) -> None:
         removal = self._removal(device)
         assert removal is not None
@@ -488,7 +535,7 @@ class Vault:
     def _segment(self, device: str, entry: ObjectEntry) -> Segment | None:
         identity = self.identity
         what = f"Upload {entry.first} to {entry.last} of {self._called(device)}"
-        data = self.transport.get(object_name(identity, device, entry.first, entry.last, entry.generation))
+        data = self._fetch(object_name(identity, device, entry.first, entry.last, entry.generation))
         if data is None:
             self._problem(f"{what} is missing from the store: deleted or late.")
             return None
@@ -507,6 +554,15 @@ class Vault:
         except NotAuthentic as error:
             self._problem(f"{what} was refused: {error}.")
             return None
+
+    def _fetch(self, name: str) -> bytes | None:
+        """An object of the store. With a backlog it is fetched once and kept until the round ends."""
+        data = None if self._backlog is None else self._backlog.get(name)
+        if data is None:
+            data = self.transport.get(name)
+            if self._backlog is not None and data is not None:
+                self._backlog.keep(name, data)
+        return data
 
     def _public(self, device: str) -> bytes:
         row = self.state.db.execute("SELECT head FROM device WHERE id=?", (device,)).fetchone()

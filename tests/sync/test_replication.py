@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fazm_memory.errors import InvalidRequest, InvalidTransition, NotFound, SyncRefused
 from fazm_memory.events.event import Draft
+from fazm_memory.sync.importer import BatchImporter
 from fazm_memory.sync.segments import SegmentEvent, SegmentPart
 from fazm_memory.sync.state import Part
 from tests.sync.machines import Machine, Machines
@@ -362,3 +364,96 @@ def test_a_recovered_session_continues_the_copies_that_lack_nothing_of_it(
     machines.settle()
     assert "another way" not in laptop.texts()
     assert laptop.maintenance.verify().clean
+
+
+def history(machine: Machine) -> list[str]:
+    """Three sessions, a day between them and each in an upload of its own; the first goes on at the end."""
+    found = []
+    for number in range(3):
+        machine.pass_time(days=1)
+        found.append(work(machine, f"task {number}"))
+        machine.sync.round()
+    machine.pass_time(days=1)
+    machine.say(found[0], "decision", what="once more")
+    machine.sync.round()
+    return found
+
+
+def arrived(machine: Machine) -> list[str]:
+    rows = machine.store.db.execute("SELECT id FROM session WHERE device IS NOT NULL ORDER BY n").fetchall()
+    return [row[0] for row in rows]
+
+
+def test_a_machine_that_joins_receives_the_newest_sessions_first(machines: Machines) -> None:
+    mini, studio = machines.add("mini"), machines.add("studio")
+    first, second, third = history(mini)
+    machines.settle()
+    mini.pass_time(days=30)
+    studio.pass_time(days=3)
+    elsewhere = work(studio, "on the other machine")
+    studio.sync.round()
+    work(studio, "and another")
+    studio.sync.round()
+    laptop = machines.add("laptop")
+    found = arrived(laptop)
+    assert [one for one in found if one in (first, second, third)] == [first, third, second]
+    assert found.index(elsewhere) < found.index(second)
+    assert laptop.states() == mini.states() | studio.states()
+    assert laptop.sync.status()["problems"] == []
+    objects = sum("/o/" in str(path) for path in machines.files())
+    heads = sum("/h/" in str(path) for path in machines.files())
+    assert laptop.sync.status()["totals"]["gets"] <= objects + 2 * heads  # each segment once
+    assert laptop.maintenance.verify().clean
+
+
+def test_a_fork_of_the_backlog_comes_after_its_parent(machines: Machines) -> None:
+    mini = machines.add("mini")
+    parent = work(mini, "the parent")
+    mini.sync.round()
+    mini.pass_time(days=1)
+    other = work(mini, "in between")
+    mini.sync.round()
+    mini.pass_time(days=1)
+    fork = mini.rewind.fork(parent)["id"]
+    mini.sync.round()
+    laptop = machines.add("laptop")
+    assert arrived(laptop) == [parent, fork, other]
+    assert laptop.states() == mini.states()
+
+
+def test_an_interrupted_backlog_goes_on(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    machines.settle()
+    first, second, third = history(mini)
+    take, calls = BatchImporter.take, []
+
+    def stopped(importer: BatchImporter, *args: Any, **options: Any) -> None:
+        calls.append(options.get("only"))
+        if len(set(calls)) > 2:
+            raise KeyboardInterrupt
+        take(importer, *args, **options)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(BatchImporter, "take", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            laptop.sync.round()
+    assert arrived(laptop) == [first, third]
+    laptop.sync.round()
+    assert arrived(laptop) == [first, third, second]
+    assert laptop.states() == mini.states()
+
+
+def test_a_backlog_with_a_missing_upload_brings_what_comes_before_it(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    machines.settle()
+    first, second, third = history(mini)
+    objects = [path for path in machines.files() if "/o/" in str(path)]
+    newest = max(objects, key=lambda path: path.stat().st_mtime_ns)
+    data = newest.read_bytes()
+    newest.unlink()
+    report = laptop.sync.round()
+    assert "missing from the store" in " ".join(report["problems"])
+    assert arrived(laptop) == [third, second, first]
+    newest.write_bytes(data)
+    assert laptop.sync.round()["problems"] == []
+    assert laptop.states() == mini.states()

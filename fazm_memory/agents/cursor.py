@@ -1,7 +1,8 @@
-"""Cursor: the readers of its agent transcripts (IDE and CLI) and of the CLI's databases.
+"""Cursor: the readers of its agent transcripts (IDE and CLI) and of the databases of CLI and IDE.
 
 A transcript has no results, times or ids: calls are recorded as they were asked for, and files as inferred.
-The CLI also writes a database with results. If a session has both, the database is read.
+The CLI also writes a database with results. If a session has both, the database is read. The IDE's database
+is read for the chats that have neither.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, record_file
+from fazm_memory.agents.cursor_ide import CursorChats, ide_files
 from fazm_memory.agents.fields import ident, mapping, moment_ms, record_of, sequence, text
 from fazm_memory.agents.session_drafts import (
     CallEnd,
@@ -150,6 +152,7 @@ class CursorAgent:
             session = path.relative_to(transcripts).parts[2]
             if session not in stores:
                 yield from record_file(NAME, path, session)
+        yield from ide_files(NAME, places)
 
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
         if record.path.suffix == ".db":
@@ -157,12 +160,22 @@ class CursorAgent:
             return read_database(
                 record, cursor, store, lambda connection: store.read_on(connection, record.session, limit)
             )
+        if record.path.suffix == ".vscdb":
+            chats = CursorChats(NAME, cursor.carry, self.home, self._other_sessions())
+            return read_database(record, cursor, chats, lambda connection: chats.read_on(connection, limit))
         subagent = record.path.stem if record.path.parent.name == "subagents" else None
         drafts = CursorTranscript(NAME, record.session, cursor.carry, self.home, subagent)
         drafts.at = moment_ms(record.mtime * 1000)  # records have no times
         if not drafts.cwd:
             drafts.describe(workspace=first_match(record.path, FOLDER))
         return read_lines(record, cursor, limit, drafts)
+
+    def _other_sessions(self) -> set[str]:
+        """The sessions with a transcript, or a database of the CLI."""
+        root = Path(self.home or "/nowhere") / ".cursor"
+        return {
+            path.name for name in ("projects/*/agent-transcripts/*", "chats/*/*") for path in root.glob(name)
+        }
 
 
 def first_match(path: Path, pattern: re.Pattern[bytes]) -> str:

@@ -12,6 +12,7 @@ from fazm_memory.agents.codex.reader import Codex
 from fazm_memory.agents.copilot import Copilot, copilot_home
 from fazm_memory.agents.cowork import ClaudeCowork, cowork_folders
 from fazm_memory.agents.cursor import CursorAgent
+from fazm_memory.agents.cursor_ide import ide_folders
 from fazm_memory.agents.fazm import Fazm, FazmAwareReader
 from fazm_memory.agents.gemini import Gemini
 from fazm_memory.agents.goose import Goose, goose_folder
@@ -50,6 +51,7 @@ def record_roots(places: Places) -> dict[Path, bool]:
         qwen_home(places) / "projects": True,
         places.home / ".cursor" / "chats": True,
         places.home / ".cursor" / "projects": True,
+        **dict.fromkeys(ide_folders(places), False),
         hermes_home(places): False,
         cline_data(places) / "sessions": True,
         openclaw_home(places) / "agents": True,

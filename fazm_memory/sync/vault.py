@@ -85,6 +85,10 @@ class Remembered:
     head: Head
     digest: str
 
+    def has_read(self, log: LogState) -> bool:
+        """Whether nothing of this log is new."""
+        return self.cursor == log.batches and (not self.cursor or self.link == log.link)
+
 
 class Vault:
     """One device's view of its vault. `transport` is counted."""
@@ -124,13 +128,12 @@ class Vault:
         self._check_own(members)
         self._learn_epochs(heads, members)
         logs = self._open_logs(heads, members)
+        current = members.current()
         self.importer.members = frozenset(
-            device for device in members.current() if device not in logs or not logs[device].left
+            device for device in current if device not in logs or not logs[device].left
         )
         self._compare_views(logs)
-        self.report.excluded = _united(
-            log.excluded for device, log in logs.items() if device in members.current()
-        )
+        self.report.excluded = _united(log.excluded for device, log in logs.items() if device in current)
         try:
             self._import_newest_first(logs)
             known = self.remembered()
@@ -142,7 +145,8 @@ class Vault:
                 ),
             )
             for device, log in logs.items():
-                self._import(device, log)
+                if device not in known or not known[device].has_read(log):
+                    self._import(device, log)
             self._import_waiting(logs)
         finally:
             self._close_backlog()

@@ -48,7 +48,9 @@ KIND_WORDS: dict[tuple[str, ...], str] = {
     " stopped",
     ("files",): "file files changed modified edited",
     ("changed",): "changed edited added himself herself themselves myself person",
-    ("evicted",): "evicted context compacted compaction dropped fell",
+    ("evicted",): "evicted context compacted compaction dropped fell lose lost",
+    ("failed", "mended", "vain"): "failed failure failures fail fails failing error errors broke broken crash"
+    " crashed dead",
 }
 KINDS_OF: dict[str, frozenset[str]] = {}
 for _kinds, _words in KIND_WORDS.items():

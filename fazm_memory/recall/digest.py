@@ -19,6 +19,7 @@ from fazm_memory.recall.items import (
     SessionEnd,
     added_items,
     branch_of,
+    is_remark,
     plan_title_of,
     preference_item,
     read_session_end,
@@ -330,7 +331,9 @@ def _task(
     items += repository_items(state, since=since, worth=worth)
     if span is None:
         lasting = LASTING - CALLS if branch_of(state) else LASTING | PLACES
-        items = [item for item in items if item.kind in lasting]
+        items = [
+            item for item in items if item.kind in lasting and not (branch_of(state) and is_remark(item))
+        ]
     else:
         spoken = {said.seq for said in talk}
         items = [item for item in items if item.kind != "said" and not _in_dialogue(item, spoken)]

@@ -363,6 +363,11 @@ def _open(state: SessionState, end: SessionEnd) -> Iterator[ItemFields]:
         yield "OPEN", "interrupted", call, text, entry["seq"], "agent"
 
 
+def is_remark(item: Item) -> bool:
+    """Whether an item is a correction alone, which says little without what it corrects."""
+    return item.kind == "decision" and item.text.startswith('"')
+
+
 def is_step(item: Item) -> bool:
     """Whether an item is an open step of the list that an agent kept for itself."""
     return item.kind == "pending" and ":pending:todo:" in item.id

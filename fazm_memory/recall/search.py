@@ -57,6 +57,7 @@ for _kinds, _words in KIND_WORDS.items():
     for _word in _words.split():
         KINDS_OF[_word] = KINDS_OF.get(_word, frozenset()) | frozenset(_kinds)
 LEARNED = frozenset(kind for kinds in KIND_WORDS for kind in kinds) - INDEXED_TEXT.keys()
+FAILURES = frozenset({"failed", "mended", "vain"})  # each is about one call, which is itself a hit
 FINDABLE = LEARNED | INDEXED_TEXT.keys()  # what `kind:` may name
 # "not renamed", "never been filed": asks for skipped files.
 NOT_DONE = lazy_regex(r"\b(?:not|n't|never) (?:been )?\w+ed\b", re.IGNORECASE)
@@ -414,12 +415,13 @@ def _item_hits(
 ) -> list[SearchHit]:
     """Items of these sessions of the wanted kinds, ranked among the hits by common words."""
     best = hits[0].score if hits else 1.0
+    known = {(hit.session, hit.seq) for hit in hits if hit.kind == "action"}
     found: list[SearchHit] = []
     for place, row in enumerate(rows):
         state = store.quarantine_view.state_at(row.n, row.id, row.head)
         end = read_session_end(store, row, state) if wanted & AT_THE_END else NO_END
         for item in session_items(state, sessions.learn_from_session(state), since=0, worth=1.0, end=end):
-            if item.kind in wanted:
+            if item.kind in wanted and not (item.kind in FAILURES and (row.id, item.seq) in known):
                 asked = " ".join([item.text, row.title or "", *_asked(state.requests.values())]).lower()
                 share = _share(asked, item, terms)
                 score = best * (0.85 + 0.5 * share - 0.05 * place)

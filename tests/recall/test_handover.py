@@ -153,3 +153,86 @@ def test_a_question_that_the_user_answered_does_not_wait() -> None:
     ]
     labels = {line.text: line_label(line) for line in dialogue_lines("s", talk)}
     assert labels["Shall I add an index on the date?"] != "waiting"
+
+
+def _turns(memory: ClockedMemory, *said: str) -> str:
+    """The context after requests and answers in turn."""
+    memory.at("2026-11-14T16:00:00+00:00")
+    for nth, text in enumerate(said):
+        memory.say("s", "message" if nth % 2 else "prompt", text=text)
+    return memory.at(MORNING).recall.context("/w").text
+
+
+def test_a_request_stands_with_what_came_of_it(memory: ClockedMemory) -> None:
+    text = _turns(
+        memory,
+        "sort the price list by supplier",
+        "Sorted the price list by supplier and saved it as prices.csv.",
+        "drop the rows without a supplier",
+        "Done. I removed 14 rows without a supplier from prices.csv:\n\n```\nsed -i ...\n```",
+        "add a total for each supplier",
+        "Added a total after the rows of each supplier.",
+    )
+    assert '"drop the rows without a supplier" -> I removed 14 rows without a supplier' in text
+
+
+def test_now_tells_what_came_of_the_last_request(memory: ClockedMemory) -> None:
+    text = _turns(
+        memory,
+        "sort the price list by supplier",
+        "Sorted the price list by supplier and saved it as prices.csv.",
+        "add a total for each supplier",
+        "Added a total after the rows of each supplier.",
+    )
+    [now] = [line for line in text.splitlines() if line.startswith("NOW")]
+    assert now.endswith('"add a total for each supplier" -> Added a total after the rows of each supplier.')
+
+
+def test_a_question_that_waits_has_its_options_and_its_subject(memory: ClockedMemory) -> None:
+    text = _turns(
+        memory,
+        "which format do the exports need for the tax office?",
+        "The tax office takes two formats.\n\nWhich one do you want?\n- CSV with a header\n- XML of 2025",
+    )
+    [waiting] = [line for line in text.splitlines() if line.startswith("WAITING")]
+    assert "Which one do you want? (CSV with a header; XML of 2025)" in waiting
+    assert '(on "which format do the exports need for the tax office?")' in waiting
+
+
+def test_thoughts_at_work_are_left_out_when_an_answer_closes_the_turn(memory: ClockedMemory) -> None:
+    memory.at("2026-11-14T16:00:00+00:00")
+    memory.say("s", "prompt", text="make the upload retry three times")
+    memory.say(
+        "s", "message", text="The helper for the upload is in upload_files.py and has no retry at all."
+    )
+    memory.say("s", "message", text="The problem was that the session is closed before the second try.")
+    memory.say("s", "message", text="Added a retry of three tries to upload_files.py.\n\nTests cover it.")
+    text = memory.at(MORNING).recall.context("/w").text
+    assert "has no retry at all" not in text
+    assert "closed before the second try" in text
+    assert "Added a retry of three tries" in text
+
+
+def test_remarks_stay_when_the_last_one_says_nothing(memory: ClockedMemory) -> None:
+    memory.at("2026-11-14T16:00:00+00:00")
+    memory.say("s", "prompt", text="name the scans by sender")
+    memory.say("s", "message", text="Three of four scans are named. On scan004.pdf no date is readable.")
+    memory.say("s", "message", text="Entry 12 is as expected.")
+    assert "no date is readable" in memory.at(MORNING).recall.context("/w").text
+
+
+def test_a_list_that_is_cut_says_so() -> None:
+    items = "\n".join(
+        f"- the report of {month} got a table of all its sources" for month in ("May", "June") * 4
+    )
+    first = split_sentences(f"Changed the reports:\n{items}")[0]
+    assert first.form == "list"
+    assert first.text.endswith("; …")
+
+
+def test_the_goal_of_a_pasted_log_is_its_error() -> None:
+    log = "* loading the configuration of 2026\n\n* release of the packages failed: unknown field retry"
+    talk = [Utterance("first", log, 1, 1, "user"), Utterance("final", "Removed the field.", 2, 2, "agent")]
+    goal = dialogue_items("s" * 8, talk, folder=None, worth=1.0, recency=0).goal
+    assert goal is not None
+    assert "unknown field retry" in goal.text

@@ -183,3 +183,12 @@ def test_a_word_about_a_file_says_whether_it_has_changed_since(past: ClockedMemo
     past.say("tidy", "action", tool="Edit", input={"file_path": edit["path"]}, files=[edit])
     (hit,) = [hit for hit in past.recall.search("where are the totals") if hit["kind"] == "message"]
     assert (hit["file"], hit["changed_by"]) == ("reports/tax.csv", "agent")
+
+
+def test_a_question_about_failures_is_put_to_the_sessions_it_leads_to(memory: ClockedMemory) -> None:
+    memory.at("2026-11-14T16:00:00+00:00")
+    memory.say("s", "prompt", text="move the receipts of the bakery")
+    failed = {"outcome": "error", "error": "No such file or directory"}
+    memory.say("s", "action", tool="Bash", input={"command": "mv r-16.pdf shops/"}, **failed)
+    hits = memory.at("2026-11-15T09:00:00+00:00").recall.search("failed bakery receipts")
+    assert any("No such file or directory" in hit["snippet"] for hit in hits)

@@ -40,6 +40,7 @@ BRIEF = 70  # characters of what a thread is for, if it is only named
 MAX_NEXT = 4
 LAST_TURN = "last: "  # of what NOW tells
 NO_TASK = "no open task; "
+NOTHING_OPEN = "no open task is recorded"
 MAX_LEFT = 2  # sentences on what is left
 
 
@@ -153,6 +154,7 @@ def _top_lines(
     threads: Sequence[Thread], top: Iterable[tuple[str, list[tuple[int, Item]]]]
 ) -> Iterable[tuple[str, str]]:
     recent = [thread for thread in threads if not thread.older]
+    waits = False
     for title, items in top:
         if title == "NOW":
             if recent:
@@ -164,6 +166,9 @@ def _top_lines(
         texts = _joined_todos(items)
         if title == "NEXT" and texts and all(item.kind == "uncommitted" for _, item in items):
             texts = [text.replace(": ", f": {NO_TASK}", 1) for text in texts]
+        waits = waits or (title == "WAITING" and bool(items))
+        if title == "NEXT" and recent and not texts and not waits:
+            texts = [NOTHING_OPEN]
         for nth, text in enumerate(texts):
             yield "" if nth else title, text
 

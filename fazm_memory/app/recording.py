@@ -101,6 +101,7 @@ class RecordingService(Service):
         path = checked_folder(folder, str(self.config.user_home))
         listed = tuple(dict.fromkeys((*self.added_folders(), path)))
         save_settings(self.config, {"watch": list(listed)})
+        watch.forget_place(self.store.db, path)
         return self.added_folders()
 
     def remove_folder(self, folder: str) -> tuple[str, ...]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from fazm_memory.watch.watched_folders import (
         WATCHER_STOPPED,
         WORKING,
+        forget_place,
         load_watched_folders,
         protected_folder,
         watched_roots,
@@ -58,7 +59,9 @@ __getattr__ = lazy_exports(
         "session_folders": "SessionFolders",
         "tree": "Tree TreeCheckpoints scan",
         "versions": "SECRET_NAME has_secret_name",
-        "watched_folders": "WATCHER_STOPPED WORKING load_watched_folders protected_folder watched_roots",
+        "watched_folders": (
+            "WATCHER_STOPPED WORKING forget_place load_watched_folders protected_folder watched_roots"
+        ),
         "watcher": "FileWatcher",
         "workspaces": "FOLLOW_EVERY WorkspaceWatcher",
     },

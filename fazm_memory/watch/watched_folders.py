@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fazm_memory.paths import inside
 from fazm_memory.records import asdict, dataclass
@@ -24,6 +24,9 @@ TOO_WIDE = frozenset(
 )
 WATCHER_STOPPED = "the file watcher stopped and was started again"  # a reason that is shown to the user
 WATCHING = "watching"  # in the store's meta table: what the companion watches now
+PLACES = "watched_places"  # there too: the real path of each folder when it was first watched
+MOST_PLACES = 500
+BECAME_A_LINK = "it became a link. Sessions in the folder that it leads to are recorded"
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,26 @@ def load_watched_folders(db: Database) -> list[WatchedFolder]:
     """The folders that the companion last stored."""
     found = db.execute("SELECT value FROM meta WHERE key=?", (WATCHING,)).fetchone()
     return [] if found is None else [WatchedFolder(**raw) for raw in json.loads(found[0])]
+
+
+def save_places(db: Database, places: Mapping[str, str]) -> None:
+    """Store where the watched folders are, so that one that becomes a link is noticed after a restart too."""
+    with db.transaction():
+        value = json.dumps(dict(list(places.items())[-MOST_PLACES:]))
+        db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (PLACES, value))
+
+
+def load_places(db: Database) -> dict[str, str]:
+    """The real path of each folder when it was first watched."""
+    found = db.execute("SELECT value FROM meta WHERE key=?", (PLACES,)).fetchone()
+    return {} if found is None else dict(json.loads(found[0]))
+
+
+def forget_place(db: Database, folder: str) -> None:
+    """Follow a folder wherever it is at the next start, because the user added it again."""
+    places = load_places(db)
+    if places.pop(folder, None) is not None:
+        save_places(db, places)
 
 
 def session_folders(rows: Iterable[SessionRow], now: int) -> list[str]:
@@ -82,7 +105,8 @@ def watched_roots(
         if len(found) >= MOST_ROOTS + len(listed):
             break
     for folder in found:
-        if any(inside(folder, outer) for outer in excluded):
+        real = os.path.realpath(folder)
+        if any(inside(path, outer) for path in (folder, real) for outer in excluded):
             found[folder] = WatchedFolder(folder, "you excluded it")
     return [root for root in found.values() if root.refused is not None or os.path.isdir(root.folder)]
 

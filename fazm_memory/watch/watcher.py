@@ -151,6 +151,7 @@ class FileWatcher(FileSystemEventHandler):
         most: float = MOST,
         heartbeat: float = HEARTBEAT,
         poll: float = POLL,
+        places: dict[str, str] | None = None,
     ) -> None:
         self.looker, self.told, self.spare = looker, told, spare
         self.quiet, self.most, self.heartbeat, self.poll = quiet, most, heartbeat, poll
@@ -160,7 +161,8 @@ class FileWatcher(FileSystemEventHandler):
         self._condition = threading.Condition()
         self._marks = PendingScan()
         self._wanted: dict[str, str] = {}  # real path → configured path
-        self._places: dict[str, str] = {}  # configured path → real path when it was first followed
+        # Configured path → real path when it was first followed. The caller may keep it for the next watcher.
+        self._places: dict[str, str] = {} if places is None else places
         self._first = self._last = 0.0  # times of the first and the last mark
         self._hurry = self._stopping = False
         self._watches: dict[str, tuple[str, Any]] = {}  # kind of observer, its handle

@@ -34,8 +34,11 @@ from fazm_memory.watch.scanner import START, ObservedFolder, Scanner, ScanResult
 from fazm_memory.watch.tree import TreeCheckpoints
 from fazm_memory.watch.versions import ODD_NAME, Baseline, VersionedChange, VersionRecorder, digest_now
 from fazm_memory.watch.watched_folders import (
+    BECAME_A_LINK,
     WATCHER_STOPPED,
     WatchedFolder,
+    load_places,
+    save_places,
     save_watched_folders,
     session_folders,
     watched_roots,
@@ -192,6 +195,8 @@ class WorkspaceWatcher:
         self._recorder = VersionRecorder(self._watcher_versions, baseline_reader)
         # Real paths of the workspaces whose files are stored before they change, and those already queued.
         self._baseline, self._workspaces, self._queued = baseline, frozenset[str](), frozenset[str]()
+        self._places = load_places(store.db)
+        self._saved_places = dict(self._places)
         self._observer, self._quiet = observer, QUIET if quiet is None else quiet
         self.trouble, self._failed_at = "", 0.0
         self._begin()
@@ -205,7 +210,12 @@ class WorkspaceWatcher:
             digest=digest_now,
         )
         self._watcher = FileWatcher(
-            self._looker, self._scanned, spare=self._read_baseline, observer=self._observer, quiet=self._quiet
+            self._looker,
+            self._scanned,
+            spare=self._read_baseline,
+            observer=self._observer,
+            quiet=self._quiet,
+            places=self._places,
         )
         self._watcher.start()
 
@@ -371,6 +381,12 @@ class WorkspaceWatcher:
         wanted = sorted(watched.folder for watched in self.watched if watched.refused is None)
         if wanted != self._watcher.roots():
             self._watcher.follow(wanted)
+        if self._places != self._saved_places:
+            save_places(self.store.db, self._places)
+            self._saved_places = dict(self._places)
+
+    def _became_a_link(self, folder: str) -> bool:
+        return self._places.get(folder) == folder and os.path.realpath(folder) != folder
 
     def _save_watched(self) -> None:
         """Store which folders are watched, if that changed."""
@@ -382,6 +398,11 @@ class WorkspaceWatcher:
             if root.refused is None and root.folder in ways
         ]
         watched += [root for root in self.watched if root.refused is not None]
+        watched += [
+            replace(root, refused=BECAME_A_LINK)
+            for root in self.watched
+            if root.refused is None and self._became_a_link(root.folder)
+        ]
         if self.trouble:
             watched = [root if root.refused else replace(root, refused=self.trouble) for root in watched]
         if watched != self._saved:

@@ -22,7 +22,7 @@ from fazm_memory.watch.ignore import IgnoreRules
 from fazm_memory.watch.scanner import FileDifference, ObservedChange, ObservedFolder, ScanResult
 from fazm_memory.watch.tree import scan
 from fazm_memory.watch.versions import Baseline, VersionedChange
-from fazm_memory.watch.watched_folders import load_watched_folders
+from fazm_memory.watch.watched_folders import BECAME_A_LINK, load_watched_folders
 from fazm_memory.watch.workspaces import PER_FOLDER, WorkspaceWatcher
 from tests.conftest import OpenStore
 from tests.scribe import Scribe
@@ -501,6 +501,51 @@ def test_a_folder_that_became_a_link_counts_as_gone(
     assert not [change for change in env.payloads() if "diary" in change.path or "new" in change.path]
     assert not stored(env, home, b"dear diary")
     assert not stored(env, home, b"written through the link")
+
+
+@pytest.mark.parametrize("how", ["a stop", "a failure", "an exclusion"])
+def test_a_root_that_became_a_link_is_not_followed_after_a_restart(
+    env: WatchEnv, home: Path, tmp_path: Path, how: str
+) -> None:
+    """The class: what was known about a root is lost with the watcher. Looked for: a new start, a restart
+    after a failure, and a link into an excluded folder, which must not be read by either of its names."""
+    private = tmp_path / "private"
+    private.mkdir()
+    (private / "diary.txt").write_text("dear diary")
+    first = env.begin()
+    if how == "a failure":
+        first._watcher.stop()
+        first._watcher.failure = RuntimeError("gone")
+    else:
+        first.stop()
+    env.folder.rename(tmp_path / "moved away")
+    env.folder.symlink_to(private)
+    if how == "an exclusion":
+        env.excluded = (str(private),)
+        env.store.db.execute("DELETE FROM meta WHERE key='watched_places'")
+    if how == "a failure":
+        first._followed = -1e9
+        first.tick()
+        again = first
+    else:
+        again = env.watching = WorkspaceWatcher(
+            env.store,
+            env.record,
+            now,
+            user_home=tmp_path / "user",
+            excluded=lambda: env.excluded,
+            hold=0,
+            quiet=0.02,
+        )
+    again.tick()
+    again.rescan("test")
+    time.sleep(0.3)
+    again.tick()
+    refused = {root.folder: root.refused for root in load_watched_folders(env.store.db)}
+
+    assert not stored(env, home, b"dear diary")
+    assert not [change for change in env.payloads() if "diary" in change.path]
+    assert refused.get(str(env.folder)) in (BECAME_A_LINK, "you excluded it")
 
 
 def test_a_name_that_is_not_text_does_not_end_recording(env: WatchEnv) -> None:

@@ -43,9 +43,10 @@ class QwenChat(TakesRecords):
             return  # a copy of the parent's record
         parts = [mapping(part) for part in sequence(mapping(record.get("message")).get("parts"))]
         if kind == "user":
-            # Later parts are what hooks added.
-            words = text(parts[0].get("text")) if parts else ""
-            if not record.get("subtype") and not words.startswith(CONTEXT_PREFIX):
+            # After a resume a reminder may stand before the user's words. Later parts are what hooks added.
+            texts = (text(part.get("text")) for part in parts)
+            words = next((words for words in texts if words and not words.startswith(CONTEXT_PREFIX)), "")
+            if words and not record.get("subtype"):
                 self.prompt(words, key, at)
         elif kind == "assistant":
             self._assistant(record, parts, key, at)

@@ -31,6 +31,8 @@ from fazm_memory.store import (
     files_named,
     foreign_name,
     framework_store_exists,
+    pack,
+    unpack,
 )
 from fazm_memory.store.recovery import QUARANTINE
 from fazm_memory.text import TextMatch, plural, texts_of
@@ -144,7 +146,7 @@ class ReaderStates(CopyPlace):
         match = request.match
         rows = self.memory.store.db.execute("SELECT path, carry FROM cursor WHERE carry IS NOT NULL")
         for path, stored in rows.fetchall():
-            carried = json.loads(stored) if stored else {}
+            carried = json.loads(unpack(stored)) if stored else {}
             if match is not None:
                 cleaned = _without(carried, match.in_text)
             elif any(session in path for session in sessions):
@@ -152,7 +154,7 @@ class ReaderStates(CopyPlace):
             else:
                 continue
             if cleaned != carried:
-                yield path, json.dumps(cleaned).encode()
+                yield path, pack(json.dumps(cleaned).encode())
 
     def find(self, request: ForgetRequest) -> int:
         return sum(1 for _ in self._found(request))

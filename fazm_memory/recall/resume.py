@@ -104,9 +104,11 @@ def _why_not_exact(store: Store, row: SessionRow, folder: str | None) -> str:
     if not is_resumable_id(row.agent_session_id):
         return INVALID_ID_REASON
     if folder is None:
-        return f"the folder it worked in is gone ({row.workspace or 'unknown'})"
+        return (
+            f"the folder it worked in is gone ({shell_word(row.workspace) if row.workspace else 'unknown'})"
+        )
     if (transcript := _missing_transcript(store, row)) is not None:
-        return f"its own record is gone ({transcript})"
+        return f"its own record is gone ({shell_word(transcript)})"
     if (position := _rewound_to(store, row)) is not None:
         return rewound_reason(position)
     return ""

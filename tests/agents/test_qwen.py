@@ -54,6 +54,20 @@ def test_prompts_and_outputs_are_without_text_of_hooks() -> None:
     assert ACTIONS[6]["output"] == "The style is plain."
 
 
+def test_the_users_words_are_kept_behind_a_reminder(tmp_path: Path) -> None:
+    asked = records("user")[0]
+    parts = [{"text": "<system-reminder>A task ended.</system-reminder>"}, {"text": "And the date."}]
+    resumed = asked | {"uuid": "resumed", "message": {"role": "user", "parts": parts}}
+    only_reminder = asked | {"uuid": "reminded", "message": {"role": "user", "parts": parts[:1]}}
+    chat = tmp_path / CHAT.name
+    chat.write_text("".join(f"{json.dumps(record)}\n" for record in (asked, resumed, only_reminder)))
+    drafts = read_on(Qwen(), record_of(chat, SESSION))[0]
+    assert [prompt["text"] for prompt in of_kind(drafts, "prompt")] == [
+        "Fix the title of the blog.",
+        "And the date.",
+    ]
+
+
 def test_an_exit_code_in_the_text_is_a_failure_although_the_status_is_success() -> None:
     assert [(one["tool"], one["outcome"], one.get("error")) for one in ACTIONS] == [
         ("run_shell_command", "ok", None),

@@ -95,7 +95,7 @@ def test_every_damaged_page_is_survived(run: Run, session: str, home: Path) -> N
 def test_what_is_left_of_a_file_that_was_cut_off_is_saved(run: Run, home: Path) -> None:
     run("record", stdin=[{"type": "prompt", "session": "s", "text": f"{n} " * 99} for n in range(900)])
     path = home / "store.noindex" / "memory.db"
-    os.truncate(path, path.stat().st_size * 6 // 10)
+    os.truncate(path, path.stat().st_size * 8 // 10)
     assert run("verify").code == 12
     saved = run("recover", "--json").json
     assert saved["kept"] > 300

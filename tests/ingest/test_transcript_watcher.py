@@ -189,6 +189,8 @@ def test_agents_folders_follow_their_own_settings(tmp_path: Path) -> None:
         f"{tmp_path}/.qwen/projects",
         f"{tmp_path}/.cursor/chats",
         f"{tmp_path}/.cursor/projects",
+        f"{tmp_path}/Library/Application Support/Cursor/User/globalStorage",
+        f"{tmp_path}/.config/Cursor/User/globalStorage",
         f"{tmp_path}/.hermes",
         f"{tmp_path}/.cline/data/sessions",
         f"{tmp_path}/.openclaw/agents",

@@ -85,13 +85,14 @@ def resume_offer(store: Store, row: SessionRow, briefing: str) -> dict[str, Any]
     command = option.command
     if command is not None and option.folder is not None:
         command = f"cd {shell_word(option.folder)} && {command}"
+    native = native_resume_command(row.agent, row.agent_session_id, row.workspace)
     return {
         "session": row.id,
         "briefing": briefing,
         "cwd": option.folder,
         "command": command,
-        "native": native_resume_command(row.agent, row.agent_session_id, row.workspace),
-        "blocked": best.why or absent or None,
+        "native": native,
+        "blocked": (best.why or absent or None) if native else None,
         "took": option.method,
         "why": reasons[option.method],
     }

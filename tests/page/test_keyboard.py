@@ -131,7 +131,7 @@ def test_a_session_is_paused_resumed_and_undone(server: Server, open_session: An
     focus_returns_to(page, "Resume")  # the pressed button is gone
     page.keyboard.press("Enter")
     dialog(page, "Resume this session")
-    enter(page, "Resume")
+    enter(page, "Resume and copy briefing")
     toast(page, "Resumed.")
     focus_returns_to(page, "Resume")
     assert server.world.memory.sessions.get(session)["lifecycle"] == "resumed"

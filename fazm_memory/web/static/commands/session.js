@@ -63,8 +63,9 @@ export async function resume({ session }) {
     ...resumeSteps(offer, command),
   );
   dialog.open(async () => {
-    if (paused) await moveTo(session, "resume");
+    // Copy first: WebKit allows it only right after the press.
     await copy(command || offer.briefing, command ? "Command copied" : "Briefing copied");
+    if (paused) await moveTo(session, "resume");
     dialog.close();
     const next = command ? "Run the copied command in a terminal." : "Paste the briefing into a new session of the agent.";
     toast(paused ? `Resumed. ${next}` : next, paused ? () => moveTo(session, "pause") : null);

@@ -308,6 +308,11 @@ class RecallService(Service):
         waiting = [question["id"] for question in questions if question["to"] == "human"]
         return {**recalling.resume_offer(self.store, row, self.briefing(row.id).text), "waits_for": waiting}
 
+    def resume_command(self, session: str) -> str | None:
+        """The agent's own command for a session, if it can resume it. Makes no briefing."""
+        offer = recalling.resume_offer(self.store, self.store.sessions.resolve(session), briefing="")
+        return offer["command"] if offer["took"] == "exact" else None
+
     def resume_options(self, session: str) -> tuple[str, list[recalling.ResumeOption]]:
         """The briefing and the ways to resume, best first. Refused while a question to a person is open."""
         self._memory.sessions.check_answered(session)

@@ -154,8 +154,7 @@ def show_command(args: argparse.Namespace) -> int:
         echo(f"ended: {session['ended']}")
     if session["cost"] is not None:
         echo(f"cost: {cost_text(session['cost'])}")
-    command = memory.recall.resume_offer(session["id"]).get("command")
-    if command:
+    if (command := memory.recall.resume_command(session["id"])) is not None:
         echo(f"continue: {command}")
     _print_sections(_sections(state, memory.history.retries(args.id), now), session, whole=args.all)
     quarantine = state["quarantined"]

@@ -40,8 +40,15 @@ def test_who_changed_a_file_and_why_is_one_command(run: Run, session: str) -> No
     assert "modified, 3 times by agent" in shown
     assert "fix the report" in shown
     assert "other/report.md" not in shown
+    assert run("files", "./docs/report.md", "--json").json["changes"] == found
     assert run("files", "report.md", "--by", "person").code == 4
     assert run("files", "nowhere.md").code == 4
+
+
+def test_the_name_of_a_hidden_file_keeps_its_dot(run: Run, session: str) -> None:
+    files = [{"path": "/w/.editorconfig", "change": "created"}]
+    run("record", stdin=[{"type": "action", "session": session, "tool": "Write", "files": files}])
+    assert run("files", ".editorconfig", "--json").json["changes"][0]["path"] == "/w/.editorconfig"
 
 
 def test_events_are_filtered_by_any_of_it(run: Run, session: str) -> None:

@@ -331,7 +331,7 @@ def _file_history(args: argparse.Namespace, memory: Memory) -> int:
     here = os.path.abspath(os.path.expanduser(args.id))
     result = memory.history.file_changes(here, by=args.by)
     if not result["changes"]:
-        result = memory.history.file_changes(args.id.lstrip("./"), by=args.by)
+        result = memory.history.file_changes(os.path.normpath(args.id), by=args.by)
     if not result["changes"]:
         raise NotFound(
             f"No session and no changed file matches {args.id!r}.",

@@ -45,8 +45,9 @@ def cost_command(args: argparse.Namespace) -> int:
         for row in costs["rows"]
     ]  # fmt: skip
     table(rows, (args.by, "cost", "input", "output", "cached", ""))
-    period = "" if args.since else ", 30 days"
+    period = ""
     if args.since is None:
+        period = ", 30 days"
         week = memory.costs.table("day", since=memory.now() - WEEK)
         echo(f"last 7 days {cost_text(week['total'])}")
     echo(f"total{period} {cost_text(costs['total'])}")

@@ -78,9 +78,10 @@ LEFT_OUT = (
 
 
 def resources() -> list[str]:
-    """Menu bar images, and the command that Homebrew links to."""
+    """Menu bar images, the command that Homebrew links to, and the script that removes the app."""
     found = sorted((ROOT / "resources" / "menu").glob("*Template*"))
-    return [*(str(path.relative_to(ROOT)) for path in found), "packaging/bin/fazm-memory"]
+    scripts = ("packaging/bin/fazm-memory", "packaging/uninstall")
+    return [*(str(path.relative_to(ROOT)) for path in found), *scripts]
 
 
 def options() -> dict[str, Any]:

@@ -17,6 +17,7 @@ SUITES: dict[str, tuple[str, str]] = {
     "log": ("log", "appending, reading, searching and verifying the log"),
     "time": ("long_session", "states, differences and forks of one session of any length"),
     "start": ("start", "starting the program and its MCP server; redacting a kilobyte"),
+    "redaction": ("redaction", "ordinary text, and a search for the text that takes longest"),
     "hook": ("hooks", "the hooks that an agent waits for"),
     "import": ("imports", "importing a gigabyte of transcripts"),
     "context": ("context", "rendering a context and starting a session with it"),

@@ -117,9 +117,9 @@ def import_and_print(folder: Path, yesterday: Sequence[Path]) -> None:
     began = time.monotonic()
     work = import_agents(memory)
     measured: dict[str, float] = {"start": start, "yesterday": 0.0, "bytes": 0, "events": 0, "seconds": 0.0}
-    for tally in work.waves:
-        measured["bytes"] += tally.bytes
-        measured["events"] += tally.events
+    for statistics in work.waves:
+        measured["bytes"] += statistics.bytes
+        measured["events"] += statistics.events
         if not measured["yesterday"] and _all_read(memory, yesterday):
             # Readable: it is in the context of a new session, and can be searched.
             memory.recall.context()

@@ -218,6 +218,18 @@ def exclusive_lock(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def is_locked(folder: Path) -> bool:
+    """Whether somebody holds the lock on the folder now."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def disk_error(error: OSError, path: Path) -> StoreFull | StoreReadOnly:
     """The error to raise for a failed write, with a hint."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -52,6 +52,20 @@ def shorten(text: Any, most: int = 200) -> str | None:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
+CONTENT = lazy_regex(r"[\w./-]*\w")
+WORDS = (
+    "a an and are as at be but by can do for from have i if in into is it it's its just let's me my no "
+    "not now of ok on one or our please should so that the then there they this to too up us was we what "
+    "when will with yes you your also want instead use"
+)
+COMMON = frozenset(WORDS.split())
+
+
+def content_words(text: str | None) -> frozenset[str]:
+    """The words of a text that say what it is about."""
+    return frozenset(CONTENT.findall((text or "").lower())) - COMMON
+
+
 HEADING = lazy_regex(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 PLAN_PREFIX = lazy_regex(r"^(?:the )?(?:implementation )?plan\s*[:\u2013\u2014-]+\s*", re.IGNORECASE)
 LONGEST_TITLE = 120

@@ -29,8 +29,10 @@ cask "fazm-memory" do
   zap trash: [
     "~/Library/Application Support/Fazm Memory",
     "~/Library/Caches/org.fazm.memory",
+    "~/Library/HTTPStorages/org.fazm.memory",
     "~/Library/LaunchAgents/org.fazm.memory.plist",
     "~/Library/Preferences/org.fazm.memory.plist",
+    "~/Library/Saved Application State/org.fazm.memory.savedState",
     "~/Library/WebKit/org.fazm.memory",
   ]
 end

@@ -20,8 +20,8 @@ import pytest
 
 import fazm_memory
 from fazm_memory.agents.base import Cursor, Places, Reader, RecordFile, complete_lines, lines_of
-from fazm_memory.agents.claude_code.predecessor import _ended_with, _has_plan
-from fazm_memory.agents.native_rows import restore_rows
+from fazm_memory.agents.claude_code.reader import _ended_with, _has_plan
+from fazm_memory.agents.native_files import restore_rows
 from fazm_memory.agents.registry import readers
 from fazm_memory.agents.sqlite_file import read_only
 from fazm_memory.bundle.file_format import BundleFile
@@ -29,8 +29,8 @@ from fazm_memory.errors import FazmMemoryError
 from fazm_memory.ingest.spool import Spool
 from fazm_memory.paths import NotRegularFile, open_regular, read_regular
 from fazm_memory.rewind.own_folder import _same_file, _worktree_repository
+from fazm_memory.sync.state import _origin
 from fazm_memory.sync.transports import FolderTransport
-from fazm_memory.sync.workspaces import _origin
 
 PACKAGE = Path(fazm_memory.__file__).parent
 PACKAGES = ("agents", "ingest", "watch", "rewind", "sync", "bundle", "formats", "recall", "app")
@@ -44,8 +44,8 @@ ALLOWED = {
     "agents/hook.py:_read": OURS,
     "agents/hook.py:_write": OURS,
     "agents/hook.py:run": OURS,
-    "agents/native_rows.py:snapshot": "in memory",
-    "agents/native_rows.py:restore_rows": CHECKED,
+    "agents/native_files.py:snapshot": "in memory",
+    "agents/native_files.py:restore_rows": CHECKED,
     "agents/sqlite_file.py:read_only": CHECKED,
     "agents/fazm.py:_rows": CHECKED,
     "ingest/pause_switch.py:read_pause": OURS,

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from fazm_memory import errors
+from fazm_memory.agents.connect import AFTER
 from fazm_memory.errors import FazmMemoryError, NotFound, StoreFull
 from fazm_memory.menubar import error_text
 from fazm_memory.translation import (
     PLACEHOLDER,
+    SENTENCE_END,
     languages,
     set_language,
     translate_filled,
@@ -24,8 +26,10 @@ PACKAGE = Path(errors.__file__).parent
 # What starting the app, a click in its menu, a link and a step of the setup come past.
 SHOWN = (
     "agents/connect.py", "app/backfill.py", "app/process.py", "app/setup.py", "config.py",
-    "menubar/commands.py", "paths.py", "store/database.py", "store/keys.py", "store/recovery/journal.py",
-    "store/sessions.py", "store/store.py", "watch/exclusions.py",
+    "ingest/pause_switch.py", "ingest/recorder.py", "menubar/commands.py", "paths.py", "store/database.py",
+    "store/event_log.py", "store/keys.py", "store/recovery/journal.py", "store/sessions.py",
+    "store/snapshots.py", "store/store.py", "store/writer.py", "sync/crypto.py", "sync/importer.py",
+    "sync/transports.py", "sync/vault.py", "watch/exclusions.py",
 )  # fmt: skip
 CLASSES = {
     name: kind
@@ -44,12 +48,19 @@ def template(node: ast.expr | None) -> str | None:
 
 
 def texts(module: str) -> Iterator[str]:
-    """The messages and hints of the errors that a module raises."""
+    """The messages and hints of the errors that a module raises, and the problems that sync reports."""
     for node in ast.walk(ast.parse((PACKAGE / module).read_text())):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CLASSES:
+        if isinstance(node, ast.Call) and called(node) in {*CLASSES, "_problem"}:
             hints = [word.value for word in node.keywords if word.arg == "hint"]
             found = (template(part) for part in [*node.args[:1], *hints])
             yield from (text for text in found if text and re.search("[a-z]{2}", text))
+
+
+def called(node: ast.Call) -> str | None:
+    """The last part of the name of what is called."""
+    if isinstance(node.func, ast.Name):
+        return node.func.id
+    return node.func.attr if isinstance(node.func, ast.Attribute) else None
 
 
 @pytest.fixture
@@ -66,6 +77,15 @@ def test_every_error_of_a_module_is_in_the_table(module: str) -> None:
     for language in languages()[1:]:
         known = {PLACEHOLDER.sub("{}", english) for english in translations()[language]}
         assert {text for text in wanted if text not in known} == set()
+
+
+def test_what_is_wrong_with_an_answer_is_in_the_table() -> None:
+    """A question is answered in the menu too. The rest of that module is about lines of `record`."""
+    wanted = {text for text in texts("ingest/record_protocol.py") if "The answer" in text}
+    assert wanted
+    for language in languages()[1:]:
+        known = {PLACEHOLDER.sub("{}", english) for english in translations()[language]}
+        assert wanted - known == set()
 
 
 def test_every_title_is_in_the_table() -> None:
@@ -114,3 +134,10 @@ def test_warnings_of_the_menu_are_translated() -> None:
     assert translate_filled(f"{quota} texts.").startswith(
         "Heute wurden 90 von 100 MB aufgezeichnet. Über der"
     )
+
+
+@pytest.mark.usefixtures("german")
+@pytest.mark.parametrize("agent", sorted(AFTER))
+def test_what_connecting_an_agent_says_is_translated(agent: str) -> None:
+    known = translations()["de"]
+    assert [part for part in SENTENCE_END.split(AFTER[agent]) if part not in known] == []

@@ -20,7 +20,7 @@ from claude_agent_sdk.types import (
     SessionSummaryEntry,
 )
 
-from fazm_memory.adapters.memory_thread import MemoryAdapter
+from fazm_memory.adapters.recording import MemoryAdapter
 from fazm_memory.agents import Transcript
 from fazm_memory.store import FrameworkStore, owner_of, parts_of
 

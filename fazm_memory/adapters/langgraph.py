@@ -25,8 +25,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from fazm_memory.adapters.memory_thread import MemoryAdapter
-from fazm_memory.adapters.message_drafts import MessageDrafts
+from fazm_memory.adapters.recording import MemoryAdapter, MessageDrafts
 from fazm_memory.app import Memory
 from fazm_memory.store import FrameworkItem, FrameworkStore, owner_of, parts_of
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from agents.memory.session import SessionABC
 from agents.memory.session_settings import SessionSettings, resolve_session_limit
 
-from fazm_memory.adapters.memory_thread import MemoryAdapter
-from fazm_memory.adapters.message_drafts import MessageDrafts
+from fazm_memory.adapters.recording import MemoryAdapter, MessageDrafts
 from fazm_memory.app import Memory
 from fazm_memory.store import FrameworkStore, owner_of
 

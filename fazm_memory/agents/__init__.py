@@ -2,7 +2,7 @@
 
 To add an agent, write a module (or a package) with a reader that follows `base.Reader`, add its name to
 `base.AGENTS` and the reader to `registry.readers`. Then, if the agent can do it: its resume command in
-`resume_command`, its configuration in `connect_settings`, its hook events in `hooks` of its package.
+`base`, its configuration in `connect_settings`, its hook events in `hooks` of its package.
 Shared helpers: `fields` reads untrusted records, `tool_calls` finds the files of a call.
 """
 
@@ -19,23 +19,30 @@ if TYPE_CHECKING:
         AGENTS,
         CHUNK,
         CONNECTABLE,
+        INVALID_ID_REASON,
         MCP_ONLY,
+        NEW_SESSION_COMMANDS,
         OWNERS,
+        RESUME_COMMANDS,
         Chunk,
         Cursor,
         Places,
         Reader,
         RecordFile,
+        is_resumable_id,
+        native_resume_command,
+        no_command_reason,
+        rewound_reason,
     )
-    from fazm_memory.agents.claude_code.cleanup import (
+    from fazm_memory.agents.claude_code.calls import TaskList
+    from fazm_memory.agents.claude_code.hooks import claude_hook_events, claude_task_events
+    from fazm_memory.agents.claude_code.reader import (
         cleanup_days,
         cleanup_settings_file,
         expiring_transcripts,
     )
-    from fazm_memory.agents.claude_code.decisions import TaskList
-    from fazm_memory.agents.claude_code.hooks import claude_hook_events, claude_task_events
     from fazm_memory.agents.claude_code.transcript import Transcript
-    from fazm_memory.agents.codex.hooks import codex_hook_events
+    from fazm_memory.agents.codex.calls import codex_hook_events
     from fazm_memory.agents.connect import (
         ConnectPlan,
         agent_status,
@@ -47,8 +54,16 @@ if TYPE_CHECKING:
     )
     from fazm_memory.agents.connect_settings import CLEANUP_SETTING, ConnectOptions, config_folder
     from fazm_memory.agents.drift import FormatDrift, format_drift
-    from fazm_memory.agents.fazm import FAZM, FazmAppSession, fazm_sessions
-    from fazm_memory.agents.fazm_control import FAZM_APP, FAZM_NOTIFICATION, FazmControl, FazmWindow, Resumed
+    from fazm_memory.agents.fazm import (
+        FAZM,
+        FAZM_APP,
+        FAZM_NOTIFICATION,
+        FazmAppSession,
+        FazmControl,
+        FazmWindow,
+        Resumed,
+        fazm_sessions,
+    )
     from fazm_memory.agents.fields import (
         INJECTED_MARK,
         MAX_TEXT,
@@ -68,12 +83,10 @@ if TYPE_CHECKING:
         is_rows,
         is_session_file,
         moved_path,
-        session_files,
-    )
-    from fazm_memory.agents.native_rows import (
         placed_rows,
         restore_rows,
         restored_rows_state,
+        session_files,
         session_rows,
         snapshot,
     )
@@ -86,15 +99,6 @@ if TYPE_CHECKING:
         write_session,
     )
     from fazm_memory.agents.registry import readers, record_roots
-    from fazm_memory.agents.resume_command import (
-        INVALID_ID_REASON,
-        NEW_SESSION_COMMANDS,
-        RESUME_COMMANDS,
-        is_resumable_id,
-        native_resume_command,
-        no_command_reason,
-        rewound_reason,
-    )
     from fazm_memory.agents.sqlite_file import database_stats
     from fazm_memory.agents.tool_calls import (
         listed_by_command,
@@ -110,35 +114,32 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "acp": "AcpClient",
-        "base": "AGENTS CHUNK CONNECTABLE Chunk Cursor MCP_ONLY OWNERS Places Reader RecordFile",
-        "claude_code.cleanup": "cleanup_days cleanup_settings_file expiring_transcripts",
-        "claude_code.decisions": "TaskList",
+        "base": (
+            "AGENTS CHUNK CONNECTABLE INVALID_ID_REASON MCP_ONLY NEW_SESSION_COMMANDS OWNERS "
+            "RESUME_COMMANDS Chunk Cursor Places Reader RecordFile is_resumable_id native_resume_command "
+            "no_command_reason rewound_reason"
+        ),
+        "claude_code.calls": "TaskList",
         "claude_code.hooks": "claude_hook_events claude_task_events",
+        "claude_code.reader": "cleanup_days cleanup_settings_file expiring_transcripts",
         "claude_code.transcript": "Transcript",
-        "codex.hooks": "codex_hook_events",
+        "codex.calls": "codex_hook_events",
         "connect": (
             "ConnectPlan agent_status apply_plan connected_agents is_installed plan_connect plan_disconnect"
         ),
         "connect_settings": "CLEANUP_SETTING ConnectOptions config_folder",
         "drift": "FormatDrift format_drift",
-        "fazm": "FAZM FazmAppSession fazm_sessions",
-        "fazm_control": "FAZM_APP FAZM_NOTIFICATION FazmControl FazmWindow Resumed",
-        "fields": (
-            "INJECTED_MARK MAX_TEXT capped ident mapping moment record_of sequence strip_injected text"
-        ),
+        "fazm": "FAZM FAZM_APP FAZM_NOTIFICATION FazmAppSession FazmControl FazmWindow Resumed fazm_sessions",
+        "fields": "INJECTED_MARK MAX_TEXT capped ident mapping moment record_of sequence strip_injected text",
         "hook_script": "",
         "native_files": (
-            "NativeFile agent_roots is_row_database is_rows is_session_file moved_path session_files"
+            "NativeFile agent_roots is_row_database is_rows is_session_file moved_path placed_rows "
+            "restore_rows restored_rows_state session_files session_rows snapshot"
         ),
-        "native_rows": "placed_rows restore_rows restored_rows_state session_rows snapshot",
         "native_session": (
             "CarriedCall CarriedEntry NativeSession WRITABLE_AGENTS shell_command write_session"
         ),
         "registry": "readers record_roots",
-        "resume_command": (
-            "INVALID_ID_REASON NEW_SESSION_COMMANDS RESUME_COMMANDS is_resumable_id native_resume_command "
-            "no_command_reason rewound_reason"
-        ),
         "sqlite_file": "database_stats",
         "tool_calls": (
             "listed_by_command listed_names patched_files plain_tool_name shell_files summary touched_files"

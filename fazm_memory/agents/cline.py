@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, record_file
+from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, cline_data, record_file
 from fazm_memory.agents.fields import ident, mapping, moment_ms, record_of, sequence, text
 from fazm_memory.agents.session_drafts import CallEnd, SessionDrafts, block_text, exit_code
 from fazm_memory.lazy import lazy_regex
@@ -125,10 +124,6 @@ class Cline:
             drafts.take(message, number)
         drafts.finish()
         return Chunk(tuple(drafts.drafts), Cursor(0, drafts.carry()), unknown=drafts.unknown)
-
-
-def cline_data(places: Places) -> Path:
-    return Path(places.env.get("CLINE_DATA_DIR") or places.home / ".cline" / "data")
 
 
 def _about(record: RecordFile) -> dict[str, Any]:

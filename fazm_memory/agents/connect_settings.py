@@ -13,12 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fazm_memory.agents import config_edit, hook_script
-from fazm_memory.agents.base import Places
-from fazm_memory.agents.cline import cline_data
+from fazm_memory.agents.base import Places, cline_data, copilot_home, hermes_home, openclaw_home
 from fazm_memory.agents.config_edit import JsonNode, NotJson
-from fazm_memory.agents.copilot import copilot_home
-from fazm_memory.agents.hermes import hermes_home
-from fazm_memory.agents.openclaw import openclaw_home
 from fazm_memory.errors import ConfigError
 from fazm_memory.paths import read_regular
 from fazm_memory.records import dataclass, field

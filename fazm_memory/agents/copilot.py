@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, record_file
+from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, copilot_home, record_file
 from fazm_memory.agents.fields import ident, mapping, moment, sequence, text, whole
 from fazm_memory.agents.session_drafts import CallEnd, TakesRecords, arguments_of, exit_code, read_lines
 from fazm_memory.agents.tool_calls import touch
@@ -120,10 +120,6 @@ class Copilot:
         drafts = CopilotEvents(NAME, record.session, cursor.carry, self.home)
         drafts.describe(title=_title(record.path))
         return read_lines(record, cursor, limit, drafts)
-
-
-def copilot_home(places: Places) -> Path:
-    return Path(places.env.get("COPILOT_HOME") or places.home / ".copilot")
 
 
 def _title(path: Path) -> str:

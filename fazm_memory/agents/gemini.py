@@ -30,10 +30,10 @@ from fazm_memory.agents.fields import (
     text,
     tokens,
 )
-from fazm_memory.agents.meaning import call_meanings
 from fazm_memory.agents.tool_calls import (
     OUTPUT,
     CallResult,
+    call_meanings,
     listed_by_command,
     listed_names,
     listed_paths,

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile
+from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, hermes_home
 from fazm_memory.agents.fields import ident, mapping, moment_ms, record_of, sequence, text, whole
 from fazm_memory.agents.session_drafts import CallEnd, SessionDrafts, arguments_of, block_text
 from fazm_memory.agents.sqlite_file import DatabaseDrafts, database_file, read_database, rows_of
@@ -114,7 +113,3 @@ class Hermes:
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
         drafts = HermesMessages(NAME, cursor.carry, self.home)
         return read_database(record, cursor, drafts, lambda connection: drafts.read_on(connection, limit))
-
-
-def hermes_home(places: Places) -> Path:
-    return Path(places.env.get("HERMES_HOME") or places.home / ".hermes")

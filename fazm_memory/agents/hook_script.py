@@ -72,6 +72,10 @@ hook.run(sys.argv)
 """
 
 
+# Hermes starts the words of a command itself, without a shell. What these others do is not known.
+WITHOUT_SHELL = frozenset({"hermes", "cursor", "antigravity"})
+
+
 def script_path(home: Path) -> Path:
     return home / FOLDER / SCRIPT
 
@@ -83,7 +87,8 @@ def command(home: Path, agent: str, *, answer: bool = False, remind: bool = Fals
     """
     script = shlex.quote(str(script_path(home)))
     words = " ".join(filter(None, (script, agent, ANSWER if answer else REMIND if remind else "", event)))
-    return f"[ ! -x {script} ] || exec {words}"
+    line = f"[ ! -x {script} ] || exec {words}"
+    return f"/bin/sh -c {shlex.quote(line)}" if agent in WITHOUT_SHELL else line
 
 
 def is_ours(command: object) -> bool:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import zstandard
 
-from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, record_file
+from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, openclaw_home, record_file
 from fazm_memory.agents.fields import ident, mapping, moment, record_of, sequence, text, whole
 from fazm_memory.agents.session_drafts import (
     CallEnd,
@@ -176,7 +175,3 @@ class OpenClaw:
             return read_lines(record, cursor, limit, lines)
         drafts = OpenClawEvents(NAME, cursor.carry, self.home)
         return read_database(record, cursor, drafts, lambda connection: drafts.read_on(connection, limit))
-
-
-def openclaw_home(places: Places) -> Path:
-    return Path(places.env.get("OPENCLAW_STATE_DIR") or places.home / ".openclaw")

@@ -26,10 +26,10 @@ from fazm_memory.agents.fields import (
     text,
     whole,
 )
-from fazm_memory.agents.meaning import call_meanings
 from fazm_memory.agents.sqlite_file import database_file, read_only
 from fazm_memory.agents.tool_calls import (
     CallResult,
+    call_meanings,
     listed_by_command,
     listed_names,
     listed_paths,
@@ -443,6 +443,8 @@ class PartLog:
         }
         model = ident(message.data.get("modelID"))
         if any(values.values()):
+            if written := fields.tokens(cache.get("write")):
+                values["written_tokens"] = written
             values |= {"model": model} if model else {}
             self._emit(store, part, "usage", values, moment_ms(part.made_ms))
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from fazm_memory.agents.antigravity import Antigravity, antigravity_folder
-from fazm_memory.agents.base import Places, Reader
+from fazm_memory.agents.base import Places, Reader, cline_data, copilot_home, hermes_home, openclaw_home
 from fazm_memory.agents.claude_code.reader import ClaudeCode
-from fazm_memory.agents.cline import Cline, cline_data
-from fazm_memory.agents.codex.reader import Codex
-from fazm_memory.agents.copilot import Copilot, copilot_home
+from fazm_memory.agents.cline import Cline
+from fazm_memory.agents.codex.rollout import Codex
+from fazm_memory.agents.copilot import Copilot
 from fazm_memory.agents.cowork import ClaudeCowork, cowork_folders
-from fazm_memory.agents.cursor import CursorAgent
-from fazm_memory.agents.cursor_ide import ide_folders
+from fazm_memory.agents.cursor import CursorAgent, ide_folders
 from fazm_memory.agents.fazm import Fazm, FazmAwareReader
 from fazm_memory.agents.gemini import Gemini
 from fazm_memory.agents.goose import Goose, goose_folder
-from fazm_memory.agents.hermes import Hermes, hermes_home
-from fazm_memory.agents.openclaw import OpenClaw, openclaw_home
+from fazm_memory.agents.hermes import Hermes
+from fazm_memory.agents.openclaw import OpenClaw
 from fazm_memory.agents.opencode import Opencode
 from fazm_memory.agents.qwen import Qwen, qwen_home
 

@@ -28,10 +28,10 @@ from fazm_memory.agents.fields import (
     tokens,
     whole,
 )
-from fazm_memory.agents.meaning import call_meanings
 from fazm_memory.agents.tool_calls import (
     OUTPUT,
     CallResult,
+    call_meanings,
     listed_by_command,
     plain_tool_name,
     shell_files,
@@ -163,6 +163,8 @@ class SessionDrafts:
             "cached_tokens": cached,
         }
         if any(values.values()):
+            if written := tokens(spent.get("written")):
+                values["written_tokens"] = written
             name = ident(model)
             self.emit("usage", values | ({"model": name} if name else {}), f"{key}:usage", at)
 

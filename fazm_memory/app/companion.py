@@ -23,7 +23,7 @@ from fazm_memory.app.process import (
     single_instance,
     too_many_open_files,
 )
-from fazm_memory.app.sync_worker import SyncWorker
+from fazm_memory.app.sync import SyncWorker
 from fazm_memory.app.updates import UpdateWorker
 from fazm_memory.clock import to_datetime
 from fazm_memory.config import CONFIG_FILE
@@ -90,7 +90,7 @@ class Companion:
         self.spool_reader = SpoolReader(
             self.spool, memory.store, self.places, SessionFolders(memory.store.db).known_to
         )
-        self.tally = ImportStatistics()
+        self.statistics = ImportStatistics()
         self._report = report
         self._reported: set[str] = set()
         self._wake = threading.Event()
@@ -143,13 +143,13 @@ class Companion:
             # Hook events and the records of the same time, subagents' included, are merged in order.
             recent = [record for record in found if since is not None and record.mtime >= since]
             self._import(sorted(recent, key=lambda record: -record.mtime)[:MOST_RECORDS], last=True)
-            for tally in self.importer.backlog(self.importer.unread(found)):
-                self._count(tally)
+            for statistics in self.importer.backlog(self.importer.unread(found)):
+                self._count(statistics)
             self.memory.sessions.mark_interrupted(booted=boot_time())
             self._copy_transcripts(None)
             self._sync.step(self.memory)
             self._notify()
-        return self.tally
+        return self.statistics
 
     def run(self, started: Callable[[], None] = lambda: None) -> None:
         """Record until `stop`. Raises StoreBusy if a companion already runs, otherwise calls `started`."""
@@ -365,7 +365,7 @@ class Companion:
         """Record what the watchers observed."""
         results, counted = self.memory.sessions.record(drafts), ImportStatistics()
         counted.count(results)
-        self.tally.events += counted.events
+        self.statistics.events += counted.events
         return results
 
     def _announce_file_change(self, event: HookEvent) -> None:
@@ -373,14 +373,14 @@ class Companion:
             for callback in self._before_file_change:
                 callback(event.before)
 
-    def _count(self, tally: ImportStatistics) -> None:
-        self.tally.add(tally)
-        if tally.sessions:
+    def _count(self, statistics: ImportStatistics) -> None:
+        self.statistics.add(statistics)
+        if statistics.sessions:
             self._last_change = time.monotonic()
             self._first_change = self._first_change if self._changed else self._last_change
-            self._changed |= tally.sessions
+            self._changed |= statistics.sessions
             self._sync.wake()
-        for path, trouble in tally.troubles.items():
+        for path, trouble in statistics.troubles.items():
             self._report_once(f"{path} is not read: {trouble}")
 
     def _foreground_recorder(self) -> ForegroundRecorder | None:

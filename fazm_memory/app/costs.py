@@ -33,11 +33,20 @@ PROVIDER = lazy_regex(r"(?:.*/|(?:[a-z]{2,6}\.)?anthropic\.)")
 
 @dataclass(frozen=True)
 class Price:
-    """Dollars per million tokens."""
+    """Dollars per million tokens. Input that is written to a cache may cost more, and more for an hour."""
 
     input: float
     output: float
     cached: float
+    written: float
+    written_hour: float
+
+    def of(self, usage: dict[str, Any]) -> float:
+        """The dollars of a usage."""
+        new, out, cached = (int(usage.get(name) or 0) for name in TOKENS)
+        written, hour = (int(usage.get(name) or 0) for name in ("written_tokens", "written_hour_tokens"))
+        spent = (new - written) * self.input + (written - hour) * self.written + hour * self.written_hour
+        return (spent + out * self.output + cached * self.cached) / MILLION
 
 
 @dataclass(frozen=True)
@@ -77,9 +86,7 @@ class Cost:
         if spent is not None:
             self.usd, self.priced = self.usd + float(spent), True
         elif price is not None:
-            parts = zip(TOKENS, (price.input, price.output, price.cached), strict=True)
-            self.usd += sum(counts[name] * dollars for name, dollars in parts) / MILLION
-            self.priced = True
+            self.usd, self.priced = self.usd + price.of(usage), True
         elif any(counts.values()):
             self.unpriced[model] += sum(counts.values())
 
@@ -196,10 +203,13 @@ class CostService(Service):
 
 
 def _prices(table: dict[str, Any]) -> dict[str, Price]:
-    return {
-        name: Price(*(float(price[part]) for part in ("input", "output", "cached")))
-        for name, price in table.get("models", {}).items()
-    }
+    return {name: _price(price) for name, price in table.get("models", {}).items()}
+
+
+def _price(price: dict[str, Any]) -> Price:
+    new, out, cached = (float(price[part]) for part in ("input", "output", "cached"))
+    written = float(price.get("written", new))
+    return Price(new, out, cached, written, float(price.get("written_hour", written)))
 
 
 def cost_text(cost: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
@@ -142,9 +143,7 @@ def _check_hook(memory: Memory, agent: str, *, answer: bool = False) -> Check:
         )
     if pause_switch.read_pause(home) is not None:
         return Check(name, "ok", "it ran and wrote nothing, because recording is paused")
-    dropped = [
-        path for path in (home / SPOOL_FOLDER).glob(f"*.{agent}.json") if _contains(path, mark.encode())
-    ]
+    dropped = [path for path in (home / SPOOL_FOLDER).glob(f"*.{agent}.json") if _contains(path, mark)]
     for path in dropped:
         path.unlink(missing_ok=True)
     if not dropped and companion_pid(home) is None:
@@ -169,7 +168,8 @@ def _check_context(memory: Memory, agent: str) -> Check:
     found = [record for reader in readers(places) for record in reader.find(places) if record.agent == agent]
     newest = sorted(found, key=lambda record: -record.mtime)[:TRANSCRIPTS]
     for record in newest:
-        if _contains(record.path, INJECTED_MARK.encode()):
+        # What was written last to a database is in the file beside it.
+        if any(_contains(path, INJECTED_MARK) for path in (record.path, Path(f"{record.path}-wal"))):
             return Check(name, "ok", f"found in {record.path}")
     if not newest:
         return Check(name, "not here", "no transcripts yet")
@@ -179,10 +179,14 @@ def _check_context(memory: Memory, agent: str) -> Check:
     )  # fmt: skip
 
 
-def _contains(path: Path, mark: bytes) -> bool:
+def _contains(path: Path, mark: str) -> bool:
+    """Whether the beginning or the end of a file has a text, as it is or, as Qwen Code writes it, escaped."""
     try:
         with open_regular(path) as file:
-            return mark in file.read(READ_BYTES)
+            content = file.read(READ_BYTES)
+            file.seek(max(file.tell(), file.seek(0, os.SEEK_END) - READ_BYTES))
+            content += file.read(READ_BYTES)
+            return any(text.encode() in content for text in (mark, escape(mark)))
     except OSError:
         return False  # deleted since it was listed
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from difflib import unified_diff
 from typing import Any
 
@@ -12,6 +12,7 @@ from fazm_memory.app.memory import Service
 from fazm_memory.clock import iso, modification_time
 from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.events import FAILED, KINDS, SOURCES, TRUSTS, UNTRUSTED, Action, By, Event, target_of
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import replace
 from fazm_memory.store import EventQuery, SessionRow, common_ancestor, effective_ranges, queries
 from fazm_memory.text import shorten
@@ -124,7 +125,7 @@ class HistoryService(Service):
         until: int | None = None,
         limit: int | None = None,
         quarantined: bool = True,
-        slim: bool = False,
+        rows_only: bool = False,
         state_hashes: bool = False,
     ) -> Iterator[dict[str, Any]]:
         """The events from `start` to before `stop` that match, as JSON or as summary rows.
@@ -148,12 +149,12 @@ class HistoryService(Service):
             stop = row.head if stop is None else min(stop, row.head)
         wanted = EventQuery(start, stop, kind, tool, file, outcome, trust, turns, since, until, limit)
         for event in queries.find_events(self.store.log, row.n, row.id, wanted):
-            row_json = sessions.summary_row(event) if slim else sessions.event_json(event)
+            row_json = sessions.summary_row(event) if rows_only else sessions.event_json(event)
             if event.seq in claimed:
                 row_json["claimed_at"] = iso(claimed[event.seq])
             if in_quarantine.has(event.seq):
                 row_json["quarantined"] = True
-            if event.kind == "evicted" and event.payload is not None and not slim:
+            if event.kind == "evicted" and event.payload is not None and not rows_only:
                 row_json["evicted_keys"] = self._evicted_by(row, event, quarantined)
             if hashes is not None:
                 row_json["state_hash"] = hashes.after(event.seq)
@@ -228,6 +229,22 @@ class HistoryService(Service):
                 elif len(found) < limit:
                     found[key] = self._file_change(event, touch, author)
         return {"path": path, "changes": list(found.values())}
+
+    def changed_files(self, names: Iterable[str], *, limit: int = 3) -> list[dict[str, Any]]:
+        """The files with these names or ends of paths that sessions changed, those changed last first."""
+        found: dict[str, dict[str, Any]] = {}
+        with self.store.db.reading():
+            for event, touch in (change for name in names for change in self.store.search.changes(name)):
+                if self.store.as_of is not None and event.at > self.store.as_of:
+                    continue
+                file = found.setdefault(
+                    touch.path, {"path": touch.path, "at": event.at, "changes": 0, "sessions": set()}
+                )
+                file["at"] = max(file["at"], event.at)
+                file["changes"] += 1
+                file["sessions"].add(event.session)
+        latest = sorted(found.values(), key=lambda file: -file["at"])[:limit]
+        return [file | {"at": iso(file["at"]), "sessions": len(file["sessions"])} for file in latest]
 
     def _file_change(self, event: Event, touch: Any, author: str) -> dict[str, Any]:
         row = self.store.sessions.resolve(event.session)
@@ -421,26 +438,39 @@ class HistoryService(Service):
         for seq in sorted(seqs):
             yield from self.store.log.slice(row.n, row.id, seq, seq + 1)
 
-    def retries(self, session: str, *, quarantined: bool = True) -> list[dict[str, Any]]:
-        """Calls that retry an earlier call: how outcome, output and duration changed, and what else did."""
+    def retries(
+        self, session: str, *, quarantined: bool = True, meanwhile: bool = True
+    ) -> list[dict[str, Any]]:
+        """Calls that retry an earlier call: how outcome, output and duration changed, and what else did.
+
+        Without `meanwhile` the events between the calls are not read.
+        """
         row = self.store.sessions.resolve(session)
         withheld = None if quarantined else self.store.quarantine_view.withheld(row.n)
         with self.store.db.reading():
             return [
-                self.retry(row, event, withheld)
+                self.retry(row, event, withheld, meanwhile=meanwhile)
                 for event in self._latest_retries(row)
                 if withheld is None or not withheld(event)
             ]
 
     def retry(
-        self, row: SessionRow, event: Event, withheld: Callable[[Event], bool] | None = None
+        self,
+        row: SessionRow,
+        event: Event,
+        withheld: Callable[[Event], bool] | None = None,
+        *,
+        meanwhile: bool = True,
     ) -> dict[str, Any]:
         """A call that retries another: the results of both, and what else changed in between."""
         seq = event.payload.retry_of
         tried = next(self.store.log.slice(row.n, row.id, seq, seq + 1), None)
         if tried is not None and withheld is not None and withheld(tried):
             tried = None
-        return _retry(event, tried) | {"meanwhile": self._meanwhile(row, seq, event.seq, withheld is None)}
+        result = _retry(event, tried)
+        if not meanwhile:
+            return result
+        return result | {"meanwhile": self._meanwhile(row, seq, event.seq, withheld is None)}
 
     def _meanwhile(self, row: SessionRow, first: int, second: int, quarantined: bool) -> dict[str, Any]:
         """What differed in the world between two calls: files that changed, requests, decisions."""
@@ -512,3 +542,134 @@ class HistoryService(Service):
         self.store.rebuild_snapshots(row, position)
         with self.store.db.reading():
             return source.state_at(row.n, row.id, position)
+
+
+# What an edit changed in a file, read from the call itself
+#
+# Used where no version of the file was kept: agents' edit tools carry the old and the new text, or a patch.
+
+OLD = ("old_string", "oldString", "old_str", "old_text", "search", "old")
+NEW = ("new_string", "newString", "new_str", "new_text", "replace", "new", "new_source", "insert_text")
+WHOLE = ("content", "contents", "file_text", "text")
+PATCH = ("patch", "diff", "input", "patch_text")
+PATCH_FILE = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
+PATCH_WORD = "*** "
+PATCH_PLACE = lazy_regex(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+MAX_LINES = 2000  # of a patch
+
+Hunk = dict[str, Any]
+
+
+def edit_hunks(call_input: Any, path: str, line: int | None = None) -> tuple[list[Hunk], str | None]:
+    """The hunks of a call for one file, and a note: how much they show.
+
+    `line` is the first line that the call changed. A hunk without `a` and `b` has no line numbers.
+    """
+    if isinstance(call_input, str):
+        return _patch_hunks(call_input, path)
+    if not isinstance(call_input, dict):
+        return [], None
+    for name in PATCH:
+        text = call_input.get(name)
+        if isinstance(text, str) and _is_patch(text):
+            return _patch_hunks(text, path)
+    edits = call_input.get("edits")
+    parts = [part for part in edits if isinstance(part, dict)] if isinstance(edits, list) else [call_input]
+    pairs = [(_first(part, OLD), _first(part, NEW)) for part in parts]
+    texts = [(old or "", new or "") for old, new in pairs if (old, new) != (None, None)]
+    if len(texts) == 1 and line is not None:
+        every = " It was made everywhere in the file; this is the first place." if _everywhere(parts) else ""
+        start = max(1, line - _equal_lines(*texts[0]))
+        return _starting_at(sessions.hunks(*texts[0])[0], start), f"From the edit itself.{every}"
+    found = [hunk for old, new in texts for hunk in _without_numbers(sessions.hunks(old, new)[0])]
+    if found:
+        return found, "From the edit itself. Line numbers are not known."
+    whole = _first(call_input, WHOLE)
+    if whole is not None and target_of(call_input).endswith(path.rsplit("/", 1)[-1]):
+        return sessions.hunks("", whole)[0], "The whole new content. What was there before is not known."
+    return [], None
+
+
+def _first(part: dict[str, Any], names: Iterable[str]) -> str | None:
+    return next((part[name] for name in names if isinstance(part.get(name), str)), None)
+
+
+def _everywhere(parts: list[dict[str, Any]]) -> bool:
+    return any(part.get(name) is True for part in parts for name in ("replace_all", "replaceAll"))
+
+
+def _starting_at(found: list[Hunk], start: int) -> list[Hunk]:
+    """The hunks of a part of a file that starts at a line."""
+    return [{**hunk, "a": hunk["a"] + start - 1, "b": hunk["b"] + start - 1} for hunk in found]
+
+
+def _equal_lines(old: str, new: str) -> int:
+    """How many lines at the beginning are the same."""
+    pairs = zip(old.splitlines(), new.splitlines(), strict=False)
+    return next((nth for nth, (one, other) in enumerate(pairs) if one != other),
+                min(len(old.splitlines()), len(new.splitlines())))  # fmt: skip
+
+
+def _without_numbers(found: list[Hunk]) -> list[Hunk]:
+    return [{"a": None, "b": None, "lines": hunk["lines"]} for hunk in found]
+
+
+def _is_patch(text: str) -> bool:
+    return text.lstrip().startswith(("*** Begin Patch", "--- ", "diff --git ")) or "<<<<<<< SEARCH" in text
+
+
+def _patch_hunks(text: str, path: str) -> tuple[list[Hunk], str | None]:
+    if "<<<<<<< SEARCH" in text:
+        blocks = [_without_numbers(sessions.hunks(old, new)[0]) for old, new in _search_blocks(text)]
+        found = [hunk for block in blocks for hunk in block]
+    else:
+        found = [hunk for file, hunk in _patch_parts(text) if _same_file(file, path)]
+    return found, "From the patch of the call." if found else None
+
+
+def _same_file(named: str, path: str) -> bool:
+    return not named or path == named or path.endswith(f"/{named.removeprefix('./')}")
+
+
+def _patch_parts(text: str) -> Iterator[tuple[str, Hunk]]:
+    """Each hunk of a unified diff or of an apply_patch text, with its file."""
+    file = ""
+    lines: list[dict[str, str]] = []
+    place: tuple[int | None, int | None] = (None, None)
+    for line in text.splitlines()[:MAX_LINES]:
+        name = _file_named(line)
+        if name is not None or line.startswith(("@@", PATCH_WORD)):
+            if lines:
+                yield file, {"a": place[0], "b": place[1], "lines": lines}
+            file, lines = name if name is not None else file, []
+            numbers = PATCH_PLACE.match(line)
+            place = (int(numbers.group(1)), int(numbers.group(2))) if numbers else (None, None)
+        elif line[:1] in ("+", "-", " ") and not line.startswith("--- "):
+            lines.append({"op": line[0], "text": line[1:]})
+    if lines:
+        yield file, {"a": place[0], "b": place[1], "lines": lines}
+
+
+def _file_named(line: str) -> str | None:
+    for word in PATCH_FILE:
+        if line.startswith(word):
+            return line.removeprefix(word).strip()
+    if line.startswith("+++ "):
+        return line.removeprefix("+++ ").split("\t")[0].strip().removeprefix("b/")
+    return None
+
+
+def _search_blocks(text: str) -> Iterator[tuple[str, str]]:
+    """Old and new text of the blocks between SEARCH and REPLACE marks."""
+    sides: list[list[str]] = [[], []]
+    side: int | None = None
+    for line in text.splitlines()[:MAX_LINES]:
+        if line.startswith("<<<<<<< SEARCH"):
+            sides, side = [[], []], 0
+        elif line.startswith("=======") and side == 0:
+            side = 1
+        elif line.startswith(">>>>>>> REPLACE") and side == 1:
+            yield "\n".join(sides[0]), "\n".join(sides[1])
+            side = None
+        elif side is not None:
+            sides[side].append(line)

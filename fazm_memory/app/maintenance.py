@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory import session as sessions
+from fazm_memory import store as stores
 from fazm_memory.app.memory import Service
 from fazm_memory.clock import iso, to_datetime
 from fazm_memory.config import reload_retention
@@ -14,21 +15,11 @@ from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.events import UNTRUSTED, Quarantine
 from fazm_memory.paths import CONTEXT_FOLDER, exclusive_lock, private_folder
 from fazm_memory.records import fields
-from fazm_memory.store import (
-    SessionRow,
-    VerifyFinding,
-    VerifyReport,
-    choose_events,
-    forget_events,
-    quarantine,
-    vacuum,
-    verify_store,
-)
-from fazm_memory.store import retention as retaining
 from fazm_memory.text import TextMatch, plural
 
 # `copies` and `recovery` are imported where they are used: `status` and `sessions` must start quickly.
 if TYPE_CHECKING:
+    from fazm_memory.store import SessionRow, VerifyFinding, VerifyReport
     from fazm_memory.store.recovery import SideDatabaseCheck
 
 RETAINED = "retained"  # key of the time when the retention policy was last applied
@@ -50,7 +41,7 @@ class MaintenanceService(Service):
         progress: Callable[[int], None] = lambda n: None,
     ) -> VerifyReport:
         only = None if session is None else self.store.sessions.resolve(session).n
-        report = verify_store(self.store.log, full=full, only=only, progress=progress)
+        report = stores.verify_store(self.store.log, full=full, only=only, progress=progress)
         if full and report.clean:  # states of a damaged log cannot be folded again
             report.findings += self._wrong_states(only)
         return report
@@ -61,7 +52,7 @@ class MaintenanceService(Service):
         with self.store.db.reading():
             rows = self.store.sessions.listing(limit=None, background=True)
             return [
-                VerifyFinding(row.id, seq, what)
+                stores.VerifyFinding(row.id, seq, what)
                 for row in rows
                 if only in (None, row.n)
                 for seq in self.store.snapshots.wrong(row.n, row.id)
@@ -125,7 +116,7 @@ class MaintenanceService(Service):
             )
         if seqs is not None and session is None:
             raise InvalidRequest("positions are those of a session", hint="say which session")
-        chosen = choose_events(self.store, session, since=since, until=until, match=match, seqs=seqs)
+        chosen = stores.choose_events(self.store, session, since=since, until=until, match=match, seqs=seqs)
         request = ForgetRequest(
             chosen.seqs, session, since, until, None if match is None else TextMatch(match), seqs is not None
         )
@@ -135,12 +126,12 @@ class MaintenanceService(Service):
             return result | find_copies(self._memory, request).to_json()
 
         def forget_log() -> None:
-            gone = forget_events(
+            gone = stores.forget_events(
                 self.store, chosen.seqs, reason="asked for by the user", at=self.now(), source=source
             )
             result["events"] = gone
             if not gone and match is not None:
-                vacuum(self.store)  # other tables may have lost it
+                stores.vacuum(self.store)  # other tables may have lost it
 
         return result | forget_copies(self._memory, request, forget_log).to_json()
 
@@ -176,14 +167,14 @@ class MaintenanceService(Service):
     ) -> dict[str, Any]:
         """Delete details that are older than the policy keeps. With `dry_run` only count them."""
         policy = policy or self.retention_policy()
-        planned = retaining.plan(self.store, policy, self.now(), progress=progress)
+        planned = stores.retention.plan(self.store, policy, self.now(), progress=progress)
         result = {"policy": policy.__dict__, "dry_run": dry_run, **planned.to_json()}
         if policy.versions and (versions := self._memory.existing_file_versions) is not None:
             before = self.now() - policy.versions * sessions.DAY
             result["versions"] = versions.drop_before(before, dry_run=dry_run)
         result["transcripts"] = self._memory.transcripts.retain(dry_run=dry_run)
         if not dry_run:
-            result |= retaining.apply_plan(self.store, planned, self.now(), progress=progress)
+            result |= stores.retention.apply_plan(self.store, planned, self.now(), progress=progress)
             self._write_meta(RETAINED, str(self.now()))
         return result
 
@@ -297,7 +288,7 @@ class MaintenanceService(Service):
         else:  # the machine that records it adds the event
             mark = Quarantine(seqs=tuple(seqs), released=lift, whole=seq is None)
             with self.store.writing():
-                quarantine.record_quarantine(self.store.db, row.n, mark)
+                stores.quarantine.record_quarantine(self.store.db, row.n, mark)
             self._memory.sync.ask_quarantine(row, list(seqs), released=lift, whole=seq is None)
         self.update_exports()
         in_quarantine = self.store.quarantine_view.held(row.n)

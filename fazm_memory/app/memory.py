@@ -20,7 +20,6 @@ from fazm_memory.paths import SYNC_DATABASE
 # context needs neither recovery nor bundles.
 if TYPE_CHECKING:
     from fazm_memory.app.bundles import BundleService
-    from fazm_memory.app.continuation import ContinuationService
     from fazm_memory.app.costs import CostService
     from fazm_memory.app.history import HistoryService
     from fazm_memory.app.maintenance import MaintenanceService
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from fazm_memory.app.setup import SetupService
     from fazm_memory.app.sync import SyncService
     from fazm_memory.app.timeline import TimelineService
-    from fazm_memory.app.transcripts import TranscriptService
+    from fazm_memory.app.transcripts import ContinuationService, TranscriptService
     from fazm_memory.app.updates import UpdateService
     from fazm_memory.engines.redaction import Redactor
     from fazm_memory.ingest import Recorder
@@ -151,7 +150,7 @@ class Memory:
 
     @cached_property
     def continuation(self) -> ContinuationService:
-        from fazm_memory.app.continuation import ContinuationService
+        from fazm_memory.app.transcripts import ContinuationService
 
         return ContinuationService(self)
 

@@ -30,6 +30,7 @@ MARKS = (
 )
 MOST_FILES = 20  # first hits whose file is looked up
 MOST_REMINDING = 60  # latest sessions that reminders come from
+STATES = 64  # states that are kept while contexts are written
 
 
 def _exists_check(workspace: str | None) -> Callable[[str], bool]:
@@ -163,6 +164,10 @@ class RecallService(Service):
         left as it is. Other exports are removed. Returns the paths of the contexts."""
         if not self._memory.recording.status()["recording"]:
             return []
+        with self.store.snapshots.keeping(STATES):  # contexts of several folders have sessions in common
+            return self._export_contexts(workspaces)
+
+    def _export_contexts(self, workspaces: Sequence[str]) -> list[Path]:
         rows = self.store.sessions.listing(limit=4 * recalling.context.MAX_SESSIONS)
         latest = list(dict.fromkeys(row.workspace for row in rows if row.workspace))[
             : recalling.context.MAX_FOLDERS

@@ -7,15 +7,17 @@ is behind `SetupSystem`.
 from __future__ import annotations
 
 import os
+import plistlib
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from fazm_memory.agents import CONNECTABLE, apply_plan, connected_agents, plan_connect, plan_disconnect
 from fazm_memory.app.agent_status import agent_overviews, connection_setup
 from fazm_memory.app.backfill import Backfill, import_agents, import_progress
-from fazm_memory.app.login_item import LoginFile
 from fazm_memory.app.memory import Service
 from fazm_memory.clock import to_datetime
 from fazm_memory.config import Config
@@ -25,6 +27,87 @@ from fazm_memory.paths import private_folder, write_private
 from fazm_memory.records import asdict, dataclass
 from fazm_memory.translation import translate, translate_count, translate_filled
 from fazm_memory.watch import protected_folder
+
+# Launch at login without the Mac app: one file that the system reads at the next login
+#
+# On macOS a launch agent, on Linux a user unit of systemd with the link that enables it. The app itself
+# uses the system's login items instead.
+
+LABEL = "org.fazm.memory"
+UNIT = "fazm-memory.service"
+SYSTEMD_RUNNING = Path("/run/systemd/system")
+
+
+class LoginFile:
+    """The file, and on Linux its link, that launch the companion at login."""
+
+    def __init__(self, config: Config, platform: str = sys.platform, systemd: Path = SYSTEMD_RUNNING) -> None:
+        self.platform, self.home = platform, config.user_home
+        setup = connection_setup(config)
+        self.command = (*setup.server[:-1], "run")
+        self.env = dict(setup.env)
+        self.available = platform == "darwin" or systemd.exists()
+
+    @property
+    def path(self) -> Path:
+        if self.platform == "darwin":
+            return self.home / "Library" / "LaunchAgents" / f"{LABEL}.plist"
+        return self.home / ".config" / "systemd" / "user" / UNIT
+
+    @property
+    def link(self) -> Path | None:
+        return None if self.platform == "darwin" else self.path.parent / "default.target.wants" / UNIT
+
+    def enabled(self) -> bool:
+        return self.path.exists() and (self.link is None or self.link.is_symlink())
+
+    def enable(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        text = _agent(self.command, self.env) if self.platform == "darwin" else _unit(self.command, self.env)
+        write_private(self.path, text)
+        if self.link is not None:
+            self.link.parent.mkdir(exist_ok=True)
+            self.link.unlink(missing_ok=True)
+            self.link.symlink_to(os.path.join("..", UNIT))
+
+    def disable(self) -> None:
+        for path in (self.link, self.path):
+            if path is not None:
+                path.unlink(missing_ok=True)
+
+
+def _agent(command: Sequence[str], env: Mapping[str, str]) -> bytes:
+    return plistlib.dumps(
+        {
+            "Label": LABEL,
+            "ProgramArguments": list(command),
+            "EnvironmentVariables": dict(env),
+            "RunAtLoad": True,
+            "KeepAlive": {"SuccessfulExit": False},  # again after a crash, not after it was quit
+            "ProcessType": "Interactive",
+            "LimitLoadToSessionType": "Aqua",
+        }
+    )
+
+
+def _unit(command: Sequence[str], env: Mapping[str, str]) -> bytes:
+    lines = [f"Environment={_quoted(f'{name}={value}')}" for name, value in env.items()]
+    return "\n".join(
+        [
+            "[Unit]", "Description=Fazm Memory", "", "[Service]",
+            f"ExecStart={' '.join(map(_quoted, command))}", *lines, "Restart=on-failure", "",
+            "[Install]", "WantedBy=default.target", "",
+        ]
+    ).encode()  # fmt: skip
+
+
+def _quoted(word: str) -> str:
+    """A word for systemd, which expands % and $ and reads quotes and backslashes like a shell."""
+    safe = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return safe if safe == shlex.quote(word) else f'"{safe}"'
+
+
+# The steps
 
 DONE_FILE = "setup-done"
 OLD_DONE_FILE = "permission-asked"  # written by versions before the setup; their users know the app
@@ -278,7 +361,7 @@ class SetupService(Service):
         apply_plan(plan, options, stamp=f"{to_datetime(self.now()):%Y-%m-%dT%H%M%S}")
         if on:
             self._memory.recall.export_contexts()
-        return " ".join(plan.notes)
+        return " ".join(map(translate_filled, plan.notes))
 
     def _ask_permission(self) -> str:
         self.system.ask_permission()
@@ -318,28 +401,28 @@ class SetupService(Service):
     def import_part(self) -> dict[str, Any]:
         """Import the next part. `left` is what remains, in bytes; 0 ends it."""
         work = self.month()
-        tally = ImportStatistics()
+        statistics = ImportStatistics()
         for wave in work.waves:
-            tally.add(wave)
-            if tally.bytes >= PART_BYTES:
+            statistics.add(wave)
+            if statistics.bytes >= PART_BYTES:
                 break
-        left = max(0, work.bytes - tally.bytes) if tally.bytes else 0
+        left = max(0, work.bytes - statistics.bytes) if statistics.bytes else 0
         if not left:
             self._complete_import()
-        return {"events": tally.events, "bytes": tally.bytes, "left": left}
+        return {"events": statistics.events, "bytes": statistics.bytes, "left": left}
 
-    def import_month(self, tally: ImportStatistics) -> Iterator[int]:
-        """Import the last month into `tally`. Yields the bytes that were read so far."""
+    def import_month(self, statistics: ImportStatistics) -> Iterator[int]:
+        """Import the last month into `statistics`. Yields the bytes that were read so far."""
         for wave in self.month().waves:
-            tally.add(wave)
-            yield tally.bytes
+            statistics.add(wave)
+            yield statistics.bytes
         self._complete_import()
 
     def _import_all(self) -> str:
-        tally = ImportStatistics()
-        for _ in self.import_month(tally):
+        statistics = ImportStatistics()
+        for _ in self.import_month(statistics):
             pass
-        return translate_count(tally.events, "{n} new event.", "{n} new events.")
+        return translate_count(statistics.events, "{n} new event.", "{n} new events.")
 
     def _complete_import(self) -> None:
         self.store.index_all()

@@ -5,16 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, TypeVar
 
 from fazm_memory.agents import moved_path
-from fazm_memory.app.memory import Service
+from fazm_memory.app.memory import Memory, Service
 from fazm_memory.clock import iso
+from fazm_memory.config import Config
 from fazm_memory.errors import Declined, FazmMemoryError, InvalidRequest, NotFound
-from fazm_memory.paths import SYNC_DATABASE, exclusive_lock, inside
+from fazm_memory.paths import SYNC_DATABASE, exclusive_lock, inside, is_locked
 from fazm_memory.records import dataclass
 from fazm_memory.store import STORE_FOLDER, SessionRow, forget_events
 from fazm_memory.sync import (
@@ -92,12 +94,11 @@ class SyncService(Service):
         force: bool = False,
         files: bool = False,
         transcripts: bool = False,
-        upload: bool = True,
     ) -> dict[str, Any]:
         """Make a vault. The answer has the recovery key, which is shown once and stored nowhere.
 
         With `files`, versions of files that sessions changed are shared too; with `transcripts`, the agents'
-        own transcripts. Without `upload` the first round is left to the companion.
+        own transcripts. The next round uploads what is here: show the key before it, because it may fail.
         """
         self._check_free()
         place = place_of(folder, url)
@@ -110,9 +111,12 @@ class SyncService(Service):
         conditional = transport.probe()
         recovery = create_vault(self.state, place=place, name=name or machine_name())
         self.state.set(conditional=conditional, files=files, transcripts=transcripts)
-        with self._lock():
-            vault = self._vault(transport)
-            vault.round() if upload else vault.put_head()
+        try:
+            with self._lock():
+                self._vault(transport).put_head()
+        except BaseException:
+            self.state.erase()  # nobody has its recovery key
+            raise
         return {**self._who(), "recovery_key": recovery, "conditional_puts": conditional}
 
     def join(
@@ -256,17 +260,26 @@ class SyncService(Service):
                 reached = True
             except FazmMemoryError:
                 reached = False
-            self.state.set(active=False)
+            self.state.set(active=False, error=None)
             if forget_keys:
                 self.state.erase()
         return {**who, "announced": reached}
 
     # -- rounds ------------------------------------------------------------------------------------------
 
-    def round(self, *, acknowledge: bool = True, progress: Progress = lambda done: None) -> dict[str, Any]:
-        """One round: import what is new, upload what is new here."""
+    def round(
+        self,
+        *,
+        acknowledge: bool = True,
+        progress: Progress = lambda done: None,
+        busy: Callable[[], None] = lambda: None,
+    ) -> dict[str, Any]:
+        """One round: import what is new, upload what is new here.
+
+        `busy` is called if another round runs, which may take long. It may raise instead of waiting.
+        """
         self._identity()
-        with self._lock():
+        with self._lock(busy):
             self._give_exclusions()
             try:
                 report = self._vault().round(acknowledge=acknowledge, progress=progress)
@@ -403,6 +416,7 @@ class SyncService(Service):
                 lambda: self._memory.transcript_copies, lambda: self._memory.existing_transcript_copies,
                 moved_path,
             ),
+            fetched=self.config.home / "sync" / "fetched",
         )  # fmt: skip
 
     def _forget(self, chosen: dict[int, list[int]]) -> None:
@@ -410,9 +424,11 @@ class SyncService(Service):
         self._memory.maintenance.forget_traces(chosen)
         forget_events(self.store, chosen, reason=REASON, at=self.now(), source="companion")
 
-    def _lock(self) -> Any:
+    def _lock(self, busy: Callable[[], None] = lambda: None) -> Any:
         folder = self.config.home / "sync"
         folder.mkdir(mode=0o700, exist_ok=True)
+        if is_locked(folder):
+            busy()
         return exclusive_lock(folder)  # two rounds at once would give one number to two heads
 
     def ask_quarantine(self, row: SessionRow, seqs: list[int], *, released: bool, whole: bool) -> None:
@@ -480,15 +496,16 @@ class SyncService(Service):
 
     def status(self) -> dict[str, Any]:
         """Where the vault is, when it last worked, what is wrong, and who has not forgotten yet."""
-        if not self.active:
-            return {"active": False}
+        if not self.active:  # an error says why it stopped: it was removed
+            return {"active": False, "error": self.state.get("error") if self.configured else None}
         state, who = self.state, self._who()
         place = state.get("place")
-        rows = state.db.execute("SELECT n FROM batch WHERE forgets > 0 ORDER BY n DESC LIMIT 1").fetchone()
-        forgot = 0 if rows is None else int(rows[0])
+        vault = self._vault()
+        row = state.db.execute("SELECT max(n) FROM batch WHERE forgets > 0").fetchone()
+        forgot = state.last_batch()[0] + 1 if vault.exporter.forgets_wait() else row[0] or 0
         late = [
             entry.name
-            for entry in self._vault().remembered().values()
+            for entry in vault.remembered().values()
             if entry.id not in state.get("removed", {})
             and (entry.head.log is None or entry.head.log.seen.get(who["device"], (0, ""))[0] < forgot)
         ]
@@ -518,3 +535,89 @@ def _poll(look: Callable[[], T | None], wait: float) -> T:
 def machine_name() -> str:
     """The name of this machine as people know it."""
     return socket.gethostname().removesuffix(".local").removesuffix(".lan")[:60] or "this machine"
+
+
+# Sync in the background: a thread of the companion with a memory of its own
+#
+# A round follows a change here within seconds. Between changes the vault is looked at now and then: one
+# request, less often the longer nothing happens. After an error it waits longer each time.
+
+GATHER = 2.0  # seconds after a change before a round, so that events written together go together
+SOON, LATE = 15.0, 300.0  # between two looks: after something happened, and at most
+RETRY, LONGEST_RETRY = 5.0, 600.0
+NOT_SYNCED = 10.0  # until this machine may have joined a vault; costs one file lookup
+
+Arrived = Callable[[list[str]], None]
+
+
+class Stopping(Exception):
+    """The companion ends in the middle of a round. The next one goes on there."""
+
+
+class SyncWorker:
+    """Runs rounds until stopped. `arrived` gets the ids of sessions that changed, on the worker's thread."""
+
+    def __init__(
+        self, config: Config, now: Callable[[], int], *, report: Callable[[str], None], arrived: Arrived
+    ) -> None:
+        self.config, self.now = config, now
+        self._report, self._arrived = report, arrived
+        self._wake, self._stop = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, name="sync", daemon=True)
+        self._quiet, self._failures = SOON, 0
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Something changed here."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """End after the current batch or session. A round that is cut here is finished by the next one."""
+        self.stop_soon()
+        self._thread.join(timeout=30)
+
+    def stop_soon(self) -> None:
+        self._stop.set()
+        self._wake.set()
+
+    def _run(self) -> None:
+        memory = Memory(self.config, self.now)
+        try:
+            while not self._stop.is_set():
+                wait = self.step(memory)
+                if self._wake.wait(wait):
+                    self._stop.wait(GATHER)
+        except Stopping:
+            return
+        finally:
+            memory.close()
+
+    def _go_on(self, done: int) -> None:
+        """Called in the middle of a round, between batches and sessions."""
+        if self._stop.is_set():
+            raise Stopping
+
+    def step(self, memory: Memory) -> float:
+        """One round if this machine syncs. Returns the seconds until the next one is due."""
+        self._wake.clear()
+        try:
+            if not memory.sync.active:
+                return NOT_SYNCED
+            if not memory.recording.status()["recording"]:
+                return SOON
+            report = memory.sync.round(acknowledge=False, progress=self._go_on)
+        except FazmMemoryError as error:
+            self._failures += 1
+            if self._failures == 1:
+                self._report(f"Sync does not work now: {error.message}")
+            return min(LONGEST_RETRY, RETRY * 2.0 ** (self._failures - 1))
+        if self._failures:
+            self._report("Sync works again.")
+        self._failures = 0
+        happened = report["imported"] or report["exported"]
+        self._quiet = SOON if happened else min(LATE, self._quiet * 1.5)
+        if report["sessions"]:
+            self._arrived(report["sessions"])
+        return self._quiet

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
-from fazm_memory.app.edit_differences import edit_hunks
+from fazm_memory.app.history import edit_hunks
 from fazm_memory.app.memory import Memory, Service
 from fazm_memory.clock import iso, to_datetime, to_micros
 from fazm_memory.errors import InvalidRequest, NotFound
@@ -32,11 +32,10 @@ from fazm_memory.store import (
     FileVersion,
     FileVersions,
     SessionRow,
-    calendar,
     effective_ranges,
     event_id,
     event_page,
-    pages,
+    overview,
     plain_root,
     queries,
     to_event,
@@ -45,7 +44,7 @@ from fazm_memory.store import (
 DAY = 86_400_000_000
 EVERY = EventFilter()
 TOKENS_WITHIN = 20  # events after the last row of a page that may count its tokens
-OUTLINED = 20_000  # events of the longest session whose rows are folded and put in time order
+OUTLINED = 10_000  # events of the longest session whose rows are folded and put in time order
 RECENT = 200  # sessions whose agents and folders are offered as filters
 
 
@@ -202,24 +201,24 @@ class TimelineService(Service):
 
     def days(self, *, cursor: str | None = None, limit: int = 30) -> dict[str, Any]:
         """Days on which anything happened, newest first."""
-        before = self.now() + DAY if cursor is None else pages.read_cursor(cursor, "d", 1)[0]
+        before = self.now() + DAY if cursor is None else queries.read_cursor(cursor, "d", 1)[0]
         items: list[dict[str, Any]] = []
         self.store.index_backlog()
         with self.store.db.reading():
-            last = calendar.latest_minute(self.store, before)
+            last = overview.latest_minute(self.store, before)
             while last is not None and len(items) < limit:
                 day = to_datetime(last).date()
                 begin, end = day_bounds(day)
                 count = (
-                    calendar.count_by_time(self.store, begin, end, end - begin).get(0)
-                    or calendar.TimeBucket()
+                    overview.count_by_time(self.store, begin, end, end - begin).get(0)
+                    or overview.TimeBucket()
                 )
                 items.append(
                     {"day": f"{day:%Y-%m-%d}", "from_ms": begin // 1000, "to_ms": end // 1000,
                      "sessions": len(count.sessions), "events": count.events, "failures": count.failures}
                 )  # fmt: skip
                 before = begin
-                last = calendar.latest_minute(self.store, before)
+                last = overview.latest_minute(self.store, before)
         return {"items": items, "next": None if last is None else f"d.{before}"}
 
     def day_totals(self) -> dict[str, Any] | None:
@@ -268,9 +267,9 @@ class TimelineService(Service):
             only = None
             if day is not None:
                 begin, end = day_bounds(day)
-                counts = calendar.count_by_time(self.store, begin, end, end - begin).get(0)
+                counts = overview.count_by_time(self.store, begin, end, end - begin).get(0)
                 only = counts.sessions if counts is not None else set()
-            page = pages.session_page(
+            page = queries.session_page(
                 self.store, cursor=cursor, limit=limit, only=only, background=background,
                 matches=matches if wanted or outcome or device else None, **equal,
             )  # fmt: skip
@@ -315,7 +314,7 @@ class TimelineService(Service):
             if not housekeeping and "usage" not in wanted.kinds:
                 # Token counts are shown with the call or turn they belong to, not as rows.
                 narrowed = replace(narrowed, without=narrowed.without | {"usage"})
-            page = pages.event_page(
+            page = queries.event_page(
                 self.store, row, narrowed, cursor=cursor, limit=limit, backwards=backwards
             )
             items = self.with_marks(row, page.items)
@@ -376,9 +375,9 @@ class TimelineService(Service):
             low = max(low, position(row.n, turns[0] - 1, row.head) if turns[0] > 0 else 0)
             high = min(high, position(row.n, turns[1], row.head))
         if since is not None:
-            low = max(low, calendar.position_at(self.store, row.n, since - 1))
+            low = max(low, overview.position_at(self.store, row.n, since - 1))
         if until is not None:
-            high = min(high, calendar.position_at(self.store, row.n, until - 1))
+            high = min(high, overview.position_at(self.store, row.n, until - 1))
         return replace(wanted, start=low, stop=high)
 
     def with_marks(self, row: SessionRow, events: Sequence[Event]) -> list[dict[str, Any]]:
@@ -407,7 +406,7 @@ class TimelineService(Service):
         with self.store.db.reading():
             return {
                 "session": row.id,
-                "at": calendar.position_at(self.store, row.n, at),
+                "at": overview.position_at(self.store, row.n, at),
                 "ms": at // 1000,
                 "head": row.head,
             }
@@ -496,7 +495,8 @@ class TimelineService(Service):
         if len(texts) == 2 and None not in texts:
             result["hunks"], result["left_out"] = hunks(*texts)
         elif change["change"] != "read" and event.kind == "action" and event.payload is not None:
-            result["hunks"], result["note"] = edit_hunks(event.payload.input, path)
+            line = next((file.line for file in event.payload.files if file.path == path), None)
+            result["hunks"], result["note"] = edit_hunks(event.payload.input, path, line)
         return result
 
     def _touched_by(self, row: SessionRow, event: Event) -> list[dict[str, Any]]:
@@ -614,11 +614,11 @@ class TimelineService(Service):
         self.store.index_backlog()
         with self.store.db.reading():
             only = {self.store.sessions.resolve(session).n for session in sessions} or None
-            counts = calendar.count_by_time(self.store, begin, end, size, only)
-            gaps = calendar.gaps(self.store, begin, end)
+            counts = overview.count_by_time(self.store, begin, end, size, only)
+            gaps = overview.gaps(self.store, begin, end)
         first = begin // BUCKETS["minute"] * BUCKETS["minute"]
         buckets = [
-            {"ms": (first + nth * size) // 1000, **{name: getattr(count, name) for name in calendar.COUNTS}}
+            {"ms": (first + nth * size) // 1000, **{name: getattr(count, name) for name in overview.COUNTS}}
             for nth, count in sorted(counts.items())
         ]
         return {
@@ -649,7 +649,7 @@ class TimelineService(Service):
                 rows, left = [self.store.sessions.resolve(session) for session in sessions][:MOST_SESSIONS], 0
             else:
                 rows, left = self._active(begin, end)
-            spans = [(row, *calendar.positions_between(self.store, row.n, begin, end)) for row in rows]
+            spans = [(row, *overview.positions_between(self.store, row.n, begin, end)) for row in rows]
             spans = [(row, low, high) for row, low, high in spans if high > low]
             share = min(most, max(LEAST_DRAWN, MOST_DRAWN // max(1, len(spans))))
             items = [self._lanes_of(row, low, high, share) for row, low, high in spans]
@@ -668,7 +668,7 @@ class TimelineService(Service):
         active = [
             number
             for (number,) in numbers[: 4 * MOST_SESSIONS]
-            if len(set(calendar.positions_between(self.store, number, begin, end))) == 2
+            if len(set(overview.positions_between(self.store, number, begin, end))) == 2
         ]
         rows = self.store.sessions.numbered(active[:MOST_SESSIONS])
         return rows, len(numbers) - len(rows) if len(active) > MOST_SESSIONS else 0

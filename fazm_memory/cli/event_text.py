@@ -81,12 +81,18 @@ def _section(key: str, value: Any) -> None:
     if isinstance(value, dict):
         lines = [_named(name, entry) for name, entry in value.items()]
     else:
-        lines = [ENTRIES.get(key, entry_text)(entry) for entry in value]
+        lines = [_listed(key, entry) for entry in value]
     echo(f"\n{paint(f'{title} ({len(lines):,})', 'dim')}")
     for line in lines[-SHOWN:]:
         echo(f"  {shorten(line, LINE)}")
     if len(lines) > SHOWN:
         echo(paint(f"  and {len(lines) - SHOWN:,} more (see --json)", "dim"))
+
+
+def _listed(key: str, entry: Any) -> str:
+    if key in WORDS:
+        return f"{position_text(entry)} {WORDS[key](entry)}"
+    return ENTRIES.get(key, entry_text)(entry)
 
 
 def _named(name: str, value: Any) -> str:
@@ -155,10 +161,15 @@ def plan_text(plan: dict[str, Any]) -> str:
 
 def next_text(step: dict[str, Any]) -> str:
     """What comes next, and who says so."""
-    told = {"request": "you asked", "todo": "step", "plan": "plan", "agent": "the agent proposed"}[
-        step["from"]
-    ]
+    told = {"request": "you asked", "todo": "step", "agent": "the agent proposed"}.get(
+        step["from"], step["from"]
+    )
     return f"{told}, {step['status'].replace('_', ' ')}: {step['what']}"
+
+
+def asked_text(question: dict[str, Any]) -> str:
+    """What the agent asked, and whether the user went on without an answer."""
+    return f"{question['text']}{' (passed over)' if question['status'] == 'passed_over' else ''}"
 
 
 def steps_text(todos: list[dict[str, Any]]) -> str:
@@ -169,9 +180,13 @@ def steps_text(todos: list[dict[str, Any]]) -> str:
 
 def source_text(entry: dict[str, Any]) -> str:
     """A data source and how often it was read and written."""
-    uses = [f"{word} {entry[word]} times" for word in ("read", "written") if entry[word]]
+    uses = [f"{word} {_times(entry[word])}" for word in ("read", "written") if entry[word]]
     place = f" ({entry['place']})" if entry["place"] and entry["place"] != entry["name"] else ""
     return f"{entry['kind']} {entry['name']}{place}: {', '.join(uses)}"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
 
 
 def budget_lines(budget: dict[str, Any]) -> list[str]:
@@ -218,22 +233,25 @@ SINGLE: dict[str, Callable[[Any], str]] = {
     "goal": lambda goal: f"{position_text(goal)} {goal['text'] or ''}",
     "plan": lambda plan: f"{position_text(plan)} {plan_text(plan)}",
 }
+# Entries in words, without their position.
+WORDS: dict[str, Callable[[Any], str]] = {
+    "requests": lambda entry: entry["text"] or "",
+    "decisions_made": decision_text,
+    "questions": lambda entry: asked_text(entry),
+    "branches": lambda entry: entry["name"],
+    "commits": commit_text,
+    "pull_requests": pull_request_text,
+    "references": lambda entry: f"{entry['kind'].replace('_', ' ')} {entry['name']}",
+    "checks": lambda entry: f"{entry['kind']} {entry['outcome']}: {entry['command']}",
+    "notes": lambda entry: entry["path"],
+    "data_sources": source_text,
+}
 ENTRIES: dict[str, Callable[[Any], str]] = {
-    "requests": lambda entry: f"{position_text(entry)} {entry['text'] or ''}",
     "files_modified": lambda entry: f"{file_change_text(entry)}, @{entry['seq']}",
-    "decisions_made": lambda entry: f"{position_text(entry)} {decision_text(entry)}",
     "todos": lambda entry: f"{entry['status']}: {entry['text']}",
     "next": lambda entry: next_text(entry),
-    "questions": lambda entry: f"{position_text(entry)} {entry['text']}",
-    "branches": lambda entry: f"{position_text(entry)} {entry['name']}",
-    "commits": lambda entry: f"{position_text(entry)} {commit_text(entry)}",
-    "pull_requests": lambda entry: f"{position_text(entry)} {pull_request_text(entry)}",
-    "references": lambda entry: f"{position_text(entry)} {entry['kind'].replace('_', ' ')} {entry['name']}",
-    "checks": lambda entry: f"{position_text(entry)} {entry['kind']} {entry['outcome']}: {entry['command']}",
-    "notes": lambda entry: f"{position_text(entry)} {entry['path']}",
     "pending_actions": lambda entry: f"{entry['id']}: {entry['what']}",
     "errors": failed_call_text,
-    "data_sources": lambda entry: f"{position_text(entry)} {source_text(entry)}",
     "artifacts": lambda entry: f"{entry['name']}: {entry['done']} of {entry['total']} done, @{entry['seq']}",
     "retries": lambda entry: (
         f"@{entry['retry_of']} → @{entry['seq']} {entry['tool']} {entry['target']}:"

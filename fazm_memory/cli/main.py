@@ -40,13 +40,13 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "retries": ("compare", "List calls that were tried again, and what changed."),
         "diff": ("compare", "Show what changed between two positions, and why."),
         "compare": ("compare", "Compare two sessions or branches."),
-        "untrusted": ("artifacts", "List input that is not trusted, and what followed it."),
+        "untrusted": ("context", "List input that is not trusted, and what followed it."),
         "search": ("sessions", "Search everything that was recorded."),
-        "cost": ("cost", "Show what sessions cost: tokens and dollars by day, session, thread or model."),
+        "cost": ("status", "Show what sessions cost: tokens and dollars by day, session, thread or model."),
         "habits": ("context", "Show what recurs: tasks, folders, tools, failing commands."),
     },
     "Go back": {
-        "rewind": ("rewind", "Return a session, and with --files its files, to a position."),
+        "rewind": ("rewind", "Take back: return a session, and with --files its files, to a position."),
         "fork": ("rewind", "Start a new session from a position of this one."),
         "branches": ("rewind", "Show which sessions were forked from which."),
     },
@@ -57,23 +57,23 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "context": ("context", "Show what was done and what is open: what a new session is told."),
         "conventions": ("context", "Show how a session named files, and apply it to new names."),
         "replay": ("replay", "Show the steps of a session, or repeat them on other files."),
-        "artifacts": ("artifacts", "Show, write or export feature lists, logs and checklists."),
+        "artifacts": ("context", "Show, write or export feature lists, logs and checklists."),
         "facts": ("context", "List, add or retract facts."),
-        "handoff": ("handoff", "Leave a question for a person or an agent."),
-        "questions": ("handoff", "List the questions that wait for you."),
-        "answer": ("handoff", "Answer or waive a question."),
-        "open": ("lifecycle", "Open a session."),
+        "handoff": ("lifecycle", "Leave a question for a person or an agent."),
+        "questions": ("lifecycle", "List the questions that wait for you."),
+        "answer": ("lifecycle", "Answer or waive a question."),
+        "open": ("lifecycle", "Begin a new session."),
         "pause": ("lifecycle", "Pause a session."),
         "close": ("lifecycle", "Close a session."),
         "archive": ("lifecycle", "Archive a closed session, or restore it."),
-        "folders": ("folders", "List, merge or remove folders that sessions have for themselves."),
+        "folders": ("rewind", "List, merge or remove folders that sessions have for themselves."),
     },
     "Connect agents": {
-        "setup": ("setup", "Go through the first steps: connect, folders, launch at login, import."),
+        "setup": ("agents", "Go through the first steps: connect, folders, launch at login, import."),
         "agents": ("agents", "List the agents on this machine."),
         "connect": ("agents", "Add our hooks and MCP server to an agent's configuration."),
         "disconnect": ("agents", "Remove them again."),
-        "import": ("import_", "Import the past from the agents' own records."),
+        "import": ("agents", "Import the past from the agents' own records."),
         "record": ("record", "Record events of any agent, as JSON lines on stdin."),
         "run": ("run", "Run the companion, which records in the background."),
         "mcp": ("serve", "Run the MCP server on stdin and stdout."),
@@ -82,7 +82,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Keep it safe": {
         "recording": ("privacy", "Pause, resume or show recording."),
         "exclude": ("privacy", "List or change the apps and folders that are never watched."),
-        "quarantine": ("handoff", "Keep a session or an event out of every context and export."),
+        "quarantine": ("lifecycle", "Keep a session or an event out of every context and export."),
         "forget": ("privacy", "Delete a session, a period or matching events for good."),
         "retain": ("privacy", "Delete old details by the retention policy."),
     },
@@ -234,10 +234,18 @@ def show_error(error: FazmMemoryError, *, as_json: bool) -> None:
         echo_err(single_line(f"hint: {sentence(error.hint)}"))
 
 
+# Words that people try for a command.
+OTHER_WORDS = {
+    "undo": "rewind", "revert": "rewind", "back": "rewind", "todo": "context", "yesterday": "context",
+    "list": "sessions", "log": "events", "history": "sessions", "find": "search", "delete": "forget",
+    "costs": "cost", "price": "cost",
+}  # fmt: skip
+
+
 def _suggestion(name: str) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, COMMANDS, n=1)
+    near = [OTHER_WORDS[name]] if name in OTHER_WORDS else get_close_matches(name, COMMANDS, n=1)
     suggestion = f"Did you mean `fazm-memory {near[0]}`? " if near else ""
     return f"hint: {suggestion}`fazm-memory --help` lists the commands.\n"
 

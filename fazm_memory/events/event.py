@@ -80,13 +80,17 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class FileTouch:
-    """A file that an action touched. `inferred`, with `why`, when the evidence is no proof."""
+    """A file that an action touched. `inferred`, with `why`, when the evidence is no proof.
+
+    `line` is the first line that an edit changed, where the agent's record says so.
+    """
 
     path: str
     change: Touch
     origin: str | None = field(default=None, metadata=json_alias("from"))
     inferred: bool = False
     why: str | None = None
+    line: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +324,11 @@ class AppSpan:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens used and money spent. The `budget_` fields are set when a limit of the session changed."""
+    """Tokens used and money spent. The `budget_` fields are set when a limit of the session changed.
+
+    `written_tokens` are those of `input_tokens` that were written to the provider's cache, and
+    `written_hour_tokens` those of them that it keeps for an hour.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -331,6 +339,8 @@ class Usage:
     budget_usd: float | None = None
     budget_seconds: int | None = None
     budget_actions: int | None = None
+    written_tokens: int = 0
+    written_hour_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,6 @@ from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from fazm_memory.ingest import pause_switch
-    from fazm_memory.ingest.answer_schema import check_schema, coerce_answer
-    from fazm_memory.ingest.hook_events import PROBE, HookEvent
     from fazm_memory.ingest.importer import WAVE_BYTES, Importer, ImportStatistics, TimeRange
     from fazm_memory.ingest.pause_switch import (
         COMPANION_AGENT,
@@ -25,10 +23,17 @@ if TYPE_CHECKING:
     )
     from fazm_memory.ingest.quota import QuotaLimits, read_usage
     from fazm_memory.ingest.read_ahead import ReadAhead, WorkerSetup, worker_count
-    from fazm_memory.ingest.record_protocol import LineReader, line_to_draft
+    from fazm_memory.ingest.record_protocol import LineReader, check_schema, coerce_answer, line_to_draft
     from fazm_memory.ingest.recorder import Recorder, RecordResult
-    from fazm_memory.ingest.spool import PART_SUFFIX, Spool
-    from fazm_memory.ingest.spool_reader import HOOK_SEEN_PREFIX, SpoolReader, due_at
+    from fazm_memory.ingest.spool import (
+        HOOK_SEEN_PREFIX,
+        PART_SUFFIX,
+        PROBE,
+        HookEvent,
+        Spool,
+        SpoolReader,
+        due_at,
+    )
     from fazm_memory.ingest.transcript_copier import CopyStatistics, TranscriptCopier, file_mark
     from fazm_memory.ingest.transcript_watcher import (
         RECORD_SUFFIXES,
@@ -40,16 +45,13 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     __name__,
     {
-        "answer_schema": "check_schema coerce_answer",
-        "hook_events": "HookEvent PROBE",
         "importer": "ImportStatistics Importer TimeRange WAVE_BYTES",
         "pause_switch": "COMPANION_AGENT COMPANION_SESSION PauseSwitch companion_opening read_pause",
-        "read_ahead": "ReadAhead WorkerSetup worker_count",
         "quota": "QuotaLimits read_usage",
-        "record_protocol": "LineReader line_to_draft",
+        "read_ahead": "ReadAhead WorkerSetup worker_count",
+        "record_protocol": "LineReader check_schema coerce_answer line_to_draft",
         "recorder": "RecordResult Recorder",
-        "spool": "PART_SUFFIX Spool",
-        "spool_reader": "HOOK_SEEN_PREFIX SpoolReader due_at",
+        "spool": "HOOK_SEEN_PREFIX PART_SUFFIX PROBE HookEvent Spool SpoolReader due_at",
         "transcript_copier": "CopyStatistics TranscriptCopier file_mark",
         "transcript_watcher": "RECORD_SUFFIXES RecordFolder TranscriptWatcher record_folders",
     },

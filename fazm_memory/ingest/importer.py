@@ -21,7 +21,14 @@ from fazm_memory.agents import CHUNK, OWNERS, Chunk, Cursor, Places, Reader, Rec
 from fazm_memory.agents import FAZM as FAZM
 from fazm_memory.engines.redaction import Redactor
 from fazm_memory.events import Draft
-from fazm_memory.ingest.read_ahead import WORTHWHILE, ReadAhead, ReadError, ReadTask, WorkerLost
+from fazm_memory.ingest.read_ahead import (
+    WORTHWHILE,
+    ReadAhead,
+    ReadError,
+    ReadResult,
+    ReadTask,
+    WorkerLost,
+)
 from fazm_memory.ingest.recorder import Recorder, RecordResult
 from fazm_memory.paths import open_regular
 from fazm_memory.records import dataclass, field, replace
@@ -327,6 +334,7 @@ class RecordFileStream(DraftStream):
         self.clean_carry: Mapping[str, Any] | None = None  # what the cursor carries, if it is redacted
         self.fresh = False  # has a chunk whose cursor is not saved yet
         self.waiting_for_quiet = False
+        self.unsaved: tuple[ReadTask, ReadResult] | None = None  # the last chunk, as a worker read it
         self.has_relatives = False  # its session was forked, is a fork, or has news of another session
 
 
@@ -453,9 +461,9 @@ class Importer:
             left = left[count:]
             self._read_early(wave)
             self._read_early(left[: _wave(left)])
-            tally = self.take(wave, elders=left)
-            yield tally
-            failed |= tally.troubles.keys()
+            statistics = self.take(wave, elders=left)
+            yield statistics
+            failed |= statistics.troubles.keys()
             left = [*self.unread(file.record for file in wave if str(file.record.path) not in failed), *left]
 
     def _read_early(self, wave: Sequence[UnreadFile]) -> None:
@@ -471,14 +479,16 @@ class Importer:
         """The next chunk of a file, by a worker if there is one."""
         record = stream.unread.record
         if self._ahead is not None:
+            task = self._task(record, stream.cursor, limit)
             try:
-                result = self._ahead.result(self._task(record, stream.cursor, limit))
+                result = self._ahead.result(task)
             except WorkerLost:
                 self._ahead.close()
                 self._ahead = None
             else:
                 self.recorder.learn_secrets(result.secrets)
                 stream.clean_carry = result.carry
+                stream.unsaved = task, result
                 if result.chunk.more:
                     self._ahead.start(self._task(record, result.chunk.cursor, limit))
                 return result.chunk
@@ -499,7 +509,7 @@ class Importer:
         `elders` are files that may have the parents of forks, which are read first. `also` runs in the last
         transaction.
         """
-        tally = ImportStatistics(troubles=self.closed)
+        statistics = ImportStatistics(troubles=self.closed)
         self.closed = {}
         pauses = self.pauses()
         hooks = DraftStream(ended=True)
@@ -510,7 +520,7 @@ class Importer:
             parents.setdefault(_name(file), []).append(file)
         read = 0
         while True:
-            read += self._read_on(files, parents, pauses, tally)
+            read += self._read_on(files, parents, pauses, statistics)
             over = read >= limit or all(stream.ended for stream in files)
             merged = take_ordered([hooks, *files])
             if over and not told:
@@ -518,16 +528,24 @@ class Importer:
             if over:
                 # Drafts of files will be read again. Drafts of hooks exist only here.
                 merged += [(hooks, draft) for _, draft in hooks.waiting]
-            self._record(merged, files, tally, also if over else None)
+            self._record(merged, files, statistics, also if over else None)
             if over:
-                return tally
+                self._keep_unsaved(files)
+                return statistics
+
+    def _keep_unsaved(self, files: Sequence[RecordFileStream]) -> None:
+        """Keep the chunks whose drafts were not all recorded. The next wave takes them again."""
+        if self._ahead is not None:
+            for stream in files:
+                if stream.fresh and stream.unsaved is not None:
+                    self._ahead.keep(*stream.unsaved)
 
     def _read_on(
         self,
         files: list[RecordFileStream],
         parents: dict[Name, list[UnreadFile]],
         pauses: Sequence[TimeRange],
-        tally: ImportStatistics,
+        statistics: ImportStatistics,
     ) -> int:
         """Read the next chunk of every file without waiting drafts. Returns the number of bytes."""
         read = 0
@@ -541,11 +559,11 @@ class Importer:
             except Exception as error:
                 # An unreadable file must not stop the others. It is reported and stays unread.
                 named = str(error) if isinstance(error, ReadError) else f"{type(error).__name__}: {error}"
-                tally.troubles[str(record.path)] = named
+                statistics.troubles[str(record.path)] = named
                 stream.ended = True
                 continue
             if chunk.more and chunk.cursor == stream.cursor:
-                tally.troubles[str(record.path)] = "Its reader makes no progress."
+                statistics.troubles[str(record.path)] = "Its reader makes no progress."
                 stream.ended = True
                 continue
             # Without byte offsets a chunk counts as its limit.
@@ -554,8 +572,8 @@ class Importer:
                 if is_line_based(record)
                 else limit
             )
-            tally.unknown.update(chunk.unknown)
-            tally.bad += chunk.bad
+            statistics.unknown.update(chunk.unknown)
+            statistics.bad += chunk.bad
             stream.cursor, stream.ended, stream.fresh = chunk.cursor, not chunk.more, True
             stream.waiting_for_quiet = chunk.waiting
             stream.add(self._owned(stream.unpaused.of(chunk.drafts, pauses)))
@@ -584,7 +602,7 @@ class Importer:
         self,
         merged: list[Told],
         files: Sequence[RecordFileStream],
-        tally: ImportStatistics,
+        statistics: ImportStatistics,
         also: Callable[[Writer], None] | None,
     ) -> None:
         """Record in transactions of limited size. A file's cursor goes with the last draft of its chunk."""
@@ -600,10 +618,10 @@ class Importer:
             last = start + BATCH >= len(merged)
             if batch or saved or (last and also is not None):
                 drafts = [draft for _, draft in batch]
-                tally.count(self.recorder.record(drafts, self._saving(saved, also if last else None)))
+                statistics.count(self.recorder.record(drafts, self._saving(saved, also if last else None)))
             for stream in saved:
-                tally.files += stream.ended
-                tally.bytes += _advance(stream.unread.record, stream.saved, stream.cursor.offset)
+                statistics.files += stream.ended
+                statistics.bytes += _advance(stream.unread.record, stream.saved, stream.cursor.offset)
                 stream.saved, stream.fresh = stream.cursor.offset, False
 
     def _saving(

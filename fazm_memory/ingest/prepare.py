@@ -45,7 +45,7 @@ from fazm_memory.events import (
     input_hash,
     payload_class,
 )
-from fazm_memory.ingest.answer_schema import check_schema
+from fazm_memory.ingest.record_protocol import check_schema
 from fazm_memory.records import dataclass, replace
 
 NAME = 120  # characters of an agent's or a tool's name

@@ -29,6 +29,7 @@ from fazm_memory.records import dataclass, field, replace
 WORTHWHILE = 16 << 20  # bytes to import; for less the workers would start in vain
 MOST_WORKERS = 4
 LENGTH = struct.Struct(">Q")
+Place = tuple[Path, int]  # a file, and the offset where a chunk begins
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,10 @@ class ReadTask:
     record: RecordFile
     cursor: Cursor
     limit: int
+
+    @property
+    def place(self) -> Place:
+        return self.record.path, self.cursor.offset
 
 
 @dataclass(frozen=True)
@@ -84,23 +89,28 @@ def worker_count() -> int:
 
 
 class ReadAhead:
-    """Chunks that workers read before they are asked for. At most one chunk of a file is read ahead."""
+    """Chunks that workers read before they are asked for."""
 
     def __init__(self, setup: WorkerSetup, workers: int) -> None:
         self._workers = [_Worker(setup) for _ in range(workers)]
-        self._pending: dict[Path, tuple[int, Future[ReadResult]]] = {}
+        self._pending: dict[Place, Future[ReadResult]] = {}
 
     def start(self, task: ReadTask) -> None:
         """Have a chunk read, unless it is being read already."""
-        known = self._pending.get(task.record.path)
-        if known is None or known[0] != task.cursor.offset:
+        if task.place not in self._pending:
             worker = min(self._workers, key=lambda worker: worker.load)
-            self._pending[task.record.path] = task.cursor.offset, worker.submit(task)
+            self._pending[task.place] = worker.submit(task)
 
     def result(self, task: ReadTask) -> ReadResult:
         """The chunk of a task. Raises WorkerLost or ReadError."""
         self.start(task)
-        return self._pending.pop(task.record.path)[1].result()
+        return self._pending.pop(task.place).result()
+
+    def keep(self, task: ReadTask, result: ReadResult) -> None:
+        """Take back a chunk that will be asked for again."""
+        future: Future[ReadResult] = Future()
+        future.set_result(result)
+        self._pending[task.place] = future
 
     def close(self) -> None:
         for worker in self._workers:

@@ -33,9 +33,9 @@ from fazm_memory.events import (
     trust_ceiling,
     users_decision,
 )
-from fazm_memory.ingest.answer_schema import check_answer
 from fazm_memory.ingest.prepare import PreparedDraft, Preparer, SessionName
 from fazm_memory.ingest.quota import Quota, QuotaLimits
+from fazm_memory.ingest.record_protocol import check_answer
 from fazm_memory.records import dataclass, replace
 from fazm_memory.session import check_answered, state_to_json
 from fazm_memory.store import (

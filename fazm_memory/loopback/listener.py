@@ -6,6 +6,7 @@ Connections that send no request are closed. Endless streams are told when the s
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import json
 import logging
@@ -99,15 +100,22 @@ def port_of(listener: socket.socket) -> int:
 
 
 class Server(uvicorn.Server):
-    """Uvicorn with our settings. `ending` is called before it waits for open responses at the end."""
+    """Uvicorn with our settings. `ending` is called before it waits for open responses at the end.
+
+    Uvicorn looks ten times a second whether it shall end, which is most of what an idle companion would do.
+    Ours sleeps until `should_exit` is set. It sends no Date header, which that loop kept up to date.
+    """
 
     def __init__(self, app: App, ending: Callable[[], None] = lambda: None) -> None:
+        self._exit = False
+        self._sleeping: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
         config = uvicorn.Config(
             app,
             access_log=False,
             log_config=None,
             log_level=logging.WARNING,
             server_header=False,
+            date_header=False,
             ws="none",
             http=RequestTimeout,
             backlog=BACKLOG,
@@ -116,6 +124,25 @@ class Server(uvicorn.Server):
         )
         super().__init__(config)
         self.ending = ending
+
+    @property
+    def should_exit(self) -> bool:
+        return self._exit
+
+    @should_exit.setter
+    def should_exit(self, value: bool) -> None:
+        """Set by any thread, or by a signal handler."""
+        self._exit = value
+        if value and self._sleeping is not None:
+            loop, woken = self._sleeping
+            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(woken.set)
+
+    async def main_loop(self) -> None:
+        woken = asyncio.Event()
+        self._sleeping = asyncio.get_running_loop(), woken
+        if not self.should_exit:
+            await woken.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.ending()

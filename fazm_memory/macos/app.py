@@ -27,9 +27,7 @@ from fazm_memory.errors import FazmMemoryError, StoreBusy
 from fazm_memory.macos import desktop_source
 from fazm_memory.macos.hotkeys import Hotkeys
 from fazm_memory.macos.mac_actions import MacActions, fazm_process
-from fazm_memory.macos.main_thread import on_main
 from fazm_memory.macos.notifications import Notifications
-from fazm_memory.macos.page import Respond
 from fazm_memory.macos.status_item import StatusItem
 from fazm_memory.macos.system import (
     alert,
@@ -37,9 +35,10 @@ from fazm_memory.macos.system import (
     format_weekday_time,
     has_permission,
     login_item_state,
+    on_main,
     preferred_language,
 )
-from fazm_memory.macos.window import SETUP, TimelineWindow
+from fazm_memory.macos.window import SETUP, Respond, TimelineWindow
 from fazm_memory.menubar import (
     Command,
     FazmMonitor,
@@ -244,7 +243,10 @@ class MenuBarApp:
 
     def trouble(self, error: Exception, what: str = "") -> None:
         """Report a background error, from any thread. It is shown in the menu until the app is restarted."""
-        words = f"{what or translate('Something went wrong')}: {type(error).__name__}: {error}"
+        why = f"{type(error).__name__}: {error}"
+        if isinstance(error, FazmMemoryError):
+            why = translate_filled(error.message)
+        words = f"{what or translate('Something went wrong')}: {why}"
         self.say(words)
         hint = translate("Quit and start the app again. `fazm-memory doctor` says more.")
         self.problems[words] = Problem(words, hint)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from ctypes import POINTER, Structure, byref, c_int32, c_uint32, c_ulong, c_void_p
 from typing import Any
 
-from fazm_memory.macos.main_thread import on_main
+from fazm_memory.macos.system import on_main
 from fazm_memory.menubar import Command
 from fazm_memory.translation import translate
 

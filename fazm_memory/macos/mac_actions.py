@@ -20,12 +20,13 @@ from AppKit import (
 from Foundation import NSURL, NSDistributedNotificationCenter, NSMakeRect
 
 from fazm_memory.agents import FAZM_APP, FAZM_NOTIFICATION, FazmControl, FazmWindow, Resumed
-from fazm_memory.macos.main_thread import call_on_main, on_main
 from fazm_memory.macos.notifications import Notifications
 from fazm_memory.macos.system import (
     alert,
     ask_on_main,
     bring_to_front,
+    call_on_main,
+    on_main,
     open_permission_settings,
     set_login_item,
 )

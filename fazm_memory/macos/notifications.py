@@ -21,9 +21,9 @@ from UserNotifications import (
     UNUserNotificationCenter,
 )
 
-from fazm_memory.macos.main_thread import on_main
-from fazm_memory.macos.system import bundle_identifier
+from fazm_memory.macos.system import bundle_identifier, on_main
 from fazm_memory.menubar import Notice
+from fazm_memory.translation import translate
 
 ROUTE = "route"
 
@@ -107,4 +107,5 @@ class Notifications:
 
     def _sent(self, error: Any) -> None:
         if error is not None:
-            self.trouble(RuntimeError(f"A notification was refused: {error.localizedDescription()}"))
+            why = str(error.localizedDescription())
+            self.trouble(RuntimeError(translate("A notification was refused: {why}", why=why)))

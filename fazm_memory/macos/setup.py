@@ -11,10 +11,10 @@ from pathlib import Path
 from fazm_memory.app import PlainSystem, is_temporary_place
 from fazm_memory.config import Config
 from fazm_memory.errors import InvalidRequest
-from fazm_memory.macos.main_thread import call_on_main
 from fazm_memory.macos.system import (
     bundle_identifier,
     bundle_path,
+    call_on_main,
     has_permission,
     login_item_state,
     open_permission_settings,

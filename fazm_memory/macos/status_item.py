@@ -15,8 +15,7 @@ from AppKit import NSApplication, NSImage, NSImageLeft, NSStatusItem
 from Foundation import NSObject
 from PyObjCTools import AppHelper
 
-from fazm_memory.macos.main_thread import on_main
-from fazm_memory.macos.system import bundle_identifier
+from fazm_memory.macos.system import bundle_identifier, on_main
 from fazm_memory.menubar import Command, Icon, Menu, MenuEntry, Separator
 
 # Images and symbols are templates: they follow the menu bar, light or dark.

@@ -8,19 +8,13 @@ from concurrent.futures import Future
 from datetime import datetime
 from typing import Any, TypeVar
 
-from AppKit import (
-    NSAlert,
-    NSAlertFirstButtonReturn,
-    NSApplication,
-    NSTextField,
-    NSWorkspace,
-)
+from AppKit import NSAlert, NSAlertFirstButtonReturn, NSApplication, NSTextField, NSWorkspace
 from ApplicationServices import AXIsProcessTrusted, AXIsProcessTrustedWithOptions, kAXTrustedCheckOptionPrompt
 from Foundation import NSURL, NSBundle, NSDateFormatter, NSLocale
+from PyObjCTools import AppHelper
 from ServiceManagement import SMAppService, SMAppServiceStatusEnabled, SMAppServiceStatusRequiresApproval
 
 from fazm_memory.errors import FazmMemoryError
-from fazm_memory.macos.main_thread import on_main
 from fazm_memory.menubar import error_text
 from fazm_memory.translation import first_supported, set_language, translate
 
@@ -186,3 +180,27 @@ def prompt_permission() -> None:
 
 def open_permission_settings() -> None:
     NSWorkspace.sharedWorkspace().openURL_(NSURL.URLWithString_(SETTINGS))
+
+
+# Work on the main thread, the only one that may use AppKit. It never waits for other threads
+
+
+def on_main(work: Callable[[], object]) -> None:
+    """Run `work` on the main thread soon, without waiting."""
+    AppHelper.callAfter(work)
+
+
+def call_on_main(work: Callable[[], T]) -> T:
+    """Run `work` on the main thread and wait for its result. Not from the main thread itself."""
+    if threading.current_thread() is threading.main_thread():
+        raise RuntimeError("The main thread cannot wait for itself.")
+    result: Future[T] = Future()
+
+    def do() -> None:
+        try:
+            result.set_result(work())
+        except Exception as error:
+            result.set_exception(error)
+
+    AppHelper.callAfter(do)
+    return result.result()

@@ -7,8 +7,12 @@ a menu bar item again.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
 
+import objc
 from AppKit import (
     NSApplication,
     NSApplicationActivationPolicyAccessory,
@@ -21,10 +25,23 @@ from AppKit import (
     NSWindowStyleMaskMiniaturizable,
     NSWindowStyleMaskResizable,
     NSWindowStyleMaskTitled,
+    NSWorkspace,
 )
-from Foundation import NSURL, NSMakeRect, NSMakeSize, NSObject, NSURLRequest
+from Foundation import (
+    NSURL,
+    NSData,
+    NSError,
+    NSHTTPURLResponse,
+    NSMakeRect,
+    NSMakeSize,
+    NSObject,
+    NSURLRequest,
+)
 from WebKit import (
     WKContentWorld,
+    WKNavigationActionPolicyAllow,
+    WKNavigationActionPolicyCancel,
+    WKNavigationTypeLinkActivated,
     WKUserScript,
     WKUserScriptInjectionTimeAtDocumentStart,
     WKWebsiteDataStore,
@@ -32,18 +49,162 @@ from WebKit import (
     WKWebViewConfiguration,
 )
 
-from fazm_memory.macos.page import (
-    BRIDGE,
-    BRIDGE_SCRIPT,
-    ORIGIN,
-    SCHEME,
-    Bridge,
-    PageResponder,
-    Respond,
-    SchemeHandler,
-)
-from fazm_memory.macos.system import bring_to_front
+from fazm_memory.macos.system import bring_to_front, on_main
 from fazm_memory.translation import translate
+
+# The page inside the window, served in process over `fazm://` without a port
+#
+# GET requests use the URL scheme. POST requests use a script message with a reply, because WebKit does not
+# guarantee a scheme handler the body of a request. Responses are made on worker threads and delivered on
+# the main thread.
+
+SCHEME, HOST = "fazm", "app"
+ORIGIN = f"{SCHEME}://{HOST}"
+EXTERNAL = ("http", "https")  # a link of these that the user clicks opens in their browser
+BRIDGE = "fazm"
+LARGEST = 2 << 20  # bytes of one message from the page
+DOMAIN = "org.fazm.memory"
+THREADS = 4
+
+# method, path with query, headers, body → status, headers, body
+Respond = Callable[[str, str, Mapping[str, str], bytes], tuple[int, Mapping[str, str], bytes]]
+
+# Replaces `fetch` for POST, which goes through the bridge.
+BRIDGE_SCRIPT = """
+(() => {
+  const real = window.fetch.bind(window);
+  window.fetch = (input, init = {}) => {
+    const url = new URL(input instanceof Request ? input.url : input, location.href);
+    if ((init.method || "GET").toUpperCase() !== "POST" || url.protocol !== "fazm:") return real(input, init);
+    return window.webkit.messageHandlers.fazm
+      .postMessage({ path: url.pathname + url.search, body: String(init.body ?? "") })
+      .then(([status, body]) => new Response(body, { status }));
+  };
+})();
+"""
+
+
+class PageResponder:
+    """Makes responses on its own threads."""
+
+    def __init__(self, respond: Respond) -> None:
+        self.respond = respond
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="page")
+
+    def ask(
+        self, method: str, path: str, body: bytes, done: Callable[[int, Mapping[str, str], bytes], None]
+    ) -> None:
+        """Call `done` once, on the main thread, with the response."""
+
+        def work() -> None:
+            headers = {"origin": ORIGIN} | ({"content-type": "application/json"} if method == "POST" else {})
+            try:
+                answer = self.respond(method, path, headers, body)
+            except Exception as error:  # the page shows it
+                answer = (500, {"content-type": "text/plain"}, f"{type(error).__name__}: {error}".encode())
+            on_main(lambda: done(*answer))
+
+        self._threads.submit(work)
+
+    def stop(self) -> None:
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+
+class SchemeHandler(NSObject):
+    """Answers requests for `fazm://app/…`. A stopped task must not be answered: that would end the app."""
+
+    def initWithAnswering_(self, answering: PageResponder) -> Any:
+        self = objc.super(SchemeHandler, self).init()
+        if self is not None:
+            self.answering = answering
+            self.tasks: dict[int, Any] = {}
+        return self
+
+    def webView_startURLSchemeTask_(self, view: Any, task: Any) -> None:
+        request = task.request()
+        url = request.URL()
+        key = id(task)
+        self.tasks[key] = task
+        parts = urlsplit(str(url.absoluteString()))  # NSURL's own path is already decoded
+        if parts.netloc != HOST or request.HTTPMethod() != "GET":
+            self.refuse(key, "Only addresses of the page are answered.")
+            return
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        self.answering.ask("GET", path, b"", lambda *answer: self.give(key, url, *answer))
+
+    def webView_stopURLSchemeTask_(self, view: Any, task: Any) -> None:
+        self.tasks.pop(id(task), None)
+
+    @objc.python_method
+    def give(self, key: int, url: NSURL, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        task = self.tasks.pop(key, None)
+        if task is None:
+            return
+        response = NSHTTPURLResponse.alloc().initWithURL_statusCode_HTTPVersion_headerFields_(
+            url, status, "HTTP/1.1", dict(headers)
+        )
+        task.didReceiveResponse_(response)
+        task.didReceiveData_(NSData.dataWithBytes_length_(body, len(body)))
+        task.didFinish()
+
+    @objc.python_method
+    def refuse(self, key: int, why: str) -> None:
+        task = self.tasks.pop(key)
+        task.didFailWithError_(
+            NSError.errorWithDomain_code_userInfo_(DOMAIN, 403, {"NSLocalizedDescription": why})
+        )
+
+
+class Bridge(NSObject):
+    """Receives the page's POST requests, and allows navigation only within the page.
+
+    A clicked link to the web opens in the user's browser.
+    """
+
+    def initWithAnswering_(self, answering: PageResponder) -> Any:
+        self = objc.super(Bridge, self).init()
+        if self is not None:
+            self.answering = answering
+            self.then = ""  # a script to run when the page has loaded
+        return self
+
+    def webView_didFinishNavigation_(self, view: Any, navigation: Any) -> None:
+        script, self.then = self.then, ""
+        if script:
+            view.evaluateJavaScript_completionHandler_(script, None)
+
+    def webViewWebContentProcessDidTerminate_(self, view: Any) -> None:
+        # The page runs in a process of its own, which the system may end. The window would stay empty.
+        view.reload()
+
+    def userContentController_didReceiveScriptMessage_replyHandler_(
+        self, controller: Any, message: Any, reply: Callable[[Any, Any], None]
+    ) -> None:
+        content, frame = message.body(), message.frameInfo()
+        path, body = (content.get("path"), content.get("body")) if hasattr(content, "get") else (None, None)
+        if not frame.isMainFrame() or frame.request().URL().scheme() != SCHEME:
+            reply(None, "Only the page itself may send messages.")
+        elif not isinstance(path, str) or not path.startswith("/") or not isinstance(body, str):
+            reply(None, "A message needs a path and a body.")
+        elif len(body) > LARGEST:
+            reply(None, "The message is too large.")
+        else:
+            self.answering.ask(
+                "POST", path, body.encode(), lambda status, _, text: reply([status, text.decode()], None)
+            )
+
+    def webView_decidePolicyForNavigationAction_decisionHandler_(
+        self, view: Any, action: Any, decide: Callable[[int], None]
+    ) -> None:
+        url = action.request().URL()
+        ours = url is not None and url.scheme() == SCHEME and url.host() == HOST
+        decide(WKNavigationActionPolicyAllow if ours else WKNavigationActionPolicyCancel)
+        clicked = action.navigationType() == WKNavigationTypeLinkActivated
+        if url is not None and clicked and url.scheme() in EXTERNAL:
+            NSWorkspace.sharedWorkspace().openURL_(url)
+
+
+# The window
 
 TITLE = "Fazm Memory"
 SIZE = (1120.0, 720.0)

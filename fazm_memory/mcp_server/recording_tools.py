@@ -11,7 +11,6 @@ from typing import Any, get_args
 from fazm_memory import events
 from fazm_memory.errors import InvalidInput
 from fazm_memory.events import Outcome, Touch
-from fazm_memory.mcp_server.answers import harmless
 from fazm_memory.mcp_server.tool import (
     EXPECTED,
     INTEGER,
@@ -25,6 +24,7 @@ from fazm_memory.mcp_server.tool import (
     ToolResult,
     array,
     choice,
+    harmless,
     input_object,
     integer,
     output_object,

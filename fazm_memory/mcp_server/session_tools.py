@@ -133,8 +133,11 @@ def session_open(caller: Caller, args: dict[str, Any]) -> ToolResult:
     if args.get("context", True):
         budget = args.get("context_tokens", CONTEXT_TOKENS)
         context = memory.recall.context(workspace, budget=budget, besides=session["agent_session_id"])
-        data["context"] = context.text
+        # The context leaves this session out. Without another one it would say that nothing is recorded.
+        data["context"] = context.text if context.included or session["events"] == 1 else ""
     lines = [f"Session {session['id']} is {session['lifecycle']}. Pass this id as `session`."]
+    if session["events"] > 1:
+        lines.append(f"It already has {plural(session['events'], 'event')}: session_state tells what it did.")
     if args.get("own_folder") and workspace:
         data["folder"] = workspace
         lines.append(f"Work in {quote(workspace)}, a copy that is yours alone. A person merges it back.")

@@ -24,7 +24,7 @@ from fazm_memory import __version__
 if TYPE_CHECKING:
     from fazm_memory.app import Memory
 
-TRANSPORTS = "fazm_memory.mcp_server.transports"
+TRANSPORTS = "fazm_memory.mcp_server.server"
 
 
 def serve_stdio(open_memory: Callable[[], Memory], *, tools: str = "small") -> None:

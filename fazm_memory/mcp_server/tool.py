@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.errors import InvalidInput, NotFound
+from fazm_memory.recall import quote
 from fazm_memory.records import dataclass
 
 if TYPE_CHECKING:
@@ -205,3 +206,11 @@ def check_new_session(caller: Caller, agent: str, key: str) -> None:
     known = [row["id"] for row in caller.memory.sessions.listing(agent=PERSON, background=True, limit=None)]
     if key in known:
         raise InvalidInput("Only the user may write the user's facts.", hint="Use a key of your own.")
+
+
+MOST_TEXT = 600
+
+
+def harmless(text: str) -> str:
+    """One line without anything that has a meaning for a model, as in a quoted text."""
+    return quote(text, MOST_TEXT)[1:-1].replace('\\"', '"')

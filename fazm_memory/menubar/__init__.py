@@ -7,25 +7,30 @@ from typing import TYPE_CHECKING
 from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from fazm_memory.menubar.commands import follow_link, perform
-    from fazm_memory.menubar.fazm_state import FazmMonitor, FazmState
-    from fazm_memory.menubar.labels import error_text
+    from fazm_memory.menubar.commands import TERMINALS, Worker, follow_link, perform
     from fazm_memory.menubar.menu import Command, Icon, Menu, MenuEntry, Separator, build_menu
-    from fazm_memory.menubar.notices import Notice, new_notices
-    from fazm_memory.menubar.status import FrontApp, Problem, Status, SystemState, gather_status, headline
-    from fazm_memory.menubar.terminals import TERMINALS
-    from fazm_memory.menubar.worker import Worker
+    from fazm_memory.menubar.status import (
+        FazmMonitor,
+        FazmState,
+        FrontApp,
+        Notice,
+        Problem,
+        Status,
+        SystemState,
+        error_text,
+        gather_status,
+        headline,
+        new_notices,
+    )
 
 __getattr__ = lazy_exports(
     __name__,
     {
-        "commands": "follow_link perform",
-        "fazm_state": "FazmMonitor FazmState",
-        "labels": "error_text",
+        "commands": "TERMINALS Worker follow_link perform",
         "menu": "Command Icon Menu MenuEntry Separator build_menu",
-        "notices": "Notice new_notices",
-        "status": "FrontApp Problem Status SystemState gather_status headline",
-        "terminals": "TERMINALS",
-        "worker": "Worker",
+        "status": (
+            "FazmMonitor FazmState FrontApp Notice Problem Status SystemState error_text gather_status "
+            "headline new_notices"
+        ),
     },
 )

@@ -6,7 +6,11 @@ runs on the worker thread, which may wait. Errors are shown to the user.
 
 from __future__ import annotations
 
+import queue
 import re
+import secrets
+import shlex
+import threading
 from collections.abc import Callable, Mapping
 from datetime import datetime, time, timedelta
 from pathlib import Path
@@ -18,13 +22,78 @@ from fazm_memory.app import Memory, connection_setup
 from fazm_memory.clock import to_datetime, to_micros
 from fazm_memory.errors import InvalidInput, InvalidTransition
 from fazm_memory.lazy import lazy_regex
-from fazm_memory.menubar.labels import HOUR, MINUTE, label
 from fazm_memory.menubar.menu import Command
-from fazm_memory.menubar.terminals import keep_script, script
+from fazm_memory.menubar.status import HOUR, MINUTE, label
 from fazm_memory.paths import CONTEXT_FOLDER as CONTEXT
+from fazm_memory.paths import private_folder, write_private
 from fazm_memory.recall import context_file_name
 from fazm_memory.records import dataclass
 from fazm_memory.translation import translate, translate_count, translate_filled
+
+# Terminals in which a session can be resumed, and the script that one runs
+
+SCRIPT_FOLDER = "resume"
+AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """An app, and the arguments before the script. None: the app opens the script as a document."""
+
+    bundle: str
+    arguments: tuple[str, ...] | None = None
+
+
+TERMINALS: dict[str, Terminal] = {
+    "terminal": Terminal("com.apple.Terminal"),
+    "iterm2": Terminal("com.googlecode.iterm2"),
+    "warp": Terminal("dev.warp.Warp-Stable"),
+    "ghostty": Terminal("com.mitchellh.ghostty", ("-e",)),
+    "wezterm": Terminal("com.github.wez.wezterm", ("start", "--")),
+    "kitty": Terminal("net.kovidgoyal.kitty", ()),
+}
+
+# zsh and bash read the command like sh. Another shell, such as fish, may not, so it only starts sh, which
+# then has the PATH of the login shell.
+SCRIPT = """\
+#!/bin/sh
+# Written by Fazm Memory to resume a session. It removes itself.
+rm -f -- "$0"
+{cd}FAZM_MEMORY_RESUME={command}
+case "${{SHELL##*/}}" in
+    zsh | bash) exec "$SHELL" -l -i -c "$FAZM_MEMORY_RESUME" ;;
+esac
+export FAZM_MEMORY_RESUME
+exec "${{SHELL:-/bin/sh}}" -l -c 'exec /bin/sh -c "$FAZM_MEMORY_RESUME"'
+"""
+
+
+def script(command: str, cwd: str | None) -> str:
+    """A script for a terminal. `command` must be quoted already."""
+    program = shlex.split(command)[0]
+    missing = quoted(translate("{program} was not found. The briefing is on the clipboard.", program=program))
+    whole = f"{command}\ncode=$?\n[ $code -ne 127 ] || echo {missing}\nexit $code"
+    cd = "" if cwd is None else f"cd -- {quoted(cwd)} || exit 1\n"
+    return SCRIPT.format(cd=cd, command=quoted(whole))
+
+
+def quoted(text: str) -> str:
+    """The text as one word for `sh`, without NUL, which no argument can hold."""
+    return shlex.quote(text.replace("\0", ""))
+
+
+def keep_script(home: Path, text: str) -> Path:
+    """Write the script to a private file with a random name."""
+    folder = private_folder(home / SCRIPT_FOLDER)
+    for old in folder.glob("*.command"):  # scripts that no terminal has run
+        old.unlink(missing_ok=True)
+    path = folder / f"resume-{secrets.token_hex(8)}.command"
+    write_private(path, text.encode("utf-8", "surrogateescape"), sync=False)
+    path.chmod(0o700)
+    return path
+
+
+# Links
 
 SCHEME = "fazm-memory"
 LONGEST = 200
@@ -48,6 +117,8 @@ def parse_link(text: str) -> Link | None:
     verb: Literal["resume", "open"] = "resume" if found[1] == "resume" else "open"
     return Link(verb, found[2], None if found[3] is None else int(found[3]))
 
+
+# Commands
 
 SOURCE = "menubar"
 SPANS = {"5m": 5 * MINUTE, "15m": 15 * MINUTE, "1h": HOUR}
@@ -116,26 +187,30 @@ def _resume(command: Command, memory: Memory, system: SystemActions) -> None:
         for question in [name for name, asked in questions.items() if asked["to"] == "human"]:
             _answer(Command("answer", command.about, question), memory, system)
     briefing, options = memory.recall.resume_options(command.about)
-    name = label(memory.sessions.get(command.about)["title"])
+    session = memory.sessions.get(command.about)
+    name = label(session["title"])
+    if session["lifecycle"] == "paused":
+        memory.sessions.move(session["id"], "resume", source=SOURCE)
     for option in options:
+        why = f"{name}: {translate(option.template, reason=translate_filled(option.reason))}."
         if option.fazm_message:
             key = _fazm_session_key(memory, command.about)
             how = system.resume_in_fazm(key, option.folder, option.fazm_message)
             if how != "no answer":
-                why = translate("in its own window") if how == "exact" else option.why
-                system.tell(translate("Continued in Fazm"), f"{name}: {why}.")
+                if how == "exact":
+                    why = f"{name}: {translate('in its own window')}."
+                system.tell(translate("Continued in Fazm"), why)
                 return
         elif option.command is not None:
             system.copy(briefing)  # for the case that the program is missing
             path = keep_script(memory.config.home, script(option.command, option.folder))
             system.run_in_terminal(path, memory.config.terminal)
             if option.method == "briefing":
-                system.tell(translate("A new session with a briefing"), f"{name}: {option.why}.")
+                system.tell(translate("A new session with a briefing"), why)
             return
         else:
             system.copy(briefing)
-            text = f"{name}: {option.why}. {translate('Paste it into a new session.')}"
-            system.tell(translate("The briefing is on the clipboard"), text)
+            system.tell(translate("The briefing is on the clipboard"), why)
             return
 
 
@@ -298,7 +373,7 @@ def _connect(command: Command, memory: Memory, system: SystemActions) -> None:
     memory.recall.export_contexts()
     system.tell(
         translate("{agent} is connected", agent=command.about),
-        " ".join(plan.notes) or translate("Its next session is recorded."),
+        " ".join(map(translate_filled, plan.notes)) or translate("Its next session is recorded."),
     )
 
 
@@ -379,3 +454,40 @@ def follow_link(text: str, memory: Memory, system: SystemActions) -> None:
         translate("Resume"),
     ):
         _resume(Command("resume", session["id"]), memory, system)
+
+
+# The worker: one thread with its own memory, for work that may wait for the disk or the user
+
+Job = Callable[[Memory], object]
+
+
+class Worker:
+    """Runs jobs in order. An exception is passed to `trouble`, and the next job runs."""
+
+    def __init__(self, open_memory: Callable[[], Memory], trouble: Callable[[Exception], None]) -> None:
+        self.open_memory, self.trouble = open_memory, trouble
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="menu bar worker")
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def do(self, job: Job) -> None:
+        self._jobs.put(job)
+
+    def stop(self) -> None:
+        """Finish the queue, then end. Not for the main thread, which answers the jobs' questions."""
+        self._jobs.put(None)
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _work(self) -> None:
+        memory = self.open_memory()
+        try:
+            while (job := self._jobs.get()) is not None:
+                try:
+                    job(memory)
+                except Exception as error:
+                    self.trouble(error)
+        finally:
+            memory.close()

@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fazm_memory.menubar.fazm_state import FazmState
-from fazm_memory.menubar.labels import age, label, time_left
-from fazm_memory.menubar.status import AgentLine, Question, SessionLine, Status, SyncLine
+from fazm_memory.menubar.status import (
+    AgentLine,
+    FazmState,
+    Question,
+    SessionLine,
+    Status,
+    SyncLine,
+    age,
+    label,
+    time_left,
+)
 from fazm_memory.records import dataclass
 from fazm_memory.translation import translate, translate_count
 

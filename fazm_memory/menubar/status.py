@@ -1,4 +1,4 @@
-"""The status that the menu shows, read from the memory.
+"""The status that the menu shows, read from the memory, and the notifications of what changed in it.
 
 Reading may take a while, so it is never done on the main thread. What only the system knows (the front app, a
 permission, the login item) is passed in.
@@ -6,19 +6,135 @@ permission, the login item) is passed in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import posixpath
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
-from fazm_memory.agents import CONNECTABLE
+from fazm_memory.agents import CONNECTABLE, FazmWindow
 from fazm_memory.app import AgentOverview, Memory, agent_overviews
 from fazm_memory.clock import parse_time, to_datetime
 from fazm_memory.errors import FazmMemoryError
-from fazm_memory.menubar.fazm_state import FazmState
-from fazm_memory.menubar.labels import folder_label, label
 from fazm_memory.recall import Digest
 from fazm_memory.records import dataclass
 from fazm_memory.store import open_questions
-from fazm_memory.translation import current_language, translate, translate_count, translate_filled
+from fazm_memory.text import sentence
+from fazm_memory.translation import (
+    current_language,
+    format_weekday_time,
+    translate,
+    translate_count,
+    translate_filled,
+)
+
+# Labels: recorded text in one line, ages and countdowns
+
+SECOND = 1_000_000
+MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86400 * SECOND
+LONGEST = 48
+_INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
+
+
+def error_text(error: FazmMemoryError) -> tuple[str, str]:
+    """The title of an error, and its message with what to do next, in the user's language."""
+    words = (translate_filled(part) for part in (error.message, error.hint) if part)
+    return translate(error.title), " ".join(map(sentence, words))
+
+
+def label(text: str | None, most: int = LONGEST, *, empty: str | None = None) -> str:
+    """One line of at most `most` characters."""
+    start = (text or "")[: 8 * most]  # texts may be very long
+    visible = "".join(" " if unicodedata.category(char) in _INVISIBLE else char for char in start)
+    line = " ".join(visible.split())
+    return (line if len(line) <= most else line[: most - 1].rstrip() + "…") or (
+        translate("untitled") if empty is None else empty
+    )
+
+
+def folder_label(path: str | None, user_home: str) -> str | None:
+    """The last part of a folder's path, or ~ for the home folder."""
+    if not path:
+        return None
+    return (
+        "~" if path.rstrip("/") == user_home.rstrip("/") else label(posixpath.basename(path.rstrip("/")), 28)
+    )
+
+
+def age(at: int, now: int) -> str:
+    """How long ago, in the largest useful unit."""
+    past = max(0, now - at)
+    if past < MINUTE:
+        return translate("just now")
+    if past < HOUR:
+        return translate("{n} min ago", n=past // MINUTE)
+    if past < DAY:
+        return translate("{n} h ago", n=past // HOUR)
+    days = (to_datetime(now).date() - to_datetime(at).date()).days
+    if days <= 1:
+        return translate("yesterday")
+    return translate_count(days, "{n} day ago", "{n} days ago")
+
+
+def time_left(until: int, now: int) -> str:
+    """How much longer, rounded up."""
+    rest = max(0, until - now)
+    minutes = max(1, -(-rest // MINUTE))
+    if minutes < 60:
+        return translate("{n} min left", n=minutes)
+    if minutes < 24 * 60:
+        hours, minutes = divmod(minutes, 60)
+        if minutes:
+            return translate("{hours} h {minutes} min left", hours=hours, minutes=minutes)
+        return translate("{n} h left", n=hours)
+    return translate("until {moment}", moment=format_weekday_time(to_datetime(until)))
+
+
+# What Fazm does at this moment. It is asked only while it runs, and not again soon if it does not answer
+
+EVERY = 30_000_000  # microseconds
+MOST_FAILURES = 2
+
+
+@dataclass(frozen=True)
+class FazmState:
+    """Its open windows, and the titles of those that work. `answers` is false if it does not say."""
+
+    answers: bool = True
+    windows: int = 0
+    busy: tuple[str, ...] = ()
+
+
+class FazmMonitor:
+    """Asks with `windows`, which returns None if Fazm does not answer. Not for the main thread."""
+
+    def __init__(self, windows: Callable[[], Sequence[FazmWindow] | None]) -> None:
+        self._windows = windows
+        self._process: int | None = None
+        self._asked: int | None = None
+        self._failures = 0
+        self._state: FazmState | None = None
+
+    def look(self, process: int | None, now: int) -> FazmState | None:
+        """The state of Fazm's process, or None if it does not run."""
+        if process != self._process:
+            self._process, self._asked, self._failures = process, None, 0
+        if process is None:
+            return None
+        due = self._asked is None or not 0 <= now - self._asked < EVERY
+        if due and self._failures < MOST_FAILURES:
+            self._asked = now
+            found = self._windows()
+            self._failures = self._failures + 1 if found is None else 0
+            self._state = FazmState(answers=False) if found is None else _state(found)
+        return self._state
+
+
+def _state(windows: Sequence[FazmWindow]) -> FazmState:
+    return FazmState(True, len(windows), tuple(window.title for window in windows if window.busy))
+
+
+# The status
 
 LATEST = 12
 OPEN_POINTS = 5
@@ -237,7 +353,8 @@ def _sync(memory: Memory) -> SyncLine | None:
     found = memory.sync.summary()
     if found is None:
         return None
-    return SyncLine(_moment(found["last_ok"]), found["error"] or next(iter(found["problems"]), None))
+    trouble = found["error"] or next(iter(found["problems"]), None)
+    return SyncLine(_moment(found["last_ok"]), None if trouble is None else translate_filled(trouble))
 
 
 def _questions(memory: Memory) -> tuple[Question, ...]:
@@ -247,7 +364,7 @@ def _questions(memory: Memory) -> tuple[Question, ...]:
 
 
 def _agent(agent: AgentOverview) -> AgentLine:
-    joined = agent.connection_text() if agent.hooks or agent.mcp else ""
+    joined = translate(agent.connection_text()) if agent.hooks or agent.mcp else ""
     heard = [parse_time(at) for at in (agent.last_hook, agent.last_record) if at is not None]
     trouble = None if agent.trouble is None else translate_filled(agent.trouble)
     return AgentLine(
@@ -288,3 +405,73 @@ def _first_and_count(names: Sequence[str]) -> str:
 
 def _moment(text: str | None) -> int | None:
     return None if text is None else parse_time(text)
+
+
+# Notifications
+
+
+MOST = 3  # at once
+AT_WORK = frozenset({"open", "active", "resumed"})
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A notification. A click opens the timeline at `route`."""
+
+    id: str
+    title: str
+    text: str
+    route: str
+
+
+def new_notices(before: Status | None, after: Status) -> list[Notice]:
+    if before is None:  # on the first look everything would be new
+        return []
+    asked = {(question.session, question.id) for question in before.questions}
+    known = {problem.what for problem in before.attention}
+    working = {session.id for session in before.sessions if session.lifecycle in AT_WORK}
+    notices = [
+        Notice(
+            f"question-{question.session}-{question.id}",
+            translate("{title} is waiting for your answer", title=label(question.title, 40)),
+            label(question.note, 200, empty=translate("A question")),
+            f"#/s/{quote(question.session, safe='')}",
+        )
+        for question in after.questions
+        if (question.session, question.id) not in asked
+    ]
+    notices += [
+        Notice(
+            f"attention-{label(problem.what, 60)}",
+            translate("Fazm Memory needs attention"),
+            label(problem.what, 200),
+            "#/settings",
+        )
+        for problem in after.attention
+        if problem.what not in known
+    ]
+    ended = [session for session in after.sessions if session.lifecycle == "closed" and session.id in working]
+    return [*notices, *_update(before, after), *map(_summary, ended)][:MOST]
+
+
+def _update(before: Status, after: Status) -> list[Notice]:
+    """A newer version that was not known before."""
+    if after.update is None or (before.update is not None and before.update.version == after.update.version):
+        return []
+    version = after.update.version
+    title = translate("Version {version} is available", version=version)
+    text = label(after.update.notes, 200, empty=translate("The menu says how to get it."))
+    return [Notice(f"update-{version}", title, text, "#/settings")]
+
+
+def _summary(session: SessionLine) -> Notice:
+    parts = [
+        translate_count(session.actions, "{n} action", "{n} actions"),
+        translate_count(session.files, "{n} file changed", "{n} files changed"),
+    ]
+    if session.failures:
+        parts.append(translate_count(session.failures, "{n} failed", "{n} failed"))
+    title, text = translate("Done: {title}", title=label(session.title, 40)), ", ".join(parts)
+    if session.folder:
+        text = translate("{counts} in {folder}", counts=text, folder=session.folder)
+    return Notice(f"session-{session.id}", title, f"{text}.", f"#/s/{quote(session.id, safe='')}")

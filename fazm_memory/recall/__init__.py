@@ -11,8 +11,7 @@ from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from fazm_memory.recall import context
-    from fazm_memory.recall.artifacts import artifact_markdown
-    from fazm_memory.recall.briefing import Briefing, build_briefing, render_news
+    from fazm_memory.recall.briefing import Briefing, artifact_markdown, build_briefing, render_news
     from fazm_memory.recall.context import Context, context_file_name, render_context
     from fazm_memory.recall.continuation import Continuation, build_continuation
     from fazm_memory.recall.digest import Digest, build_digest, candidate_sessions
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     __name__,
     {
-        "artifacts": "artifact_markdown",
-        "briefing": "Briefing build_briefing render_news",
+        "briefing": "Briefing artifact_markdown build_briefing render_news",
         "context": "Context context_file_name render_context",
         "continuation": "Continuation build_continuation",
         "digest": "Digest build_digest candidate_sessions",

@@ -13,12 +13,13 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall.dialogue import ANSWERED, Line
 from fazm_memory.recall.sentences import compact_statement
 from fazm_memory.records import dataclass, field
 
-WORD = re.compile(r"[^\W\d_][\w]*(?:[-./:][\w]+)*|\d+(?:[.,]\d+)*|--?[a-z][\w-]+")
-NAMES = re.compile(
+WORD = lazy_regex(r"[^\W\d_][\w]*(?:[-./:][\w]+)*|\d+(?:[.,]\d+)*|--?[a-z][\w-]+")
+NAMES = lazy_regex(
     r"[A-Za-z_]\w*(?:[./:-]\w+)*\(?|--[a-z][\w-]+"  # candidates; `is_name` decides
 )
 STOP_WORDS = frozenset(
@@ -31,7 +32,7 @@ STOP_WORDS = frozenset(
         after before same new own yes ok okay please want need like get got make made use used using via""",
     )
 )
-LEAD_INS = re.compile(
+LEAD_INS = lazy_regex(
     r"(?i)(?:(?:now|first|next|good|great|perfect|ok|okay|alright|i see|excellent|right|done|sure)[,.! ]*)*"
     r"(?:let me|let's (?:check|look|see|run|verify)|now (?:i|let)|looking at|checking|running|waiting"
     r"|i (?:now )?have (?:a |the )?(?:good|full|complete|clear|comprehensive) (?:understanding|picture|view)"
@@ -39,34 +40,34 @@ LEAD_INS = re.compile(
     r"|search|explore|start|verify|find|launch|see"
     r"|wait))\b"
 )
-NARRATION = re.compile(
+NARRATION = lazy_regex(
     r"(?i)(?:(?:now|first|next|also|then|so|good|ok|okay|great|perfect|alright|right)[,.!: -]*)*"
     r"(?:i (?:need|should|can|will|want|have to|see|also)|i'?ll|let me|let's|we need|need to|there (?:is|are)"
     r" (?:also|still)|the (?:file|test|tests|build|lint|linter|diagnostics?)\b)"
 )
-CHATTER = re.compile(
+CHATTER = lazy_regex(
     r"(?i)\W*(?:sorry|thanks?|thank you|hi|hello|great|perfect|nice|cool|continue|stop|go on|proceed"
     r"|no response requested|api error|you'?re right|good (?:question|catch|point)|i understand|done)\b"
     r"[^a-z]*(?:continue|go on|please|you|very much|again)?\W*"
 )
-PASSED = re.compile(
+PASSED = lazy_regex(
     r"(?i)\W*all (?:is |are )?(?:green|passing|good|clean|done|set)\W*"
     r"|\W*(?:all |the |both |\d+ |of |unit |integration |existing |new |other )*"
     r"(?:tests?|checks?|lint\w*|builds?)(?:(?:,| and| &)+ (?:all )?(?:lint\w*|tests?|formatting|builds?))*"
     r"(?: (?:is|are|now|still|all|also))* (?:pass(?:es|ed|ing)?|green|clean|ok|fine)"
     r"(?: (?:and|with) [^.]{0,40}(?:clean|pass\w*|issues))?\W*"
 )  # told by the last run of the checks
-PASTED_WORD = re.compile(r"(?<!\S)(?!https?:)[^\s]{90,}")
-DIAGNOSTICS = re.compile(
+PASTED_WORD = lazy_regex(r"(?<!\S)(?!https?:)[^\s]{90,}")
+DIAGNOSTICS = lazy_regex(
     r"(?i)\b(?:diagnostics?|lsp|gopls|linter (?:warning|hint)s?)\b.*\b(?:stale|false positives?|transient"
     r"|will clear|cached?|outdated|ignor\w+|pre-?existing|unrelated|catch up|not (?:real|related))\b"
 )  # of an editor, of the moment
-COMMAND = re.compile(r"/[a-z][\w:-]*")
-CORRECTION = re.compile(
+COMMAND = lazy_regex(r"/[a-z][\w:-]*")
+CORRECTION = lazy_regex(
     r"(?i)\b(?:don'?t|do not|never|always|instead|rather|should(?:n'?t)?|must|prefer|wrong|not what|no,"
     r"|actually|only|keep|remove|simple|simplest|i want|i think|why)\b"
 )
-RULE = re.compile(
+RULE = lazy_regex(
     r"(?i)(?:^|[.;:!(\n] ?|\b(?:please|just) |^(?:and|but|so|ok|no),? )"
     r"(?:(?:don'?t|do not)(?! (?:we|you|i|they|have|think|know|understand|see|get|want to know)\b)|never"
     r"|always|no need to)\b"
@@ -74,71 +75,77 @@ RULE = re.compile(
     r"|(?<!this )(?<!that )(?<!it )shouldn'?t(?! (?:we|you|it|this|that|i)\b)"
     r"|i(?:'d)? prefer|from now on|without asking|only way)\b"
 )
-CAUSE = re.compile(
+CAUSE = lazy_regex(
     r"(?i)\b(?:because|since|root cause|the (?:issue|problem|bug|fix|reason)|instead of|so that|rather than"
     r"|due to|caused|fails?|failed|broken|missing|limitation|gap|trade-?off|decision|decided|chose|kept)\b"
 )
-FINDING = re.compile(
+FINDING = lazy_regex(
     r"(?i)\b(?:see|found|find|understand|identified|here's|that's|this is)\b.{0,25}"
     r"\b(?:the|an?|real|actual)\b.{0,20}\b(?:issue|problem|bug|cause|culprit|gap)\b|\broot cause"
     r"|\bturns out\b"
     r"|\bthe (?:issue|problem|bug|cause|reason|fix|solution|gap) (?:is|was)\b"
     r"|\bwas (?:wrong|missing|broken|caused)|\bactually\b"
 )
-FAULT = re.compile(
+FAULT = lazy_regex(
     r"(?i)\broot cause|\bturns out\b"
     r"|\bthe (?:real |actual |main )?(?:issue|problem|bug|cause|culprit|reason) (?:is|was)\b"
     r"|\b(?:was|is|were) (?:caused|broken) by\b"
 )  # the cause of a fault, told while at work
-CHOICE = re.compile(
+HEDGED = lazy_regex(
+    r"(?i)\b(?:likely|probably|perhaps|maybe|might|seems?|appears?|i (?:think|suspect|believe)"
+    r"|possibly|could be)\b"
+)  # a guess
+CHOICE = lazy_regex(
     r"(?i)\b(?:kept|keep|stays?|left|unchanged|instead of|rather than|no longer|not needed|deliberately"
     r"|intentional|on purpose|by design|decid\w+|chose|chosen|option \w)\b"
 )
-RESULT = re.compile(
-    r"(?i)\b(?:added|removed|fixed|created|updated|implemented|renamed|moved|changed|replaced|refactored|wrote"
+RESULT = lazy_regex(
+    r"(?i)\b(?:added|removed|fixed|created|updated|implemented|renamed|moved|changed|replaced"
+    r"|refactored|wrote"
     r"|extracted|split|committed|pushed|merged|filed|sent|booked|filled|now (?:uses?|returns?|shows?|handles?"
     r"|checks?))\b"
 )
-THOUGHT = re.compile(
+THOUGHT = lazy_regex(
     r"(?i)^(?:(?:now|so|next|first|then|also|but|ok|wait|hm+)[,:.]* )*"
     r"(?:let me|let's|i (?:need|should|can|must|will|have to|notice)|i'?ll|i'?m (?:going|about)"
     r"|we (?:need|should|have)|need to|update|check|run|look|add|remove|fix|step \d)\b"
     r"|\b(?:diagnostics?|i just (?:added|changed|made)|needs? to be|we need to|i need to|let me)\b"
 )  # of the agent at work, about its next call
-UNFINISHED = re.compile(
+UNFINISHED = lazy_regex(
     r"(?i)\b(?:not (?:yet|run|tested|done|implemented|covered|included|committed|pushed)|remaining"
     r"|still (?:need\w*|to|open|fails?|missing)|todo|next steps?|follow-?up|open question|later|pending"
     r"|(?<!was )(?<!were )missing|manual(?:ly)? test|would you like|want me to|should i|shall i|limitation"
     r"|caveat|known issue)\b"
 )
-REQUEST = re.compile(
+REQUEST = lazy_regex(
     r"(?i)\b(?:can you|could you|let'?s|i want|i'd|we (?:should|need|want)|please|make sure|add|remove|fix"
     r"|change|update|why|how|what)\b"
 )
-WANTS_TO_KNOW = re.compile(
+WANTS_TO_KNOW = lazy_regex(
     r"(?i)(?:(?:ok|okay|and|but|so|hm+|wait|one|last|another|question|please|can you|could you)[,:.]*\s+)*"
-    r"(?:why|what|how|where|which|who|when|is|are|was|were|does|do|did|has|have|isn'?t|aren'?t|doesn'?t|don'?t"
+    r"(?:why|what|how|where|which|who|when|is|are|was|were|does|do|did|has|have|isn'?t|aren'?t"
+    r"|doesn'?t|don'?t"
     r"|didn'?t|explain|check|double check|show|see|tell|help me understand|list|look)\b"
 )
-RESTRICTION = re.compile(r"(?i)\b(?:don'?t|do not|never|always|not|no|only|instead|too|rather|stop|avoid)\b")
-YES = re.compile(
+RESTRICTION = lazy_regex(r"(?i)\b(?:don'?t|do not|never|always|not|no|only|instead|too|rather|stop|avoid)\b")
+YES = lazy_regex(
     r"(?i)\W*(?:yes|yep|yeah|sure|ok(?:ay)?|do (?:it|that|so)|go(?: ahead| on)?|please(?: do)?|continue"
     r"|proceed|y|1|let'?s (?:do (?:it|that|this)|give it a try|go))"
     r"(?:[,.! ]+(?:please|do|it|that|so|this|go|ahead|thanks?|exactly|let'?s (?:do (?:it|that|this)"
     r"|give it a try|go)|implement|fix|both|all|for me|sounds good|great))*\W*"
 )  # an answer that only agrees
-INJECTION = re.compile(
+INJECTION = lazy_regex(
     r"(?i)\b(?:ignore|disregard|forget) (?:all |any |the |your )*(?:previous|prior|above|earlier|other)\b"
     r"|\bsystem prompt\b|\bnew instructions?\b|\byou are now\b"
 )
-SUMMARY = re.compile(
+SUMMARY = lazy_regex(
     r"(?i)\bsummary\b|\bhere(?:'s| is| are)\b|\bto check\b|\bfollowing\b|\blooking back\b|\bchanges made\b"
 )  # a short line that only leads to what follows
 SHORT_LEAD = 60
-PLAIN_WORD = re.compile(r"(?<![\w/.\-:'])[A-Za-z][a-z]{2,}(?![\w/(]|[.:\-]\w)")
+PLAIN_WORD = lazy_regex(r"(?<![\w/.\-:'])[A-Za-z][a-z]{2,}(?![\w/(]|[.:\-]\w)")
 FEWEST_WORDS = 3
 LAST_OF_PLAN = 6  # its goal and design stand in its first lines
-TEST_NAME = re.compile(r"'?`?Test\w+(?:_\w+)*`?'?\.?$")
+TEST_NAME = lazy_regex(r"'?`?Test\w+(?:_\w+)*`?'?\.?$")
 
 
 def terms_of_text(text: str) -> frozenset[str]:
@@ -165,17 +172,18 @@ FEATURES: dict[str, float] = {
     "names": 0.10,
     "user's words": 0.16,
     "named again": 0.05,
-    "depth": 0.04,
+    "depth": -0.04,
     "digit": -0.04,
     "long text": -0.08,
     "last turn": 0.05,
     "talk only": -0.1,
     "wants to know": -0.25,
     # who said it
-    "first": 0.07,
+    "first": -0.01,
     "asked": -0.16,
     "reply": 0.0,
     "refusal": 0.35,
+    "verdict": 0.35,
     "answer": 0.15,
     "plan": 0.01,
     "summary": -0.05,
@@ -184,7 +192,7 @@ FEATURES: dict[str, float] = {
     # a prompt
     "prompt: whole": 0.30,
     "prompt: corrects": 0.24,
-    "prompt: wants": 0.13,
+    "prompt: wants": 0.05,
     "prompt: work": 0.10,
     "prompt: begins": 0.08,
     "prompt: short": -0.05,
@@ -194,12 +202,12 @@ FEATURES: dict[str, float] = {
     "last question": 0.41,
     "last answer, unfinished": 0.41,
     "final: names": 0.28,
-    "final: result": 0.18,
+    "final: result": 0.1,
     "interim: finding": 0.14,
     "interim: result": 0.08,
     "interim: names": 0.07,
-    "closing: finding": -0.04,
-    "answer: begins": 0.06,
+    "closing: finding": 0.04,
+    "answer: begins": 0.14,
     "final: begins": 0.10,
     "closing: work": 0.10,
     "narrates": -0.08,
@@ -208,19 +216,20 @@ FEATURES: dict[str, float] = {
     "answer: late": -0.04,
     "answer: ends": -0.05,
     # a plan
-    "plan: title": 0.34,
+    "plan: title": 0.42,
     "plan: begins": 0.12,
     "plan: early": 0.04,
     "plan: ends": -0.05,
     # what it tells
     "choice": 0.15,
-    "unfinished": 0.08,
+    "unfinished": 0.16,
     "cause": 0.03,
-    "result": 0.02,
+    "result": -0.06,
     "form list": 0.07,
     "form heading": 0.04,
     "form row": -0.08,
     "short heading": -0.05,
+    "hedged": -0.1,
     "test name": -0.1,
 }
 
@@ -265,6 +274,7 @@ def line_features(line: Line, terms: frozenset[str], scene: Scene) -> dict[str, 
             "result": bool(RESULT.search(text)), "choice": bool(CHOICE.search(text)),
             "unfinished": bool(UNFINISHED.search(text)), "test name": bool(TEST_NAME.fullmatch(text)),
             "short heading": form == "heading" and len(text) < 22,
+            "hedged": bool(HEDGED.search(text)),
         }  # fmt: skip
     if role in ("final", "closing", "interim"):
         asks = text.endswith("?")
@@ -353,8 +363,8 @@ class Candidate:
 
 
 COST_POWER = 0.5
-SAME = 0.7  # share of the words that makes two lines the same
-MESSAGE_DECAY = 0.93
+SAME = 0.62  # share of the words that makes two lines the same
+MESSAGE_DECAY = 0.8
 THIN = 0.6  # of the worth depends on having something to say
 ENOUGH = 22.0  # of rarity of its words, about five rare ones
 FLOOR = 0.1
@@ -433,7 +443,7 @@ def _repeats(terms: frozenset[str], similar: Mapping[str, list[frozenset[str]]])
     )
 
 
-IDENTIFIER = re.compile(
+IDENTIFIER = lazy_regex(
     r"[a-z][a-z0-9]*(?:[A-Z]\w*)+|[A-Z][a-z0-9]+(?:[A-Z]\w*)+|[a-z0-9]+(?:_[a-z0-9]+)+|[\w-]+\.[a-z]{1,5}"
 )
 

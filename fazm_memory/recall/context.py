@@ -46,7 +46,7 @@ from fazm_memory.recall.quoting import (
     size,
 )
 from fazm_memory.recall.threads import Thread, group_threads
-from fazm_memory.records import dataclass, field, replace
+from fazm_memory.records import dataclass, field
 from fazm_memory.store import Store
 from fazm_memory.text import plural
 
@@ -71,13 +71,10 @@ def set_choice(store: Store, item: str, choice: str | None) -> dict[str, str]:
 
 
 MOST_CHARACTERS = 9_800  # clients cut at 10,000
-NAMES_SHARE = 0.03  # of the room, for the names that matter and are in no chosen line
-MOST_NAMES = 5  # of one thread
-LEAST_NAMED = 3  # how much a name must matter
 LINE = 5  # characters around an item
 SHARE = 2.5  # of an equal share of the room, for a thread
-AMPLE = 5000  # characters from which there is room for names and older days
-OLDER_SHARE = 0.04  # of the room, for a line on work of older days
+AMPLE = 5000  # characters from which there is room for older days
+OLDER_SHARE = 0.03  # of the room, for a line on work of older days
 HEADINGS = 0.6  # of the room, for headings and a little of each thread
 LEAST_LINES = 60  # characters of a thread below its heading
 MOST_OLDER = 1200  # characters, for work of older days
@@ -111,7 +108,9 @@ def render_context(
 ) -> Context:
     """The context of a digest. `choices` has `pin` or `exclude` by item id."""
     choices = choices or {}
-    place = f"in {quote(digest.workspace, 200)}" if digest.workspace else "on this machine"
+    elsewhere = any(task.session.device for task in digest.tasks)
+    place = "on your machines" if elsewhere else "on this machine"
+    place = f"in {quote(digest.workspace, 200)}" if digest.workspace else place
     pinned = {item.id for item in digest.items if choices.get(item.id) == "pin"}
     frame = size(HEAD.format(place=place)) + len(fenced([], "0" * 32)) + len(FOOT.format(count=10**6)) + 8
     frame += len(PINS.format(count=10**6)) + 2 if pinned else 0
@@ -180,9 +179,7 @@ def _replaced(threads: Iterable[Thread]) -> set[str]:
         known: set[str] = set()
         for task in () if thread.older else thread.tasks[:-1]:  # the next session went on without an answer
             replaced |= {
-                item.id
-                for item in task.items
-                if item.kind == "unfinished" or (item.label == "waiting" and item.turn >= 0) or is_step(item)
+                item.id for item in task.items if item.kind in ("asking", "next", "proposed") or is_step(item)
             }
         replaced |= _replaced_plans(thread)
         for task in reversed(thread.tasks):
@@ -234,9 +231,8 @@ def _fitting(
     ]
     bare = _length(lines_of(threads, ()))
     reserve = min(int(room * OLDER_SHARE), sum(size(older_text(thread, ())) + 3 for thread in older))
-    reserve, share = (reserve, NAMES_SHARE) if room >= AMPLE or not threads else (0, 0.0)
-    for_names = int((room - bare) * share)
-    room_left = room - bare - reserve - for_names - sum(size(item.text) + LINE for item in pins)
+    reserve = reserve if room >= AMPLE or not threads else 0
+    room_left = room - bare - reserve - sum(size(item.text) + LINE for item in pins)
     known = [Candidate("", 1.0, 0, terms_of_text(goal_text(thread)), -1) for thread in threads]
     places = choose(
         [_candidate(item, of) for item in rest], room_left, _shares(threads, of, room_left),
@@ -252,8 +248,7 @@ def _fitting(
     while threads and _length(lines) > room:
         threads = threads[:-1]
         lines = lines_of(threads, chosen)
-    named = _with_names(threads, chosen, min(for_names, room - _length(lines)))
-    return threads, chosen, lines_of(named, [*chosen, *_name_items(named)])
+    return threads, chosen, lines
 
 
 def _sessions(threads: Iterable[Thread]) -> set[str]:
@@ -318,41 +313,6 @@ def _candidate(item: Item, of: Mapping[str, int]) -> Candidate:
 
 def _length(lines: Iterable[str]) -> int:
     return sum(size(line) + 1 for line in lines)
-
-
-def _with_names(threads: list[Thread], chosen: Sequence[Item], room: int) -> list[Thread]:
-    """The threads, each with an item of the names that matter in it and stand in no chosen line."""
-    if room <= 0:
-        return threads
-    text = " ".join(item.text for item in chosen)
-    found: dict[int, list[str]] = {}
-    names = sorted(
-        ((weight, name, nth) for nth, thread in enumerate(threads) for task in thread.tasks
-         for name, weight in task.names), key=lambda entry: (-entry[0], entry[1]),
-    )  # fmt: skip
-    for weight, name, nth in names:
-        listed = found.get(nth, ())
-        if weight < LEAST_NAMED or name in text or name in listed or len(listed) == MOST_NAMES:
-            continue
-        if size(name) + 2 <= room:
-            room -= size(name) + 2 if nth in found else size(name) + 12
-            found.setdefault(nth, []).append(name)
-    named = []
-    for nth, thread in enumerate(threads):
-        if nth in found:
-            last = thread.tasks[-1]
-            text = ", ".join(neutral(name) for name in found[nth])
-            id_ = f"{last.session.id[:8]}:names:{last.since}"
-            item = Item(id_, "DONE", "names", text, 0.2, last.session.id, 0, "local", "names")
-            thread = replace(thread, tasks=(*thread.tasks[:-1], replace(last, items=(*last.items, item))))
-        named.append(thread)
-    return named
-
-
-def _name_items(threads: Iterable[Thread]) -> list[Item]:
-    return [
-        item for thread in threads for task in thread.tasks for item in task.items if item.kind == "names"
-    ]
 
 
 THREAD_PARTS = {

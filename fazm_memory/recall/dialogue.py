@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 from fazm_memory.events import Event
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall.sentences import Sentence, plain_markdown, shortened, split_sentences
 from fazm_memory.records import dataclass, replace
+from fazm_memory.session import chosen_options, listed_options
 from fazm_memory.store import EVENT_COLUMNS, SessionRow, Store, effective_ranges, event_id, to_event
 
 MAX_UTTERANCES = 300  # of one session, the latest
@@ -24,25 +27,46 @@ MAX_LINES = 150  # of one text: its first and its last
 WHOLE_PROMPT = 160  # a prompt of this length is one line
 WHOLE_DECISION = 280  # or of this length, if it corrects or decides
 LONGEST_LEAD = 260  # characters of a lead-in with what it announces
-DECIDES = re.compile(
+DECIDES = lazy_regex(
     r"(?i)\b(?:no|not|don'?t|never|always|instead|rather|should(?:n'?t)?|must|let'?s|i'?d (?:go|prefer|like)"
     r"|revert|keep|only|actually|i (?:don'?t )?(?:think|want))\b"
 )
 SHORT_REPLY = 60
+LONGEST_REPLY = 400
+LONGEST_QUESTION = 180
+LONGEST_PICK = 160  # characters of a request that names an option by its number
+LONGEST_OPTION = 90
+MAX_PICKED = 3
+PICKS = lazy_regex(
+    r"(?i)(?:^\W*(?:yes,? |ok,? )?|\b(?:fix|do|implement|take|choose|pick|use|try|with|like|prefer"
+    r"|options?|issues?|items?"
+    r"|points?|steps?|numbers?)\s+#?)(?=[1-9](?![\d%]|[.:/x]\d)\b)|\b(?=[1-9] is (?:correct|right"
+    r"|wrong|fine|good|ok))"
+)  # before the number of an option
+LEAST_QUOTED = 25  # characters of a line that the user repeats from the agent
+QUOTE_MARKS = lazy_regex(r"^[\s>*•\-–]*(?:\d+[.)]\s+)?")
+VERDICTS = frozenset({"accepted", "rejected", "presented", "revised"})  # on a plan, without words
+NO_DECISION: Mapping[str, Any] = MappingProxyType({})
 RETYPED = 2  # events between a prompt that was interrupted and the next
 RETYPED_WITHIN = 60_000_000  # microseconds
 ANSWERED = " -> "  # between a question and its answer
 KINDS = ("prompt", "message", "decision", "plan", "evicted")
 ANSWERS = frozenset({"final", "closing", "interim"})
 LOG_OF_MUCH_WORK = 6.0  # about 400 events
-USER_ROLES = frozenset({"first", "asked", "reply", "refusal", "answer"})
-PLAN_PROMPT = re.compile(r"\s*implement the following plan:?\s*", re.IGNORECASE)
-PLAN_BOILERPLATE = re.compile(r"if you need specific details from before exiting plan mode.*", re.I | re.S)
-REPLY = re.compile(
-    r"(?i)(?:yes|yep|yeah|no|nope|ok|okay|sure|do|go|y|[1-9]|[a-d]|both|all|continue|please|option|let'?s|leave|none)\b"
+USER_ROLES = frozenset({"first", "asked", "reply", "refusal", "answer", "verdict"})
+PLAN_PROMPT = lazy_regex(r"\s*implement the following plan:?\s*", re.IGNORECASE)
+PLAN_BOILERPLATE = lazy_regex(r"if you need specific details from before exiting plan mode.*", re.I | re.S)
+REPLY = lazy_regex(
+    r"(?i)(?:yes|yep|yeah|no|nope|ok|okay|sure|do|go|y|[1-9]|[a-d]|both|all|continue|please|option"
+    r"|let'?s|leave|none)\b"
 )
-PASTED = re.compile(r"^(?: {4,}|\t|  +[⎿│├└]|\s+at )(?![-*•\d]).*$", re.MULTILINE)
-NOT_TYPED = re.compile(r"\s*(?:<[a-z][\w-]*>|\[Request interrupted|Caveat:|This session is being continued)")
+PASTED = lazy_regex(
+    r"^(?:(?: {4,}|\t|  +[⎿│├└]|\s+at )(?![-*•\d])|===|@@ |[+-]{3} [ab/]|diff --git "
+    r"|index [0-9a-f]{7}|[●⏺⎿│├└]"
+    r"| ?(?:create|delete) mode \d|/[a-z][\w:-]*(?=\s|$)|go: (?:downloading|finding)|\[\d\d?:\d\d).*$",
+    re.MULTILINE,
+)
+NOT_TYPED = lazy_regex(r"\s*(?:<[a-z][\w-]*>|\[Request interrupted|Caveat:|This session is being continued)")
 
 
 @dataclass(frozen=True)
@@ -54,7 +78,8 @@ class Utterance:
     seq: int
     at: int
     trust: str
-    about: str = ""
+    about: str = ""  # the options that it picks, or the call that it refuses
+    corrects: bool = False  # it overturns what the agent has just done
 
 
 @dataclass(frozen=True)
@@ -76,6 +101,9 @@ class Line:
     work: float = 0.0  # how much was done for it or before it, 0 to 1
     turns_left: int = 0  # after its turn
     talk_only: bool = False  # nothing was changed in its turn, but in a later one
+    about: str = ""  # the options that it picks
+    corrects: bool = False
+    overturned: bool = False  # said by the agent, and overturned by the user's next words
 
     @property
     def from_end(self) -> int:
@@ -86,8 +114,13 @@ class Line:
         return self.role in USER_ROLES
 
 
-def read_dialogue(store: Store, row: SessionRow, since: int) -> list[Utterance]:
-    """What was said in a session from position `since` on. Reads a bounded number of events."""
+def read_dialogue(
+    store: Store, row: SessionRow, since: int, decisions: Mapping[int, Mapping[str, Any]]
+) -> list[Utterance]:
+    """What was said in a session from position `since` on. Reads a bounded number of events.
+
+    `decisions` are those of the state by position: what answers a question, and what corrects.
+    """
     low = max(since, row.head - MAX_SCANNED)
     rows = store.db.execute(
         f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ?"
@@ -101,11 +134,14 @@ def read_dialogue(store: Store, row: SessionRow, since: int) -> list[Utterance]:
             event
             for event in events
             if event.payload is not None and any(begin <= event.seq < end for begin, end in ranges)
-        ]
+        ],
+        decisions,
     )
 
 
-def utterances(events: Sequence[Event]) -> list[Utterance]:
+def utterances(
+    events: Sequence[Event], decisions: Mapping[int, Mapping[str, Any]] = MappingProxyType({})
+) -> list[Utterance]:
     """The dialogue of these events, each with its role."""
     talk = _without_retyped([event for event in events if _spoken(event)])
     last_message = max((nth for nth, event in enumerate(talk) if event.kind == "message"), default=-1)
@@ -115,20 +151,48 @@ def utterances(events: Sequence[Event]) -> list[Utterance]:
         later = talk[nth + 1] if nth + 1 < len(talk) else None
         about = ""
         text, role = _text(event), event.kind
+        decision = decisions.get(event.seq, NO_DECISION) if event.kind == "prompt" else NO_DECISION
         if event.kind == "message":
             answered = later is not None and later.kind in ("prompt", "decision")
             role = "final" if nth == last_message else "closing" if answered else "interim"
         elif event.kind == "prompt":
-            role, text = _prompt_role(text, nth == first_prompt, talk[nth - 1] if nth else None)
+            before = talk[nth - 1] if nth else None
+            about = _picked(text, decision, before)
+            if before is not None and before.kind == "message":
+                text = without_quoted(text, _text(before))
+            role, text = _prompt_role(text, nth == first_prompt, before, decision)
         elif event.kind == "decision":
             role = getattr(event.payload, "form", None) or "decision"
+            role = "verdict" if role == "plan" else role
             about = getattr(event.payload, "about", None) or ""
             if question := getattr(event.payload, "question", None):
                 text = f"{question}{ANSWERED}{text}"
         elif event.kind == "evicted":
             role = "summary"
-        found.append(Utterance(role, text, event.seq, event.at, event.trust, about))
+        corrects = decision.get("form") == "correction"
+        found.append(Utterance(role, text, event.seq, event.at, event.trust, about, corrects))
     return found
+
+
+def without_quoted(text: str, before: str) -> str:
+    """A request without the lines that it repeats from the agent's message before it."""
+    known = " ".join(plain_markdown(before).split())
+    kept = [line for line in text.splitlines() if not _repeats(line, known)]
+    return "\n".join(kept) if any(line.strip() for line in kept) else text
+
+
+def _repeats(line: str, known: str) -> bool:
+    words = plain_markdown(QUOTE_MARKS.sub("", line)).strip("\"'“” ")
+    return len(words) >= LEAST_QUOTED and words in known
+
+
+def _picked(text: str, decision: Mapping[str, Any], before: Event | None) -> str:
+    """The texts of the options that a reply names by number or letter."""
+    chosen = decision.get("chosen") or ()
+    if not chosen and len(text) <= LONGEST_PICK and before is not None and before.kind == "message":
+        found = PICKS.search(text)
+        chosen = chosen_options(text[found.start() :], listed_options(_text(before))) if found else ()
+    return "; ".join(shortened(plain_markdown(option), LONGEST_OPTION) for option in chosen[:MAX_PICKED])
 
 
 def _without_retyped(talk: list[Event]) -> list[Event]:
@@ -149,7 +213,8 @@ def _without_retyped(talk: list[Event]) -> list[Event]:
 def _spoken(event: Event) -> bool:
     """Whether an event is part of the dialogue. Decisions without a form are items of the state."""
     if event.kind == "decision":
-        return getattr(event.payload, "form", None) in ("refusal", "answer")
+        form = getattr(event.payload, "form", None)
+        return form in ("refusal", "answer") or (form == "plan" and event.payload.what not in VERDICTS)
     text = _text(event)
     return bool(text.strip()) and not (event.kind == "prompt" and NOT_TYPED.match(text))
 
@@ -163,10 +228,15 @@ def _text(event: Event) -> str:
     return str(payload.text or "")
 
 
-def _prompt_role(text: str, first: bool, before: Event | None) -> tuple[str, str]:
+def _prompt_role(
+    text: str, first: bool, before: Event | None, decision: Mapping[str, Any]
+) -> tuple[str, str]:
     """The role of a prompt and its text. A short reply is joined with the question that it answers."""
     if plan := PLAN_PROMPT.match(text):
         return "plan", PLAN_BOILERPLATE.sub("", text[plan.end() :])
+    if decision.get("question") and decision.get("form") == "answer" and len(text) <= LONGEST_REPLY:
+        asked = closing_question(decision["question"]) or shortened(decision["question"], LONGEST_QUESTION)
+        return "reply", f"{plain_markdown(asked)}{ANSWERED}{text}"
     asked = closing_question(_text(before)) if before is not None and before.kind == "message" else ""
     if asked and not first and len(text) < SHORT_REPLY and REPLY.match(text):
         return "reply", f"{asked}{ANSWERED}{text}"
@@ -178,7 +248,7 @@ def closing_question(text: str) -> str:
     lines = split_sentences(text[-2000:])
     for line in lines[-1:-4:-1]:
         if line.text.endswith("?"):
-            return shortened(line.text, 180)
+            return shortened(line.text, LONGEST_QUESTION)
     return ""
 
 
@@ -187,6 +257,7 @@ def dialogue_lines(session: str, talk: Sequence[Utterance], edits: Sequence[int]
     lines: list[Line] = []
     turn = 0
     asking = [said.seq for said in talk if _asks(said)]
+    correcting = {said.seq for said in talk if said.corrects}
     end = talk[-1].seq if talk else 0
     for nth, said in enumerate(talk):
         if _asks(said):
@@ -198,12 +269,14 @@ def dialogue_lines(session: str, talk: Sequence[Utterance], edits: Sequence[int]
         after = asking[turn] if turn < len(asking) else end + 1
         changed = bisect_left(edits, after)
         talk_only = changed < len(edits) and changed == bisect_left(edits, begin)
+        overturned = said.role in ANSWERS and turn < len(asking) and asking[turn] in correcting
         sentences = _sentences(said)
         count = len(sentences)
         ends = [*sentences[: MAX_LINES * 2 // 3], *sentences[MAX_LINES * 2 // 3 :][-MAX_LINES // 3 :]]
         lines += [
             Line(session, said.role, one.form, one.text, one.heading, said.seq, said.at, said.trust,
-                 one.place, count, turn, depth, work, len(asking) - turn, talk_only)
+                 one.place, count, turn, depth, work, len(asking) - turn, talk_only, said.about,
+                 said.corrects, overturned)
             for one in ends
         ]  # fmt: skip
     return lines
@@ -217,7 +290,7 @@ def _asks(said: Utterance) -> bool:
 def _sentences(said: Utterance) -> Sequence[Sentence]:
     whole = WHOLE_DECISION if DECIDES.search(said.text) else WHOLE_PROMPT
     if said.role in USER_ROLES and len(said.text) <= whole and "\n\n" not in said.text.strip():
-        text = plain_markdown(said.text)
+        text = plain_markdown(PASTED.sub("", said.text)) or plain_markdown(said.text)
         return [Sentence(text, "sentence", 0)] if text else []
     if said.role in USER_ROLES:  # an indented line is part of something pasted
         return _with_announced(split_sentences(PASTED.sub("", said.text)))

@@ -11,8 +11,9 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from fazm_memory.clock import modification_time, to_datetime, to_micros
-from fazm_memory.engines.naming import NamingReport
+from fazm_memory.engines import naming
 from fazm_memory.recall.dialogue import Utterance, read_dialogue
+from fazm_memory.recall.habits import habit_items
 from fazm_memory.recall.items import (
     UNKNOWN_END,
     Item,
@@ -27,6 +28,7 @@ from fazm_memory.recall.items import (
     session_items,
     tickets_of,
     todos_of,
+    upcoming_items,
 )
 from fazm_memory.recall.lines import Dialogue, dialogue_items
 from fazm_memory.recall.new_names import ranked_names, read_edits
@@ -47,7 +49,7 @@ def earlier_items(state: SessionState, since: int, worth: float, end: SessionEnd
     first = next((seq for seq in state.requests if seq < since), None)
     worth *= EARLIER_FACTOR
     end = SessionEnd(said, looked, solved_by=end.solved_by)
-    items = session_items(part, NamingReport(), since=0, worth=worth, end=end, headed=False)
+    items = session_items(part, naming.NamingReport(), since=0, worth=worth, end=end, headed=False)
     items = [replace(item, label="earlier") if item.kind == "request" else item for item in items]
     return [
         replace(item, id=f"{item.id}:before") if item.kind in SUMMARY_KINDS else item
@@ -96,7 +98,7 @@ def rebuild_items(store: Store, row: SessionRow, ids: Collection[str], worth: fl
         what, _, name = id_.partition(":")[2].partition(":")
         events = events_of_item(store, row, what, name)
         state = fold(initial_state(row.id), events)
-        items = session_items(state, NamingReport(), since=0, worth=worth, headed=False)
+        items = session_items(state, naming.NamingReport(), since=0, worth=worth, headed=False)
         rebuilt += [item for item in items if item.id == id_]
     return rebuilt
 
@@ -154,7 +156,7 @@ class Digest:
     now: int
     day: str
     tasks: tuple[SessionDigest, ...] = field(default=())
-    preferences: tuple[Item, ...] = field(default=())
+    preferences: tuple[Item, ...] = field(default=())  # and habits, which belong to no session either
 
     @property
     def items(self) -> list[Item]:
@@ -211,7 +213,8 @@ def build_digest(
     # `ended` has the precision of a minute.
     tasks.sort(key=lambda task: (not task.recent, -task.ended, -task.session.last_at, -task.session.n))
     own = tuple(preference_item(row) for row in store.facts.current() if row.trust == "user")
-    return Digest(workspace, now, named or "before", tuple(tasks), own)
+    habits = habit_items(store, rows)
+    return Digest(workspace, now, named or "before", tuple(tasks), (*own, *habits))
 
 
 def digest_session(store: Store, row: SessionRow, *, now: int) -> Digest:
@@ -319,7 +322,7 @@ def _task(
     end = read_session_end(store, row, state) if span is not None or state.running else UNKNOWN_END
     dialogue, talk, added = Dialogue(), list[Utterance](), list[str]()
     if span is not None:
-        talk = read_dialogue(store, row, since)
+        talk = read_dialogue(store, row, since, state.decisions_made)
         added, edits = read_edits(store, row, since)
         dialogue = dialogue_items(
             row.id, talk, folder=row.workspace, worth=worth, recency=recency, superseded=_superseded(state),
@@ -338,6 +341,7 @@ def _task(
         spoken = {said.seq for said in talk}
         items = [item for item in items if item.kind != "said" and not _in_dialogue(item, spoken)]
         items += dialogue.items
+        items += upcoming_items(state, worth)
         items += added_items(state, ranked_names(added, dict(dialogue.names)), since, worth)
     requests = _requests(state, since)
     before = (_request(row) for row in state.requests.values() if row["seq"] < since and _has_text(row))

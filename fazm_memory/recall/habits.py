@@ -15,10 +15,13 @@ from statistics import median
 from typing import Any
 
 from fazm_memory.clock import iso, to_datetime
-from fazm_memory.recall.fixes import Fix, fixes_of
+from fazm_memory.recall.fixes import SHELLS, Fix, fixes_of
+from fazm_memory.recall.items import WEIGHTS, Item
+from fazm_memory.recall.quoting import quote
 from fazm_memory.records import dataclass, field
 from fazm_memory.session import SessionState, learn_from_session
 from fazm_memory.store import STOP_WORDS, SessionRow, Store
+from fazm_memory.text import plural
 
 MIN_OCCURRENCES = 3  # for a rhythm
 MOSTLY = 0.7  # share of the gaps that must agree
@@ -266,12 +269,7 @@ def _add_session(graph: _Graph, row: SessionRow, state: SessionState) -> set[str
     names = {
         graph.add("tool", tool, at, (row.id, last)) for tool in list(state.tools_used)[-MAX_PER_SESSION:]
     }
-    folders = [
-        (path, entry["last_seq"])
-        for path, entry in state.folders.items()
-        if any(entry.get(change) for change in ("created", "modified", "renamed", "deleted"))
-    ]
-    names |= {graph.add("folder", path, at, (row.id, seq)) for path, seq in folders[-MAX_PER_SESSION:]}
+    names |= _add_folders(graph, row, state)
     files = [(entry.path, entry.seq) for entry in state.files_modified.values() if entry.by == "agent"]
     names |= {graph.add("file", path, at, (row.id, seq)) for path, seq in files[-MAX_PER_SESSION:]}
     names |= {graph.add("app", app, at, (row.id, entry["last_seq"])) for app, entry in state.apps.items()}
@@ -280,6 +278,16 @@ def _add_session(graph: _Graph, row: SessionRow, state: SessionState) -> set[str
         names.add(name)
         graph.edges[f"folder:{convention.folder}", "names files by", name] += 1
     return names
+
+
+def _add_folders(graph: _Graph, row: SessionRow, state: SessionState) -> set[str]:
+    """Add the folders in which a session changed files. Returns their names."""
+    folders = [
+        (path, entry["last_seq"])
+        for path, entry in state.folders.items()
+        if any(entry.get(change) for change in ("created", "modified", "renamed", "deleted"))
+    ]
+    return {graph.add("folder", path, row.last_at, (row.id, seq)) for path, seq in folders[-MAX_PER_SESSION:]}
 
 
 def _add_to_task(tasks: list[_TaskBuilder], row: SessionRow, state: SessionState, names: set[str]) -> None:
@@ -342,3 +350,98 @@ def _recurring_failures(fixes: Iterable[Fix]) -> tuple[RecurringFailure, ...]:
             )
         )
     return tuple(sorted(failures, key=lambda failure: (-failure.failures, failure.command)))
+
+
+# A context has only what helps the next session: few habits, each with its evidence.
+MOST_READ = 12  # latest sessions whose states are read
+MOST_EACH = 2  # habits of a kind
+OFTEN = 3  # sessions that make a folder a usual one
+
+
+def habit_items(store: Store, rows: Sequence[SessionRow]) -> list[Item]:
+    """The habits that a context of these sessions tells: rhythms, failures with their solution, folders."""
+    rows = _without_forks(sorted(rows, key=lambda row: (row.opened_at, row.n)))
+    read = [(row, store.quarantine_view.state_at(row.n, row.id, row.head)) for row in rows[-MOST_READ:]]
+    return [*_rhythm_items(rows), *_failure_items(store, read), *_folder_items(read)]
+
+
+def _rhythm_items(rows: Sequence[SessionRow]) -> list[Item]:
+    """What is asked for in a rhythm, by the titles of the sessions."""
+    tasks: list[_TaskBuilder] = []
+    for row in rows:
+        words = set() if row.background else content_words(row.title or "")
+        if not words:
+            continue
+        best = max(tasks, key=lambda task: _alike(task.words, words), default=None)
+        if best is None or _alike(best.words, words) < ALIKE:
+            best = _TaskBuilder(words, "")
+            tasks.append(best)
+        best.text = row.title or ""
+        best.moments.append(row.opened_at)
+        best.folders.update([row.workspace] if row.workspace else [])
+        best.traces.append((row.id, 0))
+    found = [task for task in map(_task, tasks) if task.rhythm.name is not None]
+    found.sort(key=lambda task: -task.moments[-1])
+    items = []
+    for task in found[:MOST_EACH]:
+        folder = f" in {quote(task.folders[0], 120)}" if task.folders else ""
+        count = plural(len(task.moments), "time")
+        text = f"{quote(task.words, 100)} was asked {count}{folder}: {task.rhythm.text()}"
+        items.append(_habit_item("rhythm", task.words, text, task.traces))
+    return items
+
+
+def _failure_items(store: Store, read: Sequence[tuple[SessionRow, SessionState]]) -> list[Item]:
+    """Commands that fail first in several sessions, if the same command mostly solves it."""
+    fixes = [
+        fix
+        for row, state in read
+        if any(error["tool"] in SHELLS and error["mended_by"] for error in state.errors.values())
+        for fix in fixes_of(store, row, state)
+    ]
+    items = []
+    for failure in _recurring_failures(fixes):
+        sessions = {session for session, _ in failure.traces}
+        what, solved = failure.by[0] if failure.by else ("", 0)
+        tool, _, command = what.partition(" ")
+        if len(sessions) < TWICE or solved < TWICE or 2 * solved < failure.failures or tool not in SHELLS:
+            continue
+        text = (
+            f"{quote(failure.command, 60)} failed first {plural(failure.failures, 'time')}"
+            f" ({quote(failure.error, 90)}), {quote(command, 90)} solved it {plural(solved, 'time')}"
+        )
+        items.append(_habit_item("failure", failure.command, text, failure.traces))
+    return items[:MOST_EACH]
+
+
+def _folder_items(read: Sequence[tuple[SessionRow, SessionState]]) -> list[Item]:
+    """Folders in which several sessions changed files. In a repository they say nothing new."""
+    graph = _Graph()
+    for row, state in read:
+        if not state.branch:
+            _add_folders(graph, row, state)
+    nodes = [node for node in graph.nodes.values() if node.count >= OFTEN]
+    nodes.sort(key=lambda node: (-node.count, node.name))
+    return [
+        _habit_item(
+            "folder", node.name, f"{quote(node.name, 120)} was changed in {node.count} sessions", node.traces
+        )
+        for node in nodes[:MOST_EACH]
+    ]
+
+
+def _habit_item(what: str, name: str, text: str, traces: Sequence[Trace]) -> Item:
+    """A habit as an item of a context. Its evidence are the latest two events."""
+    evidence = ", ".join(f"{session[:8]}@{seq}" for session, seq in traces[-TWICE:])
+    kind = "habit"
+    return Item(
+        f"habit:{what}:{name}",
+        "DONE",
+        kind,
+        f"{text} [{evidence}]",
+        WEIGHTS[kind],
+        "",
+        traces[-1][1],
+        "tool",
+        kind,
+    )

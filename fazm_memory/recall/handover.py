@@ -23,25 +23,26 @@ from fazm_memory.records import replace
 
 GROUPS = (
     "asked", "why", "naming", "done", "added", "found", "failed", "plan", "earlier", "known", "read", "apps",
-    "run", "todo", "waiting", "open", "files",
+    "commits", "run", "todo", "waiting", "open", "files",
 )  # fmt: skip
-JOINED = {"added": ", ", "earlier": "; "}  # groups on one line
+JOINED = {"added": ", ", "earlier": "; ", "commits": "; "}  # groups on one line
 SPOKEN = frozenset({"asked", "why", "done", "found", "plan"})  # shown by turn, if they are from the dialogue
-JOINED_OUTCOME = lazy_regex(r'("[^"]*"(?: \[\w+\])?) -> (.*)')
+JOINED_OUTCOME = lazy_regex(r'("[^"]*"(?: \([^"]*?\))?(?: \[\w+\])?) -> (.*)')
 LONGEST_FIRST = 110  # characters of a request of an earlier day
-LONGEST_TURN = 320  # characters of a line
 PLAN = lazy_regex(r"(?i)^plan:\s*")
 RULES = "USER RULES"
+HABITS = "HABITS"
 RESUME = "RESUME"
 ALSO = "Also"
 MAX_RESUME = 6
 ROOM_PER_RESUME = 2000  # characters of a context
 BRIEF = 70  # characters of what a thread is for, if it is only named
 MAX_NEXT = 4
+PLANNED = "planned: "
+MAX_PLAN = 5  # lines of a plan
 LAST_TURN = "last: "  # of what NOW tells
 NO_TASK = "no open task; "
 NOTHING_OPEN = "no open task is recorded"
-MAX_LEFT = 2  # sentences on what is left
 
 
 def handover_lines(
@@ -64,7 +65,8 @@ def handover_lines(
     above = {item.id for _, items in top for _, item in items}
     lines = [f"{title:<8}{text}" for title, text in _top_lines(threads, top)]
     trivial: list[str] = []
-    rules = [("", item) for item in own if item.id in shown]
+    rules = [("", item) for item in own if item.id in shown and item.kind != "habit"]
+    habits = [item.text for item in own if item.id in shown and item.kind == "habit"]
     older: dict[str, list[str]] = {}
     label = None
     agent = _usual_agent(threads)
@@ -99,6 +101,8 @@ def handover_lines(
         lines += [
             f"- {item.text}{f' ({number})' if number and len(threads) > 1 else ''}" for number, item in rules
         ]
+    if habits:
+        lines += [HABITS, *(f"- {text}" for text in habits)]
     return lines + resume_lines(threads, max(1, min(MAX_RESUME, room // ROOM_PER_RESUME)))
 
 
@@ -110,6 +114,10 @@ def top_ids(threads: Iterable[Thread]) -> set[str]:
     """The items of the first lines: what came of the last request, and what waits for the user."""
     recent = [thread for thread in threads if not thread.older]
     ids = {item.id for item in recent[0].tasks[-1].items if item.latest} if recent else set()
+    checks = (
+        [item for task in recent[0].tasks for item in task.items if item.kind == "checks"] if recent else []
+    )
+    ids |= {item.id for item in checks[-1:]}
     return ids | {item.id for thread in recent for item in thread.tasks[-1].items if item.label == "waiting"}
 
 
@@ -131,18 +139,15 @@ def _top(threads: Sequence[Thread], shown: Collection[str]) -> list[tuple[str, l
             ):
                 following.append((number, item))
         if number == 1 and not following and not thread.older:
-            following += [(number, item) for item in _left_open(items)]
-    now = [
-        (1, item) for thread in threads[:1] if not thread.older
-        for item in thread.tasks[-1].items if item.latest and item.id in shown
-    ]  # fmt: skip
-    return [("NOW", now[:1]), ("WAITING", waiting), ("NEXT", following)]
-
-
-def _left_open(items: Sequence[Item]) -> list[Item]:
-    """What the last answer says is left, or else what is not committed."""
-    said = [item for item in items if item.label == "open" and item.kind == "said"]
-    return said[-MAX_LEFT:] or [item for item in items if item.kind == "uncommitted"][-1:]
+            following += [(number, item) for item in items if item.kind == "uncommitted"][-1:]
+    now: list[tuple[int, Item]] = []
+    for thread in threads[:1]:
+        if not thread.older:
+            last = thread.tasks[-1].items
+            now = [(1, item) for item in last if item.latest and item.id in shown][:1]
+            checks = [item for task in thread.tasks for item in task.items if item.kind == "checks"]
+            now += [(1, item) for item in checks[-1:]]
+    return [("NOW", now), ("WAITING", waiting), ("NEXT", following)]
 
 
 def _new(item: Item, number: int, listed: Iterable[tuple[int, Item]]) -> bool:
@@ -160,8 +165,14 @@ def _top_lines(
             if recent:
                 about = neutral(recent[0].branch) or (goal_text(recent[0], 70) if len(recent) > 1 else "")
                 ended = f"until {to_datetime(recent[0].ended):%H:%M}{_by(threads)}"
-                last = "".join(f": {_last_words(recent[0], item)}" for _, item in items)
-                yield title, ", ".join(filter(None, ("thread 1", about, ended))) + last
+                told = [_last_words(recent[0], item) for _, item in items if item.kind != "checks"]
+                told = told or _last_request(recent[0])
+                runs = [f"last run: {item.text}" for _, item in items if item.kind == "checks"]
+                last = "; ".join([*(text.rstrip(".") if runs else text for text in told), *runs])
+                yield (
+                    title,
+                    f"{', '.join(filter(None, ('thread 1', about, ended)))}{f': {last}' if last else ''}",
+                )
             continue
         texts = _joined_todos(items)
         if title == "NEXT" and texts and all(item.kind == "uncommitted" for _, item in items):
@@ -179,6 +190,12 @@ def _last_words(thread: Thread, item: Item) -> str:
     if len(thread.tasks) == 1 or ANSWERED in item.text or task.goal is None or task.goal.turn != item.turn:
         return item.text
     return f"{goal_text(Thread((task,)), BRIEF)}{ANSWERED}{item.text}"
+
+
+def _last_request(thread: Thread) -> list[str]:
+    """The last request of a thread, unless its heading shows it."""
+    asked = thread.tasks[-1].requests[1:] if len(thread.tasks) == 1 else thread.tasks[-1].requests
+    return [_request(request, BRIEF) for request in asked[-1:]]
 
 
 def _joined_todos(items: Iterable[tuple[int, Item]]) -> list[str]:
@@ -314,37 +331,34 @@ def _groups(
 
 
 def turn_texts(turn: Sequence[Item]) -> list[str]:
-    """A turn as one line or a few: the user's words or a plan, then what the agent said to them."""
+    """A turn as lines: the user's words or a plan with what came of it, then single sentences."""
     said = sorted(turn, key=lambda item: (item.message, item.place))
-    words = _plan_words(said) or _with_outcomes([item for item in said if item.label == "asked"])
-    answers = [item.text for item in said if item.label == "why" and item.kind == "answer"]
-    first = "; ".join(filter(None, (words, *answers)))
-    separator = ANSWERED if words and ANSWERED not in first else "; "
-    texts: list[str] = []
-    for item in said:
-        if item.label in ("asked", "plan") or item.kind == "answer":
-            continue
-        text = item.text.rstrip(".;")
-        if first and len(first) + len(text) <= LONGEST_TURN:
-            first, separator = f"{first}{separator}{text}", "; "
-        else:
-            texts.append(first)
-            first, separator = text, "; "
-    return [text for text in dict.fromkeys((*texts, first)) if text]
-
-
-def _plan_words(said: Sequence[Item]) -> str:
-    """The chosen lines of a plan, with what came of it after them."""
     plan = [item for item in said if item.label == "plan"]
-    if not plan:
+    answers = [item.text for item in said if item.label == "why" and item.kind == "answer"]
+    words = _with_outcomes([item for item in said if item.label == "asked"])
+    texts = list(filter(None, ("; ".join(filter(None, (_plan_title(plan), words, *answers))),)))
+    answered = ANSWERED in texts[0] if texts else True
+    for item in (*plan, *said):
+        text = item.text.rstrip(".;")
+        if item.label == "asked" or item.kind == "answer" or (item in plan and not item.place):
+            continue
+        if item.label != "plan" and not answered:
+            texts[0] = f"{texts[0]}{ANSWERED}{text}"
+            answered = True
+        elif item.label != "plan" or item in plan[:MAX_PLAN]:
+            if item in plan:
+                begin = "" if any(line.startswith(PLANNED) for line in texts) else PLANNED
+                text = f"{begin}{text.partition(ANSWERED)[0]}"
+            texts.append(text)
+    return list(dict.fromkeys(texts))
+
+
+def _plan_title(plan: Sequence[Item]) -> str:
+    """The title of a plan, with what came of it, if it was chosen."""
+    if not plan or plan[0].place:
         return ""
     title, arrow, outcome = plan[0].text.partition(ANSWERED)
-    if plan[0].place:
-        title, arrow, outcome, rest = "", "", "", plan
-    else:
-        title, rest = f'plan "{PLAN.sub("", title)}"', plan[1:]
-    details = "; ".join(item.text.rstrip(".;:") for item in rest)
-    return f"{title}{': ' if title and details else '' if title else 'planned: '}{details}{arrow}{outcome}"
+    return f'plan "{PLAN.sub("", title)}"{arrow}{outcome}'
 
 
 def _with_outcomes(asked: Sequence[Item]) -> str:

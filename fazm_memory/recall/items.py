@@ -9,24 +9,26 @@ from __future__ import annotations
 import hashlib
 import json
 import posixpath
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from fazm_memory.clock import to_datetime
-from fazm_memory.engines.naming import NO_RULE, NamingReport
+from fazm_memory.engines import naming
 from fazm_memory.events import UNTRUSTED, target_of
-from fazm_memory.recall.chooser import YES
+from fazm_memory.lazy import lazy_regex
+from fazm_memory.recall.chooser import YES, terms_of_text
 from fazm_memory.recall.fixes import SETTING, SHELLS
 from fazm_memory.recall.quoting import neutral, plain_name, quote
-from fazm_memory.recall.sentences import shortened
+from fazm_memory.recall.sentences import compact_request, plain_markdown, shortened
 from fazm_memory.records import dataclass, field
 from fazm_memory.session import (
     QUARANTINED_CALLS,
     FileEntry,
     SessionState,
     folder_progress_text,
+    next_steps,
     uncommitted_files,
+    waiting_questions,
 )
 from fazm_memory.store import FactRow, SessionRow, Store
 from fazm_memory.text import plural, plural_with_verb
@@ -100,13 +102,13 @@ LOOKUP_TOOLS = frozenset(
     {"Read", "Grep", "Glob", "LS", "read_file", "list_directory", "glob", "grep", "read", "list",
      "search_file_content"}
 )  # fmt: skip
-MISUSE = re.compile(
+MISUSE = lazy_regex(
     r"(?i)has not been read yet|string to replace not found|found \d+ matches of the string|exactly the same"
     r"|doesn't want to proceed|request interrupted|unknown skill|no such tool"
     r"|not a prompt-based skill|sibling tool call errored"
 )  # how a tool was called, corrected in the next call
-EXIT_CODE = re.compile(r"(?i)(?:exit code:? \d+)?")
-COMMAND_SEPARATORS = re.compile(r"&&|\|\||[|;&\n]")
+EXIT_CODE = lazy_regex(r"(?i)(?:exit code:? \d+)?")
+COMMAND_SEPARATORS = lazy_regex(r"&&|\|\||[|;&\n]")
 
 Section = Literal["DONE", "OPEN"]
 ItemFields = tuple[Section, str, str, str, int, str]  # section, kind, name, text, seq, trust
@@ -160,7 +162,9 @@ def is_failed_lookup(error: dict[str, Any]) -> bool:
 
 WEIGHTS: dict[str, float] = {
     "question": 1.6,
-    "unfinished": 1.4,
+    "asking": 1.5,
+    "next": 1.4,
+    "proposed": 1.0,
     "artifact": 1.45,
     "pending": 1.5,
     "convention": 1.4,
@@ -184,6 +188,7 @@ WEIGHTS: dict[str, float] = {
     "place": 0.4,
     "looked": 0.4,
     "request": 0.4,
+    "habit": 0.4,
     "failed": 0.35,
     "evicted": 0.3,
     "more": 0.2,
@@ -192,10 +197,10 @@ WEIGHTS: dict[str, float] = {
     "vain": 0.12,
 }
 LABELS: dict[str, str] = {
-    "question": "waiting", "pending": "todo", "interrupted": "open", "decision": "why", "answered": "why",
-    "fact": "known", "failed": "failed", "mended": "failed", "vain": "failed", "looked": "read",
-    "request": "asked", "said": "done", "checks": "run", "uncommitted": "open", "apps": "apps",
-    "added": "added",
+    "question": "waiting", "asking": "waiting", "next": "todo", "proposed": "todo", "pending": "todo",
+    "interrupted": "open", "decision": "why", "answered": "why", "fact": "known", "failed": "failed",
+    "mended": "failed", "vain": "failed", "looked": "read", "request": "asked", "said": "done",
+    "checks": "run", "commit": "commits", "uncommitted": "open", "apps": "apps", "added": "added",
 }  # fmt: skip
 UNKNOWN_END = SessionEnd()
 CHANGES = ("created", "modified", "renamed", "deleted")
@@ -206,9 +211,16 @@ MAX_FOLDERS = 6
 AGENT_NOTE = 800  # characters of a note that an agent left for the next one
 OPEN_ITEMS = 8  # of an artifact that its line names
 MAX_LAST_WORDS = 400
-LONGEST_DECISION = 200
-FIRST_ADDED = 6
-MAX_ADDED = 16
+LONGEST_DECISION = 150
+LONGEST_STEP = 200
+LONGEST_PROPOSAL = 110
+MAX_PROPOSED = 3
+LONGEST_QUESTION = 260
+LONGEST_OPTION = 80
+LONGEST_ABOUT = 70
+TELLING_TERMS = 4  # of a question that can be understood alone
+FIRST_ADDED = 5
+MAX_ADDED = 10
 
 
 @dataclass(frozen=True)
@@ -234,7 +246,7 @@ class Item:
 
 def session_items(
     state: SessionState,
-    learned: NamingReport,
+    learned: naming.NamingReport,
     *,
     since: int,
     worth: float,
@@ -257,7 +269,7 @@ def session_items(
 
 
 def _fields(
-    state: SessionState, learned: NamingReport, since: int, end: SessionEnd, headed: bool
+    state: SessionState, learned: naming.NamingReport, since: int, end: SessionEnd, headed: bool
 ) -> Iterator[ItemFields]:
     yield from _open(state, end)
     yield from _naming(learned, state)
@@ -401,7 +413,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _naming(learned: NamingReport, state: SessionState) -> Iterator[ItemFields]:
+def _naming(learned: naming.NamingReport, state: SessionState) -> Iterator[ItemFields]:
     last = state.at - 1
     for folder in learned.folders:
         many = folder_progress_text(folder.processed, folder.total, folder.listed, " processed")
@@ -421,7 +433,7 @@ def _naming(learned: NamingReport, state: SessionState) -> Iterator[ItemFields]:
         some = ", ".join(quote(name, 60) for name in left.files[:NAMED_FILES])
         more = f" and {left.count - NAMED_FILES} more" if left.count > NAMED_FILES else ""
         name = f"{left.folder}:{left.rule}"
-        if left.rule == NO_RULE:  # perhaps not reached yet
+        if left.rule == naming.NO_RULE:  # perhaps not reached yet
             text = f"not processed in {quote(left.folder, 120)}, and no rule says why: {some}{more}"
             yield "OPEN", "skipped", name, text, last, "local"
         else:
@@ -464,7 +476,7 @@ def _file(entry: FileEntry, folder: str | None) -> str:
     return quote(inside(entry.path, folder), 120) + came
 
 
-def _folders(state: SessionState, learned: NamingReport, since: int) -> Iterator[ItemFields]:
+def _folders(state: SessionState, learned: naming.NamingReport, since: int) -> Iterator[ItemFields]:
     """The folders with changes, most changed first. Folders with a progress have an item already."""
     known = {folder.path for folder in learned.folders}
     rows = []
@@ -512,7 +524,7 @@ def _minor(state: SessionState, since: int, end: SessionEnd, headed: bool) -> It
 # What the state knows of a repository. A state of an older version has none of it.
 MAX_COMMITS = 8
 MAX_NAMED = 4
-MAX_CHECKS = 3
+MAX_CHECKS = 2
 LONGEST_CHECK = 70
 
 
@@ -557,7 +569,7 @@ def _repository(state: SessionState, since: int) -> Iterator[tuple[str, str, str
     ]
     for commit in commits[-MAX_COMMITS:]:
         pushed = ", pushed" if commit["pushed"] else ""
-        text = f"commit {commit['hash'] or ''} {neutral(commit['subject'])}{pushed}".replace("  ", " ")
+        text = f"{commit['hash'] or 'commit'} {neutral(commit['subject'])}{pushed}"
         yield "commit", commit["hash"] or str(commit["seq"]), text, commit["seq"]
     for pull in getattr(state, "pull_requests", {}).values():
         if pull["seq"] >= since:
@@ -613,6 +625,65 @@ def _named(paths: list[str], most: int, folder: str | None) -> str:
     return f" {'; '.join(parts)}{more}"
 
 
+def upcoming_items(state: SessionState, worth: float) -> list[Item]:
+    """What waits for the user and what comes next in a session. Open steps of its lists are items already."""
+    items = []
+    for nth, (kind, text, row) in enumerate(_upcoming(state)):
+        score = WEIGHTS[kind] * worth + min(row["seq"], 10**6) / 10**9 - nth / 10**4
+        id_ = item_id(state.session, kind, f"{row['seq']}.{nth}" if nth else str(row["seq"]))
+        items.append(
+            Item(id_, "OPEN", kind, text, score, state.session, row["seq"], row["trust"], LABELS[kind])
+        )
+    return items
+
+
+def _upcoming(state: SessionState) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for row in waiting_questions(state):
+        yield "asking", _waiting(row), row
+    proposed: list[dict[str, Any]] = []
+    for row in next_steps(state):
+        what = shortened(plain_markdown(" ".join(row["what"].split())), LONGEST_STEP)
+        if row["from"] == "request":
+            if row["status"] == "broken off" and _passed_since(state, row["seq"]):
+                continue  # only the closing words are missing
+            status = "no answer recorded" if row["status"] == "no answer" else "broken off"
+            yield "next", f'{status}: "{neutral(compact_request(what))}"', row
+        elif row["from"] == "check":
+            yield "next", f"{neutral(what)} failed last and was not run again", row
+        elif row["from"] == "plan":
+            begun = "plan step" if row["status"] == "pending" else "accepted and not begun: plan"
+            yield "next", f"{begun} {quote(what, LONGEST_STEP)}", row
+        elif row["from"] == "note":
+            yield "next", f"go on from {neutral(inside(what, state.workspace))}", row
+        elif row["from"] == "agent":
+            proposed.append(row)
+    if proposed:
+        texts = [shortened(plain_markdown(row["what"]), LONGEST_PROPOSAL).rstrip(".") for row in proposed]
+        late = " earlier" if proposed[0]["status"] == "passed_over" else ""
+        yield "proposed", neutral(f"the agent proposed{late}: {'; '.join(texts[:MAX_PROPOSED])}"), proposed[0]
+
+
+def _passed_since(state: SessionState, seq: int) -> bool:
+    """Whether the last check that ran after a position passed."""
+    later = [row for row in state.checks.values() if row["seq"] > seq]
+    return bool(later) and max(later, key=lambda row: int(row["seq"]))["outcome"] == "ok"
+
+
+def _waiting(row: dict[str, Any]) -> str:
+    """A question of the agent, with its options, and with the request before it if it says too little."""
+    options: dict[str, str] = row.get("options") or {}
+    text = neutral(plain_markdown(" ".join(row["text"].split())[-LONGEST_QUESTION:]))
+    if options:
+        named = (
+            f"{label}: {shortened(plain_markdown(words), LONGEST_OPTION)}" for label, words in options.items()
+        )
+        listed = "; ".join(named)
+        text += f" ({neutral(listed)})"
+    elif row["about"] and len(terms_of_text(text)) < TELLING_TERMS:
+        text += f' (on "{neutral(shortened(compact_request(row["about"]), LONGEST_ABOUT))}")'
+    return f"offered, not answered: {text}" if row["status"] == "passed_over" else text
+
+
 def added_items(state: SessionState, names: list[str], since: int, worth: float) -> list[Item]:
     """The names that a session added to code: the first few, and some more for when there is room."""
     items = []
@@ -634,7 +705,9 @@ def inside(path: str, folder: str | None) -> str:
 
 KIND_REASONS: dict[str, str] = {
     "question": "an open question",
-    "unfinished": "work that was broken off",
+    "asking": "a question of the agent that waits for the user",
+    "next": "what comes next",
+    "proposed": "what the agent's last answer proposes",
     "pending": "still to do",
     "artifact": "a list that the work follows",
     "failed": "failed and unresolved",
@@ -664,6 +737,7 @@ KIND_REASONS: dict[str, str] = {
     "checks": "how tests and checks are run",
     "note": "a document that was written for later",
     "added": "functions, tests and fields that were added",
+    "habit": "recurs across sessions",
 }
 MORE_FAILED = "older failures, unresolved"
 ADVERBS = ("earlier today", "yesterday", "on ")  # labels that need no "on" before them

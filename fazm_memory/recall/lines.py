@@ -21,21 +21,18 @@ from fazm_memory.recall.chooser import (
     is_working_thought,
     line_features,
     line_worth,
-    tells,
     terms_of_text,
     weigh_names,
 )
-from fazm_memory.recall.dialogue import ANSWERED, ANSWERS, Line, Utterance, dialogue_lines
+from fazm_memory.recall.dialogue import ANSWERED, Line, Utterance, dialogue_lines
 from fazm_memory.recall.items import Item, Section, item_id
+from fazm_memory.recall.outcomes import CLOSING, TurnOutcome, outcomes_by_turn
 from fazm_memory.recall.quoting import neutral, quote
-from fazm_memory.recall.sentences import compact_request, compact_statement, plain_markdown, shortened
+from fazm_memory.recall.sentences import compact_request, compact_statement, shortened
 from fazm_memory.records import dataclass, replace
 
 MAX_LINES = 250  # of one session, the best
 LONGEST_RULE = 260
-LONGEST_OPEN = 220
-UNFINISHED_WORTH = 1.4
-ASKING = ("first", "asked", "refusal", "plan")
 BROKEN_OFF = lazy_regex(
     r"(?is)(?:(?:now|good|great|perfect|ok|okay|excellent|alright)[,.!]* )*(?:now )?"
     r"(?:let me|let's|i'?ll|i will|i need to|i'?m going to)\b[^\n]{0,200}[.:]?\s*\Z"
@@ -43,47 +40,35 @@ BROKEN_OFF = lazy_regex(
 SAME_PLAN = 0.7  # share of the words of two titles
 SAME_REQUEST = 0.5
 FEWEST_TERMS = 5
-FIRST_LINES = 6  # of an answer, where it says what came of the request
-ALSO_TOLD = 0.3  # of the lesser worth of a request and its outcome
+ALSO_TOLD = 0.42  # of the lesser worth of a request and its outcome
 PERSONAL = lazy_regex(
-    r"(?i)\b(?:i|i'm|i'd|we|you|my|our|me|us|please|let's|why|how|what|can|could|should|need|want|add|fix|make"
+    r"(?i)\b(?:i|i'm|i'd|we|you|my|our|me|us|please|let's|why|how|what|can|could|should|need|want|add"
+    r"|fix|make"
     r"|check|look|review|update|write|remove|change|use|implement|create|find|explain|show)\b"
 )  # in words to somebody
 ERROR = lazy_regex(r"(?i)\b(?:error|fail\w*|exception|cannot|can't|denied|panic|not found|fatal)\b")
 TALK_ONLY = 0.7  # of the worth of what only led to a later change
+CORRECTS = lazy_regex(
+    r"(?i)\b(?:not|no|only|should(?:n'?t)?|wrong|actually|but|because|since|so that|i (?:want|think"
+    r"|expect|would)|why)\b"
+)
 DECIDING = lazy_regex(
     r"(?i)\b(?:don'?t|do not|never|always|instead|rather|must|wrong|not correct|let'?s|prefer|keep|root cause"
     r"|turns out|decid\w+|option \w|on purpose|revert)\b"
 )
-RESULT_BONUS = 0.15
-FIRST_BONUS = {0: 0.3, 1: 0.2, 2: 0.1}  # by place in the answer
-FORM_BONUS = {"row": -0.3, "heading": -0.2, "item": -0.1}
-PROBLEM_MALUS = 0.4
-PROBLEM = lazy_regex(
-    r"(?i)\W*(?:(?:the )?(?:problem|issue|bug|symptom)s?|root cause|before|files?|location|test)\b[^.]{0,20}:"
-)
 LONG_ANSWER = 3  # lines
 LONGEST_OUTCOME = 200
 BRIEF_OUTCOME = 130  # of a turn that only led to a later change
-BRIEF_REQUEST = 150
-LAST_LINES = 10  # of an answer, where it asks something
-TELLING_TERMS = 6  # of a question that can be understood alone
-FEW_AFTER = 2  # sentences after a question
-MAX_OPTIONS = 5
-LONGEST_OPTION = 70
-OFFER = lazy_regex(
-    r"(?i)\blet me know (?:if|whether|which|what|how|when)\b"
-    r"|\bready (?:to|for you to) (?:commit|merge|push|test|review)"
-    r"|\bif you(?:'d| would)? (?:like|want|prefer)\b|\bi can (?:also )?[^.]* if\b"
-    r"|\b(?:wait\w*|ready) for your\b"
-)  # what an agent offers at the end
+LONGEST_QUOTE = 300
+PLAIN_REQUEST = 115  # characters of a request that decides nothing
+OVERTURNED = 0.5  # of the worth of what the user's next words overturned
 BARE = 3  # characters of a reply that picks an option
-CLOSING = ("closing", "final")
 REQUESTS = ("first", "asked", "reply", "answer", "refusal", "plan")
 Judged = tuple[Line, dict[str, float], float]  # a line, its features and its worth
-GOAL = 200  # characters
+GOAL = 150  # characters
 KINDS = {
     "first": "request", "asked": "request", "reply": "answer", "answer": "answer", "refusal": "refusal",
+    "verdict": "refusal",
     "plan": "plan", "summary": "summary",
 }  # fmt: skip
 REASONS = {
@@ -92,6 +77,7 @@ REASONS = {
     "reply": "the user's answer to a question",
     "answer": "the user's answer to a question",
     "refusal": "the user refused a call and said why",
+    "verdict": "the user's words on a plan",
     "plan": "from the plan",
     "summary": "from the agent's summary of a compacted conversation",
     "final": "from the answer that ended the session",
@@ -148,39 +134,43 @@ def dialogue_items(
         (line, features, line_worth(features))
         for line, found in zip(lines, terms, strict=True)
         if not is_boilerplate(line)
+        and not (line.role == "final" and line.text.endswith("?"))  # known from the state
         and not (line.turn in closed and is_working_thought(line))
         and (features := line_features(line, found, scene))
     ]
-    outcomes = _outcomes(judged, lines, closed)
+    last = max((line.turn for line in lines), default=0)
+    outcomes = outcomes_by_turn(((line, score) for line, _, score in judged), lines, closed, LONGEST_OUTCOME)
     goal_line = _goal_line(judged)
     joined = _joined_requests(judged, outcomes, goal_line)
-    told = {outcomes[turn][0] for turn in joined}
-    waiting = closing_question_lines(lines)
-    last = max((line.turn for line in lines), default=0)
+    told = {line for turn in joined for line in outcomes[turn].lines}
+    alone = {outcome.lines[0]: outcome for turn, outcome in outcomes.items() if turn not in joined}
+    within = {line for outcome in alone.values() for line in outcome.lines[1:]}
+    known = {line for line, _, _ in judged}
+    judged += [(line, {}, outcome.score) for line, outcome in alone.items() if line not in known]
     for line, features, score in judged:
         item = _item(line, score * worth, features, folder)
-        if line in waiting:
-            text = _with_options(item.text, waiting[line]) + _subject(item.text, line, judged)
-            item = replace(item, label="waiting", section="OPEN", text=text)
-        if line.turn == last and line in (joined.get(last), outcomes.get(last, (None,))[0]):
+        if line.turn == last and (line is joined.get(last) or (line in alone and last not in joined)):
             item = replace(item, latest=True)
         if line is goal_line:
             goal = item
         if joined.get(line.turn) is line:
-            told_by, of_outcome = outcomes[line.turn]
+            outcome = outcomes[line.turn]
             if "wants to know" in features:  # what was done with the answer says more
-                of_outcome += FEATURES["wants to know"]
+                outcome = replace(outcome, score=outcome.score + FEATURES["wants to know"])
             longest = BRIEF_OUTCOME if line.talk_only else LONGEST_OUTCOME
-            item = _with_outcome(item, (told_by, of_outcome), score, worth, folder, longest)
-        elif line in told:
+            item = _with_outcome(item, outcome, score, worth, folder, longest)
+        elif line in told or line in within:
             continue
+        elif line in alone:
+            text = neutral(without_prefix(alone[line].text, folder))
+            item = replace(item, text=text, score=max(item.score, alone[line].score * worth))
         if line.talk_only and not DECIDING.search(item.text):
             item = replace(item, score=item.score * TALK_ONLY)
+        if line.overturned:
+            item = replace(item, score=item.score * OVERTURNED)
         if item.score > FLOOR * worth:
             items.append(item)
     items = _latest_wording(items)
-    if (left := _unfinished(session, talk, folder, worth)) is not None:
-        items.append(left)
     best = sorted(items, key=lambda item: -item.score)[:MAX_LINES]
     names = sorted(weigh_names(lines).items(), key=lambda entry: (-entry[1], entry[0]))[:60]
     return Dialogue(tuple(sorted(best, key=lambda item: item.seq)), goal, tuple(names))
@@ -200,30 +190,6 @@ def _goal_line(judged: Iterable[Judged]) -> Line | None:
         if (found := next((line for line in first if wanted.search(line.text)), None)) is not None:
             return found
     return first[0]
-
-
-def _unfinished(session: str, talk: Sequence[Utterance], folder: str | None, worth: float) -> Item | None:
-    """What a session was at when it broke off: a plan or a request without an answer, or half of the work."""
-    last = talk[-1] if talk else None
-    if last is None or (last.role in ANSWERS and not BROKEN_OFF.match(last.text)):
-        return None
-    if last.role == "plan" and last.trust == "user":  # a request to implement it
-        return None
-    asked = next((said for said in reversed(talk) if said.role in ASKING), None)
-    recorded = any(said.role in ANSWERS for said in talk)  # not every agent's answers are
-    if asked is None or (asked.role != "plan" and not (recorded and asked.trust == "user")):
-        return None
-    if asked.role == "plan":
-        title = plain_markdown(asked.text.strip().partition("\n")[0].lstrip("# "))
-        text, label = f"plan {quote(title, 120)}, no answer yet", "waiting"
-    else:
-        words = compact_request(plain_markdown(without_prefix(" ".join(asked.text.split()), folder)))
-        how = "no answer recorded" if last is asked else "broken off"
-        text, label = f'{how}: "{neutral(shortened(words, LONGEST_OPEN))}"', "todo"
-    return Item(
-        item_id(session, "unfinished", str(asked.seq)), "OPEN", "unfinished", text, UNFINISHED_WORTH * worth,
-        session, asked.seq, asked.trust, label, "work that was broken off", -1, asked.at, 0, 0,
-    )  # fmt: skip
 
 
 def replaced_plans(talk: Sequence[Utterance]) -> set[int]:
@@ -268,33 +234,6 @@ def _latest_wording(items: Sequence[Item]) -> list[Item]:
     return kept[::-1]
 
 
-def closing_question_lines(lines: Sequence[Line]) -> dict[Line, tuple[str, ...]]:
-    """The question or offer with which the last answer ends, if any, and the options after it."""
-    end = [line for line in lines if line.role == "final" and not line.turns_left][-LAST_LINES:]
-    for nth, line in reversed(list(enumerate(end))):
-        after = end[nth + 1 :]
-        options = tuple(other.text for other in after if other.form in ("item", "list", "row"))
-        if line.text.rstrip(":").endswith("?") and len(after) - len(options) <= FEW_AFTER:
-            return {line: options}
-        if OFFER.search(line.text) and len(after) <= 1:
-            return {line: ()}
-    return {}
-
-
-def _with_options(question: str, options: Sequence[str]) -> str:
-    if not options or len(options) > MAX_OPTIONS:
-        return question
-    return f"{question} ({'; '.join(neutral(shortened(option, LONGEST_OPTION)) for option in options)})"
-
-
-def _subject(question: str, line: Line, judged: Iterable[Judged]) -> str:
-    """The request that a question is about, if the question alone says too little."""
-    if len(terms_of_text(question)) >= TELLING_TERMS:
-        return ""
-    asked = [other for other, _, _ in judged if other.turn == line.turn and other.role in ("first", "asked")]
-    return f' (on "{neutral(shortened(compact_request(asked[0].text), LONGEST_OPTION))}")' if asked else ""
-
-
 def _closes(line: Line) -> bool:
     """Whether a line is of an answer that tells what came of a request, rather than a remark at work."""
     if line.role not in CLOSING or BROKEN_OFF.match(line.text):
@@ -305,32 +244,8 @@ def _closes(line: Line) -> bool:
     return telling or line.count >= LONG_ANSWER
 
 
-def _outcomes(
-    judged: Iterable[Judged], lines: Iterable[Line], closed: Collection[int]
-) -> dict[int, tuple[Line, float]]:
-    """By turn, the line of the answer that says best what came of it.
-
-    In a turn that no answer closed, it is what the agent said at work.
-    """
-    best: dict[int, tuple[Line, float]] = {}
-    for line, _, score in judged:
-        if not (line.role in CLOSING or (line.role == "interim" and line.turn not in closed)):
-            continue
-        if line.place >= FIRST_LINES or line.text.endswith("?") or not tells(line.text):
-            continue
-        score += FIRST_BONUS.get(line.place, 0.0) + FORM_BONUS.get(line.form, 0.0)
-        score += RESULT_BONUS * bool(RESULT.search(line.text))
-        score -= PROBLEM_MALUS * bool(PROBLEM.match(line.text))
-        if line.turn not in best or score > best[line.turn][1]:
-            best[line.turn] = (line, score)
-    for line in lines:  # a lead-in of code says what the code is
-        if line.role in CLOSING and line.form == "lead" and line.turn not in best and tells(line.text):
-            best[line.turn] = (line, 0.0)
-    return best
-
-
 def _joined_requests(
-    judged: Iterable[Judged], outcomes: Mapping[int, tuple[Line, float]], goal: Line | None
+    judged: Iterable[Judged], outcomes: Mapping[int, TurnOutcome], goal: Line | None
 ) -> dict[int, Line]:
     """For each turn, the best line of its request, which is shown with the outcome."""
     best: dict[int, tuple[Line, float]] = {}
@@ -348,7 +263,7 @@ def _joined_requests(
 
 def _with_outcome(
     request: Item,
-    outcome: tuple[Line, float],
+    outcome: TurnOutcome,
     score: float,
     worth: float,
     folder: str | None,
@@ -358,9 +273,8 @@ def _with_outcome(
 
     An answer that only agrees or picks a number says nothing beside what came of it.
     """
-    line, of_outcome = outcome
-    text = shortened(neutral(compact_statement(without_prefix(line.text, folder))), longest)
-    both = max(score, of_outcome) + ALSO_TOLD * max(0.0, min(score, of_outcome))
+    text = shortened(neutral(without_prefix(outcome.text, folder)), longest)
+    both = max(score, outcome.score) + ALSO_TOLD * max(0.0, min(score, outcome.score))
     said = request.text.rpartition(ANSWERED)[2].strip('"') if request.kind == "answer" else request.text
     bare = request.kind == "answer" and (len(said) <= BARE or YES.fullmatch(said))
     return replace(
@@ -385,8 +299,8 @@ def _item(line: Line, score: float, features: dict[str, float], folder: str | No
     label = line_label(line)
     text = without_prefix(line.text, folder)
     text = compact_request(text) if line.role in ("first", "asked") else compact_statement(text)
-    if line.role == "asked" and line.talk_only and not RULE.search(text):
-        text = shortened(text, BRIEF_REQUEST)
+    if line.role in ("asked", "first") and is_plain(line):
+        text = shortened(text, PLAIN_REQUEST)
     shown = _in_quotes(text, line) if line.by_user else neutral(text)
     name = (
         str(line.seq)
@@ -397,7 +311,7 @@ def _item(line: Line, score: float, features: dict[str, float], folder: str | No
         REASONS.get(line.role, "said"),
         *(FEATURE_REASONS[name] for name in FEATURE_REASONS if name in features),
     ]
-    section: Section = "OPEN" if label in ("open", "waiting") else "DONE"
+    section: Section = "OPEN" if label == "open" else "DONE"
     return Item(
         item_id(line.session, kind, name), section, kind, shown, score + min(line.seq, 10**6) / 10**9,
         line.session, line.seq, line.trust, label, "; ".join(dict.fromkeys(why)), line.seq, line.at,
@@ -405,12 +319,25 @@ def _item(line: Line, score: float, features: dict[str, float], folder: str | No
     )  # fmt: skip
 
 
+def is_plain(line: Line) -> bool:
+    """Whether a request only asks for something, and decides, corrects and forbids nothing."""
+    return not (line.corrects or line.about or DECIDING.search(line.text) or CORRECTS.search(line.text))
+
+
 def _in_quotes(text: str, line: Line) -> str:
-    """The user's words. A question that they answer stands before them."""
+    """The user's words. A question that they answer stands before them, the options they pick after them."""
     question, arrow, answer = (
         text.rpartition(ANSWERED) if line.role in ("reply", "answer") else ("", "", text)
     )
-    quoted = f"{neutral(question)}{ANSWERED}{quote(answer, 300)}" if arrow else quote(text, 300)
+    quoted = (
+        f"{neutral(question)}{ANSWERED}{quote(answer, LONGEST_QUOTE)}"
+        if arrow
+        else quote(text, LONGEST_QUOTE)
+    )
+    if line.role == "verdict" and not line.place:
+        quoted = f"on the plan: {quoted}"
+    if line.about and line.role != "refusal" and not line.place:
+        quoted += f" ({neutral(line.about)})"
     return quoted if line.trust == "user" else f"{quoted} [{line.trust}]"
 
 

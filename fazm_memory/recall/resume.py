@@ -19,7 +19,7 @@ from fazm_memory.agents import (
     no_command_reason,
     rewound_reason,
 )
-from fazm_memory.records import dataclass
+from fazm_memory.records import dataclass, replace
 from fazm_memory.store import SEQ_MASK, SessionRow, Store, effective_ranges, event_id
 from fazm_memory.text import shell_word
 
@@ -32,13 +32,31 @@ Method = Literal["exact", "briefing", "clipboard"]
 
 @dataclass(frozen=True)
 class ResumeOption:
-    """One way to resume. `why` is the reason that no better way is possible."""
+    """One way to resume. `reason` says why no better way is possible."""
 
     method: Method
     command: str | None = None  # for a shell in `folder`
     folder: str | None = None
     fazm_message: str = ""  # the first message, if Fazm has to open a new window
-    why: str = ""
+    reason: str = ""
+
+    @property
+    def template(self) -> str:
+        """`why` before its reason is filled in, for a translation."""
+        return WORDS["fazm" if self.fazm_message else self.method]
+
+    @property
+    def why(self) -> str:
+        """What happens and why, in the words that every surface uses."""
+        return self.template.format(reason=self.reason)
+
+
+WORDS = {
+    "exact": "the agent has this session itself",
+    "fazm": "{reason}, so a new one gets the briefing",
+    "briefing": "{reason}, so a new session is given the briefing",
+    "clipboard": "{reason}, so you paste the briefing into a new session",
+}
 
 
 def resume_options(store: Store, row: SessionRow, briefing: str) -> list[ResumeOption]:
@@ -50,17 +68,16 @@ def resume_options(store: Store, row: SessionRow, briefing: str) -> list[ResumeO
     options: list[ResumeOption] = []
     if row.agent == FAZM:
         first = f"{FAZM_FIRST_MESSAGE}{briefing[:MAX_BRIEFING]}"
-        why = "its window is closed, so a new one gets the briefing"
-        options.append(ResumeOption("briefing", folder=folder, fazm_message=first, why=why))
-        return [*options, ResumeOption("clipboard", folder=folder, why="Fazm did not answer")]
+        options.append(ResumeOption("briefing", None, folder, first, reason="its window is closed"))
+        return [*options, ResumeOption("clipboard", folder=folder, reason="Fazm did not answer")]
     why = _why_not_exact(store, row, folder)
     if not why:
         command = native_resume_command(row.agent, row.agent_session_id, None)
         options.append(ResumeOption("exact", command, folder))
     if (new_session := NEW_SESSION_COMMANDS.get(row.agent)) is not None:
         command = new_session.format(text=shlex.quote(briefing[:MAX_BRIEFING].replace("\0", "")))
-        options.append(ResumeOption("briefing", command, folder, why=why))
-    return [*options, ResumeOption("clipboard", folder=folder, why=why)]
+        options.append(ResumeOption("briefing", command, folder, reason=why))
+    return [*options, ResumeOption("clipboard", folder=folder, reason=why)]
 
 
 def resume_offer(store: Store, row: SessionRow, briefing: str) -> dict[str, Any]:
@@ -69,19 +86,14 @@ def resume_offer(store: Store, row: SessionRow, briefing: str) -> dict[str, Any]
     `native` is the agent's own command, also where it cannot be run here; `blocked` says why it cannot.
     """
     options = [option for option in resume_options(store, row, briefing) if not option.fazm_message]
-    best = options[0]
-    program = shlex.split(best.command)[0] if best.command else None
-    missing = program is not None and shutil.which(program) is None
+    best = option = options[0]
+    if row.agent == FAZM:
+        option = replace(best, reason=no_command_reason(FAZM))
+    absent = _absent_program(best.command)
     # The agent's own command is right even where its program is missing. A briefing can be pasted anywhere.
-    option = options[-1] if missing and best.method != "exact" else best
-    why = no_command_reason(FAZM) if row.agent == FAZM else option.why
-    absent = f"{program} is not installed here" if missing else ""
-    both = " and ".join(filter(None, (why, absent)))
-    reasons = {
-        "exact": f"the agent has this session itself{f', but {absent}' if absent else ''}",
-        "briefing": f"{why}, so a new session is given the briefing",
-        "clipboard": f"{both}, so you paste the briefing into a new session",
-    }
+    if absent and best.method != "exact":
+        option = replace(options[-1], reason=f"{best.reason} and {absent}")
+    why = f"{option.why}, but {absent}" if absent and option.method == "exact" else option.why
     command = option.command
     if command is not None and option.folder is not None:
         command = f"cd {shell_word(option.folder)} && {command}"
@@ -92,10 +104,18 @@ def resume_offer(store: Store, row: SessionRow, briefing: str) -> dict[str, Any]
         "cwd": option.folder,
         "command": command,
         "native": native,
-        "blocked": (best.why or absent or None) if native else None,
+        "blocked": (best.reason or absent or None) if native else None,
         "took": option.method,
-        "why": reasons[option.method],
+        "why": why,
     }
+
+
+def _absent_program(command: str | None) -> str:
+    """Say that the command's program is not installed. Only a process of a terminal has the PATH to know."""
+    if command is None or "TERM" not in os.environ:
+        return ""
+    program = shlex.split(command)[0]
+    return f"{program} is not installed here" if shutil.which(program) is None else ""
 
 
 def _why_not_exact(store: Store, row: SessionRow, folder: str | None) -> str:

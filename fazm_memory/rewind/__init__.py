@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from fazm_memory.rewind.fork_copy import ManifestEntry, manifest, write_manifest
     from fazm_memory.rewind.own_folder import (
+        ManifestEntry,
         NewCommits,
         copy_workspace,
         fetch_commits,
         files_of,
+        manifest,
         merge_plan,
         new_commits,
         remove_copy,
+        write_manifest,
     )
     from fazm_memory.rewind.plan import FileContent, RewindPlan, RewindStep
     from fazm_memory.rewind.restore import (
@@ -42,8 +44,10 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     __name__,
     {
-        "fork_copy": "ManifestEntry manifest write_manifest",
-        "own_folder": "NewCommits copy_workspace fetch_commits files_of merge_plan new_commits remove_copy",
+        "own_folder": (
+            "ManifestEntry NewCommits copy_workspace fetch_commits files_of manifest merge_plan new_commits "
+            "remove_copy write_manifest"
+        ),
         "plan": "FileContent RewindPlan RewindStep",
         "restore": (
             "DONE DROPPED EmptiedFolder KeepRule PLANNED RUNNING RestoreJournal RestoreRun RestoredStep "

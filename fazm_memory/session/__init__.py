@@ -20,9 +20,8 @@ if TYPE_CHECKING:
         consequences_of,
         disk_changes_by_call,
     )
-    from fazm_memory.session.dialogue import title_of
+    from fazm_memory.session.dialogue import chosen_options, listed_options, title_of
     from fazm_memory.session.diff import hunks
-    from fazm_memory.session.event_summary import event_json, lane_marks, summary_row
     from fazm_memory.session.naming_report import (
         folder_progress_text,
         learn_from_session,
@@ -30,7 +29,15 @@ if TYPE_CHECKING:
         naming_report_json,
         paths_in_use,
     )
-    from fazm_memory.session.outline import OutlineRow, OutlineTurn, outline_rows, outline_turns
+    from fazm_memory.session.outline import (
+        OutlineRow,
+        OutlineTurn,
+        event_json,
+        lane_marks,
+        outline_rows,
+        outline_turns,
+        summary_row,
+    )
     from fazm_memory.session.reducer import fold, fork_state, initial_state
     from fazm_memory.session.retention import (
         DAY,
@@ -77,14 +84,12 @@ __getattr__ = lazy_exports(
             "CALL_KINDS Consequences DEFERRED_WINDOW call_position causal_position consequences_of "
             "disk_changes_by_call"
         ),
-        "dialogue": "title_of",
+        "dialogue": "chosen_options listed_options title_of",
         "diff": "hunks",
-        "event_summary": "event_json lane_marks summary_row",
         "naming_report": (
             "folder_progress_text learn_from_session naming_json naming_report_json paths_in_use"
         ),
-        "upcoming": "next_steps",
-        "outline": "OutlineRow OutlineTurn outline_rows outline_turns",
+        "outline": "OutlineRow OutlineTurn event_json lane_marks outline_rows outline_turns summary_row",
         "reducer": "fold fork_state initial_state",
         "retention": "DAY GROUPS RECENTLY_ACTIVE RetentionPolicy StoredPayload TRANSIENT",
         "state": (
@@ -93,6 +98,7 @@ __getattr__ = lazy_exports(
             "state_to_json to_plain to_snapshot waiting_questions"
         ),
         "succession": "as_known_later",
+        "upcoming": "next_steps",
         "working_tree": "discarded_names is_named still_uncommitted uncommitted_files",
     },
 )

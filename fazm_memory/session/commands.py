@@ -108,6 +108,8 @@ FAILURE = lazy_regex(
     re.M,
 )
 FILTER = lazy_regex(r"\|\s*(?:grep|rg|egrep)\b[^|;&\n]*(?:\|[^|;&\n]+)*")
+HEAD = lazy_regex(r"\|\s*head\b(?:\s+-n?\s*(\d{1,6}))?")
+HEAD_LINES = 10
 SHOWS_OUTCOME = lazy_regex(r"fail|error|ok\b|pass|---| -v|issues?", re.I)
 PROBLEM = lazy_regex(r"^\S+:\d+:\d+: |^error(?:\[\w+\])?: |\b[1-9]\d* (?:errors?|issues?|problems?)\b", re.M)
 FAILING_TEST = lazy_regex(r"--- FAIL: (\w+)|(?:FAILED|ERROR) \S+?::(\w+)|^FAIL\s+(\S+)", re.M)
@@ -168,7 +170,14 @@ def _check_outcome(checks: tuple[CheckRun, ...], command: str, outcome: str, out
     if any(check.kind != "test" for check in checks) and PROBLEM.search(tail):
         return "failed"
     filtered = FILTER.search(command)
-    return None if filtered is not None and SHOWS_OUTCOME.search(filtered[0]) is None else "ok"
+    hidden = filtered is not None and SHOWS_OUTCOME.search(filtered[0]) is None
+    return None if hidden or _is_cut(command, output) else "ok"
+
+
+def _is_cut(command: str, output: str) -> bool:
+    """Whether `| head` may have cut off the end of an output, where a run says how it went."""
+    found = HEAD.search(command)
+    return found is not None and output.count("\n") + 1 >= int(found[1] or HEAD_LINES)
 
 
 def reports_failed_tests(output: str) -> bool:

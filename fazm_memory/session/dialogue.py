@@ -16,7 +16,7 @@ from fazm_memory.events import Event
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.session.state import bounded_text
 from fazm_memory.session.upcoming import is_local_command
-from fazm_memory.text import cut_title, plan_title
+from fazm_memory.text import content_words, cut_title, plan_title
 
 if TYPE_CHECKING:
     from fazm_memory.session.state import StateBuilder
@@ -30,7 +30,7 @@ OPTION = 160
 MAX_OPTIONS = 9
 SHORT_QUESTION = 60  # a shorter question is stored with the sentence before it
 FENCED = lazy_regex(r"```.*?(?:```|\Z)", re.S)
-LISTED = lazy_regex(r"\s*(?:[-*•|]|\d{1,2}[.)]|[A-Za-z][.)])\s")
+LISTED = lazy_regex(r"\s*(?:[-*•|]|\*{0,2}(?:\d{1,2}|[A-Za-z])[.)])\s")
 HEADING = lazy_regex(r"\s*(?:#|\*\*[^*]+\*\*:?\s*$)")
 OPTION_LINE = lazy_regex(
     r"\s*(?:[-*]\s+)?(?:#+\s*)?\**(?P<named>(?:Option|Approach|Fix|Alternative)\s+)?"
@@ -59,14 +59,16 @@ NO_REQUEST_FOR = lazy_regex(
     re.I,
 )
 QUESTION_TOOLS = frozenset({"AskUserQuestion", "request_user_input", "question", "ask_user"})
+ABOUT_LIST = lazy_regex(r"\b(?:these|those|them|all|both)\b", re.I)
 # A question that its options complete: "Would you prefer:" and a list.
 CHOICE = lazy_regex(
     r"\b(?:would you (?:prefer|like)|do you (?:prefer|want)|should (?:I|we))\b[^.?!]*:$", re.I
 )
 # Such a question is about the options that are listed before it. "A or B?" names its own.
-CHOOSES = lazy_regex(r"\bwhich\b|\bwhat\b|\bprefer|\bhow\b|:$", re.I)
+CHOOSES = lazy_regex(r"\bwhich\b|\bwhat\b|\bhow\b|:$|\A(?!.*\bor\b).*\bprefer\b", re.I)
 EMPTY_QUESTION = lazy_regex(
     r"(?:is there |do you have |did you want |want me to (?:do )?)?any(?:thing)?(?: else| other| more)\b.*"
+    r"|(?:\d{1,2}[.)] )?something else\?|let me know what you(?:'d| would) like(?: me)? to do(?: next)?\W*"
     r"|(?:does (?:that|this) )?make sense\?|does (?:that|this) (?:help|answer).*|right\?|ok(?:ay)?\?",
     re.I | re.S,
 )
@@ -92,7 +94,7 @@ def closing_question(text: str) -> dict[str, Any] | None:
             asks = _asks(sentence) or (CHOICE.search(sentence) and _options(lines[index + 1 :]))
             if asks and sentence[:1] not in "|#" and (after <= AFTER or TO_THE_USER.search(sentence)):
                 found = _question(lines, index, sentences, place)
-                if found is not None or after == 0:
+                if found is not None or (after == 0 and not LISTED.match(line)):
                     return found
             after += 0 if LISTED.match(line) or _continues_list(lines, index) else len(sentence)
             if after > FAR_AFTER:
@@ -157,10 +159,33 @@ def _whole_question(sentence: str, before: list[str], lines: list[str], listed: 
     if len(sentence) >= SHORT_QUESTION and not listed and not alternative:
         return sentence
     if not before:
-        line = next((line for line in reversed(lines) if line.strip() and not LISTED.match(line)), "")
+        at = next((nth for nth in range(len(lines) - 1, -1, -1) if _is_prose(lines, nth)), None)
+        about_list = at is not None and ABOUT_LIST.search(sentence) and _is_within_list(lines, at)
+        line = "" if at is None or about_list else lines[at]
         before = [] if HEADING.match(line) else SENTENCES.split(line.strip())
+        if at is not None and before and before[-1].endswith(":") and _leads_list(lines, at):
+            before = before[:-1]  # it is about the list
     context = before[-1].strip(" \t*_>-") if before else ""
     return f"{context} {sentence}".strip()
+
+
+def _is_prose(lines: list[str], index: int) -> bool:
+    """Whether a line can say what a question is about: no list, and no line that only announces one."""
+    line = lines[index].strip()
+    if not line or LISTED.match(lines[index]) or _continues_list(lines, index):
+        return False
+    return not (line.endswith(":") and SENTENCES.search(line) is None and _leads_list(lines, index))
+
+
+def _is_within_list(lines: list[str], index: int) -> bool:
+    """Whether a line stands between the items of a list."""
+    return any(map(LISTED.match, lines[:index])) and any(map(LISTED.match, lines[index + 1 :]))
+
+
+def _leads_list(lines: list[str], index: int) -> bool:
+    """Whether a list follows a line."""
+    after = next((line for line in lines[index + 1 :] if line.strip()), "")
+    return LISTED.match(after) is not None
 
 
 def asked_in_message(event: Event, text: str) -> dict[str, Any] | None:
@@ -210,6 +235,11 @@ def _asked_at(event: Event) -> dict[str, Any]:
     return {"seq": event.seq, "at": event.at, "asked_by": "agent", "trust": event.trust}
 
 
+def listed_options(text: str) -> dict[str, str]:
+    """The last enumeration of a message: label and text."""
+    return _options(text.split("\n"))
+
+
 def _options(lines: list[str]) -> dict[str, str]:
     """The last enumeration of a message: label and text. Lines such as "Option 2: …" count first."""
     matches = [match for line in lines if (match := OPTION_LINE.match(line)) is not None]
@@ -229,7 +259,9 @@ def _options(lines: list[str]) -> dict[str, str]:
 
 # -- answers and corrections -----------------------------------------------------------------------------
 
-MAX_ANSWER = 400
+MAX_ANSWER = 600
+MAX_QUOTED = 400  # characters of an answer that repeats the words of an option
+QUOTED = 16  # characters of such words at least
 MAX_ANSWERS = 2000  # a numbered answer to each of several questions
 MAX_CHOICE = 200
 MAX_CORRECTION = 500
@@ -312,9 +344,23 @@ OVERTURNS = lazy_regex(
     ),
     re.I,
 )  # fmt: skip
+LEAD_IN = lazy_regex(
+    r"\A(?:(?:quick|one|another) thing|hm+|ok(?:ay)?|well|sorry|but|again|also)\b[,: ]+", re.I
+)
+# "this is not correct:" and then what it is about
+OVERTURNS_FIRST = lazy_regex(
+    r"(?:that|this|it)(?:'s| is| was) (?:wrong|incorrect|not (?:right|correct|true))[^\n]{0,80}:\s*\n", re.I
+)
+SHOULD = lazy_regex(r"(?:that|this|it|the [\w -]{1,40}) should(?:n'?t| not)?\b", re.I)
+LONGEST_SHOULD = 200  # characters
+EXPLAIN = lazy_regex(
+    r"(?:(?:can|could) you )?(?:please )?(?:explain|show|tell)\b|(?:what|why|how|where)\b", re.I
+)
 CONTRADICTS = lazy_regex(
     _any(
-        r"\b(?:is|are|was|were|looks?|seems?|sounds?) (?:wrong|incorrect|not (?:right|correct|what))\b",
+        r"\b(?:is|are|was|were|looks?|seems?|sounds?) (?:wrong|incorrect"
+        r"|not (?:(?:quite|fully|entirely|really|completely) )?(?:right|correct|true|what))\b",
+        r"\A(?:it(?:'s| is) not expected|options? \d does(?:n'?t| not) work)\b",
         r"\bdoes(?:n'?t| not) (?:sound|look|seem) ri(?:ght|gth)", r"\bon purpose\b", r"\binstead\b(?! ->)",
         r"\bthe \w+ (?:is|are) (?:right|correct|fine)\b", r"\brather than\b",
     ),
@@ -322,6 +368,12 @@ CONTRADICTS = lazy_regex(
 )  # fmt: skip
 ALTERNATIVE = lazy_regex(r"\bor\b[^.?!\n]{0,80}\binstead\b", re.I)
 PASTED = "❯$<>=[{/|•⏺"
+MAX_QUESTION = 1200
+ASKS_BACK = lazy_regex(
+    r"\?\W*\Z|\A(?:(?:ok|okay|but|and|so|hm+|quick|one|follow[- ]?up|just)[, ]+)*"
+    r"(?:what|why|how|which|where|when|who|question|(?:can|could) you (?:please )?(?:explain|tell|show))\b",
+    re.I,
+)
 NOT_COMMIT = lazy_regex(r"(?:can|could) (?:we|you) (?:please )?not ", re.I)
 
 
@@ -331,27 +383,39 @@ def read_prompt(b: StateBuilder, event: Event, text: str) -> None:
     if is_local_command(words):
         return
     asked, b.asking = b.asking, None
+    if not asks_back(words):
+        b.passed_over = None
+    elif asked is not None:
+        b.passed_over = asked
     first = not b.requests
     _note_goal(b, event, words)
     _note_memo(b, event, words)
     if first or not words or words[0] in PASTED or event.actor != "person":
         return
     longest = MAX_ANSWERS if NUMBERED.match(words) else MAX_ANSWER
-    if asked is not None and len(words) <= longest and _answers(words, asked["text"]):
-        listed = asked.get("options") or asked.get("listed") or {}
-        chosen = chosen_options(words, listed)
+    listed = {} if asked is None else asked.get("options") or asked.get("listed") or {}
+    quoted = quoted_options(words, listed)
+    answers = asked is not None and len(words) <= longest and _answers(words, asked["text"])
+    if asked is not None and (answers or quoted):
+        chosen = quoted or chosen_options(words, listed)
         entry = {
             "what": bounded_text(words),
             "form": "answer",
-            "question": asked["text"],
+            "question": asked["text"] if answers else None,  # else only its option is taken up
             "asked": asked["seq"],
         }
         entry["alternatives"] = list(listed.values()) if chosen or "options" in asked else []
+        b.passed_over = None
         add_decision(b, event, entry | ({"chosen": chosen} if chosen else {}))
-    elif len(words) <= MAX_CORRECTION and _corrects(words):
+    elif _corrects(words):
         about = asked["text"] if asked is not None else None
         entry = {"what": bounded_text(words), "form": "correction", "about": about}
         add_decision(b, event, entry | ({"files": files} if (files := _files_just_changed(b, event)) else {}))
+
+
+def asks_back(words: str) -> bool:
+    """Whether the user's words ask something, so that they may leave the agent's question open."""
+    return len(words) <= MAX_QUESTION and ASKS_BACK.search(words.strip()) is not None
 
 
 def _files_just_changed(b: StateBuilder, event: Event) -> list[str]:
@@ -403,25 +467,32 @@ def chosen_options(words: str, options: dict[str, str]) -> list[str]:
     return [options[label] for label in dict.fromkeys(labels) if label in options]
 
 
+def quoted_options(words: str, options: dict[str, str]) -> list[str]:
+    """The options whose words an answer repeats, as in "I would like 2. Move it before saving"."""
+    if len(words) > MAX_QUOTED or EXPLAIN.match(words):
+        return []
+    low = " ".join(words.lower().split())
+    begins = {text: " ".join(text.lower().split())[: 2 * QUOTED] for text in options.values()}
+    return [text for text, begin in begins.items() if len(begin) >= QUOTED and begin in low]
+
+
 def _corrects(words: str) -> bool:
     """Whether a request overturns what was just done. A question does not, nor does pasted output."""
     if words.endswith("?") and NOT_COMMIT.match(words) is None:
         return False
-    if words.count("\n") > 6 or NEW_REQUEST.match(words):
+    said = LEAD_IN.sub("", words)
+    if (begins := OVERTURNS_FIRST.match(said)) is not None:  # what follows may be what it is about
+        return len(words) <= 2 * MAX_CORRECTION and begins.end() <= MAX_CORRECTION
+    if len(words) > MAX_CORRECTION or words.count("\n") > 6 or NEW_REQUEST.match(words):
         return False
+    if SHOULD.match(said) is not None and len(words) > LONGEST_SHOULD:
+        return False  # a review comment reads like this too
     # "whether X or Y should be used instead" names an alternative and overturns nothing.
-    return (OVERTURNS.match(words) or CONTRADICTS.search(ALTERNATIVE.sub("", words))) is not None
+    return (OVERTURNS.match(said) or CONTRADICTS.search(ALTERNATIVE.sub("", words))) is not None
 
 
 # -- decisions -------------------------------------------------------------------------------------------
 
-CONTENT = lazy_regex(r"[\w./-]*\w")
-WORDS = (
-    "a an and are as at be but by can do for from have i if in into is it it's its just let's me my no "
-    "not now of ok on one or our please should so that the then there they this to too up us was we what "
-    "when will with yes you your also want instead use"
-)
-COMMON = frozenset(WORDS.split())
 SAME_QUESTION = 0.8
 SAME_SENTENCE = 0.6
 SHARED_WORDS = 4
@@ -500,11 +571,6 @@ def _restates(what: frozenset[str], old: dict[str, Any]) -> bool:
     return shared >= SHARED_WORDS and shared >= SAME_SENTENCE * len(what | before)
 
 
-def content_words(text: str | None) -> frozenset[str]:
-    """The words of a text that say what it is about."""
-    return frozenset(CONTENT.findall((text or "").lower())) - COMMON
-
-
 def _overlap(first: frozenset[str], second: frozenset[str]) -> float:
     return len(first & second) / len(first | second) if first and second else 0.0
 
@@ -543,8 +609,9 @@ def title_of(text: str) -> str | None:
     title = typed[0] if typed else ""
     if title.rstrip().endswith(":") and len(title) < TITLE and len(lines) > 1:  # a lead-in says nothing
         after = lines[lines.index(title) + 1 :][:1]
-        if after and after[0] not in typed and len(typed) > 1:
-            title = typed[1]  # what was pasted says nothing either
+        said = next((line for line in typed[1:] if TO_THE_USER.search(line)), None)
+        if after and after[0] not in typed and said is not None:
+            title = said  # what was pasted says nothing either
         elif after:
             title = f"{title} {after[0].strip(MARKS)}"
     return cut_title(title.strip(MARKS), TITLE) or None

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from fazm_memory.events import FAILED, Event, target_of
-from fazm_memory.session.failures import LOOKUP_TOOLS
+from fazm_memory.session.consequences import LOOKUP_TOOLS
 from fazm_memory.session.state import SessionState, state_to_json
 
 # These change with every event.
@@ -40,7 +40,7 @@ KEYED_LISTS: dict[str, str] = {
     "todos": "text",
     "retries": "seq",
     "artifacts": "name",
-    "data_sources": "kind:name",
+    "data_sources": "kind:name:place",
 }
 SINGLE = frozenset({"goal", "plan"})  # one value, compared as a whole
 MAX_CAUSES = 200
@@ -121,8 +121,8 @@ def _by(
     # A position is meaningful only within its session. Rows that a fork inherited name the parent.
     if name == "path":
         return {_below(row[name], homes): row for row in rows}
-    if name == "kind:name":
-        return {f"{row['kind']}:{row['name']}": row for row in rows}
+    if name == "kind:name:place":
+        return {f"{row['kind']}:{row['name']}:{row['place'] or ''}": row for row in rows}
     if name != "seq":
         return {row[name]: row for row in rows}
     return {(row.get("session", session), row["seq"]): row for row in rows}
@@ -261,6 +261,14 @@ def _cause(event: Event) -> dict[str, Any] | None:
         return {"what": "the context was compacted", "keys": list(p.keys[:20])}
     if event.kind in ("message", "usage", "unknown", "seen", "action.start"):
         return None
+    if event.kind == "fact":
+        return {"what": f"fact {p.key}"}
+    if event.kind == "fact.retract":
+        return {"what": f"fact {p.key} retracted", "why": p.reason}
+    if event.kind == "pending.done":
+        return {"what": f"done: {p.id}"}
+    if event.kind == "handoff.answer":
+        return {"what": "question waived" if p.waived else f"question answered: {p.answer}"[:200]}
     text = getattr(p, "what", None) or getattr(p, "note", None) or getattr(p, "title", None)
     return {"what": text or event.kind, "why": getattr(p, "reason", None)}
 

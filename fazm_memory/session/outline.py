@@ -2,15 +2,221 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
-from itertools import groupby, pairwise
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import dropwhile, groupby, pairwise
 from operator import itemgetter
 from typing import Any
 
-from fazm_memory.events import FAILED, UNTRUSTED, Event, target_of
+from fazm_memory.clock import TimeError, iso, parse_time
+from fazm_memory.events import FAILED, UNTRUSTED, Event, codec, target_of
 from fazm_memory.records import dataclass
+from fazm_memory.session.commands import command_of, git_verb, only_looks, parts_of, shell_call
 from fazm_memory.session.consequences import call_position
-from fazm_memory.text import plural
+from fazm_memory.text import plural, shorten
+
+# An event as JSON, as one row of a list, and as marks on the timeline
+#
+# Texts in rows are cut. The event itself has the whole text.
+
+MARK_OF_KIND = {
+    "rewind": "rewind", "evicted": "compaction", "handoff": "handoff", "handoff.answer": "answer",
+    "gap": "gap", "forgotten": "forgotten",
+}  # fmt: skip
+LANE_OF_KIND = {
+    "action": "actions", "decision": "decisions", "handoff": "decisions", "handoff.answer": "decisions",
+    "file": "files", "app": "apps", "prompt": "marks", "evicted": "marks", "rewind": "marks",
+    "session.open": "marks", "session.pause": "marks", "session.resume": "marks", "session.close": "marks",
+    "session.archive": "marks", "session.restore": "marks", "gap": "marks",
+}  # fmt: skip
+
+
+def summary_row(event: Event) -> dict[str, Any]:
+    """The row, with the marks that follow from the event alone."""
+    title, detail, target = _describe(event)
+    action = event.payload if event.kind == "action" else None
+    return {
+        "seq": event.seq,
+        "at": iso(event.at),
+        "ms": event.at // 1000,
+        "turn": event.turn,
+        "kind": event.kind,
+        "actor": event.actor,
+        "source": event.source,
+        "trust": event.trust,
+        "title": shorten(title) or event.kind,
+        "detail": shorten(detail),
+        "tool": shorten(getattr(event.payload, "tool", None)),
+        "target": shorten(target) or None,
+        "outcome": getattr(event.payload, "outcome", None),
+        "duration_ms": None if action is None else action.duration_ms,
+        "retry_of": None if action is None else action.retry_of,
+        "changed": _changed(action),
+        "marks": _marks(event),
+    }
+
+
+def _changed(action: Any) -> dict[str, int]:
+    """How many files a call created, modified, renamed or deleted."""
+    changes = [] if action is None else [file.change for file in action.files if file.change != "read"]
+    return dict(Counter(changes))
+
+
+def _marks(event: Event) -> list[str]:
+    p = event.payload
+    marks = [MARK_OF_KIND[event.kind]] if event.kind in MARK_OF_KIND else []
+    if p is None:
+        marks.append("forgotten")
+    if getattr(p, "retry_of", None) is not None:
+        marks.append("retry")
+    outcome = getattr(p, "outcome", None)
+    if outcome in FAILED:
+        marks += ["failed", "interrupted"] if outcome == "interrupted" else ["failed"]
+    if event.trust in UNTRUSTED:
+        marks.append("untrusted")
+    if event.kind == "session.open" and getattr(p, "parent", None):
+        marks.append("fork")
+    return marks
+
+
+def _describe(event: Event) -> tuple[Any, Any, Any]:
+    """Title, detail and target."""
+    p, kind = event.payload, event.kind
+    if p is None:
+        return f"{kind}, forgotten", "Its details were forgotten.", None
+    if kind == "action":
+        return p.tool, p.error or p.output_summary, target_of(p.input)
+    if kind == "action.start":
+        return p.tool, "started", target_of(p.input)
+    if kind == "action.amend":
+        return "Call amended", p.error or p.output_summary, p.call_id
+    if kind == "file":
+        came = f"was {p.origin}; " if p.origin else ""
+        return f"{p.change} {base_name(p.path)}", f"{came}by {p.by}: {p.evidence or 'seen on disk'}", p.path
+    if kind == "app":
+        return p.app, p.title, p.document
+    if kind == "seen":
+        return "Listed a folder", plural(p.total or len(p.files), "file"), p.folder
+    if kind == "evicted":
+        count = len(p.keys)
+        return "The context was compacted", p.summary or ", ".join(map(str, p.keys[:8])), plural(count, "key")
+    if kind == "handoff":
+        return "Question for you" if p.to == "human" else "Question for the agent", p.note, p.id
+    if kind == "handoff.answer":
+        return ("Question waived" if p.waived else "Question answered"), _plain(p.answer), p.id
+    if kind == "rewind":
+        return f"Rewound to {p.to}", p.reason, "with files" if p.files else None
+    if kind == "gap":
+        return f"Not recorded: {p.what}", p.note or f"{p.since} to {p.until}", None
+    if kind == "session.open":
+        title = f"Branch opened: {p.title or ''}" if p.parent else p.title or "Session opened"
+        return title, p.agent, p.workspace
+    if kind.startswith("session."):
+        reason = getattr(p, "reason", None) or getattr(p, "title", None)
+        return f"Session: {kind.removeprefix('session.')}", reason, None
+    if kind in ("fact", "fact.retract"):
+        return p.key, _plain(p.value) if kind == "fact" else p.reason or "retracted", None
+    if kind == "decision" and p.form is not None:
+        return p.what, p.question or p.why, p.about
+    if kind == "plan":
+        return f"Plan {p.status}: {p.title}", p.text, None
+    if kind == "todos":
+        done = sum(item.status == "completed" for item in p.items)
+        left = [item.text for item in p.items if item.status in ("pending", "in_progress")]
+        return f"{done} of {plural(len(p.items), 'step')} done", "; ".join(left), None
+    if kind == "artifact":
+        done = sum(item.status == "completed" for item in p.items)
+        return p.name, "removed" if p.removed else f"{done} of {plural(len(p.items), 'item')} done", None
+    if kind == "budget":
+        return f"Limit of {p.what} passed", f"{p.spent:,g} of {p.limit:,g}", None
+    if kind == "branch":
+        return f"Branch {p.name}", p.head, None
+    if kind == "usage":
+        return "Tokens", f"{p.input_tokens:,} in, {p.output_tokens:,} out", p.model
+    if kind == "quarantine":
+        many = "the session" if p.whole else plural(len(p.seqs), "event")
+        return (f"Released {many}" if p.released else f"Quarantined {many}"), p.reason, None
+    if kind == "forgotten":
+        return f"{plural(p.count, 'detail')} forgotten", p.reason, None
+    text = getattr(p, "text", None) or getattr(p, "what", None) or getattr(p, "note", None)
+    return text or kind, getattr(p, "why", None), getattr(p, "id", None)
+
+
+def _plain(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (Mapping, list, tuple)) else value
+
+
+def base_name(path: str) -> str:
+    return path.rstrip("/").rsplit("/", 1)[-1] or path
+
+
+def lane_marks(event: Event) -> list[tuple[str, dict[str, Any]]]:
+    """The lane of an event and its mark. An action that changed files has a mark in the file lane too."""
+    lane = LANE_OF_KIND.get(event.kind)
+    if lane is None:
+        return []
+    title, _, target = _describe(event)
+    begin, end = _span(event)
+    words = title if target is None or lane in ("files", "marks") else f"{title} {target}"
+    drawn = {
+        "seq": event.seq, "ms": begin, "end_ms": end, "kind": event.kind,
+        "title": shorten(words, 120) or event.kind, "trust": event.trust,
+        "outcome": getattr(event.payload, "outcome", None),
+    }  # fmt: skip
+    marks = [(lane, drawn)]
+    if event.kind == "action" and event.payload is not None:
+        changed = [touch for touch in event.payload.files if touch.change != "read"]
+        if changed:
+            more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+            words = f"{changed[0].change} {base_name(changed[0].path)}{more}"
+            marks.append(("files", drawn | {"ms": end, "title": shorten(words, 120)}))
+    return marks
+
+
+def _span(event: Event) -> tuple[int, int]:
+    """First and last millisecond. An action is recorded when it ends; an app span has its own end."""
+    at, p = event.at // 1000, event.payload
+    if event.kind == "action" and p is not None and p.duration_ms:
+        return at - p.duration_ms, at
+    if event.kind == "app" and p is not None and p.until:
+        try:
+            return at, max(at, parse_time(p.until) // 1000)
+        except TimeError:  # not a time: drawn as a point
+            return at, at
+    return at, at
+
+
+ACTION_FIELDS = ("tool", "input_hash", "output_summary", "outcome", "error", "duration_ms", "retry_of")
+
+
+def event_json(event: Event) -> dict[str, Any]:
+    """The event as the CLI, the page and MCP show it. An action also has its row of the commit log."""
+    row: dict[str, Any] = {
+        "session": event.session,
+        "seq": event.seq,
+        "at": iso(event.at),
+        "turn": event.turn,
+        "kind": event.kind,
+        "actor": event.actor,
+        "source": event.source,
+        "trust": event.trust,
+        "payload": None if event.payload is None else codec.encode(event.payload),
+        "digest": event.digest,
+        "prev": event.prev,
+    }
+    if event.kind == "action" and event.payload is not None:
+        action = event.payload
+        row |= {name: getattr(action, name) for name in ACTION_FIELDS}
+        from fazm_memory.session.reducer import event_delta  # rows of a list need no reducer
+
+        row["delta"] = event_delta(event)
+    if event.payload is None:
+        row["forgotten"] = True
+    return row
+
+
+# The rows of a session
 
 # These are shown with the call, the turn or the session they belong to.
 HOUSEKEEPING = frozenset({"usage", "seen", "action.amend", "session.title"})
@@ -24,11 +230,15 @@ DIALOGUE = frozenset({"AskUserQuestion", "ExitPlanMode", "EnterPlanMode"})  # sh
 SUBAGENT_CALLS = frozenset({"Task", "Agent", "task", "spawn_agent", "delegate_task"})
 FINISHED = ("completed", "cancelled")
 SHORTEST_RUN = 3  # events; fewer are as quickly read as their label
-SHORTEST_LOOK = 2  # reads and searches in a row
+SHORTEST = {"look": 2, "check": 2}  # the same for reads and searches, and for checks that passed
 NARRATION = 240  # characters of the longest words before a call that are shown with the call
 LIST_WITHIN = 6  # positions after a call in which the list or decision that it led to is recorded
 LATE = 1_000_000  # microseconds by which an event precedes an earlier recorded one
 SHORTEST_TURN = 3  # rows of a turn that can be collapsed
+# Words with which a program that looks things up may do more: `git branch -d`, `find -delete`, `sed -i`.
+MAY_CHANGE = frozenset({"branch", "config", "remote", "-delete", "-exec", "-i"})
+DETACHED = "HEAD"  # the name of no branch, for example while git rebases
+RESUMED_BY_WORK = "seen at work"
 
 
 @dataclass(frozen=True)
@@ -67,15 +277,21 @@ def outline_rows(events: Sequence[Event]) -> list[OutlineRow]:
     ended = {e.payload.call_id for e in events if e.kind == "action" and e.payload is not None}
     shown = [event for event in events if not _is_housekeeping(event, events, ended)]
     late = _late(shown)
-    shown = _without_repeats(sorted(shown, key=lambda event: (event.seq > 0, event.at, event.seq)))
+    branch = _first_branch(shown)
+    shown = sorted(
+        (event for event in shown if event is not branch),
+        key=lambda event: (event.seq > 0, event.at, event.seq),
+    )
+    shown = _without_repeats(shown, None if branch is None else branch.payload.name)
     shown, nested = _subagents(shown)
     narration = _narration(shown)
-    narration |= _lone_looks(shown, narration)
+    runs = {event.seq: _run_of(event) for event in shown}
+    narration |= _lone_looks(shown, narration, runs)
     rows: list[OutlineRow] = []
-    for run, group in groupby(_with_runs(shown, narration), key=itemgetter(0)):
+    for run, group in groupby(_with_runs(shown, narration, runs), key=itemgetter(0)):
         members = [event for _, event in group]
         calls = [event for event in members if event.seq not in narration]
-        if run is not None and len(calls) >= (SHORTEST_LOOK if run[0] == "look" else SHORTEST_RUN):
+        if run is not None and len(calls) >= SHORTEST.get(run[0], SHORTEST_RUN):
             label, detail = _label(run, calls)
             seqs = tuple(event.seq for event in members)
             rows.append(OutlineRow(seqs, members[0].at, calls[0].payload.tool, label, detail))
@@ -85,6 +301,8 @@ def outline_rows(events: Sequence[Event]) -> list[OutlineRow]:
             if event.seq in narration:
                 said.append(_words_of(event))
                 continue
+            if branch is not None and event.seq == 0:
+                said.append(f"On branch {branch.payload.name}.")
             words = " ".join(said) or None
             rows.append(OutlineRow((event.seq,), event.at, late=event.seq in late, said=words))
             said = []
@@ -176,6 +394,8 @@ def _is_housekeeping(event: Event, events: Sequence[Event], ended: Set[str | Non
     if event.kind == "file":
         return call_position(event) is not None  # shown with its call
     p = event.payload
+    if event.kind == "session.resume":
+        return p is not None and (p.reason or "").startswith(RESUMED_BY_WORK)  # what was done comes next
     if event.kind == "action.start" and p is not None:
         return p.call_id is not None and p.call_id in ended
     if event.kind == "plan" and p is not None and p.status != "presented":
@@ -206,26 +426,48 @@ def _late(events: Iterable[Event]) -> set[int]:
     return late
 
 
-def _without_repeats(events: Iterable[Event]) -> list[Event]:
-    """Leave out a branch and a list of steps that say what the one before said."""
+def _first_branch(events: Sequence[Event]) -> Event | None:
+    """The branch on which a session was opened. It is shown with the opening."""
+    after_opening = dropwhile(lambda event: event.kind == "session.open", events)
+    first = next(after_opening, None) if events and events[0].kind == "session.open" else None
+    return first if first is not None and first.kind == "branch" and first.payload is not None else None
+
+
+def _without_repeats(events: Sequence[Event], branch: str | None) -> list[Event]:
+    """Leave out a branch that is the same as before, and a list of steps that its turn takes further."""
     kept: list[Event] = []
-    branch: str | None = None
-    before: tuple[int, int] | None = None
+    shown: Event | None = None  # the list shown last
+    taken_further = _taken_further(events)
     for event in events:
         if event.kind == "branch" and event.payload is not None:
-            if event.payload.name == branch:
+            if event.payload.name in (branch, DETACHED):
                 continue
             branch = event.payload.name
         if event.kind == "todos" and event.payload is not None:
-            items = event.payload.items
-            progress = (sum(item.status in FINISHED for item in items), len(items))
-            if kept and kept[-1].kind == "todos":
-                kept.pop()
-            elif progress == before:
-                continue  # another step was begun, none was finished
-            before = progress
+            if shown is not None and _same_list(shown, event):
+                if event.seq in taken_further or _progress(shown) == _progress(event):
+                    continue
+                if kept[-1] is shown:
+                    kept.pop()
+            shown = event
         kept.append(event)
     return kept
+
+
+def _taken_further(events: Sequence[Event]) -> set[int]:
+    """The positions of lists of steps that are followed by a later form in their turn."""
+    lists = [event for event in events if event.kind == "todos" and event.payload is not None]
+    return {one.seq for one, other in pairwise(lists) if one.turn == other.turn and _same_list(one, other)}
+
+
+def _same_list(one: Event, other: Event) -> bool:
+    """Whether all steps of a list are in the other one."""
+    return {item.text for item in one.payload.items} <= {item.text for item in other.payload.items}
+
+
+def _progress(event: Event) -> tuple[int, int]:
+    items = event.payload.items
+    return sum(item.status in FINISHED for item in items), len(items)
 
 
 Run = tuple[str, str]
@@ -238,42 +480,72 @@ def _run_of(event: Event) -> Run | None:
         return None
     if p.tool in EDITS:
         return "edit", target_of(p.input)
-    if p.tool in LOOKS:
+    if p.tool in LOOKS or _shell_look(p):
         return "look", ""
     if p.tool in WEB:
         return "web", ""
+    if _passed_checks(p):
+        return "check", ""
     return None if p.tool in LISTS else (p.tool, target_of(p.input))
 
 
-def _lone_looks(events: Sequence[Event], narration: Set[int]) -> set[int]:
-    """The positions of single reads and searches right before another call of their turn."""
-    found: set[int] = set()
+def _passed_checks(action: Any) -> tuple[str, ...]:
+    """The test, lint and build runs of a call, if all of them passed."""
+    call = shell_call(action.tool, action.input, action.outcome, action.output)
+    passed = call is not None and call.check_outcome == "ok"
+    return tuple(check.command for check in call.checks) if call is not None and passed else ()
+
+
+def _shell_look(action: Any) -> bool:
+    """Whether a shell command only showed something and changed no file."""
+    command = command_of(action.tool, action.input)
+    changed = any(file.change != "read" for file in action.files)
+    if not command or changed:
+        return False
+    parts = parts_of(command)
+    return only_looks(parts) and not any(MAY_CHANGE.intersection(words) for words in parts)
+
+
+def _look_name(action: Any) -> str:
+    """What a look was at: a file or a pattern, or the program of a shell command."""
+    command = command_of(action.tool, action.input)
+    if not command:
+        return target_of(action.input).rsplit("/", 1)[-1]
+    words = parts_of(command)[-1 if command.startswith("cd ") else 0]
+    return f"git {git_verb(words)[0]}" if words[0] == "git" else words[0]
+
+
+Runs = Mapping[int, Run | None]
+
+
+def _lone_looks(events: Sequence[Event], narration: Set[int], runs: Runs) -> set[int]:
+    """The positions of single reads and searches right before another call or an answer of their turn."""
     calls = [event for event in events if event.seq not in narration]
-    for before, event, after in zip([None, *calls], calls, calls[1:], strict=False):
-        if not _is_look(event) or (before is not None and _is_look(before)):
-            continue
-        if after.kind == "action" and after.turn == event.turn and not _is_look(after):
-            found.add(event.seq)
-    return found
-
-
-def _is_look(event: Event) -> bool:
-    run = _run_of(event)
-    return run is not None and run[0] == "look"
+    looks = [(run := runs[event.seq]) is not None and run[0] == "look" for event in calls]
+    return {
+        event.seq
+        for nth, (event, after) in enumerate(pairwise(calls))
+        if looks[nth]
+        and not (nth and looks[nth - 1])
+        and not looks[nth + 1]
+        and after.kind in ("action", "message")
+        and after.turn == event.turn
+    }
 
 
 def _words_of(event: Event) -> str:
     """What the agent said, or what it looked at."""
     if event.kind == "message":
         return " ".join(event.payload.text.split())
-    return f"({event.payload.tool} {target_of(event.payload.input).rsplit('/', 1)[-1]})"
+    name = _look_name(event.payload)
+    return f"({name})" if _shell_look(event.payload) else f"({event.payload.tool} {name})"
 
 
-def _with_runs(events: Sequence[Event], narration: Set[int]) -> list[tuple[Run | None, Event]]:
+def _with_runs(events: Sequence[Event], narration: Set[int], runs: Runs) -> list[tuple[Run | None, Event]]:
     """The events with their runs. The words before a call belong to the run of the call."""
     found: list[tuple[Run | None, Event]] = []
     for event in reversed(events):
-        run = found[-1][0] if event.seq in narration else _run_of(event)
+        run = found[-1][0] if event.seq in narration else runs[event.seq]
         found.append((run, event))
     return found[::-1]
 
@@ -284,7 +556,10 @@ def _label(run: Run, members: Sequence[Event]) -> tuple[str, str]:
     count = len(members)
     if kind == "edit":
         return plural(count, "edit"), f"in {target}"
-    names = dict.fromkeys(target_of(event.payload.input).rsplit("/", 1)[-1] for event in members)
+    if kind == "check":
+        checks = [check for event in members for check in _passed_checks(event.payload)]
+        return f"{len(checks)} checks passed", ", ".join(dict.fromkeys(checks))
+    names = dict.fromkeys(_look_name(event.payload) for event in members)
     some = ", ".join(list(names)[:4]) + (", …" if len(names) > 4 else "")
     if kind == "look":
         return f"{count} reads and searches", some

@@ -16,19 +16,25 @@ from fazm_memory.events import event as payloads
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import replace
 from fazm_memory.session.commands import shell_call
-from fazm_memory.session.consequences import causal_position
+from fazm_memory.session.consequences import (
+    causal_position,
+    is_minor,
+    note_failure,
+    resolve,
+    resolve_by_success,
+)
 from fazm_memory.session.data_sources import note_sources, sources_of_app, sources_of_call
 from fazm_memory.session.dialogue import (
     add_decision,
     asked_by_tool,
     asked_in_message,
+    asks_back,
     note_document,
     read_prompt,
     set_plan,
     title_of,
     waiting_plan,
 )
-from fazm_memory.session.failures import is_minor, note_failure, resolve, resolve_by_success
 from fazm_memory.session.repository import read_call, read_references, set_branch
 from fazm_memory.session.state import (
     BOUNDS,
@@ -66,6 +72,7 @@ NAMED_TABLES = (
 MAX_NAMED_FILES = 8  # latest files listed with an untrusted call
 MENTIONED = 0.6  # share of the words of an entry that a summary must contain to mention it
 WORD = lazy_regex(r"\w{3,}")
+LATE = 60 * 1_000_000  # microseconds before what is recorded already
 NO_ANSWER = "No response requested."  # what Claude Code writes when a session is resumed
 TODO = "todo:"  # begins the name of a pending action that comes from a list of tasks
 OPEN_TODO = ("pending", "in_progress")
@@ -125,7 +132,7 @@ def fork_state(state: SessionState, session: str) -> SessionState:
         for path, entry in b.files_modified.items()
     }
     b.turn_starts = {}
-    for name in ("goal", "plan", "asking", "unanswered", "proposed"):
+    for name in ("goal", "plan", "asking", "passed_over", "unanswered", "proposed"):
         if (entry := b.__dict__[name]) is not None:
             b.__dict__[name] = {"session": b.session} | entry
     b.session, b.at, b.lifecycle, b.ending = session, 0, "open", None
@@ -155,11 +162,12 @@ def _step(b: StateBuilder, event: Event) -> None:
         _end_untrusted_spans(b, event)
     if event.kind not in kinds.MAINTENANCE_KINDS:
         b.last_at = max(b.last_at, event.at)
-        take_time(b.budget, event)
     # The log refuses a wrong transition before it is written. Imported records may still contain one.
     b.lifecycle = kinds.after_event(b.lifecycle, event.kind) or b.lifecycle
     if event.kind == "rewind":  # work goes on there, even if the session was paused at that position
         b.lifecycle = "active"
+    if event.kind not in kinds.MAINTENANCE_KINDS:
+        take_time(b.budget, event, b.lifecycle)
     if event.payload is None:
         b.count("forgotten")
         if event.kind == "action" and event.trust in UNTRUSTED:
@@ -199,8 +207,25 @@ def _session_end(b: StateBuilder, event: Event, p: payloads.LifecycleMove) -> No
     _interrupt(b, event, b.running, "its session ended before it did")
 
 
+def _is_overtaken(b: StateBuilder, event: Event) -> bool:
+    """Whether an event was recorded after a later request: found when its transcript was read again."""
+    return any(row["at"] > event.at for row in b.requests.values())
+
+
 def _prompt(b: StateBuilder, event: Event, p: payloads.Prompt) -> None:
     b.count("prompts")
+    if not _is_overtaken(b, event):
+        _new_request(b, event, p)
+        b.worked_at = max(b.worked_at, event.at)
+    read_references(b, event, p.text)
+    b.put("requests", event.seq, {
+        "seq": event.seq, "at": event.at, "turn": event.turn, "text": bounded_text(p.text),
+        "trust": event.trust,
+    })  # fmt: skip
+    b.title = b.title or title_of(p.text)
+
+
+def _new_request(b: StateBuilder, event: Event, p: payloads.Prompt) -> None:
     # A new request ends what still runs. Subagents go on by themselves.
     earlier = {
         call: entry
@@ -210,28 +235,26 @@ def _prompt(b: StateBuilder, event: Event, p: payloads.Prompt) -> None:
     _interrupt(b, event, earlier, "the user asked for the next thing before it ended")
     complete_last_step(b)
     read_prompt(b, event, p.text)
-    read_references(b, event, p.text)
     if event.actor == "person":
         read_words(b, event, p.text)
     if not is_local_command(p.text.strip()):
         note_request(b, event, bounded_text(p.text))
-    b.put("requests", event.seq, {
-        "seq": event.seq, "at": event.at, "turn": event.turn, "text": bounded_text(p.text),
-        "trust": event.trust,
-    })  # fmt: skip
-    b.title = b.title or title_of(p.text)
 
 
 def _message(b: StateBuilder, event: Event, p: payloads.Message) -> None:
-    if p.text.strip() == NO_ANSWER:
+    if p.text.strip() == NO_ANSWER or event.at < b.worked_at:  # the agent or the user went on after it
         return
     note_answer(b, event, p.text)
     b.asking = asked_in_message(event, p.text)
+    if b.asking is not None:
+        b.passed_over = None
 
 
 def _decision(b: StateBuilder, event: Event, p: payloads.Decision) -> None:
     if event.actor == "person":
-        b.asking = None  # the user has spoken
+        _answer_questions(b, event)
+        if p.form == "plan" and b.plan is not None and b.plan["status"] == "rejected" and asks_back(p.what):
+            b.passed_over = waiting_plan(b, event)
     add_decision(b, event, {
         "what": bounded_text(p.what), "why": bounded_text(p.why),
         "alternatives": [bounded_text(text) for text in p.alternatives[:10]], "form": p.form,
@@ -239,12 +262,23 @@ def _decision(b: StateBuilder, event: Event, p: payloads.Decision) -> None:
     })  # fmt: skip
 
 
+def _answer_questions(b: StateBuilder, event: Event) -> None:
+    """The user has spoken, or a plan was presented: no earlier question waits."""
+    if b.asking is not None and (b.asking["at"] <= event.at or b.asking["form"] == "plan"):
+        b.asking = None
+    if b.passed_over is not None and b.passed_over["at"] <= event.at:
+        b.passed_over = None
+
+
 def _plan(b: StateBuilder, event: Event, p: payloads.Plan) -> None:
     set_plan(b, event, p.text, p.title, p.status)
+    _answer_questions(b, event)
+    if event.at < b.worked_at - LATE and b.plan is not None:  # what came of it is recorded before it
+        b.plan = b.plan | {"late": True}
+        return
     b.progress = None
-    waits = p.status == "presented"
-    b.asking = waiting_plan(b, event) if waits else None
-    if waits:
+    if p.status == "presented":
+        b.asking = waiting_plan(b, event)
         b.unanswered = None  # the plan is the answer
 
 
@@ -255,16 +289,25 @@ def _todos(b: StateBuilder, event: Event, p: payloads.Todos) -> None:
     b.todos = []
     for number, item in enumerate(p.items[:MAX_TODOS], 1):
         text = bounded_text(item.text)
-        b.todos.append({"text": text, "status": item.status, "seq": event.seq})
+        b.todos.append({"text": text, "status": item.status, "seq": event.seq, "at": event.at})
         if item.status in OPEN_TODO:
             name = f"{TODO}{item.id or number}"
             b.put("pending_actions", name, {
                 "id": name, "what": text, "seq": event.seq, "trust": event.trust, "status": item.status,
             })  # fmt: skip
+    if event.at < b.last_at:
+        _complete_late_steps(b, event)
 
 
 CHECK_STEP = lazy_regex(r"(?:run|re-?run|verify|check|ensure)\b(?!.*\b(?:fix|add|update|write)\b)", re.I)
 CHECK_WORDS = {"test": lazy_regex(r"\btests?\b", re.I), "lint": lazy_regex(r"\blint", re.I)}
+
+
+def _complete_late_steps(b: StateBuilder, event: Event) -> None:
+    """Complete the steps of a list that was read again, as what is recorded before it shows."""
+    _end_check_steps(b, event)
+    if _is_overtaken(b, event):
+        complete_last_step(b, said_after=True)
 
 
 def _end_check_steps(b: StateBuilder, event: Event) -> None:
@@ -272,12 +315,13 @@ def _end_check_steps(b: StateBuilder, event: Event) -> None:
 
     Agents often forget to close the last step, "Run lint and tests".
     """
+    listed = {todo["text"]: todo["at"] for todo in b.todos}
     for name, entry in list(b.pending_actions.items()):
         words = entry["what"] or ""
-        if entry.get("status") != "in_progress" or not CHECK_STEP.match(words):
+        if entry.get("status") != "in_progress" or not CHECK_STEP.match(words) or words not in listed:
             continue
         wanted = {kind for kind, pattern in CHECK_WORDS.items() if pattern.search(words)}
-        latest = {run["kind"]: run for run in b.checks.values() if run["seq"] > entry["seq"]}
+        latest = {run["kind"]: run for run in b.checks.values() if run["at"] >= listed[words]}
         if wanted and all(kind in latest and latest[kind]["outcome"] == "ok" for kind in wanted):
             del b.pending_actions[name]
             b.todos = [
@@ -396,6 +440,7 @@ def _action_start(b: StateBuilder, event: Event, p: payloads.ActionStart) -> Non
     elif event.at >= b.last_at:  # else it is recorded late: it began long ago and never ended
         note_work(b)
         b.asking = asked_by_tool(event, p.tool, p.input)
+        b.worked_at = event.at
     b.put("running", p.call_id or f"#{event.seq}", entry)
 
 
@@ -410,6 +455,7 @@ def _action(b: StateBuilder, event: Event, p: payloads.Action) -> None:
         source = event.seq
     b.put("tools_used", p.tool, b.tools_used.get(p.tool, 0) + 1)
     if p.agent_id is None:
+        b.worked_at = max(b.worked_at, event.at)
         b.asking = None  # the agent went on without an answer, or has one
         note_work(b)
     call = None if p.outcome == "denied" else shell_call(p.tool, p.input, p.outcome, p.output)
@@ -440,7 +486,7 @@ def _action(b: StateBuilder, event: Event, p: payloads.Action) -> None:
         resolve_by_success(b, event.seq, p, call)
     _note_retry(b, event, p)
     if p.outcome == "ok":
-        note_sources(b, event, sources_of_call(p))
+        note_sources(b, event, sources_of_call(p, call))
     _touch_files(b, event, p.files, evidence=f"{p.tool} call", certain=p.outcome == "ok", doubted_by=source)
     for listing in p.seen:
         _seen(b, event, listing)
@@ -537,6 +583,8 @@ def _change_file(
     doubted_by: int | None,
 ) -> None:
     b.count("files_modified")
+    if by == "agent":
+        b.passed_over = None
     source = doubted_by if by == "agent" else None
     if change == "created" and path not in b.files_modified and _was_there(b, path):
         change = "modified"

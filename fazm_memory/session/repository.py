@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fazm_memory.events import Event
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.session.commands import CheckRun, ShellCall, elsewhere, git_verb, output_text
+from fazm_memory.session.consequences import failed_checks
 from fazm_memory.session.working_tree import (
     ALL,
     note_head,
@@ -79,19 +80,16 @@ def read_call(b: StateBuilder, event: Event, p: Action, call: ShellCall) -> None
         if not _in_other_folder(b, words):
             LISTINGS[verb](b, event, call, rest, output_text(p.output))
     if call.check_outcome is not None and not outside:
-        for check in _reported_checks(call):
+        for check in _reported_checks(call, output_text(p.output) or p.error or ""):
             b.put("checks", check.command, {
                 "command": check.command, "kind": check.kind, "outcome": call.check_outcome,
                 "seq": event.seq, "at": event.at,
             })  # fmt: skip
 
 
-def _reported_checks(call: ShellCall) -> tuple[CheckRun, ...]:
-    """The runs whose outcome is known: all if they succeeded. Which of several failed is unknown."""
-    if call.check_outcome == "ok":
-        return call.checks
-    tests = tuple(check for check in call.checks if check.kind == "test")
-    return (tests or call.checks)[:1]
+def _reported_checks(call: ShellCall, printed: str) -> tuple[CheckRun, ...]:
+    """The runs whose outcome is known: all if they succeeded, else the first that may have failed."""
+    return call.checks if call.check_outcome == "ok" else failed_checks(call.checks, printed)[:1]
 
 
 # -- git -------------------------------------------------------------------------------------------------

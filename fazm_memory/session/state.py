@@ -168,7 +168,7 @@ def _authors(latest: FileAuthor, *entries: FileEntry | None) -> tuple[FileAuthor
     return (*authors.values(), latest) if authors else ()
 
 
-FOLD_VERSION = 15  # snapshots of another version are not used
+FOLD_VERSION = 20  # snapshots of another version are not used
 
 BOUNDS: dict[str, int] = {
     "tools_used": 200,
@@ -246,10 +246,12 @@ class SessionState:
     plan: dict[str, Any] | None = None
     todos: list[dict[str, Any]] = field(default_factory=list)
     asking: dict[str, Any] | None = None  # the agent's question that waits for an answer
+    passed_over: dict[str, Any] | None = None  # one to which the user replied with a question
     unanswered: dict[str, Any] | None = None  # the request that is worked on
     proposed: dict[str, Any] | None = None  # what the agent's last answer names as next steps
     progress: dict[str, Any] | None = None  # the last phase or step that the agent called done
     last_said: int | None = None  # position of the agent's last message
+    worked_at: int = 0  # time of the last call or request
     noting: int | None = None  # the turn in which the user asked to write down where the work stands
     branch: str | None = None
     branches: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -301,6 +303,7 @@ NOT_HASHED = frozenset(
     {
         "session", "at", "last_at", "turn_starts", "doubts", "unresolved", "noting", "staged", "seen",
         "marks",        "stashed", "settled", "listing", "heads", "last_said",
+        "worked_at",
     }
 )  # fmt: skip
 
@@ -359,7 +362,7 @@ def state_to_json(state: SessionState) -> dict[str, Any]:
         "decisions_made": [row | {"at": iso(row["at"])} for row in state.decisions_made.values()],
         "pending_actions": list(state.pending_actions.values()),
         "plan": _dated(state.plan),
-        "todos": list(state.todos),
+        "todos": [_dated(row) for row in state.todos],
         "questions": waiting_questions(state),
         "next": next_steps(state),
         "branch": state.branch,
@@ -392,16 +395,22 @@ def state_to_json(state: SessionState) -> dict[str, Any]:
 
 
 def waiting_questions(state: SessionState) -> list[dict[str, Any]]:
-    """The agent's questions that wait for an answer, the last one first.
+    """The agent's questions without an answer, the last one first.
 
-    Each has `text`, `form` ("question", "choice" of a tool that asks, "plan" that waits for approval), `at`,
-    `seq`, `asked_by`, `trust` and perhaps `options`: label and text.
+    Each has `text`, `form` ("question", "choice" of a tool that asks, "plan" that waits for approval),
+    `status`, `about` (the request after which it was asked), `at`, `seq`, `asked_by`, `trust` and perhaps
+    `options`: label and text. The status is "waiting", or "passed_over" if the user replied with a question
+    and nothing was changed since. Only one of these is known, and only while none is waiting.
     """
-    if state.asking is None:
+    asked = state.asking or state.passed_over
+    if asked is None:
         return []
-    shared = {name: value for name, value in state.asking.items() if name != "others"}
+    shared = {name: value for name, value in asked.items() if name != "others"}
+    shared["status"] = "waiting" if state.asking is not None else "passed_over"
+    requests = [row["text"] for row in state.requests.values() if row["seq"] < asked["seq"] and row["text"]]
+    shared["about"] = cut(requests[-1], ABOUT_BOUND) if requests else None
     plain = {name: value for name, value in shared.items() if name not in ("options", "listed")}
-    others = [{**plain, **other} for other in state.asking.get("others", ())]
+    others = [{**plain, **other} for other in asked.get("others", ())]
     return [{**row, "at": iso(row["at"])} for row in (shared, *others)]
 
 
@@ -425,6 +434,7 @@ def check_answered(session: str, questions: Iterable[Mapping[str, Any]]) -> None
         )
 
 
+ABOUT_BOUND = 200  # characters of the request that a question is about
 COPIED = (*BOUNDS, "budget", "counts", "omitted")
 
 
@@ -482,8 +492,8 @@ def bounded_value(value: Any) -> Any:
 
 # The budget of a session: limits of tokens, money, time and actions, and what was spent of them.
 #
-# The time is that between the opening and the last event, without the time the session was paused. The state
-# stores the parts from which everything here is computed.
+# The time is that between the opening and the last event, without the time the session was paused or closed.
+# The state stores the parts from which everything here is computed.
 
 TOKENS = ("input_tokens", "output_tokens", "cached_tokens")
 # The stored name of each limit. `limit` is that of tokens, which came first.
@@ -510,12 +520,15 @@ def take_usage(budget: dict[str, Any], usage: Any) -> None:
     take_limits(budget, usage)
 
 
-def take_time(budget: dict[str, Any], event: Event) -> None:
-    """Follow the time that a session is open and not paused."""
+def take_time(budget: dict[str, Any], event: Event, lifecycle: str) -> None:
+    """Follow the time that a session works. `lifecycle` is that after the event.
+
+    A person can answer a question in a pause, and a watcher can see a file change there.
+    """
     if "began_at" not in budget:
         budget["began_at"] = event.at
-    if event.kind == "session.pause":
-        budget["paused_at"] = event.at
+    if lifecycle in ("paused", "closed", "archived"):
+        budget.setdefault("paused_at", event.at)
     elif (since := budget.pop("paused_at", None)) is not None:
         budget["paused"] = budget.get("paused", 0) + max(0, event.at - since)
 

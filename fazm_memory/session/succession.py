@@ -11,10 +11,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from fazm_memory.records import replace
-from fazm_memory.session.dialogue import content_words, later_replaces
+from fazm_memory.session.dialogue import later_replaces
 from fazm_memory.session.state import SessionState
 from fazm_memory.session.upcoming import is_local_command
 from fazm_memory.session.working_tree import still_uncommitted
+from fazm_memory.text import content_words
 
 SAME_TITLE = 0.7  # share of the words of two titles
 SAME_REQUEST = 0.6
@@ -29,7 +30,8 @@ def as_known_later(state: SessionState, others: Iterable[SessionState]) -> Sessi
     - `uncommitted`: see `still_uncommitted`;
     - `decisions_made`: a decision on the same branch that a later session replaced has `superseded_by`, the
       position there, and `superseded_in`, that session;
-    - `asking`, `unanswered`, `plan`: gone, or `carried_out`, once a later session took them up;
+    - `asking`, `passed_over`, `unanswered`, `plan`: gone, or `carried_out`, once a later session took them
+      up;
     - `todos`, `pending_actions`: without those that a later session's list has;
     - `checks`: without commands that were run again later; `pull_requests`: with their latest state.
     """
@@ -49,7 +51,7 @@ def as_known_later(state: SessionState, others: Iterable[SessionState]) -> Sessi
         },
     }
     if any(_takes_up_plan(other, state) for other in later):
-        changes |= {"asking": None, "unanswered": None, "plan": _carried_out(state.plan)}
+        changes |= {"asking": None, "passed_over": None, "unanswered": None, "plan": _carried_out(state.plan)}
     elif any(_repeats_request(other, state) for other in later):
         changes["unanswered"] = None
     listed = {todo["text"] for other in continued for todo in other.todos}

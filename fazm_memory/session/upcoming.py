@@ -1,14 +1,20 @@
 """What comes next in a session, as its own records say it.
 
-`next_steps` returns entries with `what`, `from`, `status`, `seq` and `trust`, the surest first:
+`next_steps` returns entries with `what`, `from`, `status`, `seq`, `at` and `trust`, the surest first:
 
 - `from: "request"`: the user's last request, if it got no answer (`status: "no answer"`) or the work on it
   broke off (`"broken off"`);
+- `from: "check"`: a command for tests or lint that failed in the last turn and was not run again
+  (`"failed"`);
 - `from: "todo"`: the open steps of the agent's list, the one in progress first (`"in_progress"` or
   `"pending"`);
 - `from: "plan"`: the phases or steps of the plan after the last one that was said to be done (`"pending"`),
   or the plan's title if it was accepted and nothing was changed since (`"accepted"`);
-- `from: "agent"`: what the agent's last answer names as next steps (`"proposed"`).
+- `from: "note"`: the document that the user asked for to go on from later, if it is the last thing that was
+  written (`"written"`);
+- `from: "agent"`: what the agent's last answer names as next steps, advises the user to do or says that the
+  work is ready for (`"proposed"`); next steps of an answer up to two turns earlier that the user did not
+  take up (`"passed_over"`).
 
 A question that waits for the user is no step: see `questions` of the state.
 """
@@ -16,10 +22,13 @@ A question that waits for the user is no step: see `questions` of the state.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fazm_memory.clock import iso
 from fazm_memory.events import Event
 from fazm_memory.lazy import lazy_regex
+from fazm_memory.text import content_words
 
 if TYPE_CHECKING:
     from fazm_memory.session.state import SessionState, StateBuilder
@@ -30,7 +39,8 @@ MAX_STEPS = 12
 TAIL = 6000  # characters at the end of a message that are searched
 HEADING = lazy_regex(
     r"^\s*(?:#{1,6}\s+|\*\*|\d+\.\s+\*\*)?(?:(?:suggested|recommended|possible|the|my|our|immediate) )?"
-    r"(?:next steps?|remaining(?: work| steps?| tasks?| items?)?|what(?:'s|’s| is) (?:next|left|missing)"
+    r"(?:next steps?|remaining(?: (?:work|steps?|tasks?|items?|to-?dos?)|(?=\W*$))"
+    r"|what(?:'s|’s| is) (?:next|left|missing)"
     r"|still (?:to do|open|missing)|left to do|to-?dos?|follow-?ups?|outstanding(?: work| items?)?"
     r"|not (?:yet )?done(?: yet)?)\b[^\n.!?]{0,50}?[:*]*\s*$",
     re.I | re.M,
@@ -64,6 +74,29 @@ LOCAL_COMMAND = lazy_regex(
     r"|permissions|agents|hooks|memory|doctor|ide|terminal-setup|statusline|export|add-dir|bug|release-notes"
     r"|output-style|fast|effort|rename|tasks|todos|stats|upgrade|plugin)\b[^\n]{0,80}\Z"
 )
+FENCED = lazy_regex(r"```.*?(?:```|\Z)", re.S)
+SENTENCE_END = lazy_regex(r"(?<=[.!?])\s+")
+ITEM_MARK = lazy_regex(r"^\W*(?:\d{1,2}[.)]\s+)?")
+ADVICE_TAIL = 800  # characters at the end of a message that are searched for advice
+MAX_ADVICE = 3
+ADVICE = lazy_regex(
+    r"(?:you(?:'ll| will)? (?:may|might|should|still|need|must|have)\b(?: (?:also|now|still|want|need|to))* "
+    r"(?:run|install|re-?install|restart|rebuild|update|set|add|push|commit|merge|deploy|review|test|check|clean|remove"
+    r"|delete|migrate|create|configure|re-?run|enable|verify|fix)\b"
+    r"|(?:don'?t forget|remember) to\b)(?![^\n]*\bif you\b)",
+    re.I,
+)
+READY = lazy_regex(
+    r"\bready (?:to (?:be )?|for (?:a |the |your )?)(?:commit|merge|push|review|deploy|release)",
+    re.I,
+)
+COMMITS = lazy_regex(r"\bcommit", re.I)
+TAKES_UP = lazy_regex(
+    r"\b(?:next|first|second|third|last) (?:steps?|one|item)|\b(?:steps?|items?|points?|numbers?) \d", re.I
+)
+SHORT_REPLY = 20  # characters
+TAKEN_UP = 0.5  # share of the words of a step
+PASSED_TURNS = 2
 
 
 def is_local_command(words: str) -> bool:
@@ -73,7 +106,8 @@ def is_local_command(words: str) -> bool:
 
 def note_request(b: StateBuilder, event: Event, text: str | None) -> None:
     """Remember a request until it is answered. The agent's proposals end with it."""
-    b.proposed = None
+    if b.proposed is not None and (b.proposed.get("advice") or _takes_up(text or "", b.proposed["steps"])):
+        b.proposed = None
     b.unanswered = {
         "text": text, "seq": event.seq, "at": event.at, "trust": event.trust, "status": "no answer",
     }  # fmt: skip
@@ -85,8 +119,14 @@ def note_answer(b: StateBuilder, event: Event, text: str) -> None:
     if BROKEN_OFF.search(text[-ANNOUNCEMENT:]) is None:
         b.unanswered = None
     tail = text[-TAIL:]
-    if steps := proposed_steps(tail):
-        b.proposed = {"steps": steps, "seq": event.seq, "at": event.at, "trust": event.trust}
+    headed = proposed_steps(tail)
+    if steps := headed or advised_steps(tail):
+        b.proposed = {
+            "steps": steps, "seq": event.seq, "at": event.at, "trust": event.trust, "turn": event.turn,
+            "advice": not headed,
+        }  # fmt: skip
+    elif b.proposed is not None and b.proposed.get("advice"):
+        b.proposed = None  # the agent went on after it
     for unit, number, total in FINISHED.findall(tail):
         known = b.progress if b.progress is not None and b.progress["unit"] == unit.lower() else None
         done = max(int(number), 0 if known is None else known["done"])
@@ -125,50 +165,101 @@ def proposed_steps(text: str) -> list[str]:
     return steps[:MAX_STEPS]
 
 
+def advised_steps(text: str) -> list[str]:
+    """What the end of a message advises the user to do, or says that the work is ready for."""
+    prose = FENCED.sub("\n", text)[-ADVICE_TAIL:]
+    sentences = [part.strip() for line in prose.split("\n") for part in SENTENCE_END.split(line)]
+    found = [ITEM_MARK.sub("", part) for part in sentences if ADVICE.match(ITEM_MARK.sub("", part))]
+    found += [ITEM_MARK.sub("", part) for part in sentences if READY.search(part) and "?" not in part]
+    return [_plain(part) for part in dict.fromkeys(found)][:MAX_ADVICE]
+
+
+def _takes_up(request: str, steps: list[str]) -> bool:
+    """Whether a request answers the agent's proposals, rather than asking for something else."""
+    words = content_words(request)
+    return (
+        len(request) <= SHORT_REPLY
+        or TAKES_UP.search(request) is not None
+        or any(len(words & content_words(step)) >= TAKEN_UP * len(content_words(step)) for step in steps)
+    )
+
+
 def next_steps(state: SessionState) -> list[dict[str, Any]]:
     """What comes next, the surest first. See the module for the fields."""
     found: list[dict[str, Any]] = []
     asked = state.unanswered
     if asked is not None and state.last_said is not None and not is_local_command(asked["text"] or ""):
-        found.append(_entry(asked["text"] or "", "request", asked["status"], asked["seq"], asked["trust"]))
+        found.append(_entry(asked["text"] or "", "request", asked["status"], asked))
+    found += _failed_checks(state)
     todos = [todo for todo in state.todos if todo["status"] in ("in_progress", "pending")]
     for todo in sorted(todos, key=lambda todo: todo["status"] != "in_progress"):
-        found.append(_entry(todo["text"] or "", "todo", todo["status"], todo["seq"], "agent"))
+        found.append(_entry(todo["text"] or "", "todo", todo["status"], todo))
     if not todos:
         found += _plan_steps(state)
-    if state.proposed is not None:
-        said = state.proposed
-        found += [_entry(step, "agent", "proposed", said["seq"], said["trust"]) for step in said["steps"]]
-    return found
+    return found + _notes(state) + _proposals(state)
+
+
+def _failed_checks(state: SessionState) -> list[dict[str, Any]]:
+    """The last run of tests and of lint in the last turn, if it failed."""
+    latest = {row["kind"]: row for row in sorted(state.checks.values(), key=lambda row: int(row["seq"]))}
+    began = state.turn_starts.get(state.turn, 0)
+    return [
+        _entry(latest[kind]["command"], "check", "failed", latest[kind])
+        for kind in ("test", "lint")
+        if kind in latest and latest[kind]["outcome"] != "ok" and latest[kind]["seq"] >= began
+    ]
+
+
+def _notes(state: SessionState) -> list[dict[str, Any]]:
+    """The last document that was written to go on from, if nothing was changed after it."""
+    note = next(reversed(state.notes.values()), None)
+    if note is None or any(entry.seq > note["seq"] for entry in state.files_modified.values()):
+        return []
+    return [_entry(note["path"], "note", "written", note)]
+
+
+def _proposals(state: SessionState) -> list[dict[str, Any]]:
+    said = state.proposed
+    passed = 0 if said is None else state.turn - said.get("turn", state.turn)
+    if said is None or passed > PASSED_TURNS:
+        return []
+    committed = any(row["seq"] > said["seq"] for row in state.commits.values())
+    return [
+        _entry(step, "agent", "passed_over" if passed else "proposed", said)
+        for step in said["steps"]
+        if not (committed and COMMITS.search(step))
+    ]
 
 
 def _plan_steps(state: SessionState) -> list[dict[str, Any]]:
     """The plan if it is accepted and not begun, or its steps that are known to be open."""
     plan = state.plan
-    if plan is None or plan["status"] != "accepted" or state.todos:
+    if plan is None or plan["status"] != "accepted" or any(todo["seq"] > plan["seq"] for todo in state.todos):
         return []
     progress = state.progress
     if progress is not None and progress["seq"] > plan["seq"]:
         steps = plan_steps(plan["text"] or "")
         return [
-            _entry(f"{unit} {number}: {words}", "plan", "pending", plan["seq"], plan["trust"])
+            _entry(f"{unit} {number}: {words}", "plan", "pending", plan)
             for unit, number, words in steps
             if unit == progress["unit"] and number > progress["done"]
         ]
-    if any(entry.seq > plan["seq"] for entry in state.files_modified.values()) or not plan["title"]:
-        return []  # begun, and how far is not known
-    return [_entry(plan["title"], "plan", "accepted", plan["seq"], plan["trust"])]
+    begun = any(plan.get("late") or entry.seq > plan["seq"] for entry in state.files_modified.values())
+    if begun or not plan["title"]:
+        return []  # how far is not known
+    return [_entry(plan["title"], "plan", "accepted", plan)]
 
 
-def complete_last_step(b: StateBuilder) -> None:
+def complete_last_step(b: StateBuilder, *, said_after: bool = False) -> None:
     """Complete the last step of a list once the agent has answered and the user goes on.
 
-    Agents often forget to close it. Called before the user's next request is taken.
+    Agents often forget to close it. Called before the user's next request is taken. `said_after`: the list is
+    recorded after the answer.
     """
     open_ = [todo for todo in b.todos if todo["status"] in ("in_progress", "pending")]
     if len(open_) != 1 or len(b.todos) < 2 or open_[0]["status"] != "in_progress":
         return
-    if b.unanswered is None and b.asking is None and (b.last_said or 0) > open_[0]["seq"]:
+    if b.unanswered is None and b.asking is None and (said_after or (b.last_said or 0) > open_[0]["seq"]):
         b.todos = [
             todo | {"status": "completed", "passed_at": b.last_said} if todo is open_[0] else todo
             for todo in b.todos
@@ -184,10 +275,14 @@ def plan_steps(text: str) -> list[tuple[str, int, str]]:
     return [step for step in open_ if step[2]][:MAX_STEPS]
 
 
-def _entry(what: str, source: str, status: str, seq: int, trust: str) -> dict[str, Any]:
-    return {"what": what, "from": source, "status": status, "seq": seq, "trust": trust}
+def _entry(what: str, source: str, status: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    at = row.get("at")
+    return {
+        "what": what, "from": source, "status": status, "seq": row["seq"],
+        "at": None if at is None else iso(at), "trust": row.get("trust", "agent"),
+    }  # fmt: skip
 
 
 def _plain(text: str) -> str:
-    text = text.replace("**", "").replace("~~", "").strip()
+    text = text.replace("**", "").replace("~~", "").strip().rstrip(":")
     return text if len(text) <= STEP else text[: STEP - 1] + "…"

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from fazm_memory.store import calendar, hash_chain, pages, quarantine, queries, retention, snapshots
-    from fazm_memory.store.compression import compress, decompress
-    from fazm_memory.store.database import LOG_PAGES, Database, migrate, pragmas
+    from fazm_memory.store import hash_chain, overview, quarantine, queries, retention, snapshots
+    from fazm_memory.store.database import LOG_PAGES, Database, compress, decompress, migrate, pragmas
     from fazm_memory.store.event_log import (
         EVENT_COLUMNS,
         INSERT_EVENT,
@@ -69,7 +68,6 @@ if TYPE_CHECKING:
         parts_of,
     )
     from fazm_memory.store.overview import StoreChanges, StoreWatcher, open_questions, store_overview
-    from fazm_memory.store.pages import EventFilter, event_page, kinds_of, outcomes_of
     from fazm_memory.store.projections import INDEX_AFTER
     from fazm_memory.store.quarantine import (
         NOT_QUARANTINED,
@@ -79,8 +77,12 @@ if TYPE_CHECKING:
     )
     from fazm_memory.store.queries import (
         CallEffects,
+        EventFilter,
         EventQuery,
+        event_page,
         events_of_item,
+        kinds_of,
+        outcomes_of,
         unfinished_calls,
     )
     from fazm_memory.store.search_index import (
@@ -125,13 +127,10 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     __name__,
     {
-        "calendar": "",
-        "compression": "compress decompress",
-        "database": "Database LOG_PAGES migrate pragmas",
+        "database": "LOG_PAGES Database compress decompress migrate pragmas",
         "event_log": (
-            "AppendResult EVENT_COLUMNS INSERT_EVENT NewEvent SEQ_BITS SEQ_MASK SessionHead "
-            "believed_time event_id pack "
-            "parse_json to_event to_stored unpack"
+            "AppendResult EVENT_COLUMNS INSERT_EVENT NewEvent SEQ_BITS SEQ_MASK SessionHead believed_time "
+            "event_id pack parse_json to_event to_stored unpack"
         ),
         "facts": "FactRow",
         "file_versions": (
@@ -146,13 +145,15 @@ __getattr__ = lazy_exports(
         "framework_store": "FrameworkItem FrameworkStore framework_store_exists owner_of parts_of",
         "hash_chain": "",
         "overview": "StoreChanges StoreWatcher open_questions store_overview",
-        "pages": "EventFilter event_page kinds_of outcomes_of",
         "projections": "INDEX_AFTER",
         "quarantine": "NOT_QUARANTINED QuarantinedEvents apply_quarantine read_quarantine",
-        "queries": "CallEffects EventQuery events_of_item unfinished_calls",
+        "queries": (
+            "CallEffects EventFilter EventQuery event_page events_of_item kinds_of outcomes_of "
+            "unfinished_calls"
+        ),
         "retention": "",
-        "search_text": "INDEXED_TEXT STOP_WORDS SearchTerm event_text fts_quote index_text terms_of",
         "search_index": "FileChangeSince SearchHit SearchScope Span best_first",
+        "search_text": "INDEXED_TEXT STOP_WORDS SearchTerm event_text fts_quote index_text terms_of",
         "sessions": (
             "AT_WORK HERE MAX_FORK_DEPTH SILENT SessionRow common_ancestor effective_ranges lineage "
             "session_end"

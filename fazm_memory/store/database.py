@@ -39,8 +39,59 @@ from fazm_memory.store.schema import STEPS, statements
 from fazm_memory.text import plural
 
 if TYPE_CHECKING:
+    import zstandard
+
     from fazm_memory.store.models import OpenDatabase
 
+
+# Zstandard for stored bytes, safe to call from several threads
+#
+# A compressor or decompressor of the library must not be used by two threads at once: it would write or
+# read wrong bytes. Each thread has its own.
+
+LEVEL = 3
+
+
+class _OfThread(threading.local):
+    """The compressors, by level, and the decompressor of one thread."""
+
+    def __init__(self) -> None:
+        self.compressors: dict[int, zstandard.ZstdCompressor] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "decompressor":
+            raise AttributeError(name)
+        import zstandard  # listings read no payload
+
+        self.decompressor = zstandard.ZstdDecompressor()
+        return self.decompressor
+
+
+_of_thread = _OfThread()
+
+
+def compress(data: bytes, level: int = LEVEL) -> bytes:
+    compressor = _of_thread.compressors.get(level)
+    if compressor is None:
+        import zstandard
+
+        compressor = _of_thread.compressors[level] = zstandard.ZstdCompressor(level=level)
+    return compressor.compress(data)
+
+
+def decompress(data: bytes, largest: int = 0) -> bytes:
+    """The original bytes. `largest` is their most, for frames that do not say how long they are."""
+    return _of_thread.decompressor.decompress(data, max_output_size=largest)
+
+
+def frame_error() -> type[Exception]:
+    """The error of bytes that cannot be decompressed."""
+    import zstandard
+
+    return zstandard.ZstdError
+
+
+# The database
 
 # A fair queue of the processes that want to write to a database.
 #
@@ -193,7 +244,7 @@ class Database:
         self.writing = False
         self.read_only = False
         self.queue = WriteQueue(path)
-        self.patience = BUSY_SECONDS  # seconds that a transaction waits for others
+        self.wait_seconds = BUSY_SECONDS  # seconds that a transaction waits for others
         private_folder(path.parent)
         # Two processes must not create or migrate the same store at once.
         with exclusive_lock(path.parent):
@@ -263,11 +314,11 @@ class Database:
     def waiting_at_most(self, seconds: float) -> Iterator[None]:
         """Within it, transactions fail with StoreBusy when other processes write for this long."""
         self.execute(f"PRAGMA busy_timeout={round(seconds * 1000)}")
-        self.patience = seconds
+        self.wait_seconds = seconds
         try:
             yield
         finally:
-            self.patience = BUSY_SECONDS
+            self.wait_seconds = BUSY_SECONDS
             self.execute(f"PRAGMA busy_timeout={round(BUSY_SECONDS * 1000)}")
 
     @contextmanager
@@ -305,7 +356,7 @@ class Transaction:
                 f"{self.db.path} is read-only: it can be read, but nothing can be recorded or changed.",
                 hint="check the folder's permissions and owner, or whether its disk is mounted read-only",
             )
-        if not nested and not self.db.queue.enter(self.db.patience):
+        if not nested and not self.db.queue.enter(self.db.wait_seconds):
             raise busy()
         try:
             self.db.execute("BEGIN IMMEDIATE")

@@ -15,8 +15,14 @@ from fazm_memory.errors import StoreDamaged, StoreNewer
 from fazm_memory.events import Event, NewerVersion, codec, kinds, read_payload
 from fazm_memory.records import dataclass
 from fazm_memory.store import hash_chain
-from fazm_memory.store.compression import compress, decompress, frame_error
-from fazm_memory.store.database import RECOVER_HINT, Database, translated_errors
+from fazm_memory.store.database import (
+    RECOVER_HINT,
+    Database,
+    compress,
+    decompress,
+    frame_error,
+    translated_errors,
+)
 from fazm_memory.store.hash_chain import ChainHeads
 from fazm_memory.store.schema import HOUR
 

@@ -13,8 +13,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from fazm_memory.records import dataclass
-from fazm_memory.store.compression import compress, decompress
-from fazm_memory.store.database import Database
+from fazm_memory.store.database import Database, compress, decompress
 from fazm_memory.store.store import STORE_FOLDER, check_no_recovery
 from fazm_memory.text import TextMatch
 

@@ -6,6 +6,9 @@ reducer that made it. Forks and rewinds are resolved here.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from fazm_memory.errors import NotFound, StoreDamaged, StoreNewer
 from fazm_memory.events import Event
 from fazm_memory.session import (
@@ -18,7 +21,7 @@ from fazm_memory.session import (
     state_hash,
     to_snapshot,
 )
-from fazm_memory.store.compression import compress, decompress
+from fazm_memory.store.database import compress, decompress
 from fazm_memory.store.event_log import EventLog
 from fazm_memory.store.sessions import effective_ranges
 
@@ -34,9 +37,37 @@ class Snapshots:
         self.log = log
         self.db = log.db
         self.running: dict[int, SessionState] = {}
+        # The last states that were read, by session and position, until anything is written.
+        self._read: dict[tuple[int, int], SessionState] = {}
+        self._read_at = (-1, -1)
+        self._most_read = 1
 
     def state_at(self, number: int, session: str, at: int) -> SessionState:
         """The state after the first `at` events of the session."""
+        seen = self.log.seen()
+        if seen != self._read_at:
+            self._read.clear()
+            self._read_at = seen
+        state = self._read.pop((number, at), None) or self._read_state(number, session, at)
+        self._read[number, at] = state  # at the end: read last
+        self._trim_read()
+        return state
+
+    @contextmanager
+    def keeping(self, states: int) -> Iterator[None]:
+        """Keep so many of the states that are read during the block, for work that reads them repeatedly."""
+        before, self._most_read = self._most_read, states
+        try:
+            yield
+        finally:
+            self._most_read = before
+            self._trim_read()
+
+    def _trim_read(self) -> None:
+        while len(self._read) > self._most_read:
+            del self._read[next(iter(self._read))]
+
+    def _read_state(self, number: int, session: str, at: int) -> SessionState:
         seq, state = self._nearest(number, session, at)
         rewound = self.db.execute(
             "SELECT seq, target FROM rewind WHERE session=? AND seq < ? ORDER BY seq DESC LIMIT 1",
@@ -101,6 +132,7 @@ class Snapshots:
     def reset(self) -> None:
         """Drop the states in memory."""
         self.running.clear()
+        self._read.clear()
 
     def catch_up(self, number: int, session: str, head: int, snapped: int) -> int:
         """Store a snapshot every SPACING events. Return the last stored position. In a transaction."""

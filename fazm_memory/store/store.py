@@ -156,7 +156,7 @@ class Store:
     def index_all(self) -> int:
         """Bring all projections up to date. Return the number of events added to them."""
         with self.db.reading():
-            if not self.projections.behind():
+            if not self._some_wait():
                 return 0
         try:
             with self.db.transaction():
@@ -194,7 +194,13 @@ class Store:
             with contextlib.suppress(StoreFull, StoreReadOnly, StoreBusy), self.db.waiting_at_most(0):
                 self.index_all()
 
+    def _some_wait(self) -> bool:
+        """Whether events wait for the index. Mostly none do, and the code that indexes is not loaded."""
+        return self.db.execute("SELECT 1 FROM waiting LIMIT 1").fetchone() is not None
+
     def _unindexed(self) -> int:
+        if not self._some_wait():
+            return 0
         return sum(head - indexed for _, _, head, indexed, _ in self.projections.behind())
 
     def rebuild_snapshots(self, row: SessionRow, at: int) -> None:

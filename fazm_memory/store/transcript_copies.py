@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fazm_memory.records import dataclass
-from fazm_memory.store.compression import compress, decompress
-from fazm_memory.store.database import Database
+from fazm_memory.store.database import Database, compress, decompress
 from fazm_memory.store.file_versions import FOREIGN, device_prefix
 from fazm_memory.store.store import STORE_FOLDER, check_no_recovery
 from fazm_memory.text import TextMatch
@@ -152,7 +151,7 @@ class TranscriptCopies:
     def _store(self, id_: int, start: int, data: bytes) -> None:
         digest = hashlib.sha256(data).hexdigest()
         if self.db.execute("SELECT 1 FROM chunk WHERE digest=?", (digest,)).fetchone() is None:
-            packed = compress(data, level=9)
+            packed = compress(data, level=5)
             self.db.execute("INSERT INTO chunk VALUES (?,?,?)", (digest, len(data), packed))
         self.db.execute("INSERT INTO part VALUES (?,?,?,?)", (id_, start, len(data), digest))
 

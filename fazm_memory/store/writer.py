@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
+import os
 from collections.abc import Callable
 from types import TracebackType
 
@@ -182,7 +182,7 @@ class Writer:
 
         `arrived` is the time now, if the session is older. Retention counts from there.
         """
-        id_ = session_id or secrets.token_hex(16)
+        id_ = session_id or os.urandom(16).hex()
         at, _ = (at, None) if arrived is None else believed_time(at, arrived)
         if number is None:
             highest = self.db.execute("SELECT max(n) FROM session").fetchone()[0] or 0

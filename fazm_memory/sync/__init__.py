@@ -21,19 +21,17 @@ if TYPE_CHECKING:
         read_answer,
         read_request,
     )
-    from fazm_memory.sync.state import Identity, SyncState
+    from fazm_memory.sync.state import REMOTES, Identity, SyncState, find_folders, own_folders
     from fazm_memory.sync.transports import Transport, open_transport, place_of
     from fazm_memory.sync.vault import EXCLUDED, RoundReport, Vault, create_vault, device_rows, join_vault
-    from fazm_memory.sync.workspaces import REMOTES, find_folders, own_folders
 
 __getattr__ = lazy_exports(
     __name__,
     {
         "exporter": "OUTGOING",
         "pairing": "PairAnswer answer_request candidate new_code post_request read_answer read_request",
-        "state": "Identity SyncState",
+        "state": "REMOTES Identity SyncState find_folders own_folders",
         "transports": "Transport open_transport place_of",
         "vault": "EXCLUDED RoundReport Vault create_vault device_rows join_vault",
-        "workspaces": "REMOTES find_folders own_folders",
     },
 )

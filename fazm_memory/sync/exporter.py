@@ -34,8 +34,7 @@ from fazm_memory.sync.segments import (
     read_content,
     segment_key,
 )
-from fazm_memory.sync.state import Identity, Part, SyncState, next_link
-from fazm_memory.sync.workspaces import Repository, repository
+from fazm_memory.sync.state import Identity, Part, Repository, SyncState, next_link, repository
 
 BATCH_EVENTS = 20_000
 BATCH_BYTES = 8 << 20  # payloads in a batch, unless one event alone is larger
@@ -103,6 +102,14 @@ class BatchExporter:
         for row in own.values():
             add(row)
         return list(found.values())
+
+    def forgets_wait(self) -> bool:
+        """Whether something was forgotten here that is in no batch yet."""
+        return any(request[0] == "forget" for request in self._requests()) or any(
+            True
+            for row in self.pending()
+            for _ in self._forgotten(Part(self.state.origins().get(row.id, row.id), row.sent, row.head, ""))
+        )
 
     def diverged(self) -> list[str]:
         """Origins of own sessions that are not what was put into batches: the store was recovered."""
@@ -326,11 +333,14 @@ class BatchExporter:
         device = self.identity.device
         name = SegmentName(self.identity.vault.id, device, first, last, generation, epoch)
         key = segment_key(bytes.fromhex(epochs[epoch]["secret"]), device)
+        newest_event = max(
+            (event[0] for one in batches for entry in one["parts"] for event in entry["events"]), default=0
+        )
         body = pack_segment(name, key, self.identity.keys, header, payloads)
         digest = hashlib.sha256(body).hexdigest()
         self.state.db.execute(
-            "INSERT INTO object VALUES (?,?,?,?,?,?,?)",
-            (first, last, generation, epoch, digest, len(body), WAITS),
+            "INSERT INTO object VALUES (?,?,?,?,?,?,?,?)",
+            (first, last, generation, epoch, digest, len(body), WAITS, newest_event),
         )
         self._bodies[self.name(first, last, generation)] = body
 

@@ -8,17 +8,93 @@ own, named by its digest. What is no longer stored here is taken out of the batc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple
 
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import move_folders
 from fazm_memory.records import dataclass
 from fazm_memory.store import FileVersion, FileVersions, device_prefix
-from fazm_memory.sync.contents import SealedContents
-from fazm_memory.sync.crypto import NotAuthentic
+from fazm_memory.sync.crypto import NotAuthentic, derive, seal, unseal
 from fazm_memory.sync.heads import newest
 from fazm_memory.sync.state import Identity, SyncState
+
+# Contents as sealed objects of their own, named by device, epoch and digest
+#
+# Versions of files and parts of transcripts travel this way. A batch names them; each is put once and
+# deleted when no batch names it any more.
+
+AT_ONCE = 8  # contents that are put or fetched at the same time
+
+
+@dataclass(frozen=True)
+class SealedContents:
+    """One kind of contents: how they are called in the store, and how they are sealed."""
+
+    state: SyncState
+    identity: Identity
+    kind: str
+    folder: str
+
+    def name(self, device: str, digest: str, epoch: str) -> str:
+        vault = self.identity.vault
+        object_ = vault.name(self.kind, device, epoch, digest)
+        return f"{vault.id}/{self.folder}/{vault.name('device', device)}/{object_}"
+
+    def put(
+        self,
+        rows: Iterable[tuple[str, str]],
+        packed: Callable[[str], bytes | None],
+        put: Callable[[str, bytes], str],
+    ) -> Iterable[str]:
+        """Put the contents with these digests and epochs. Yields digests once their content is there.
+
+        One that is not stored any more is passed over: the next round withdraws it.
+        """
+        device, waiting = self.identity.device, iter(rows)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            while some := list(islice(waiting, AT_ONCE)):
+                found = [(digest, epoch, packed(digest)) for digest, epoch in some]
+                sealed = [
+                    (self.name(device, digest, epoch), self._seal(digest, epoch, data))
+                    for digest, epoch, data in found
+                    if data is not None
+                ]
+                list(pool.map(lambda one: put(*one), sealed))
+                self.state.db.executemany(  # a content may come back before it is deleted
+                    "DELETE FROM garbage WHERE name=?", [(name,) for name, _ in sealed]
+                )
+                yield from (digest for digest, *_ in found)
+
+    def get(self, get: Callable[[str], bytes | None], device: str, digest: str, epoch: str) -> bytes | None:
+        """The compressed content of another device; None if it is not in the store."""
+        data = get(self.name(device, digest, epoch))
+        return None if data is None else unseal(self._key(device, epoch), data, self._context(digest))
+
+    def fetch(
+        self, get: Callable[[str], bytes | None], wanted: Iterable[tuple[str, str, str]]
+    ) -> Callable[[str], bytes | None]:
+        """Get the objects of some contents (device, digest, epoch) at once. Returns a `get` that has them."""
+        names = list(dict.fromkeys(self.name(*one) for one in wanted))
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            return dict(zip(names, pool.map(get, names), strict=True)).get
+
+    def _seal(self, digest: str, epoch: str, data: bytes) -> bytes:
+        return seal(self._key(self.identity.device, epoch), data, self._context(digest))
+
+    def _key(self, device: str, epoch: str) -> bytes:
+        secret = self.state.epochs().get(epoch)
+        if secret is None:
+            raise NotAuthentic("its key is not shared with this machine")
+        return derive(bytes.fromhex(secret["secret"]), f"{self.kind}s of {device}")
+
+    def _context(self, digest: str) -> str:
+        return f"{self.kind} {self.identity.vault.id} {digest}"
+
+
+# File versions
 
 LIMIT = 256 << 20  # compressed bytes that a device shares, unless another limit was chosen
 ROWS = 2000  # versions that one batch names
@@ -34,6 +110,18 @@ class NamedVersion(NamedTuple):
 
     version: FileVersion
     session: str
+
+
+class _Wanted(NamedTuple):
+    """A version of another device whose content is not here yet."""
+
+    version: int
+    mark: str
+    device: str
+    digest: str
+    epoch: str
+    size: int
+    tries: int
 
 
 @dataclass
@@ -244,34 +332,60 @@ class FileSharing:
             return 0
         versions, arrived = self.open_versions(), 0
         room = self.limit - versions.foreign_bytes()
-        for version, mark, device, digest, epoch, size, tries in rows:
-            room -= size
+        waiting = iter([_Wanted._make(row) for row in rows])
+        while some := list(islice(waiting, AT_ONCE)):
+            affordable = []
+            for one in some:
+                room -= one.size
+                if room >= 0:
+                    affordable.append(one)
+            lacking = {one for one in affordable if versions.lacks_content(one.version, one.mark)}
+            fetched = self._contents.fetch(
+                get,
+                [
+                    (one.device, one.digest, one.epoch)
+                    for one in affordable
+                    if one in lacking and not versions.packed(one.digest)
+                ],
+            )
+            for one in affordable:
+                arrived += self._take_content(versions, one, fetched, problem, lacks=one in lacking)
             if room < 0:
                 break
-            try:
-                lacks = versions.lacks_content(version, mark)
-                packed = self._get(versions, get, device, digest, epoch) if lacks else None
-                if lacks and packed is None and tries + 1 < TRIES:  # late, or deleted meanwhile
-                    self.state.db.execute("UPDATE wanted_blob SET tries=tries+1 WHERE version=?", (version,))
-                    continue
-                if packed is not None:
-                    versions.fill(version, digest, packed)
-                    arrived += 1
-                elif lacks:
-                    versions.give_up(version, LOST)
-            except ValueError as error:
-                versions.give_up(version, LOST)
-                problem(f"The content of a file version was refused: {error}.")
-            self.state.db.execute("DELETE FROM wanted_blob WHERE version=?", (version,))
         return arrived
 
-    def _get(
-        self, versions: FileVersions, get: Callable[[str], bytes | None], device: str, digest: str, epoch: str
-    ) -> bytes | None:
-        known = versions.packed(digest)
+    def _take_content(
+        self,
+        versions: FileVersions,
+        one: _Wanted,
+        get: Callable[[str], bytes | None],
+        problem: Callable[[str], None],
+        *,
+        lacks: bool,
+    ) -> bool:
+        """Store the content of a version. Returns whether it arrived now."""
+        arrived = False
+        try:
+            packed = self._get(versions, get, one) if lacks else None
+            if lacks and packed is None and one.tries + 1 < TRIES:  # late, or deleted meanwhile
+                self.state.db.execute("UPDATE wanted_blob SET tries=tries+1 WHERE version=?", (one.version,))
+                return False
+            if packed is not None:
+                versions.fill(one.version, one.digest, packed)
+                arrived = True
+            elif lacks:
+                versions.give_up(one.version, LOST)
+        except ValueError as error:
+            versions.give_up(one.version, LOST)
+            problem(f"The content of a file version was refused: {error}.")
+        self.state.db.execute("DELETE FROM wanted_blob WHERE version=?", (one.version,))
+        return arrived
+
+    def _get(self, versions: FileVersions, get: Callable[[str], bytes | None], one: _Wanted) -> bytes | None:
+        known = versions.packed(one.digest)
         if known is not None:
             return known[1]
-        return self._contents.get(get, device, digest, epoch)
+        return self._contents.get(get, one.device, one.digest, one.epoch)
 
 
 def _mark(row: FileVersion) -> str:

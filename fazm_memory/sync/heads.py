@@ -79,6 +79,8 @@ class LogState:
     left: bool = False
     at: int = 0  # the device's clock when it put this head, for people only
     excluded: dict[str, list[str]] = field(default_factory=dict)  # apps and folders never recorded there
+    # Per object: when its newest event was. A machine that joins fetches by it; nothing else depends on it.
+    newest: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -90,6 +92,7 @@ class LogState:
         return LogState(
             raw["batches"], raw["link"], objects, raw["name"], seen, raw["left"], raw.get("at", 0),
             {kind: [str(name) for name in names] for kind, names in raw.get("excluded", {}).items()},
+            tuple(int(at) for at in raw.get("newest", ())),
         )  # fmt: skip
 
 

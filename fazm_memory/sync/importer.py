@@ -34,9 +34,8 @@ from fazm_memory.store import (
 from fazm_memory.sync.crypto import NotAuthentic
 from fazm_memory.sync.files import FileSharing
 from fazm_memory.sync.segments import Batch, SegmentEvent, SegmentPart
-from fazm_memory.sync.state import SyncState
+from fazm_memory.sync.state import REMOTES, SyncState, moved_folders
 from fazm_memory.sync.transcripts import TranscriptSharing
-from fazm_memory.sync.workspaces import REMOTES, moved_folders
 
 NO_PAYLOAD = hash_chain.digest_of(b"")  # the digest of an event that was imported without its payload
 CHUNK = 1000  # events of one transaction
@@ -90,6 +89,16 @@ class BatchImporter:
                 one.take(device, rows, lambda session: self._moved(device, session, home))
             for request in batch.requests:
                 self._request(request)
+
+    def stored(self, key: tuple[str, str]) -> int:
+        """How many events of a session of another device are here."""
+        session = self.state.local_session(*key)
+        row = session and self.store.db.execute("SELECT head FROM standing WHERE id=?", (session,)).fetchone()
+        return row[0] if row else 0
+
+    def knows(self, origin: str) -> bool:
+        """Whether a session that any device may have recorded is here."""
+        return self._local(origin) is not None
 
     def _moved(self, device: str, origin: str, home: str) -> dict[str, str]:
         """How the folders of a session of another device are called here."""

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 import zstandard
 
+from fazm_memory.paths import read_regular, write_private
 from fazm_memory.records import dataclass, field
-from fazm_memory.store import SessionRow, Store, compress, decompress, event_id, unpack
+from fazm_memory.store import SessionRow, Store, compress, decompress, event_id, parse_json, unpack
 from fazm_memory.sync.crypto import SIGNATURE, KeyPairs, NotAuthentic, derive, seal, unseal, verify
-from fazm_memory.sync.state import Part, next_link
-from fazm_memory.sync.workspaces import Repository
+from fazm_memory.sync.heads import ObjectEntry
+from fazm_memory.sync.state import Part, Repository, next_link
 
 LENGTH = struct.Struct(">I")
 LARGEST = 512 << 20  # a segment unpacks to at most this
@@ -187,3 +190,149 @@ def _segment(name: SegmentName, header: dict[str, Any], payloads: memoryview) ->
 
 def _signed(name: SegmentName, sealed: bytes) -> bytes:
     return f"{name.context()} {hashlib.sha256(sealed).hexdigest()}".encode()
+
+
+# A long backlog: its sessions are imported newest first, while it is fetched
+#
+# Uploads are not in the order in which a person wants them: a first sync puts the newest sessions first,
+# later rounds add still newer ones. So the objects with the newest events are fetched first. They are
+# stored in a folder, sealed as they are in the store, so that an interrupted round does not fetch them
+# again.
+
+OPEN = 3  # segments that are unpacked at the same time
+
+Key = tuple[str, str]  # the device and its id of the session
+Place = tuple[str, ObjectEntry]  # the device, and an object of its log
+
+
+class FetchedObjects:
+    """Objects as they were fetched, until a round has imported them. They are named by their digest."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def keep(self, data: bytes) -> None:
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        write_private(self.folder / hashlib.sha256(data).hexdigest(), data, sync=False)
+
+    def get(self, digest: str) -> bytes | None:
+        """The object with this digest; None if it is not here, or cut by a crash."""
+        try:
+            data = read_regular(self.folder / digest, LARGEST)
+        except FileNotFoundError:
+            return None
+        return data if hashlib.sha256(data).hexdigest() == digest else None
+
+    def drop(self, keep: Collection[str] = ()) -> None:
+        """Delete all objects except those with these digests."""
+        if not self.folder.exists():
+            return
+        for path in self.folder.iterdir():
+            if path.name not in keep:
+                path.unlink()
+        if not keep:
+            self.folder.rmdir()
+
+
+@dataclass
+class BacklogSession:
+    """Where the events of a session are, and when the last one was."""
+
+    last_at: int = 0
+    parent: str | None = None
+    spans: list[tuple[int, int]] = field(default_factory=list)  # positions
+    places: list[Place] = field(default_factory=list)
+    recorded: bool = False
+    refused: bool = False
+
+    def follows(self, head: int) -> bool:
+        """Whether its events continue the ones before `head` without a gap."""
+        for start, stop in sorted(self.spans):
+            if start > head:
+                return False
+            head = max(head, stop)
+        return True
+
+
+class Backlog:
+    """The sessions in the objects that were fetched by now. `read` opens an object again."""
+
+    def __init__(self, read: Callable[[Place], Segment | None]) -> None:
+        self.sessions: dict[Key, BacklogSession] = {}
+        self.places: list[Place] = []
+        self._read = read
+        self._opened: dict[Place, Segment | None] = {}
+
+    def add(self, place: Place, segment: Segment, after: int) -> None:
+        """Note which sessions have events in the batches after a number."""
+        self.places.append(place)
+        self._open(place, segment)
+        for batch in segment.batches:
+            for part in batch.parts if batch.n > after else ():
+                if not part.events or part.session.get("lost"):
+                    continue
+                found = self.sessions.setdefault((place[0], part.part.session), BacklogSession())
+                found.last_at = max(found.last_at, max(event.at for event in part.events))
+                found.parent = found.parent or _parent(part)
+                found.spans.append((part.part.start, part.part.stop))
+                found.recorded = False
+                if place not in found.places:
+                    found.places.append(place)
+
+    def ready(self, stored: Callable[[Key], int], known: Callable[[str], bool]) -> list[Key]:
+        """The sessions to record now, the newest first, but parents before forks.
+
+        `stored` says how many events of a session are here, `known` whether a parent is.
+        """
+        found: dict[Key, None] = {}
+        for key in self._newest_first():
+            session = self.sessions[key]
+            if session.recorded or session.refused or not session.follows(stored(key)):
+                continue
+            parent = session.parent
+            if parent is None or any(parent == origin for _, origin in found) or known(parent):
+                found[key] = None
+        return list(found)
+
+    def _newest_first(self) -> list[Key]:
+        by_origin = {origin: (device, origin) for device, origin in self.sessions}
+        ordered: dict[Key, None] = {}
+        for key in sorted(self.sessions, key=lambda key: -self.sessions[key].last_at):
+            line: list[Key] = []
+            at: Key | None = key
+            while at is not None and at not in ordered and at not in line:
+                line.append(at)
+                at = by_origin.get(self.sessions[at].parent or "")
+            ordered |= dict.fromkeys(reversed(line))
+        return list(ordered)
+
+    def batches(self, key: Key, after: dict[str, int]) -> Iterator[tuple[str, Batch]]:
+        """The batches with events of a session, in order, with the home folder of their device."""
+        for place in sorted(self.sessions[key].places, key=lambda place: place[1].first):
+            segment = self._opened[place] if place in self._opened else self._open(place, self._read(place))
+            for batch in () if segment is None else segment.batches:
+                if batch.n > after[key[0]] and any(part.part.session == key[1] for part in batch.parts):
+                    assert segment is not None
+                    yield segment.home, batch
+
+    def done(self) -> list[Place]:
+        """The objects of which every session is recorded."""
+        waiting = {
+            place for session in self.sessions.values() if not session.recorded for place in session.places
+        }
+        return [place for place in self.places if place not in waiting]
+
+    def _open(self, place: Place, segment: Segment | None) -> Segment | None:
+        if len(self._opened) >= OPEN:
+            del self._opened[next(iter(self._opened))]
+        self._opened[place] = segment
+        return segment
+
+
+def _parent(part: SegmentPart) -> str | None:
+    """The session that this one was forked from, if the part has its opening."""
+    if part.part.start != 0 or part.events[0].payload is None:
+        return None
+    opening: Any = parse_json(part.events[0].payload)
+    parent = opening.get("parent") if isinstance(opening, dict) else None
+    return parent if isinstance(parent, str) else None

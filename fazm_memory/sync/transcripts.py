@@ -18,8 +18,8 @@ from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import unsafe_path_reason
 from fazm_memory.records import dataclass
 from fazm_memory.store import Store, TranscriptCopies, TranscriptCopy, decompress, foreign_name
-from fazm_memory.sync.contents import SealedContents
 from fazm_memory.sync.crypto import NotAuthentic
+from fazm_memory.sync.files import SealedContents
 from fazm_memory.sync.heads import newest
 from fazm_memory.sync.state import Identity, SyncState
 

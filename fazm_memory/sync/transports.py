@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from fazm_memory.errors import FazmMemoryError, InvalidRequest, SyncUnavailable
 from fazm_memory.lazy import lazy_regex
@@ -137,6 +137,9 @@ CREDENTIALS = {
 }
 
 
+SECRET = ("access_key_id", "secret_access_key", "session_token")
+
+
 class ObjectStoreTransport:
     """An object store. URLs are those of `obstore`: `s3://BUCKET/PREFIX?endpoint=URL&region=NAME`."""
 
@@ -156,7 +159,7 @@ class ObjectStoreTransport:
                 self.url, client_options=client, retry_config={"max_retries": 2}, **settings
             )
         except Exception as error:  # obstore raises several kinds for a bad URL or option
-            raise InvalidRequest(f"{self.url} cannot be used: {error!s:.300}") from error
+            raise InvalidRequest(f"{self.url} cannot be used: {_plain(error)}") from error
 
     def put(self, name: str, data: bytes) -> str:
         import obstore
@@ -221,11 +224,31 @@ class ObjectStoreTransport:
         except (AlreadyExistsError, PreconditionError, NotSupportedError, FileNotFoundError):
             raise
         except (BaseError, OSError) as error:
-            text = " ".join(str(error).partition("Debug source")[0].split())[:300]
+            what, hint = next(
+                (found for sign, *found in REASONS if sign in str(error)),
+                (f"cannot be used: {_plain(error)}", "check the URL"),
+            )
             raise SyncUnavailable(
-                f"{self.url} cannot be reached or refuses: {text}",
-                hint="check the network, the URL and the credentials; nothing is lost",
+                f"{self.url} {what}.", hint=f"{hint}; nothing is lost", details={"detail": _plain(error)}
             ) from error
+
+
+# What the text of an error of obstore contains, and what it means.
+REASONS = (
+    ("SignatureDoesNotMatch", "refuses the credentials", "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
+    ("InvalidAccessKeyId", "refuses the credentials", "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
+    ("RequestTimeTooSkewed", "refuses the time of this machine", "set its clock"),
+    ("NoSuchBucket", "has no such bucket", "make the bucket first, or check the URL"),
+    ("403 Forbidden", "does not allow this", "check the permissions of the credentials"),
+    ("401 Unauthorized", "refuses the credentials", "check the credentials"),
+    ("HTTP error", "does not answer", "check the network and the URL"),
+    ("status code: 5", "has a problem of its own", "the provider may be down; it is tried again"),
+)
+
+
+def _plain(error: Exception) -> str:
+    """What an error of obstore says, without its internals."""
+    return " ".join(str(error).partition("Debug source")[0].split())[:300]
 
 
 @dataclass
@@ -239,7 +262,9 @@ class Meter:
     deletes: int = 0
     sent: int = 0
     received: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock)  # contents are put at the same time
+    _lock: threading.Lock = field(
+        default_factory=threading.Lock
+    )  # contents are put and fetched at the same time
 
     def put(self, name: str, data: bytes) -> str:
         with self._lock:
@@ -248,9 +273,10 @@ class Meter:
         return self.inner.put(name, data)
 
     def get(self, name: str) -> bytes | None:
-        self.gets += 1
         data = self.inner.get(name)
-        self.received += len(data or b"")
+        with self._lock:
+            self.gets += 1
+            self.received += len(data or b"")
         return data
 
     def delete(self, name: str) -> None:
@@ -282,8 +308,22 @@ def place_of(folder: str | None, url: str | None) -> dict[str, Any]:
         if not path.is_dir():
             raise InvalidRequest(f"There is no folder {path}.", hint="make it first")
         return {"folder": str(path)}
+    if not str(url).startswith(("s3://", "s3a://")):
+        return {"url": url, "options": {}}
     options = {option: os.environ[name] for name, option in CREDENTIALS.items() if os.environ.get(name)}
-    return {"url": url, "options": options if str(url).startswith(("s3://", "s3a://")) else {}}
+    parts = urlsplit(str(url))
+    query = dict(parse_qsl(parts.query))
+    options |= {name: query.pop(name) for name in SECRET if name in query}  # the URL is shown in the status
+    url = urlunsplit(parts._replace(query=urlencode(query, safe=":/")))
+    if not (options.keys() | query.keys()) & {
+        "access_key_id",
+        "skip_signature",
+    }:  # obstore would ask a cloud's own network for them
+        raise InvalidRequest(
+            f"There are no credentials for {url}.",
+            hint="set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for this command",
+        )
+    return {"url": url, "options": options}
 
 
 def open_transport(place: Mapping[str, Any]) -> Transport:

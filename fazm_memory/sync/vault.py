@@ -12,13 +12,13 @@ import json
 import secrets
 import socket
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from fazm_memory.clock import iso
 from fazm_memory.errors import NotFound, StoreBusy, StoreNewer, SyncRefused
 from fazm_memory.records import asdict, dataclass, field, replace
 from fazm_memory.store import FileVersions, Store, TranscriptCopies, vacuum
-from fazm_memory.sync.backlog import Backlog
 from fazm_memory.sync.crypto import KEY, NotAuthentic, VaultKeys, parse_recovery, recovery_text, vault_of
 from fazm_memory.sync.exporter import BatchExporter, Sharing, object_name
 from fazm_memory.sync.files import FileSharing
@@ -40,11 +40,20 @@ from fazm_memory.sync.heads import (
     share_secret,
 )
 from fazm_memory.sync.importer import BatchImporter, Forget
-from fazm_memory.sync.segments import Segment, SegmentName, open_segment, segment_key
+from fazm_memory.sync.segments import (
+    Backlog,
+    FetchedObjects,
+    Place,
+    Segment,
+    SegmentName,
+    open_segment,
+    segment_key,
+)
 from fazm_memory.sync.state import START, Identity, SyncState
 from fazm_memory.sync.transcripts import TranscriptSharing
 from fazm_memory.sync.transports import Meter, Transport
 
+DONE = "backlog_done"  # setting: digests of objects that are imported, but not as part of the chain
 EXCLUDED = "excluded"  # setting: this device's exclusions, as they travel in its head
 BACKLOG = 2  # segments to read from which on sessions are imported newest first
 ACK_EVERY = 600 * 1_000_000  # microseconds between two heads that only say what was read
@@ -95,7 +104,7 @@ class Vault:
 
     def __init__(
         self, store: Store, state: SyncState, transport: Transport, *, home: str, now: Callable[[], int],
-        forget: Forget, versions: Versions, transcripts: Transcripts,
+        forget: Forget, versions: Versions, transcripts: Transcripts, fetched: Path,
     ) -> None:  # fmt: skip
         identity = state.identity()
         if identity is None:
@@ -114,7 +123,8 @@ class Vault:
         self._progress: Callable[[int], None] = lambda done: None
         self._done = self._total = self._told = 0
         self._shown: dict[str, Any] | None = None  # progress that is stored with the next head
-        self._backlog: Backlog | None = None
+        self._fetched = FetchedObjects(fetched)
+        self._refused: set[str] = set()  # digests of objects that are not in the store as their head says
 
     # -- one round ---------------------------------------------------------------------------------------
 
@@ -134,22 +144,18 @@ class Vault:
         )
         self._compare_views(logs)
         self.report.excluded = _united(log.excluded for device, log in logs.items() if device in current)
-        try:
-            self._import_newest_first(logs)
-            known = self.remembered()
-            self._done, self._total = (
-                0,
-                sum(
-                    max(0, log.batches - (known[device].cursor if device in known else 0))
-                    for device, log in logs.items()
-                ),
+        self._import_newest_first(logs)
+        known = self.remembered()
+        if not self._total:
+            self._total = sum(
+                max(0, log.batches - (known[device].cursor if device in known else 0))
+                for device, log in logs.items()
             )
-            for device, log in logs.items():
-                if device not in known or not known[device].has_read(log):
-                    self._import(device, log)
-            self._import_waiting(logs)
-        finally:
-            self._close_backlog()
+        for device, log in logs.items():
+            if device not in known or not known[device].has_read(log):
+                self._import(device, log)
+        self._import_waiting(logs)
+        self._forget_backlog(logs)
         result = self.importer.result
         self.report.files = self.files.fetch(self.transport.get, self._problem)
         self.report.transcripts = self.transcripts.fetch(self.transport.get, self._problem)
@@ -181,6 +187,9 @@ class Vault:
             self._shown = None
         elif doing == "receiving":
             self.state.set(progress=self._shown)
+        self._tell()
+
+    def _tell(self) -> None:
         done = self.importer.result.events + self.report.exported
         if done != self._told:
             self._told = done
@@ -382,7 +391,9 @@ class Vault:
         epochs = self.state.epochs()
         logs: dict[str, LogState] = {}
         for device, removal in members.removed.items():
-            logs[device] = LogState.from_json(removal.log)
+            last = logs[device] = LogState.from_json(removal.log)
+            self.state.db.execute("UPDATE device SET name=?1 WHERE id=?2 AND name<>?1", (last.name, device))
+            self._name(device, last.name)
         for device in members.current():
             head = heads.get(device)
             if head is None:
@@ -478,38 +489,65 @@ class Vault:
             self._problem(f"The end of the log of {self._called(device)} is not what its head says.")
 
     def _import_newest_first(self, logs: dict[str, LogState]) -> None:
-        """Import the sessions of a long backlog, newest first.
+        """Import the sessions of a long backlog, newest first, each once all its events are here.
 
         `_import` comes after it, finds their events here, and does the rest: it checks the chain, follows
         requests and remembers how far this machine has read.
         """
-        long: dict[str, tuple[int, list[ObjectEntry]]] = {}
-        for device, entry in self.remembered().items():
-            objects = (
-                [one for one in logs[device].objects if one.last > entry.cursor] if device in logs else []
-            )
+        cursors = {device: entry.cursor for device, entry in self.remembered().items() if device in logs}
+        done = self.state.get(DONE, {})
+        queue: list[tuple[int, Place]] = []
+        for device, cursor in cursors.items():
+            ages = dict(zip(logs[device].objects, logs[device].newest, strict=False))
+            objects = [one for one in logs[device].objects if one.last > cursor]
             if len(objects) >= BACKLOG:
-                long[device] = (entry.cursor, objects)
-        if not long:
+                queue += [
+                    (ages.get(one, 0), (device, one))
+                    for one in objects
+                    if one.digest not in done.get(device, ())
+                ]
+        if not queue:
             return
-        backlog = self._backlog = Backlog(lambda place: self._segment(place[0], long[place[0]][1][place[1]]))
-        for device, (cursor, _) in long.items():
-            for number, segment in enumerate(self._segments(device, logs[device], cursor)):
-                backlog.add((device, number), segment, cursor)
-        self._done, self._total = 0, sum(one.events for one in backlog.sessions.values())
-        for key in backlog.newest_first():
+        queue.sort(key=lambda entry: (entry[0], entry[1][1].last), reverse=True)
+        self._done, self._total = 0, sum(one.last + 1 - one.first for _, (_, one) in queue)
+        backlog = Backlog(lambda place: self._segment(*place))
+        try:
+            for _, place in queue:
+                device, one = place
+                segment = self._segment(device, one, keep=True)
+                if segment is not None:
+                    backlog.add(place, segment, cursors[device])
+                    self._record_ready(backlog, cursors)
+                self._show("receiving", "upload", one.last + 1 - one.first)
+        finally:
+            for device, one in backlog.done():
+                done.setdefault(device, []).append(one.digest)
+            self.state.set(**{DONE: done})
+
+    def _record_ready(self, backlog: Backlog, cursors: dict[str, int]) -> None:
+        for key in backlog.ready(self.importer.stored, self.importer.knows):
             device, origin = key
             try:
-                for home, batch in backlog.batches(key, long[device][0]):
+                for home, batch in backlog.batches(key, cursors):
                     self.importer.take(device, home, batch, only=origin)
-            except (NotAuthentic, StoreNewer):
-                continue  # named when its upload is read again
-            self._show("receiving", "event", backlog.sessions[key].events)
+            except (NotAuthentic, StoreNewer):  # named when its upload is read again
+                backlog.sessions[key].refused = True
+                continue
+            backlog.sessions[key].recorded = True
+            self._tell()
 
-    def _close_backlog(self) -> None:
-        if self._backlog is not None:
-            self._backlog.close()
-            self._backlog = None
+    def _forget_backlog(self, logs: dict[str, LogState]) -> None:
+        """Delete the objects that were fetched. Those that follow a missing one are needed once more."""
+        cursors = {device: entry.cursor for device, entry in self.remembered().items()}
+        ahead = {
+            device: {one.digest for one in log.objects if one.last > cursors.get(device, 0)}
+            for device, log in logs.items()
+        }
+        done: dict[str, list[str]] = self.state.get(DONE, {})
+        left = {device: sorted(ahead.get(device, set()).intersection(of)) for device, of in done.items()}
+        if left != done:
+            self.state.set(**{DONE: {device: of for device, of in left.items() if of}})
+        self._fetched.drop(keep=set().union(*ahead.values()).difference(*left.values()))
 
     def _adopt(self, device: str, log: LogState) -> None:
         removal = self._removal(device)
@@ -536,16 +574,21 @@ class Vault:
                 return
             yield segment
 
-    def _segment(self, device: str, entry: ObjectEntry) -> Segment | None:
+    def _segment(self, device: str, entry: ObjectEntry, *, keep: bool = False) -> Segment | None:
+        """A segment of a device; None if it is not believed. With `keep` it stays until the round ends."""
         identity = self.identity
         what = f"Upload {entry.first} to {entry.last} of {self._called(device)}"
-        data = self._fetch(object_name(identity, device, entry.first, entry.last, entry.generation))
+        data = self._fetched.get(entry.digest)
+        if data is None and entry.digest not in self._refused:
+            data = self.transport.get(
+                object_name(identity, device, entry.first, entry.last, entry.generation)
+            )
+            if not self._complete(what, entry, data):
+                self._refused.add(entry.digest)
+                return None
+            if keep and data is not None:
+                self._fetched.keep(data)
         if data is None:
-            self._problem(f"{what} is missing from the store: deleted or late.")
-            return None
-        if len(data) != entry.size or hashlib.sha256(data).hexdigest() != entry.digest:
-            state = "incomplete" if len(data) < entry.size else "altered or replaced"
-            self._problem(f"{what} is {state}. It was not read.")
             return None
         epoch = self.state.epochs().get(entry.epoch)
         if epoch is None:
@@ -559,14 +602,16 @@ class Vault:
             self._problem(f"{what} was refused: {error}.")
             return None
 
-    def _fetch(self, name: str) -> bytes | None:
-        """An object of the store. With a backlog it is fetched once and kept until the round ends."""
-        data = None if self._backlog is None else self._backlog.get(name)
+    def _complete(self, what: str, entry: ObjectEntry, data: bytes | None) -> bool:
+        """Whether an object is what the head of its device says. If not, it is named."""
         if data is None:
-            data = self.transport.get(name)
-            if self._backlog is not None and data is not None:
-                self._backlog.keep(name, data)
-        return data
+            self._problem(f"{what} is missing from the store: deleted or late.")
+            return False
+        if len(data) != entry.size or hashlib.sha256(data).hexdigest() != entry.digest:
+            state = "incomplete" if len(data) < entry.size else "altered or replaced"
+            self._problem(f"{what} is {state}. It was not read.")
+            return False
+        return True
 
     def _public(self, device: str) -> bytes:
         row = self.state.db.execute("SELECT head FROM device WHERE id=?", (device,)).fetchone()
@@ -613,7 +658,7 @@ class Vault:
         log = LogState(
             count, link, tuple(ObjectEntry(*row) for row in state.objects()), state.get("name"),
             {device: (read, at) for device, (read, at) in seen.items()}, left, self.now(),
-            state.get(EXCLUDED, {}),
+            state.get(EXCLUDED, {}), state.newest(),
         )  # fmt: skip
         number = state.get("number", 0) + 1
         head = Head(
@@ -747,7 +792,7 @@ def device_rows(entries: Iterable[Remembered]) -> list[dict[str, Any]]:
     return [
         {
             "id": entry.id, "name": entry.name, "read": entry.cursor,
-            "uploads": 0 if entry.head.log is None else entry.head.log.batches,
+            "uploads": entry.cursor if entry.head.log is None else entry.head.log.batches,
             "left": bool(entry.head.log and entry.head.log.left),
             "synced_at": iso(entry.head.log.at) if entry.head.log and entry.head.log.at else None,
         }

@@ -29,14 +29,13 @@ if TYPE_CHECKING:
         document_of,
         title_of,
     )
-    from fazm_memory.watch.ignore import IgnoreRules
     from fazm_memory.watch.scanner import Scanner, ScanResult, changes_since_last_scan
-    from fazm_memory.watch.session_folders import SessionFolders
-    from fazm_memory.watch.tree import Tree, TreeCheckpoints, scan
+    from fazm_memory.watch.tree import IgnoreRules, Tree, TreeCheckpoints, scan
     from fazm_memory.watch.versions import SECRET_NAME, has_secret_name
     from fazm_memory.watch.watched_folders import (
         WATCHER_STOPPED,
         WORKING,
+        SessionFolders,
         forget_place,
         load_watched_folders,
         protected_folder,
@@ -54,13 +53,12 @@ __getattr__ = lazy_exports(
             "Available DesktopSource ForegroundRecorder ForegroundWindow HiddenWindow OnObservation "
             "RunOnMain Unavailable UnavailableReason document_of title_of"
         ),
-        "ignore": "IgnoreRules",
         "scanner": "ScanResult Scanner changes_since_last_scan",
-        "session_folders": "SessionFolders",
-        "tree": "Tree TreeCheckpoints scan",
+        "tree": "IgnoreRules Tree TreeCheckpoints scan",
         "versions": "SECRET_NAME has_secret_name",
         "watched_folders": (
-            "WATCHER_STOPPED WORKING forget_place load_watched_folders protected_folder watched_roots"
+            "WATCHER_STOPPED WORKING SessionFolders forget_place load_watched_folders protected_folder "
+            "watched_roots"
         ),
         "watcher": "FileWatcher",
         "workspaces": "FOLLOW_EVERY WorkspaceWatcher",

@@ -16,8 +16,7 @@ from fazm_memory.events import Change
 from fazm_memory.paths import disk_path, inside
 from fazm_memory.records import dataclass, field, replace
 from fazm_memory.store import Database
-from fazm_memory.watch.ignore import IgnoreRules
-from fazm_memory.watch.tree import FileStat, Tree, TreeCheckpoints, TreeDelta, refresh
+from fazm_memory.watch.tree import FileStat, IgnoreRules, Tree, TreeCheckpoints, TreeDelta, refresh
 
 MOST_DIGESTS = 500  # files read to pair them by content, at one time
 DigestOf = Callable[[str], str | None]

@@ -30,8 +30,8 @@ from watchdog.events import (
 )
 
 from fazm_memory.paths import disk_path
-from fazm_memory.watch.ignore import NEVER_WORK
 from fazm_memory.watch.scanner import PendingScan, Scanner, ScanResult
+from fazm_memory.watch.tree import NEVER_WORK
 
 if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver

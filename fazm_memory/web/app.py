@@ -23,13 +23,14 @@ from fazm_memory.web import actions, points, reading, settings, setup
 from fazm_memory.web.changes import ChangeFeed
 from fazm_memory.web.requests import (
     HEADERS,
+    MemoryFactory,
+    StoreThreads,
     body_of,
     error_response,
     json_response,
     query_of,
     unexpected_error_response,
 )
-from fazm_memory.web.worker_threads import MemoryFactory, StoreThreads
 
 API = "/api/v1"
 STATIC = Path(__file__).parent / "static"
@@ -109,9 +110,9 @@ class PageApp:
 
     def _read(self, path: str, work: reading.Read) -> Endpoint:
         run = self.threads.read
-        if path in reading.WRITING:
+        if path in reading.WRITING | points.WRITING:
             run = self.threads.write
-        elif path in reading.SLOW | settings.SLOW | points.READS.keys():
+        elif path in reading.SLOW | settings.SLOW:
             run = self.threads.read_slowly
 
         async def endpoint(request: Request) -> Response:

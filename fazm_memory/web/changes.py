@@ -17,7 +17,7 @@ from fazm_memory.app import Memory
 from fazm_memory.errors import FazmMemoryError
 from fazm_memory.records import dataclass
 from fazm_memory.store import StoreChanges, StoreWatcher
-from fazm_memory.web.worker_threads import StoreThreads
+from fazm_memory.web.requests import StoreThreads
 
 EVERY = 0.5  # seconds between two checks
 KEPT = 200  # changes

@@ -24,11 +24,14 @@ def points(memory: Memory, query: QueryParameters) -> dict[str, Any]:
     page = memory.timeline.session_page(cursor=query.text("cursor"), limit=SESSIONS)
     items: list[dict[str, Any]] = []
     for session in page["items"]:
-        closed = session["ended"] is not None or session["lifecycle"] in ("closed", "archived")
-        about = {"session": session["id"], "title": session["title"], "closed": closed}
+        about = {"session": session["id"], "title": session["title"], "lifecycle": session["lifecycle"],
+                 "ended": session["ended"]}  # fmt: skip
         state = memory.history.state(session["id"], quarantined=False)
         found = [*_open(state), *_decisions(state)]
         items += [{**about, **point} for point in found if by is None or point["by"] == by]
+    if query.text("cursor") is None and by != "person":
+        known = {(item["session"], item["seq"]) for item in items if item["state"] == "open"}
+        items += _of_handover(memory, known)
     return {"items": items, "next": page["next"]}
 
 
@@ -44,6 +47,21 @@ def _open(state: dict[str, Any]) -> list[dict[str, Any]]:
     todos = [{"kind": "todo", "id": text, "text": text, "seq": None, "by": "agent"}
              for text in left if text not in known]  # fmt: skip
     return [{**point, "state": "open"} for point in (*asked, *handed, *pending, *todos)]
+
+
+def _of_handover(memory: Memory, known: set[tuple[str, int | None]]) -> list[dict[str, Any]]:
+    """What the handover calls open and no session lists, such as files that are not committed."""
+    titles: dict[str, dict[str, Any]] = {}
+    found = []
+    for item in (item for thread in memory.recall.context(None).data["threads"] for item in thread["open"]):
+        session, seq = item["session"], item["seq"]
+        if session is None or (session, seq) in known:
+            continue
+        about = titles.setdefault(session, memory.sessions.get(session))
+        found.append({"session": session, "title": about["title"], "lifecycle": about["lifecycle"],
+                      "ended": about["ended"], "kind": "handover", "id": item["id"], "text": item["text"],
+                      "seq": seq, "by": "agent", "state": "open"})  # fmt: skip
+    return found
 
 
 def _decisions(state: dict[str, Any]) -> list[dict[str, Any]]:
@@ -78,6 +96,9 @@ def mark(memory: Memory, body: JsonBody) -> dict[str, Any]:
         items = [{**item, "status": "completed"} if item["text"] == body.needed("id") else item
                  for item in state["todos"]]  # fmt: skip
         return append(session, "todos", source=SOURCE, items=items)
+    if kind == "handover" and verdict == "done":
+        memory.recall.choose_item(body.needed("id"), "exclude")
+        return {"id": body.needed("id")}
     if kind == "asked" and verdict in ("done", "superseded"):
         what = said or ("done" if verdict == "done" else "no longer needed")
         return append(session, "decision", source=SOURCE, what=what, form="answer", question=text)
@@ -85,4 +106,5 @@ def mark(memory: Memory, body: JsonBody) -> dict[str, Any]:
 
 
 READS = {"points": points}
+WRITING = frozenset(READS)  # the handover may first update the index
 WRITES = {"points": mark}

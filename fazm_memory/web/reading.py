@@ -47,28 +47,38 @@ def _items(memory: Memory, workspace: str | None) -> set[str]:
 
 
 def overview(memory: Memory, query: QueryParameters) -> dict[str, Any]:
-    """The threads of the handover, and the totals of the latest day."""
-    data = memory.recall.context(None).data
-    costs, totals = memory.costs, memory.timeline.day_totals()
-    threads = [{**thread, "cost": costs.of_sessions(thread["sessions"])} for thread in data["threads"]]
+    """The threads of the handover, and the totals of the latest day.
+
+    While older sessions are imported there are no threads: working them out again and again would take the
+    time of the import.
+    """
+    importing, costs, totals = memory.setup.importing(), memory.costs, memory.timeline.day_totals()
+    handover = [] if importing else memory.recall.context(None).data["threads"]
+    threads = [{**thread, "cost": costs.of_sessions(thread["sessions"])} for thread in handover]
     if totals is not None:
         days = {
             row["day"]: row for row in costs.table("day", since=totals["from_ms"] * 1000 - 6 * DAY)["rows"]
         }
         totals["cost"] = days.get(totals["day"])
         totals["costs"] = {day: row["usd"] for day, row in days.items()}
-        totals["unresolved"] = _unresolved(memory, date.fromisoformat(totals["day"]))
-    return {"threads": threads, "totals": totals, "at": data["at"], "importing": memory.setup.importing()}
+        totals |= _of_states(memory, date.fromisoformat(totals["day"]))
+    return {"threads": threads, "totals": totals, "at": iso(memory.now()), "importing": importing}
 
 
-def _unresolved(memory: Memory, day: date) -> int | None:
-    """The failed calls of a day's sessions that no later call resolved; None for too many sessions."""
+def _of_states(memory: Memory, day: date) -> dict[str, int | None]:
+    """Of a day's sessions: the changed files, and the failed calls that no later call resolved.
+
+    None for a day of too many sessions.
+    """
     page = memory.timeline.session_page(day=day, limit=DAY_SESSIONS)
     if page["next"] is not None:
-        return None
+        return {"unresolved": None, "files_changed": None}
     states = [memory.history.state(session["id"], quarantined=False) for session in page["items"]]
     errors = [error for state in states for error in state["errors"]]
-    return sum(error["mended_by"] is None and not error.get("minor") for error in errors)
+    return {
+        "unresolved": sum(error["mended_by"] is None and not error.get("minor") for error in errors),
+        "files_changed": len({file["path"] for state in states for file in state["files_modified"]}),
+    }
 
 
 def yesterday(memory: Memory, query: QueryParameters) -> dict[str, Any]:
@@ -120,6 +130,8 @@ MOST_DAYS = 120
 MOST_SESSIONS = 200
 MOST_EVENTS = 500
 MOST_FOUND = 100
+FILES_FOUND = 3
+SHORTEST_NAME = 3
 MOST_DRAWN = 2000
 COUNTABLE = 20_000  # events of a session whose kinds are counted
 
@@ -156,7 +168,6 @@ def session(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
         "parent_session": None if parent is None else {"id": parent.id, "title": parent.title},
         "branches": memory.rewind.branches(row.id),
         "questions": state["open_questions"],
-        "resume": memory.recall.resume_offer(row.id),
         "kinds": _kinds(memory, row.n, row.head),
         "tools": state["tools_used"],
         "trust": state["trust"],
@@ -255,6 +266,11 @@ def briefing(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
     return {"text": result.text, "data": result.data}
 
 
+def resume(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
+    """How a session can be resumed. Not part of the session: it needs the briefing, which takes longest."""
+    return memory.recall.resume_offer(id)
+
+
 def retries(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
     row = memory.store.sessions.resolve(id)
     found = {"session": row.id, "title": row.title, "workspace": row.workspace}
@@ -306,9 +322,20 @@ def lanes(memory: Memory, query: QueryParameters) -> dict[str, Any]:
 
 
 def search(memory: Memory, query: QueryParameters) -> dict[str, Any]:
-    found = memory.recall.search(query.needed("q"), limit=query.limit(20, MOST_FOUND))
+    words = query.needed("q")
+    found = memory.recall.search(words, limit=query.limit(20, MOST_FOUND))
     return {"items": [{**hit, "ms": parse_time(hit["at"]) // 1000} for hit in found], "next": None,
-            "notes": memory.recall.search_notes(query.needed("q"))}  # fmt: skip
+            "files": _files_named(memory, words.strip(), found),
+            "notes": memory.recall.search_notes(words)}  # fmt: skip
+
+
+def _files_named(memory: Memory, words: str, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The changed files that a query of one word names, or whose names begin like it."""
+    if len(words) < SHORTEST_NAME or len(words.split()) > 1:
+        return []
+    begun = [hit["file"] for hit in found if hit["file"] and hit["file"].lower().startswith(words.lower())]
+    files = memory.history.changed_files(dict.fromkeys([words, *begun[:FILES_FOUND]]), limit=FILES_FOUND)
+    return [file | {"ms": parse_time(file["at"]) // 1000} for file in files]
 
 
 def questions(memory: Memory, query: QueryParameters) -> dict[str, Any]:
@@ -331,6 +358,7 @@ ROUTES: dict[str, Read] = {
     f"{SESSION}/rewind-plan": rewind_plan,
     f"{SESSION}/replay-plan": replay_plan,
     f"{SESSION}/briefing": briefing,
+    f"{SESSION}/resume": resume,
     f"{SESSION}/retries": retries,
     f"{SESSION}/files": files,
     f"{SESSION}/branches": branches,
@@ -345,6 +373,9 @@ ROUTES: dict[str, Read] = {
     "questions": questions,
 }
 # These may read a whole session.
-SLOW = frozenset({f"{SESSION}/outline", f"{SESSION}/replay-plan", f"{SESSION}/retries", "compare"})
+SLOW = frozenset(
+    {f"{SESSION}/{name}" for name in ("briefing", "outline", "replay-plan", "resume", "retries")}
+    | {"compare"}
+)
 # These may first update the index or finish a rewind.
 WRITING = frozenset({f"{SESSION}/rewind-plan", "file-changes", "search", "context", "overview", "yesterday"})

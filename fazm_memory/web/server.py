@@ -30,7 +30,7 @@ from fazm_memory.loopback import (
 )
 from fazm_memory.records import dataclass, field
 from fazm_memory.web.app import PageApp, mount
-from fazm_memory.web.worker_threads import MemoryFactory
+from fazm_memory.web.requests import MemoryFactory
 
 
 class PageServer:

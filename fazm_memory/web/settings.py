@@ -6,6 +6,7 @@ policy would delete is computed only on request, because that reads the sizes of
 
 from __future__ import annotations
 
+import contextlib
 import platform
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,7 +15,7 @@ from fazm_memory.agents import apply_plan, plan_connect, plan_disconnect
 from fazm_memory.app import Memory, agent_overviews, companion_pid, connection_setup
 from fazm_memory.clock import iso, to_datetime
 from fazm_memory.config import LIMITS, reload_retention, save_settings
-from fazm_memory.errors import ConfigError, InvalidInput
+from fazm_memory.errors import ConfigError, InvalidInput, StoreBusy
 from fazm_memory.records import fields
 from fazm_memory.session import RetentionPolicy
 from fazm_memory.store import VERSIONS_DATABASE
@@ -222,7 +223,11 @@ def _sync_round(memory: Memory, body: JsonBody) -> dict[str, Any]:
         memory.sync.share_files(body.flag("files"))
     if body.value("transcripts") is not None:
         memory.sync.share_transcripts(body.flag("transcripts"))
-    return {"report": memory.sync.round()}
+    return {"report": memory.sync.round(busy=_refuse_second_round)}
+
+
+def _refuse_second_round() -> None:
+    raise StoreBusy("A sync is running already.", hint="it takes what is new along, or the next one does")
 
 
 def _place(body: JsonBody) -> dict[str, Any]:
@@ -232,7 +237,7 @@ def _place(body: JsonBody) -> dict[str, Any]:
 
 
 def _sync_init(memory: Memory, body: JsonBody) -> dict[str, Any]:
-    made = memory.sync.init(**_place(body), name=body.text("name"), upload=False)
+    made = memory.sync.init(**_place(body), name=body.text("name"))
     return {"recovery_key": made["recovery_key"]}
 
 
@@ -268,7 +273,9 @@ def _sync_confirm(memory: Memory, body: JsonBody) -> dict[str, Any]:
 
 def _sync_rename(memory: Memory, body: JsonBody) -> dict[str, Any]:
     memory.sync.rename(body.needed("name"))
-    return {"report": memory.sync.round()}
+    with contextlib.suppress(StoreBusy):  # the next round tells the others
+        memory.sync.round(busy=_refuse_second_round)
+    return {}
 
 
 def _sync_remove(memory: Memory, body: JsonBody) -> dict[str, Any]:

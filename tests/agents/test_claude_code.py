@@ -189,7 +189,7 @@ def test_file_tools_tell_what_they_created_read_and_changed() -> None:
     assert files == [
         [{"path": note, "change": "created"}],
         [{"path": note, "change": "read"}],
-        [{"path": note, "change": "modified"}],
+        [{"path": note, "change": "modified", "line": 2}],
     ]
 
 
@@ -253,7 +253,7 @@ def test_tokens_of_an_answer_still_being_written_wait_for_the_final_ones(day: Da
     )
     spent = [draft.payload for draft in day.read() if draft.kind == "usage"]
     assert [one["output_tokens"] for one in spent] == [90, 3, 4]
-    assert (spent[0]["input_tokens"], spent[0]["cached_tokens"]) == (15, 7)
+    assert (spent[0]["input_tokens"], spent[0]["cached_tokens"], spent[0]["written_tokens"]) == (15, 7, 5)
 
 
 def test_a_fork_names_its_parent_and_tells_only_what_is_its_own() -> None:
@@ -659,3 +659,11 @@ def test_a_line_of_many_megabytes_is_read_and_capped(day: Day) -> None:
     assert output.startswith("first line\n")
     assert len(output) <= MAX_RAW_TEXT
     assert field_values(drafts, "prompt", "text") == ["after"]
+
+
+def test_an_edit_names_its_first_changed_line(day: Day) -> None:
+    day.calls("c1", "Edit", file_path="/w/a.py", old_string="beta", new_string="gamma")
+    patch = [{"oldStart": 6, "lines": [" alpha", "-beta", "+gamma"]}]
+    day.results("c1", "The file has been updated.", {"filePath": "/w/a.py", "structuredPatch": patch})
+    (files,) = field_values(day.read(), "action", "files")
+    assert [(file["path"], file["line"]) for file in files] == [("/w/a.py", 7)]

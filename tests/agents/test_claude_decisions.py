@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from fazm_memory.agents.base import Cursor, RecordFile
-from fazm_memory.agents.claude_code.predecessor import ACCEPTED
-from fazm_memory.agents.claude_code.reader import ClaudeCode
+from fazm_memory.agents.claude_code.reader import ACCEPTED, ClaudeCode
 from fazm_memory.events.event import Draft
 from tests.agents.test_claude_code import SESSION, Day, field_values, read
 

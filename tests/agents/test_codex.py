@@ -11,7 +11,7 @@ import pytest
 from fazm_memory.agents.base import Cursor, Places
 from fazm_memory.agents.codex import calls as codex_keys
 from fazm_memory.agents.codex.calls import MOST_OPEN
-from fazm_memory.agents.codex.reader import Codex
+from fazm_memory.agents.codex.rollout import Codex
 from fazm_memory.agents.fields import MAX_RAW_TEXT
 from fazm_memory.events.event import Draft
 from tests.agents.reading import FIXTURES, kinds, of_kind, read_on, record_of

@@ -386,10 +386,10 @@ def test_everything_on_the_machine_is_recorded_once(
         for reader in all_readers:
             if isinstance(reader, Fazm):
                 reader.now = lambda: LATER
-        intake, tally = Importer(recorder, all_readers, places), ImportStatistics()
+        intake, statistics = Importer(recorder, all_readers, places), ImportStatistics()
         for one in intake.backlog(intake.unread(intake.find())):
-            tally.add(one)
-        return tally
+            statistics.add(one)
+        return statistics
 
     first, second = take_all(), take_all()
     assert (first.troubles, first.refused, first.bad) == ({}, {}, 0)

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.agents import FazmWindow, Places, fazm_control, fazm_sessions
-from fazm_memory.agents.fazm_control import FazmControl
+from fazm_memory.agents import FazmWindow, Places, fazm_sessions
+from fazm_memory.agents import fazm as fazm_module
+from fazm_memory.agents.fazm import FazmControl
 
 CONTRACT: dict[str, Any] = json.loads(
     (Path(__file__).parent / "fixtures" / "fazm_control.json").read_text(encoding="utf-8")
@@ -49,21 +50,21 @@ def fazm(tmp_path: Path) -> Fazm:
 
 
 def control(fazm: Fazm) -> FazmControl:
-    return FazmControl(fazm, folder=fazm.folder, patience=5.0)
+    return FazmControl(fazm, folder=fazm.folder, wait_factor=5.0)
 
 
 def test_names_and_places_are_those_of_the_contract() -> None:
-    assert CONTRACT["notification"] == fazm_control.FAZM_NOTIFICATION
-    assert CONTRACT["application"] == fazm_control.FAZM_APP
+    assert CONTRACT["notification"] == fazm_module.FAZM_NOTIFICATION
+    assert CONTRACT["application"] == fazm_module.FAZM_APP
     files = {rule["answers_in"] for rule in COMMANDS.values() if "answers_in" in rule}
-    assert files == {fazm_control.STATE_FILE, fazm_control.WINDOWS_FILE}
+    assert files == {fazm_module.STATE_FILE, fazm_module.WINDOWS_FILE}
     assert FazmControl(lambda command: None).folder == Path(CONTRACT["folder"])
 
 
 def test_every_command_of_ours_is_in_the_contract_and_none_that_harms() -> None:
     ours = {
-        fazm_control.GET_STATE, fazm_control.LIST_WINDOWS, fazm_control.NEW_WINDOW,
-        fazm_control.SET_WORKSPACE, fazm_control.SEND,
+        fazm_module.GET_STATE, fazm_module.LIST_WINDOWS, fazm_module.NEW_WINDOW,
+        fazm_module.SET_WORKSPACE, fazm_module.SEND,
     }  # fmt: skip
     assert ours <= set(COMMANDS)
     assert ours.isdisjoint(CONTRACT["never_sent"])
@@ -107,4 +108,4 @@ def test_a_session_is_found_in_fazms_list_by_the_agents_id(tmp_path: Path) -> No
         row["cwd"],
         row["updatedAt"],
     )
-    assert fazm_control.is_session_key(found.session_key)
+    assert fazm_module.is_session_key(found.session_key)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fazm_memory.agents import fazm_control
-from fazm_memory.agents.fazm_control import CONTINUE, FazmControl
+from fazm_memory.agents import fazm as fazm_module
+from fazm_memory.agents.fazm import CONTINUE, FazmControl
 
 # As Fazm 2.9.22 writes them.
 STATE = {
@@ -70,12 +70,12 @@ class Fazm:
 
 
 def control(fazm: Fazm, **more: object) -> FazmControl:
-    return FazmControl(fazm, folder=fazm.folder, patience=0.2, **more)  # type: ignore[arg-type]
+    return FazmControl(fazm, folder=fazm.folder, wait_factor=0.2, **more)  # type: ignore[arg-type]
 
 
 def test_the_commands_and_files_are_those_of_fazms_source() -> None:
-    assert (fazm_control.FAZM_NOTIFICATION, fazm_control.FAZM_APP) == ("com.fazm.control", "com.fazm.app")
-    assert (fazm_control.STATE_FILE, fazm_control.WINDOWS_FILE) == (
+    assert (fazm_module.FAZM_NOTIFICATION, fazm_module.FAZM_APP) == ("com.fazm.control", "com.fazm.app")
+    assert (fazm_module.STATE_FILE, fazm_module.WINDOWS_FILE) == (
         "fazm-control-state.json",
         "fazm-control-popouts.json",
     )
@@ -132,7 +132,7 @@ def test_files_of_another_user_and_links_do_not_count(
     fazm.deaf = {"getState"}
     answer = tmp_path / "fazm-control-state.json"
     answer.unlink()
-    linking = FazmControl(lambda command: answer.symlink_to(elsewhere), folder=tmp_path, patience=0.2)
+    linking = FazmControl(lambda command: answer.symlink_to(elsewhere), folder=tmp_path, wait_factor=0.2)
     assert linking.state() is None
 
 
@@ -143,4 +143,4 @@ def test_a_list_of_another_form_has_no_windows(tmp_path: Path, content: str) -> 
     def post(command: str) -> None:
         (tmp_path / "fazm-control-popouts.json").write_text(content)
 
-    assert not FazmControl(post, folder=tmp_path, patience=0.2).windows()
+    assert not FazmControl(post, folder=tmp_path, wait_factor=0.2).windows()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fazm_memory.agents import hook_script
+from fazm_memory.agents.hook_script import WITHOUT_SHELL
 from fazm_memory.ingest.spool import Spool
 
 
@@ -162,3 +164,17 @@ def test_the_form_for_a_bundle_is_chosen_by_the_frozen_flag(
     script = hook_script.write(tmp_path / "home", python="/Applications/An App.app/Contents/MacOS/python")
     assert "PYTHONHOME='/Applications/An App.app/Contents/Resources'" in script.read_text()
     assert " -I " not in script.read_text()
+
+
+@pytest.mark.parametrize(
+    ("agent", "shell"),
+    [("claude-code", True), *((agent, shell) for agent in sorted(WITHOUT_SHELL) for shell in (True, False))],
+)
+def test_the_command_runs_the_way_its_agent_runs_it(home: Path, agent: str, shell: bool) -> None:
+    """Hermes splits the command into words itself and starts them without a shell."""
+    line = hook_script.command(home, agent)
+    command = ["/bin/sh", "-c", line] if shell else shlex.split(line)
+    assert quiet(subprocess.run(command, input=b"{}", capture_output=True, check=False))
+    assert [dropped.agent for dropped in Spool(home).take()] == [agent]
+    hook_script.script_path(home).unlink()
+    assert quiet(subprocess.run(command, input=b"{}", capture_output=True, check=False))

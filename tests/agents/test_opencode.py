@@ -190,7 +190,7 @@ def test_tokens_are_reported_with_every_step(book: Book) -> None:
     book.part("p1", "m2", {"type": "step-finish", "tokens": spent})
     drafts, _, _ = read_on(Opencode(), book.record())
     assert of_kind(drafts, "usage") == [
-        {"input_tokens": 15, "output_tokens": 5, "cached_tokens": 7, "model": "mock-1"}
+        {"input_tokens": 15, "output_tokens": 5, "cached_tokens": 7, "written_tokens": 5, "model": "mock-1"}
     ]
 
 

@@ -19,7 +19,7 @@ import pytest
 from fazm_memory.agents.antigravity import Antigravity
 from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Reader, RecordFile
 from fazm_memory.agents.claude_code.reader import ClaudeCode
-from fazm_memory.agents.codex.reader import Codex
+from fazm_memory.agents.codex.rollout import Codex
 from fazm_memory.agents.copilot import Copilot
 from fazm_memory.agents.gemini import Gemini
 from fazm_memory.agents.openclaw import OpenClaw

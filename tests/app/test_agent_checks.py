@@ -15,7 +15,7 @@ from fazm_memory.agents import hook_script
 from fazm_memory.agents.connect import apply_plan, plan_connect
 from fazm_memory.app.agent_status import connection_setup, is_temporary_place
 from fazm_memory.app.companion import Companion
-from fazm_memory.app.doctor import Check, check_agents
+from fazm_memory.app.doctor import READ_BYTES, Check, _contains, check_agents
 from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
 from fazm_memory.errors import ConfigError
@@ -137,15 +137,33 @@ def test_what_waits_in_the_spool_has_been_heard(env: AgentEnv) -> None:
     assert (proved["spool"].verdict, "1 hook event waiting" in proved["spool"].detail) == ("warning", True)
 
 
-def test_a_context_that_arrived_is_found_in_the_agents_own_transcript(env: AgentEnv) -> None:
+@pytest.mark.parametrize(("left", "right"), [("<", ">"), ("&lt;", "&gt;")])  # Qwen Code escapes it
+def test_a_context_that_arrived_is_found_in_the_agents_own_transcript(
+    env: AgentEnv, left: str, right: str
+) -> None:
     env.connect()
     env.transcript("hello")
     assert env.proved()["claude-code: context arrives"].verdict == "warning"
 
-    path = env.transcript("<<<fazm-memory 0123456789abcdef begin>>>")
+    path = env.transcript(f"{left * 3}fazm-memory 0123456789abcdef begin{right * 3}")
 
     arrives = env.proved()["claude-code: context arrives"]
     assert (arrives.verdict, arrives.detail) == ("ok", f"found in {path}")
+
+
+def test_a_context_is_found_in_what_a_database_wrote_last(env: AgentEnv) -> None:
+    path = env.transcript("hello")
+    assert not _contains(Path(f"{path}-wal"), "mark")
+    env.connect()
+    Path(f"{path}-wal").write_text("<<<fazm-memory 0123456789abcdef begin>>>")
+    assert env.proved()["claude-code: context arrives"].verdict == "ok"
+
+
+def test_the_beginning_and_the_end_of_a_long_file_are_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / "long"
+    for place, found in ((0, True), (READ_BYTES + 1000, False), (3 * READ_BYTES - 100, True)):
+        path.write_bytes((b" " * place + b"mark").ljust(3 * READ_BYTES))
+        assert _contains(path, "mark") is found
 
 
 def test_while_recording_is_paused_the_hook_is_proved_to_keep_nothing(env: AgentEnv) -> None:

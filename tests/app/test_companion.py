@@ -141,10 +141,10 @@ def test_once_takes_in_spool_and_records_tells_and_ends(env: CompanionEnv) -> No
     env.prompt("Rename the invoices")
     dropped = env.drop("UserPromptSubmit", prompt="Skip the photos", prompt_id="p2")
 
-    tally = env.companion().once()
+    statistics = env.companion().once()
 
     assert sorted(env.prompts()) == ["Rename the invoices", "Skip the photos"]
-    assert (tally.events, env.changes) == (3, [["/w"]])
+    assert (statistics.events, env.changes) == (3, [["/w"]])
     assert not dropped.exists()
     assert env.companion().once().events == 0
 
@@ -319,9 +319,9 @@ def test_a_folder_of_a_session_opened_elsewhere_is_watched_before_the_next_round
         opening = {"agent": "fazm", "agent_session_id": "s", "workspace": str(work)}
         env.memory.sessions.record([Draft("s", "session.open", opening, agent="fazm", source="record")])
         env.until(lambda: any(one["how"] for one in env.memory.recording.watched_folders()))
-        before = companion.tally.events
+        before = companion.statistics.events
         (work / "invoice.txt").write_text("2026")
-        env.until(lambda: companion.tally.events > before)
+        env.until(lambda: companion.statistics.events > before)
 
 
 def test_what_cannot_be_read_is_reported_once(env: CompanionEnv, monkeypatch: pytest.MonkeyPatch) -> None:

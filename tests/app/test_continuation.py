@@ -89,7 +89,7 @@ def test_what_was_carried_over_is_not_recorded_again(memory: MemoryFixture, sess
     done = memory.continuation.continue_with(session, agent)
     companion = Companion(memory)
     companion.once()
-    assert companion.tally.events == 0
+    assert companion.statistics.events == 0
     assert list(memory.history.events(session)) == before
     new = memory.sessions.get(done["agent_session_id"])
     assert (new["id"], new["parent"], new["agent"]) == (done["new_session"], session, agent)

@@ -12,7 +12,9 @@ from tests.app.memory_fixture import START, MemoryFixture
 
 DAY = 86_400_000_000
 OPUS = "claude-opus-4-5-20251101"
-TABLE = PriceTable("2026-01-01", {"gpt-5": Price(1, 2, 0), "gpt-5-mini": Price(3, 4, 0)}, own=False)
+TABLE = PriceTable(
+    "2026-01-01", {"gpt-5": Price(1, 2, 0, 1, 1), "gpt-5-mini": Price(3, 4, 0, 3, 3)}, own=False
+)
 
 
 def spend(memory: MemoryFixture, session: str, **usage: Any) -> None:
@@ -42,6 +44,21 @@ def test_a_model_without_a_price_is_named_and_not_guessed(memory: MemoryFixture)
     cost = memory.sessions.get(session)["cost"]
     assert (cost["usd"], cost["unknown_models"]) == (25.0, ["brand-new-1"])
     assert "not known" in cost_text(cost)
+
+
+def test_writing_to_a_cache_has_its_own_price(memory: MemoryFixture) -> None:
+    session = memory.begin()
+    written = {"written_tokens": 600_000, "written_hour_tokens": 200_000}
+    spend(memory, session, input_tokens=1_000_000, **written, model=OPUS)
+    cost = memory.sessions.get(session)["cost"]
+    # 400,000 at 5 dollars per million, 400,000 at 6.25, 200,000 at 10
+    assert (cost["usd"], cost["input_tokens"]) == (6.5, 1_000_000)
+
+
+def test_without_a_price_of_its_own_it_costs_like_other_input(memory: MemoryFixture) -> None:
+    session = memory.begin()
+    spend(memory, session, input_tokens=1_000_000, written_tokens=600_000, model="gpt-5")
+    assert memory.sessions.get(session)["cost"]["usd"] == 1.25
 
 
 def test_what_the_agent_says_it_cost_counts(memory: MemoryFixture) -> None:
@@ -111,4 +128,4 @@ def test_a_model_is_found_by_its_name_with_or_without_a_date(model: str, known: 
 
 def test_bedrock_names_are_known(memory: MemoryFixture) -> None:
     price = memory.costs.prices.price("us.anthropic.claude-sonnet-4-5-20250929-v1:0")
-    assert price == Price(3.0, 15.0, 0.3)
+    assert price == Price(3.0, 15.0, 0.3, 3.75, 6.0)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.app.edit_differences import edit_hunks
+from fazm_memory.app.history import edit_hunks
 
 
 def lines(call_input: Any, path: str = "/p/a.py") -> list[str]:
@@ -46,3 +46,24 @@ def test_written_content_is_shown_whole_and_the_note_says_what_is_not_known() ->
 )
 def test_other_calls_have_no_difference(call_input: Any) -> None:
     assert edit_hunks(call_input, "/p/a.py") == ([], None)
+
+
+def places(call_input: Any, line: int | None = None) -> list[tuple[int | None, int | None]]:
+    return [(hunk["a"], hunk["b"]) for hunk in edit_hunks(call_input, "/p/a.py", line)[0]]
+
+
+EDIT = {"file_path": "/p/a.py", "old_string": "same\none\n", "new_string": "same\ntwo\n"}
+
+
+def test_an_edit_has_line_numbers_if_its_first_changed_line_is_known() -> None:
+    assert places(EDIT, 41) == [(40, 40)]
+    assert places(EDIT) == [(None, None)]
+
+
+def test_an_edit_of_every_place_says_that_it_shows_the_first() -> None:
+    _, note = edit_hunks(EDIT | {"replace_all": True}, "/p/a.py", 41)
+    assert "first place" in (note or "")
+
+
+def test_a_unified_diff_has_the_line_numbers_of_its_hunks() -> None:
+    assert places({"patch": "--- a/a.py\n+++ b/a.py\n@@ -7,2 +9 @@\n-one\n-two\n+three\n"}) == [(7, 9)]

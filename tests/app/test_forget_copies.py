@@ -23,8 +23,7 @@ from fazm_memory.store import file_versions, framework_store, schema
 from fazm_memory.store.database import Database
 from fazm_memory.store.store import STORE_FOLDER
 from fazm_memory.text import TextMatch
-from fazm_memory.watch.ignore import IgnoreRules
-from fazm_memory.watch.tree import TreeCheckpoints, scan
+from fazm_memory.watch.tree import IgnoreRules, TreeCheckpoints, scan
 from tests.app.memory_fixture import START, MemoryFixture
 
 TEXT = "Zebrafish-Quarry 77"

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from fazm_memory.errors import InvalidInput, InvalidTransition
-from fazm_memory.ingest.answer_schema import check_schema
-from fazm_memory.ingest.record_protocol import line_to_draft
+from fazm_memory.ingest.record_protocol import check_schema, line_to_draft
 from tests.app.memory_fixture import MemoryFixture
 
 CHOICE = {"type": "object", "properties": {"keep": {"type": "boolean"}}, "required": ["keep"]}
@@ -144,7 +143,8 @@ def test_a_paused_session_stands_where_it_stood(memory: MemoryFixture) -> None:
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is all of PATH."""
+    """A folder that is all of PATH, in a terminal."""
+    monkeypatch.setenv("TERM", "xterm")
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))

@@ -12,7 +12,7 @@ from fazm_memory.errors import InvalidInput
 from fazm_memory.events.event import Draft
 from fazm_memory.recall import replay
 from fazm_memory.store import ABSENT
-from fazm_memory.store.pages import EventFilter
+from fazm_memory.store.queries import EventFilter
 from tests.app.memory_fixture import SECOND, START, MemoryFixture
 
 

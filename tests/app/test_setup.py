@@ -13,9 +13,8 @@ import pytest
 
 from fazm_memory import translation
 from fazm_memory.app.companion import SWITCHES, Companion
-from fazm_memory.app.login_item import LoginFile
 from fazm_memory.app.memory import Memory
-from fazm_memory.app.setup import MONTH, PlainSystem
+from fazm_memory.app.setup import MONTH, LoginFile, PlainSystem
 from fazm_memory.config import CONFIG_FILE, Config, load
 from fazm_memory.errors import InvalidRequest
 from fazm_memory.events import Draft

@@ -19,7 +19,7 @@ from fazm_memory.config import Config
 from fazm_memory.errors import Conflict, NotFound
 from fazm_memory.events.event import Draft
 from fazm_memory.store import transcript_copies
-from fazm_memory.store.recovery.side_databases import check_side_databases
+from fazm_memory.store.recovery.recover import check_side_databases
 
 NOW = 1_794_733_200_000_000  # 2026-11-15, nine in the morning UTC
 SECOND = 1_000_000
@@ -74,7 +74,7 @@ class Machine:
     def record(self) -> None:
         companion = Companion(self.memory)
         companion.once()
-        assert companion.tally.troubles == {}
+        assert companion.statistics.troubles == {}
 
     def copied(self, session: str = SESSION) -> dict[str, bytes]:
         """The copies of a session by path."""
@@ -200,6 +200,24 @@ def test_a_deleted_transcript_is_restored_byte_for_byte_and_with_the_time_of_now
     assert machine.transcript().stat().st_mtime == machine.now / SECOND
     assert done["resume"] == f"cd {machine.workspace} && claude --resume {SESSION}"
     assert all(step["exact"] for step in done["files"])
+
+
+def test_a_session_of_cowork_comes_back_with_what_its_app_lists_it_by(machine: Machine) -> None:
+    below = machine.user / ".config" / "Claude" / "local-agent-mode-sessions" / "org" / "account"
+    own = below / "local_1" / ".claude" / "projects" / "hashed"
+    machine.say("File the scans.")
+    machine.write(own / f"{SESSION}.jsonl", machine.transcript().read_bytes())
+    machine.transcript().unlink()
+    about = machine.write(below / "local_1.json", json.dumps({"cliSessionId": SESSION}).encode())
+    meta = machine.write(own / SESSION / "subagents" / "agent-a1.meta.json", b"{}")
+    audit = machine.write(below / "local_1" / "audit.jsonl", b"{}\n")
+    wanted = {path: path.read_bytes() for path in (own / f"{SESSION}.jsonl", about, meta)}
+    machine.record()
+    for path in (*wanted, audit):
+        path.unlink()
+    machine.memory.transcripts.restore(SESSION)
+    assert {path: path.read_bytes() for path in wanted} == wanted
+    assert not audit.exists()  # a chain that only the app may write
 
 
 def test_thirty_days_of_the_vendors_cleanup_lose_nothing(machine: Machine) -> None:

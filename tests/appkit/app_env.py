@@ -150,6 +150,6 @@ class AppEnv:
 
 
 def _bell(done: list[bool]) -> None:
-    from fazm_memory.macos.main_thread import on_main
+    from fazm_memory.macos.system import on_main
 
     on_main(lambda: done.append(True))

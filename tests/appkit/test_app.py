@@ -499,6 +499,7 @@ def test_logging_out_while_an_alert_waits_for_an_answer_quits_in_order(env: AppE
     assert [one.title for one in env.mac.alerts] == ["An agent asks"]
     assert list(env.memory.history.events(session, kind="handoff.answer")) == []
     assert env.left == ["left"]
+    assert env.messages == []  # nothing gave up waiting
 
 
 def test_the_first_notice_asks_for_permission_and_the_next_does_not(env: AppEnv) -> None:

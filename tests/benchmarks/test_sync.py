@@ -17,7 +17,7 @@ def test_the_sync_suite_counts_bytes_and_requests(tmp_path: Path, monkeypatch: p
     assert figures["requests, nothing new"].ours == 1
     assert figures["requests, one event to send"].ours <= 8
     assert figures["bytes on the wire"].ours > 0
-    assert figures["first sync"].ratio is not None
+    assert figures["first sync, by the clock"].ratio is not None
 
 
 def _silent(what: str, done: int, total: int) -> None:

@@ -7,6 +7,12 @@ from pathlib import Path
 from .conftest import Run
 
 
+def test_turns_of_a_file_are_refused_with_what_to_do(run: Run, session: str) -> None:
+    refused = run("files", "notes.txt", "--turns", "2")
+    assert refused.code != 0
+    assert "Leave --turns out" in refused.err
+
+
 def test_which_files_were_changed_in_the_last_turns_is_one_command(run: Run, session: str) -> None:
     run("record", stdin=[
         {"type": "prompt", "session": session, "text": "and the rest"},

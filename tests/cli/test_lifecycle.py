@@ -17,9 +17,18 @@ def test_a_session_lives_from_open_to_archived_and_back(run: Run) -> None:
 
 
 def test_a_wrong_move_says_why(run: Run, session: str) -> None:
-    results = run("resume", session)
+    results = run("archive", session)
     assert results.code == 7
-    assert "it is not paused; just go on" in results.err
+    assert "close it first" in results.err
+
+
+def test_resuming_a_session_that_nobody_paused_shows_how_to_go_on(run: Run, session: str) -> None:
+    before = run("sessions", "--json").json
+    results = run("resume", session)
+    assert results.code == 0
+    assert "Nothing was changed." in results.out
+    assert "To continue" in results.out
+    assert run("sessions", "--json").json == before
 
 
 def test_opening_with_a_known_key_is_the_same_session(run: Run) -> None:

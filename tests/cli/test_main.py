@@ -97,3 +97,9 @@ def test_common_options_may_come_before_the_command() -> None:
     assert command_first(["--json"]) == ["--json"]
     assert command_first(["--now=2026-11-14", "--json"]) == ["--now=2026-11-14", "--json"]
     assert command_first(["sessions", "--json"]) == ["sessions", "--json"]
+
+
+def test_a_word_that_people_try_leads_to_its_command(run: Run) -> None:
+    refused = run("undo")
+    assert refused.code == 2
+    assert "Did you mean `fazm-memory rewind`?" in refused.err

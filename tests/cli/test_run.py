@@ -67,7 +67,8 @@ def test_it_works_until_a_signal_and_ends_in_order(user: Path, number: signal.Si
     out, err = process.communicate(timeout=30)
 
     assert messages[0] == "Found claude-code (1 file)."
-    assert messages[1] == "✓ 2 events in 1 session imported."
+    assert messages[1].startswith("The timeline can be used while this is read")
+    assert messages[2] == "✓ 2 events in 1 session imported."
     assert "fazm-memory setup" in "".join(messages)
     assert (second.returncode, refused[0]) == (15, "")
     assert f"already running (process {process.pid})" in refused[1]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
 import pytest
 
-from fazm_memory.app.login_item import LoginFile
+from fazm_memory.app.setup import LoginFile
 from fazm_memory.clock import parse_time
 from tests.cli.conftest import NOW, Run
 from tests.cli.test_import import transcript
@@ -27,7 +28,7 @@ def user(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("LANG", "C")
     for name in ("LC_ALL", "LC_MESSAGES"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("fazm_memory.app.login_item.SYSTEMD_RUNNING", home / "nowhere")
+    monkeypatch.setattr("fazm_memory.app.setup.SYSTEMD_RUNNING", home / "nowhere")
     monkeypatch.setattr(LoginFile.__init__, "__defaults__", ("linux", home / "nowhere"))
     return made
 
@@ -91,10 +92,12 @@ def test_as_data(run: Run, user: Path) -> None:
 def test_a_person_is_asked_for_each_step_and_may_skip_it(
     run: Run, user: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    terminal = Terminal(monkeypatch, "", "y")
+    terminal = Terminal(monkeypatch, "s", "", "y")
     ran = run("setup")
-    assert '"hooks": {' in ran.out  # the edit, before the question
+    assert re.search(r"This adds \d+ lines to .*settings.json", ran.out)
+    assert '"hooks": {' in ran.out  # the edit, when it was asked for
     assert [question.split("?")[0] for question in terminal.questions] == [
+        "Connect claude-code",
         "Connect claude-code",
         "Import 1 file of the last month (1 MB to read)",
     ]
@@ -131,7 +134,7 @@ def test_the_first_start_imports_shows_yesterday_and_offers_to_connect_once(
     assert first[:4] == [
         "Found claude-code (1 file).",
         "✓ 2 events in 1 session imported.",
-        "Yesterday: Rename the invoices",
+        "Yesterday: Rename the invoices. `fazm-memory context` shows what was done and what is open.",
         "Not connected yet: claude-code. `fazm-memory setup` connects them.",
     ]
     assert len(first) <= 8

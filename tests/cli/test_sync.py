@@ -102,7 +102,7 @@ def test_leaving_keeps_everything(on: On, tmp_path: Path) -> None:
     joined(on, tmp_path)
     assert on("laptop", "sync", "init", "--folder", str(tmp_path / "shared")).code == 18
     assert "stays here" in on("laptop", "sync", "leave").out
-    assert on("laptop", "sync", "status", "--json").json == {"active": False}
+    assert on("laptop", "sync", "status", "--json").json == {"active": False, "error": None}
     on("mini", "sync")
     assert "left" in on("mini", "sync", "devices").out
 

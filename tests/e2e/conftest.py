@@ -21,9 +21,11 @@ from tests.e2e.clients.installed import (
     codex_binary,
     copilot_binary,
     opencode_binary,
+    qwen_binary,
 )
 from tests.e2e.clients.network import Room
 from tests.e2e.clients.opencode import Opencode
+from tests.e2e.clients.qwen import Qwen
 
 AnyClient = TypeVar("AnyClient", bound=Client)
 _ISOLATION = pytest.StashKey[str]()
@@ -63,6 +65,11 @@ def cline(room: Room, tmp_path: Path) -> Iterator[Cline]:
 @pytest.fixture
 def opencode(room: Room, tmp_path: Path) -> Iterator[Opencode]:
     yield from _running(Opencode, opencode_binary, room, tmp_path / "opencode")
+
+
+@pytest.fixture
+def qwen(room: Room, tmp_path: Path) -> Iterator[Qwen]:
+    yield from _running(Qwen, qwen_binary, room, tmp_path / "qwen")
 
 
 def _running(

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from tests.e2e.clients.claude import Claude
+from tests.e2e.clients.codex import Codex
 from tests.e2e.clients.terminal import DOWN, TAB, Terminal, wait_until, wait_until_written
 from tests.e2e.remembered import Remembered
 from tests.e2e.scenarios.claude import bash, write
+from tests.e2e.scenarios.codex import shell
 from tests.e2e.scenarios.script import Call, Scenario, do, say
 
 pytestmark = pytest.mark.e2e
@@ -221,4 +223,46 @@ def test_a_cleared_session_is_replaced_by_transcript_and_hooks_alike(
         found = one.session(cleared)
         assert (found["lifecycle"], found["ended"]) == ("closed", "replaced")
         assert one.take_in()["events"] == 0
+        one.close()
+
+
+def _plan_of_codex(first: str, second: str) -> Call:
+    steps = [{"step": "Read the dates", "status": first}, {"step": "Rename", "status": second}]
+    return Call("update_plan", {"plan": steps})
+
+
+def test_codexs_list_of_steps_and_its_request_are_known_from_rollout_and_hooks_each_once(
+    codex: Codex, tmp_path: Path
+) -> None:
+    git = ["git", "-c", "user.email=dana@example.com", "-c", "user.name=Dana"]
+    subprocess.run([*git, "init", "-q", "-b", "main", str(codex.workspace)], check=True)
+    commit = f"{' '.join(git)} commit -qm 'Rename the scans' --allow-empty && git log --oneline -1"
+    memory = Remembered(codex, tmp_path / "memory")
+    memory.connect()
+    script = Scenario(
+        "steps",
+        (
+            do(_plan_of_codex("in_progress", "pending")),
+            do(shell(commit)),
+            do(_plan_of_codex("completed", "in_progress")),
+            say("The dates are read. Shall I rename the scans?"),
+        ),
+        settings={"tools": {"update_plan": {"enabled": True}}},
+    )
+    session = codex.run("Please see to the scans.", scenario=script).session_id
+    read, rename = {"text": "Read the dates"}, {"text": "Rename"}
+    wanted = [
+        ("prompt", "user", {"text": "Please see to the scans."}),
+        ("todos", "agent", {"items": [read | {"status": "in_progress"}, rename]}),
+        ("todos", "agent", {"items": [read | {"status": "completed"}, rename | {"status": "in_progress"}]}),
+    ]
+    sides = (memory, memory.from_transcripts(tmp_path / "t"), memory.from_hooks(tmp_path / "h"))
+    for one in sides:
+        wait_until(partial(_has_taken_in, one, session, len(wanted)), f"there are {len(wanted)} events")
+        found = typed_events(one, session, "prompt", "todos", "decision", "plan")
+        assert spelled(found) == spelled(wanted)
+        assert one.take_in()["events"] == 0
+        state = one.memory.history.state(session)
+        assert [row["what"] for row in state["pending_actions"]] == ["Rename"]
+        assert [row["subject"] for row in state["commits"]] == ["Rename the scans"]
         one.close()

@@ -1,4 +1,4 @@
-"""GitHub Copilot CLI, Cline CLI and opencode, the real programs: recorded, given their context, restored."""
+"""Copilot CLI, Cline CLI, Qwen Code and opencode, the real programs: recorded, given context, restored."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tests.e2e.clients.client import Client
 from tests.e2e.clients.cline import Cline
 from tests.e2e.clients.copilot import Copilot
 from tests.e2e.clients.opencode import Opencode
+from tests.e2e.clients.qwen import Qwen
 from tests.e2e.remembered import Recorded, Remembered
 from tests.e2e.scenarios.script import Call, Outcome, Scenario, do, say
 
@@ -23,7 +24,7 @@ ANSWER = "There are nineteen of them."
 YESTERDAY = "Sort the cerulean invoices by year."
 
 
-@pytest.fixture(params=["copilot", "cline"])
+@pytest.fixture(params=["copilot", "cline", "qwen"])
 def client(request: pytest.FixtureRequest) -> Client:
     made: Client = request.getfixturevalue(request.param)
     return made
@@ -39,6 +40,9 @@ def memory(client: Client, tmp_path: Path) -> Iterator[Remembered]:
 def shell(client: Client, command: str, outcome: Outcome = "ok") -> Call:
     if isinstance(client, Cline):
         return Call("run_commands", {"commands": [command]}, outcome)
+    if isinstance(client, Qwen):
+        about = {"description": "count", "is_background": False}
+        return Call("run_shell_command", {"command": command, **about}, outcome)
     about = {"description": "count", "mode": "sync", "initial_wait": 10}
     return Call("bash", {"command": command, **about}, outcome)
 
@@ -47,6 +51,8 @@ def write(client: Client, name: str, text: str) -> Call:
     path = str(client.workspace / name)
     if isinstance(client, Cline):
         return Call("editor", {"path": path, "new_text": text})
+    if isinstance(client, Qwen):
+        return Call("write_file", {"file_path": path, "content": text})
     return Call("create", {"path": path, "file_text": text})
 
 
@@ -91,21 +97,20 @@ def test_a_real_session_is_recorded_and_its_context_reaches_the_next(
     assert config(client) == before
 
 
-def test_a_deleted_session_of_copilot_is_restored_and_resumed(copilot: Copilot, tmp_path: Path) -> None:
-    memory = Remembered(copilot, tmp_path / "memory")
-    first = copilot.run(PROMPT, scenario=counting(copilot))
+@pytest.mark.parametrize("client", ["copilot", "qwen"], indirect=True)
+def test_a_deleted_session_is_restored_and_resumed(client: Client, memory: Remembered) -> None:
+    first = client.run(PROMPT, scenario=counting(client))
     memory.take_in()
     folder = first.transcripts[0].parent
-    wanted = files_in(folder)
+    wanted = session_files(folder)
     shutil.rmtree(folder)
 
     memory.run("restore", first.session_id)
 
-    assert files_in(folder) == wanted
-    run = copilot.run("How many were there?", resume=first.session_id)
+    assert session_files(folder) == wanted
+    run = client.run("How many were there?", resume=first.session_id)
     assert run.returncode == 0, run.stderr
     assert all(text in run.turns[0].text for text in (PROMPT, ANSWER, "heron-output-77"))
-    memory.close()
 
 
 def test_a_deleted_session_of_opencode_is_restored_beside_the_others(
@@ -153,14 +158,15 @@ def test_its_sessions_can_be_read_over_acp(copilot: Copilot, tmp_path: Path) -> 
     memory.close()
 
 
-def files_in(folder: Path) -> dict[str, bytes]:
-    """The files of a folder, without locks."""
+def session_files(folder: Path) -> dict[str, bytes]:
+    """The files of a folder, without locks and what Qwen Code writes down of its own run."""
     found = (path for path in folder.iterdir() if path.is_file() and path.suffix != ".lock")
-    return {path.name: path.read_bytes() for path in found}
+    return {path.name: path.read_bytes() for path in found if not path.name.endswith(".runtime.json")}
 
 
 def config(client: Client) -> dict[str, bytes]:
     """The configuration files of the client."""
-    names = [".copilot/hooks/*", ".copilot/mcp-config.json", ".cline/hooks/*", ".cline/data/settings/*mcp*"]
+    names = [".copilot/hooks/*", ".copilot/mcp-config.json", ".cline/hooks/*", ".cline/data/settings/*mcp*",
+             ".qwen/settings.json"]  # fmt: skip
     found = [path for name in names for path in client.home.glob(name) if path.is_file()]
     return {str(path): path.read_bytes() for path in found}

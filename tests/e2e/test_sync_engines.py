@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.object_store import CREDENTIALS, rclone, seaweedfs, serve
+from fazm_memory.errors import SyncUnavailable
 from tests.sync.machines import Machine
 from tests.sync.test_files import begin, edit, folder_of
 from tests.sync.test_replication import work
@@ -74,3 +75,9 @@ def test_file_versions_travel(url: str, tmp_path: Path) -> None:
     assert {path.read_text() for path in folder_of(laptop).iterdir()} == {"1"}
     for machine in (mini, laptop):
         machine.close()
+
+
+def test_wrong_credentials_are_named(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+    with pytest.raises(SyncUnavailable, match="refuses the credentials"):
+        Machine(tmp_path, "mini").sync.init(url=url, name="mini")

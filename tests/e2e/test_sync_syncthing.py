@@ -50,14 +50,16 @@ class Peer:
         self.home, self.shared = home, home / "shared"
         (self.shared / ".stfolder").mkdir(parents=True)
         self.port, self.gui = free_port(), free_port()
+        self.environment = {"HOME": str(home), "PATH": "/usr/bin:/bin", "STNOUPGRADE": "1"}
         self._run("generate", f"--home={home}", "--no-default-folder", "--skip-port-probing")
         self.id = self._run(f"--home={home}", "--device-id").strip()
         self.process: subprocess.Popen[bytes] | None = None
 
     def _run(self, *words: str) -> str:
         assert PROGRAM is not None
-        environment = {"HOME": str(self.home), "PATH": "/usr/bin:/bin", "STNOUPGRADE": "1"}
-        done = subprocess.run([PROGRAM, *words], env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [PROGRAM, *words], env=self.environment, capture_output=True, text=True, check=True
+        )
         return done.stdout
 
     def start(self, peers: list[Peer]) -> None:
@@ -75,8 +77,8 @@ class Peer:
         with (self.home / "syncthing.log").open("wb") as log:
             self.process = subprocess.Popen(
                 [PROGRAM, "serve", f"--home={self.home}", "--no-browser", "--no-restart", "--no-upgrade"],
-                env={"HOME": str(self.home), "PATH": "/usr/bin:/bin", "STNOUPGRADE": "1"},
-                stdout=log, stderr=log,
+                # Without STMONITORED a second process does the work, and outlives the first.
+                env={**self.environment, "STMONITORED": "yes"}, stdout=log, stderr=log,
             )  # fmt: skip
 
     def ask(self, path: str, method: str = "GET") -> Any:

@@ -97,6 +97,8 @@ def test_a_schema_names_every_field_and_admits_no_other() -> None:
         "budget_usd",
         "budget_seconds",
         "budget_actions",
+        "written_tokens",
+        "written_hour_tokens",
     }
     assert schema["required"] == []
     assert schema["additionalProperties"] is False

@@ -11,12 +11,11 @@ import pytest
 
 from fazm_memory.agents.base import Cursor, Places, RecordFile
 from fazm_memory.agents.claude_code.reader import ClaudeCode
-from fazm_memory.agents.codex.reader import Codex
+from fazm_memory.agents.codex.rollout import Codex
 from fazm_memory.agents.fazm import FazmAppSession
 from fazm_memory.events import codec
 from fazm_memory.events.event import Draft, payload_class
-from fazm_memory.ingest.hook_events import HookEvent, InvalidHookEvent, read_hook_event
-from fazm_memory.ingest.spool import SpoolFile
+from fazm_memory.ingest.spool import HookEvent, InvalidHookEvent, SpoolFile, read_hook_event
 
 HERE = Path(__file__).parent
 TRANSCRIPTS = HERE.parent / "agents" / "fixtures"

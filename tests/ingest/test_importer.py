@@ -34,10 +34,10 @@ class ImporterEnv:
         return Importer(self.recorder, [self.agent], self.places, pauses=lambda: self.pauses)
 
     def take_all(self) -> ImportStatistics:
-        intake, tally = self.intake(), ImportStatistics()
+        intake, statistics = self.intake(), ImportStatistics()
         for one in intake.backlog(intake.unread(intake.find())):
-            tally.add(one)
-        return tally
+            statistics.add(one)
+        return statistics
 
     def recorded(self, session: str) -> list[tuple[str, str | None]]:
         row = self.store.sessions.by_key(session, NAME)
@@ -107,10 +107,10 @@ def test_only_what_was_appended_is_read_again(env: ImporterEnv) -> None:
     env.agent.reads.clear()
     written(path, act(3, "a2"))
 
-    tally = env.take_all()
+    statistics = env.take_all()
 
     assert env.agent.reads == [("a.jsonl", size)]
-    assert (tally.events, tally.known) == (1, 0)
+    assert (statistics.events, statistics.known) == (1, 0)
 
 
 def test_a_half_written_last_line_waits(env: ImporterEnv) -> None:
@@ -143,11 +143,11 @@ def test_a_file_cut_short_is_read_anew_and_tells_nothing_twice(env: ImporterEnv)
     env.take_all()
     path.write_text(opening("a", 1) + act(2, "a1"))
 
-    tally = env.take_all()
+    statistics = env.take_all()
     written(path, act(4, "a3"))
     env.take_all()
 
-    assert (tally.events, tally.known) == (0, 2)
+    assert (statistics.events, statistics.known) == (0, 2)
     assert env.keys("a") == ["a:open", "a1", "a2", "a3"]
 
 
@@ -170,10 +170,10 @@ def test_a_file_that_moves_is_read_on_from_where_it_was(env: ImporterEnv) -> Non
     moved.parent.mkdir()
     written(path.rename(moved), act(3, "a2"))
 
-    tally = env.take_all()
+    statistics = env.take_all()
 
     assert env.agent.reads == [("a.jsonl", size)]
-    assert (tally.events, tally.known) == (1, 0)
+    assert (statistics.events, statistics.known) == (1, 0)
     rows = env.store.db.execute("SELECT path FROM cursor").fetchall()
     assert rows == [(str(moved),)]
 
@@ -208,11 +208,11 @@ def test_long_files_are_merged_in_order_with_only_a_chunk_of_each_in_memory(
     written(env.records / "a.jsonl", opening("a", 1), *main)
     written(env.records / "a.helper.jsonl", *helper)
 
-    tally = env.take_all()
+    statistics = env.take_all()
 
     assert env.keys("a") == ["a:open", *(f"{at:03}" for at in range(2, 200))]
-    assert tally.events == 199
-    assert tally.bytes == sum(path.stat().st_size for path in env.records.iterdir())
+    assert statistics.events == 199
+    assert statistics.bytes == sum(path.stat().st_size for path in env.records.iterdir())
 
 
 def test_a_sources_own_order_holds_even_when_its_clock_goes_back(env: ImporterEnv) -> None:
@@ -256,9 +256,9 @@ def test_nothing_is_reported_twice_or_lost_when_it_is_killed_between_two_transac
     with pytest.raises(KeyboardInterrupt):
         env.take_all()
     monkeypatch.setattr(env.recorder, "record", record)
-    tally = env.take_all()
+    statistics = env.take_all()
 
-    assert (tally.events, tally.known) == (5, 6)
+    assert (statistics.events, statistics.known) == (5, 6)
     assert env.keys("a") == ["a:open", *(str(at) for at in range(2, 12))]
 
 
@@ -281,19 +281,19 @@ def test_a_file_that_cannot_be_read_is_reported_and_keeps_no_other_out(env: Impo
     written(env.records / "a.jsonl", "this is no record\n")
     written(env.records / "b.jsonl", opening("b", 1))
 
-    tally = env.take_all()
+    statistics = env.take_all()
 
-    assert list(tally.troubles) == [str(env.records / "a.jsonl")]
-    assert "JSONDecodeError" in tally.troubles[str(env.records / "a.jsonl")]
+    assert list(statistics.troubles) == [str(env.records / "a.jsonl")]
+    assert "JSONDecodeError" in statistics.troubles[str(env.records / "a.jsonl")]
     assert env.keys("b") == ["b:open"]
 
 
 def test_a_draft_that_is_refused_is_counted_with_its_reason(env: ImporterEnv) -> None:
     written(env.records / "a.jsonl", opening("a", 1), line("prompt", 2, "p"), act(3, "a1"))
 
-    tally = env.take_all()
+    statistics = env.take_all()
 
-    assert dict(tally.refused) == {"prompt: text is missing": 1}
+    assert dict(statistics.refused) == {"prompt: text is missing": 1}
     assert env.keys("a") == ["a:open", "a1"]
 
 
@@ -423,9 +423,9 @@ def test_a_folder_closed_to_us_hides_only_what_is_in_it_and_is_reported(
 
     monkeypatch.setattr(PlainAgent, "find", half)
 
-    tally = env.take_all()
+    statistics = env.take_all()
 
-    assert (tally.events, tally.troubles) == (1, {"/closed": "Permission denied"})
+    assert (statistics.events, statistics.troubles) == (1, {"/closed": "Permission denied"})
 
 
 def test_a_last_line_without_its_end_is_read_when_the_file_is_quiet(env: ImporterEnv) -> None:

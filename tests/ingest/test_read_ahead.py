@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from fazm_memory.agents import Places, readers
-from fazm_memory.agents.base import Cursor, RecordFile
+from fazm_memory.agents.base import Chunk, Cursor, RecordFile
 from fazm_memory.engines.redaction import default_redactor
 from fazm_memory.ingest import importer as importer_module
 from fazm_memory.ingest import read_ahead
@@ -68,16 +68,16 @@ class Machine:
         self.stores.append(store)
         recorder = Recorder(store, default_redactor(), lambda: 1_800_000_000_000_000)
         importer = Importer(recorder, readers(self.places), self.places, read_ahead=start_workers)
-        tally = ImportStatistics()
+        statistics = ImportStatistics()
         for wave in importer.backlog(importer.unread(importer.find())):
-            tally.add(wave)
+            statistics.add(wave)
         recorded = {}
         for row in store.sessions.listing():
             events = store.log.slice(row.n, row.id, 0, row.head)
             recorded[row.agent_session_id] = [
                 (event.kind, getattr(event.payload, "text", None)) for event in events
             ]
-        return tally, recorded
+        return statistics, recorded
 
     def workers(self) -> ReadAhead:
         return ReadAhead(WorkerSetup(self.places), 2)
@@ -129,10 +129,10 @@ def test_without_its_workers_the_importer_reads_by_itself(machine: Machine) -> N
             worker._process.wait()
         return started
 
-    tally, recorded = machine.imported(doomed)
+    statistics, recorded = machine.imported(doomed)
 
     assert recorded == machine.imported()[1]
-    assert tally.troubles == {}
+    assert statistics.troubles == {}
 
 
 def test_a_file_that_a_worker_cannot_read_is_reported_and_the_others_are_read(machine: Machine) -> None:
@@ -144,10 +144,10 @@ def test_a_file_that_a_worker_cannot_read_is_reported_and_the_others_are_read(ma
         broken.mkdir()
         return machine.workers()
 
-    tally, recorded = machine.imported(with_a_folder_in_its_place)
+    statistics, recorded = machine.imported(with_a_folder_in_its_place)
 
     assert list(recorded) == [session_id(1)]
-    assert list(tally.troubles) == [str(broken)]
+    assert list(statistics.troubles) == [str(broken)]
 
 
 def test_a_worker_ends_when_its_pipe_is_closed() -> None:
@@ -197,3 +197,12 @@ def test_what_a_worker_returns_is_redacted_also_what_the_cursor_carries(machine:
     assert TOKEN not in json.dumps(result.carry)
     assert TOKEN not in repr(result.chunk.drafts)
     assert TOKEN in json.dumps(dict(result.chunk.cursor.carry))  # the next chunk redacts the whole call
+
+
+def test_a_chunk_that_is_kept_is_not_read_again(machine: Machine) -> None:
+    missing = RecordFile("claude-code", machine.projects / f"{session_id(7)}.jsonl", session_id(7), 1, 1.0)
+    task = ReadTask(0, missing, Cursor(), 1 << 20)
+    result = read_ahead.ReadResult(Chunk((), Cursor()))
+    ahead = ReadAhead(WorkerSetup(machine.places), workers=0)
+    ahead.keep(task, result)
+    assert ahead.result(task) is result

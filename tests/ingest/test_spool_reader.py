@@ -15,8 +15,7 @@ from fazm_memory.agents.base import Places
 from fazm_memory.engines.redaction import default_redactor
 from fazm_memory.events.event import Draft
 from fazm_memory.ingest.recorder import Recorder
-from fazm_memory.ingest.spool import Spool
-from fazm_memory.ingest.spool_reader import SpoolReader, due_at
+from fazm_memory.ingest.spool import Spool, SpoolReader, due_at
 from fazm_memory.store.store import Store
 
 SECOND = 1_000_000

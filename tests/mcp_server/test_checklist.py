@@ -26,7 +26,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitResult, Implementation
 
 from fazm_memory.loopback.guard import Guard
-from fazm_memory.mcp_server.transports import http_app
+from fazm_memory.mcp_server.server import http_app
 
 from .conftest import Asking, OpenServer
 from .tiny_server import tiny_server

@@ -12,8 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitResult, ResourceUpdatedNotification
 
 from fazm_memory.mcp_server import server as server_module
-from fazm_memory.mcp_server.elicitation import form
-from fazm_memory.mcp_server.server import MemoryServer
+from fazm_memory.mcp_server.server import MemoryServer, form_schema
 
 from .conftest import Asking, OpenServer, talk
 
@@ -179,10 +178,10 @@ def test_forms_are_flat_and_follow_the_schema_of_the_answer_where_it_is() -> Non
     choice = {"type": "string", "enum": ["keep", "delete"]}
     flat = {"type": "object", "properties": {"what": choice}, "required": ["what"]}
     words = {"answer": {"type": "string", "title": "Answer"}}
-    assert form(flat) == flat
-    assert form(choice)["properties"] == {"answer": choice}
+    assert form_schema(flat) == flat
+    assert form_schema(choice)["properties"] == {"answer": choice}
     for schema in (None, {}, {"type": "array"}, {"type": "object", "properties": {"deep": flat}}):
-        assert form(schema) == {"type": "object", "properties": words, "required": ["answer"]}
+        assert form_schema(schema) == {"type": "object", "properties": words, "required": ["answer"]}
 
 
 def test_an_agent_answers_what_was_left_to_an_agent_and_nothing_else(server: MemoryServer) -> None:

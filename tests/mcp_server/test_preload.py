@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fazm_memory.app.memory import Memory
-from fazm_memory.mcp_server.answers import plainly_valid
+from fazm_memory.mcp_server.calls import plainly_valid
 from fazm_memory.mcp_server.server import MemoryServer
 from fazm_memory.mcp_server.static_lists import TOOLS_BY_SET, answer
 from fazm_memory.mcp_server.stdio import VERSIONS, Preload, initialize_result

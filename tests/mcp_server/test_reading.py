@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fazm_memory.mcp_server.answers import NEXT_FOR_OPEN_QUESTION
+from fazm_memory.mcp_server.calls import NEXT_FOR_OPEN_QUESTION
 from fazm_memory.mcp_server.server import MemoryServer
 
 from .conftest import Asking, talk

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.mcp_server import answers
+from fazm_memory.mcp_server import calls
 from fazm_memory.mcp_server.server import MemoryServer
 from fazm_memory.mcp_server.static_lists import TOOLS
 
@@ -81,7 +81,7 @@ def test_every_tool_tells_a_model_when_what_it_costs_and_an_example(tool: Any) -
     assert "Costs" in tool.description
     assert "call" in tool.description.lower() or tool.name.endswith(("_record", "_done"))
     examples = tool.description.split("Example: ")[1].split(" or ")
-    assert [answers.check_arguments(tool, json.loads(one)) for one in examples] == [None] * len(examples)
+    assert [calls.check_arguments(tool, json.loads(one)) for one in examples] == [None] * len(examples)
     assert tool.title
     assert tool.output_schema["type"] == "object"
     assert not (tool.reads_only and tool.destructive)
@@ -189,6 +189,18 @@ def test_a_key_opens_the_same_session_again(server: MemoryServer) -> None:
 
     first, second = talk(server, work)
     assert first == second
+
+
+def test_opening_a_session_again_does_not_say_that_nothing_is_recorded(server: MemoryServer) -> None:
+    async def work(ask: Asking) -> list[dict[str, Any]]:
+        first = await ask("session_open", key="mine", workspace="/w")
+        await ask("message_record", session=first["session"], text="File the invoices", **{"from": "user"})
+        return [first, await ask("session_open", key="mine", workspace="/w")]
+
+    first, again = talk(server, work)
+    assert "nothing is recorded" in first["context"]
+    assert again["session_info"]["events"] == 2
+    assert again["context"] == ""
 
 
 def test_a_session_put_aside_is_resumed_with_a_briefing(server: MemoryServer) -> None:

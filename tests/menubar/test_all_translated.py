@@ -17,12 +17,13 @@ import pytest
 from fazm_memory import translation
 from fazm_memory.app.memory import Memory
 from fazm_memory.config import load
-from fazm_memory.menubar.fazm_state import FazmState
-from fazm_memory.menubar.labels import DAY, HOUR, MINUTE
 from fazm_memory.menubar.menu import build_menu
-from fazm_memory.menubar.notices import new_notices
 from fazm_memory.menubar.status import (
+    DAY,
+    HOUR,
+    MINUTE,
     AgentLine,
+    FazmState,
     FrontApp,
     OpenPoint,
     Problem,
@@ -31,6 +32,7 @@ from fazm_memory.menubar.status import (
     Status,
     SyncLine,
     Update,
+    new_notices,
 )
 from tests.app.test_setup import System
 from tests.menubar.test_menu import entries

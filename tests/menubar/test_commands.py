@@ -13,9 +13,9 @@ from fazm_memory.app.updates import Release
 from fazm_memory.clock import parse_time, to_datetime
 from fazm_memory.errors import InvalidInput, NotFound
 from fazm_memory.menubar.commands import HANDLERS, follow_link, pause_length, perform
-from fazm_memory.menubar.labels import HOUR, MINUTE
 from fazm_memory.menubar.menu import Command, Verb, build_menu
-from fazm_memory.menubar.status import SystemState, gather_status
+from fazm_memory.menubar.status import HOUR, MINUTE, SystemState, gather_status
+from fazm_memory.translation import set_language
 from tests.menubar.conftest import NOON, MenuEnv
 from tests.menubar.recorded_actions import Remembering
 
@@ -301,3 +301,33 @@ def test_the_shortcut_resumes_the_last_session_only_after_a_yes(env: MenuEnv) ->
     system = Remembering(yes=False)
     perform(Command("resume.last"), env.memory, system)
     assert [did[0] for did in system.did] == ["ask"]
+
+
+@pytest.mark.parametrize(
+    ("agent", "key", "workspace"),
+    [
+        ("claude-code", "one", "/gone/away"), ("claude-code", "-x", None), ("goose", "one", "/gone/away"),
+        ("some-agent", "one", None), ("fazm", "one", None), ("fazm", "one", "/gone/away"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("fazm", [True, False])
+def test_the_reason_of_a_way_to_resume_is_in_the_users_language(
+    env: MenuEnv, agent: str, key: str, workspace: str | None, fazm: bool
+) -> None:
+    session = env.work(key, agent=agent, **({} if workspace is None else {"workspace": workspace}))
+    hands = Remembering(fazm=fazm)
+    set_language("de")
+    try:
+        perform(Command("resume", session), env.memory, hands)
+    finally:
+        set_language("en")
+    ((_, why),) = hands.named("tell")
+    english = ("gone", "window", "session", "briefing", "answer", "command")
+    assert [word for word in english if word in why.replace("/gone/away", "").split()] == []
+
+
+def test_a_paused_session_that_is_resumed_from_the_menu_is_no_longer_paused(env: MenuEnv) -> None:
+    session = env.work("the-agents-id")
+    env.memory.sessions.move(session, "pause")
+    perform(Command("resume", session), env.memory, Remembering())
+    assert env.memory.sessions.get(session)["lifecycle"] == "resumed"

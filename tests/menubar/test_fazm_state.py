@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fazm_memory.agents import FazmWindow
-from fazm_memory.menubar.fazm_state import EVERY, FazmMonitor, FazmState
+from fazm_memory.menubar.status import EVERY, FazmMonitor, FazmState
 
 
 class Fazm:

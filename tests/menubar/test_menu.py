@@ -11,9 +11,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fazm_memory.menubar.labels import DAY, HOUR, MINUTE, SECOND, age, label, time_left
 from fazm_memory.menubar.menu import Command, Menu, MenuEntry, Separator, build_menu
-from fazm_memory.menubar.status import AgentLine, FrontApp, Problem, Question, SessionLine, Status, SyncLine
+from fazm_memory.menubar.status import (
+    DAY,
+    HOUR,
+    MINUTE,
+    SECOND,
+    AgentLine,
+    FrontApp,
+    Problem,
+    Question,
+    SessionLine,
+    Status,
+    SyncLine,
+    age,
+    label,
+    time_left,
+)
 
 NOW = 1_790_000_000_000_000
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fazm_memory.menubar.fazm_state import FazmState
 from fazm_memory.menubar.menu import Command, Menu, MenuEntry, build_menu
 from fazm_memory.menubar.status import (
     AgentLine,
+    FazmState,
     OpenPoint,
     Problem,
     Question,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fazm_memory.menubar.notices import MOST, new_notices
-from fazm_memory.menubar.status import Problem, Question, SessionLine, Status
+from fazm_memory.menubar.status import MOST, Problem, Question, SessionLine, Status, new_notices
 
 NOW = 1_790_000_000_000_000
 CALM = Status(NOW, sessions=(SessionLine("a1", "Rename the invoices", "fazm", "/w", "w", NOW),))

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fazm_memory.menubar.commands import Link, parse_link
-from fazm_memory.menubar.terminals import TERMINALS, keep_script, quoted, script
+from fazm_memory.menubar.commands import TERMINALS, Link, keep_script, parse_link, quoted, script
 
 HOSTILE = [
     "it's", '"; rm -rf ~; "', "$(touch pwned)", "`id`", "a\\", "a\\\\b", "new\nline", "-n", "--", "'",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from fazm_memory.menubar.labels import DAY, HOUR
 from fazm_memory.menubar.menu import build_menu
-from fazm_memory.menubar.status import FrontApp, SystemState, gather_status
+from fazm_memory.menubar.status import DAY, HOUR, FrontApp, SystemState, gather_status
 from fazm_memory.paths import PAUSE_FILE
 from tests.menubar.conftest import MenuEnv
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from fazm_memory.app.memory import Memory
-from fazm_memory.menubar.worker import Worker
+from fazm_memory.menubar.commands import Worker
 from tests.menubar.conftest import MenuEnv
 
 

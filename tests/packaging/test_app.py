@@ -15,6 +15,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+import yaml
 
 from fazm_memory import __version__
 from fazm_memory.store.keys import SERVICE
@@ -84,7 +85,7 @@ def test_every_file_that_the_app_names_is_there(load: Load) -> None:
     options = setup.options()
     named = [options["iconfile"], *options["extra_scripts"], *options["resources"], "packaging/app.py"]
     assert [name for name in named if not (ROOT / name).is_file()] == []
-    assert len(options["resources"]) == 10
+    assert len(options["resources"]) == 11
 
 
 def test_on_another_system_building_is_refused_in_words() -> None:
@@ -123,7 +124,7 @@ BUILDER = """#!/bin/sh
 printf '%s|' "$@" >> "{ran}"; echo >> "{ran}"
 case "$*" in
     "-m venv "*) mkdir -p "$3/bin" "$3/lib/objc/_a.so.dSYM" && cp "$0" "$3/bin/python" ;;
-    "setup_app.py py2app") mkdir -p "{package}" && touch "{resources}/fazm-memory" ;;
+    "setup_app.py py2app") mkdir -p "{package}" && touch "{resources}/fazm-memory" "{resources}/uninstall" ;;
 esac
 """
 
@@ -166,8 +167,9 @@ def test_no_debugging_symbols_go_into_the_app_as_unsigned_programs(built: Path) 
     assert list(built.rglob("*.dSYM")) == []
 
 
-def test_the_command_behind_the_link_can_be_run(built: Path) -> None:
-    (command,) = built.rglob("Resources/fazm-memory")
+@pytest.mark.parametrize("script", ["fazm-memory", "uninstall"])
+def test_the_scripts_in_the_app_can_be_run(built: Path, script: str) -> None:
+    (command,) = built.rglob(f"Resources/{script}")
     assert os.access(command, os.X_OK)
 
 
@@ -323,9 +325,29 @@ def test_uninstalling_leaves_no_hook_and_nothing_in_the_agents_configuration(ins
 
 
 def test_uninstalling_everything_leaves_no_memory_and_no_key(installed: Installed) -> None:
+    (installed.memory / "keys" / "keyring.account").write_text("store abc\n")
+    state = installed.home / "Library" / "Saved Application State" / "org.fazm.memory.savedState"
+    state.mkdir(parents=True)
     assert installed.uninstall("--everything").returncode == 0
     assert not installed.memory.exists()
-    assert f"security|delete-generic-password|-s|{SERVICE}|" in installed.ran.read_text()
+    assert not state.exists()
+    assert f"security|delete-generic-password|-s|{SERVICE}|-a|store abc|" in installed.ran.read_text()
+
+
+def test_uninstalling_leaves_the_keys_of_other_memories(installed: Installed) -> None:
+    assert installed.uninstall("--everything").returncode == 0
+    assert "security|" not in installed.ran.read_text()
+
+
+def test_the_app_holds_the_script_that_removes_it(installed: Installed, load: Load) -> None:
+    assert "packaging/uninstall" in load("setup_app.py").resources()
+    script = installed.app / "Contents" / "Resources" / "uninstall"
+    script.parent.mkdir()
+    shutil.copy(ROOT / "packaging" / "uninstall", script)
+    env = {name: value for name, value in installed.env.items() if name != "APP"}
+    done = subprocess.run([script], env=env, capture_output=True, text=True)
+    assert (done.returncode, installed.settings.read_text()) == (0, "{}\n")
+    assert not installed.app.exists()
 
 
 def test_an_agent_that_cannot_be_disconnected_is_named_and_its_hooks_do_nothing(installed: Installed) -> None:
@@ -350,3 +372,19 @@ def test_the_workflow_runs_where_runners_exist_and_hides_no_failure() -> None:
         assert "|" not in line or "set -o pipefail" in text
     assert '"$CLI" mcp' in text
     assert "kill -TERM" in text
+
+
+def test_the_workflow_uploads_the_app_as_it_was_signed_and_the_report() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "macos.yml").read_text())
+    steps = workflow["jobs"]["app"]["steps"]
+    commands = [step.get("run", "") for step in steps]
+    packed, signed, moved = (
+        next(n for n, run in enumerate(commands) if text in run)
+        for text in ('ditto -c -k --keepParent "$APP" Fazm-Memory.zip', "packaging/sign", 'mv "$APP"')
+    )
+    assert signed < packed < moved
+    (upload,) = [step for step in steps if "upload-artifact" in step.get("uses", "")]
+    assert upload["if"] == "always()"
+    assert set(upload["with"]["path"].split()) == {
+        "Fazm-Memory.zip", "doctor.json", "doctor-hooks.txt", "mcp.jsonl"
+    }  # fmt: skip

@@ -184,11 +184,24 @@ def test_the_sidebar_covers_the_page_and_leads_on(page: Window, server: Server, 
         page.in_reach(part("button", "Recording"))
         page.press("link", re.compile("Sort receipts by shop"), region("Sessions"))
         page.there("heading", "Sort receipts by shop", MAIN)
-        page.gone("link", "Settings")  # it closes by itself
+        page.gone("combobox", "Search everything recorded")  # it closes by itself
         page.press("button", "Sidebar")
         page.press("link", "Settings", part("navigation", "Screens"))
         for card in CARDS:
             page.in_reach(part("heading", card, region(card)))
+
+
+def test_the_screens_stay_one_press_away_when_the_sidebar_folds(page: Window, server: Server) -> None:
+    page.visit(server, "release")
+    with page.looking(width=800):
+        page.gone("combobox", "Search everything recorded")
+        page.press("link", "Decisions", part("navigation", "Screens"))
+        page.there("heading", "Decisions and open points", MAIN)
+        page.press("link", "Timeline", part("navigation", "Screens"))
+        page.there("heading", "Release 2.4", MAIN)
+        rows = "() => Math.floor(document.querySelector('.list-scroll').clientHeight / 32)"
+        assert page.evaluate(rows) >= 12
+    page.there("combobox", "Search everything recorded")
 
 
 def test_search_results_are_visible_on_a_narrow_screen(page: Window, server: Server) -> None:

@@ -26,7 +26,10 @@ GROWS = """
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serve(make_world(tmp_path_factory.mktemp("live"))) as server:
+    world = make_world(tmp_path_factory.mktemp("live"))
+    for number in range(40):  # more rows than fit on the screen
+        add(world, "dana-release", "prompt", {"text": f"Request {number}."})
+    with serve(world) as server:
         yield server
 
 

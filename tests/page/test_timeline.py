@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fazm_memory.clock import parse_time
 from tests.page.server import Server
 from tests.page.story import add, search_notes
 from tests.page.webkit import EngineCrashed, WebKitEngine, webkit_window
@@ -289,6 +290,53 @@ def test_the_list_is_walked_read_and_left_by_key(page: Window, server: Server) -
     page.says("You are looking back")
     page.keys("n")
     page.silent("You are looking back")
+
+
+def test_the_list_shows_where_a_day_begins(page: Window, server: Server) -> None:
+    for day in (13, 14):
+        at = parse_time(f"2026-11-{day}T12:30:00+00:00")
+        add(server.world, "days", "session.title", {"title": "Two days"}, at=at)
+        add(server.world, "days", "prompt", {"text": f"Work of the {day}th"}, at=at)
+    server.world.ids["days"] = server.world.memory.sessions.get("days")["id"]
+    page.visit(server, "days")
+    days = "() => [...document.querySelectorAll('.row-day')].map((each) => each.textContent.trim())"
+    page.there("option", re.compile("Sat 14 Nov"), ROWS)
+    assert page.evaluate(days) == ["Fri 13 Nov", "Sat 14 Nov"]
+    page.press("button", "Prompts")
+    page.there("option", re.compile("Sat 14 Nov"), ROWS)
+    page.press("button", "All")
+
+
+def test_closing_an_event_keeps_the_place_in_the_list(page: Window, server: Server) -> None:
+    page.visit(server, "photos")
+    page.open_row("Rename the camera photos")
+    page.there("region", "Event")
+    top = "() => document.querySelector('.list-scroll').scrollTop"
+    before = page.evaluate(top)
+    page.press("button", "Close", EVENT)
+    page.gone("region", "Event")
+    page.settle()
+    assert page.evaluate(top) == before
+
+
+def test_a_call_that_moved_files_says_so_and_is_taken_back_with_one_key(page: Window, server: Server) -> None:
+    page.visit(server, "receipts")
+    page.open_row("moved 1 file")
+    page.there("region", "Event")
+    page.in_reach(part("button", "Take back…", EVENT))
+    page.keys("b")
+    page.there("dialog", "Rewind")
+    page.says("Take back this and", part("dialog"))
+    page.keys("Escape")
+    page.gone("dialog")
+
+
+def test_the_search_offers_the_history_of_a_file(page: Window, server: Server) -> None:
+    page.visit(server, "site")
+    page.search("mail.ts")
+    page.press("option", re.compile("^Who changed"), RESULTS)
+    page.there("heading", "Files", MAIN)
+    page.says("/Users/dana/Projects/site/src/mail.ts", MAIN)
 
 
 def test_two_positions_and_two_branches_are_compared_with_causes(page: Window, server: Server) -> None:

@@ -81,6 +81,31 @@ def test_a_command_that_fails_first_is_reported_with_what_mends_it(weeks: Clocke
     assert stumble.by == (("Bash docker compose up -d", 3),)
 
 
+def test_the_context_tells_habits_with_their_evidence(weeks: ClockedMemory) -> None:
+    text = weeks.recall.context("/w").text
+    habits = text.partition("\nHABITS\n")[2].partition("\nRESUME")[0].splitlines()
+    last = weeks.sessions.listing()[1]["id"][:8]
+    assert [line.partition(" [")[0] for line in habits if line.startswith("- ")] == [
+        '- "File the invoices of week 46 please" was asked 3 times in "/w": weekly on Monday, around 09:00',
+        '- "make check" failed first 3 times ("connection refused"),'
+        ' "docker compose up -d" solved it 3 times',
+        '- "/w/paid" was changed in 3 sessions',
+    ]
+    assert all(f"{last}@" in line for line in habits if line.startswith("- "))
+    assert {item["why"] for item in weeks.recall.context("/w").data["items"] if item["kind"] == "habit"} == {
+        "recurs across sessions"
+    }
+
+
+def test_a_command_without_a_usual_solution_is_no_habit_of_a_context(memory: ClockedMemory) -> None:
+    for nth, between in enumerate(("make a", "make b", "make c")):
+        memory.say(f"s{nth}", "action", tool="Bash", input={"command": "pytest"}, error="1 failed")
+        memory.say(f"s{nth}", "action", tool="Bash", input={"command": between})
+        memory.say(f"s{nth}", "action", tool="Bash", input={"command": "pytest"})
+    assert memory.recall.habits().recurring_failures
+    assert "HABITS" not in memory.recall.context("/w").text
+
+
 def test_things_that_recur_are_nodes_and_what_was_met_once_is_none(weeks: ClockedMemory) -> None:
     found = weeks.recall.habits()
     assert {(node.kind, node.name, node.count) for node in found.nodes} >= {

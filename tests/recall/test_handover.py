@@ -78,7 +78,7 @@ def test_a_question_of_the_agent_waits_only_in_the_last_session_of_its_thread(me
         memory.say(session, "action", tool="Edit", files=files)
         memory.say(session, "message", text=f"Tidied the chapters of the report.\n\n{words}")
     text = memory.at(MORNING).recall.context("/w").text
-    assert "WAITING 1: Shall I print it?" in text
+    assert "Shall I print it?" in next(line for line in text.splitlines() if line.startswith("WAITING 1:"))
     assert "sort the chapters by date?" not in text
 
 
@@ -131,18 +131,21 @@ def test_work_that_was_broken_off_comes_next(memory: ClockedMemory) -> None:
     memory.say("s", "message", text="Filed 37 of 41 scans by sender.")
     memory.say("s", "prompt", text="can you ask me for the sender of the other four?")
     memory.say("s", "message", text="Let me open the first of them:")
+    memory.say("s", "action", tool="Read", input={"file_path": "/w/scan 38.pdf"})
     text = memory.at(MORNING).recall.context("/w").text
     assert 'NEXT    1: broken off: "ask me for the sender of the other four?"' in text
 
 
-def test_a_plan_without_an_answer_waits() -> None:
-    talk = [
-        Utterance("first", "plan the export of the invoices", 1, 1, "user"),
-        Utterance("plan", "# Plan: export invoices\nStream them.", 2, 2, "agent"),
-    ]
-    items = dialogue_items("s" * 8, talk, folder=None, worth=1.0, recency=0).items
-    [waiting] = [item for item in items if item.kind == "unfinished"]
-    assert (waiting.label, waiting.text) == ("waiting", 'plan "Plan: export invoices", no answer yet')
+def test_a_plan_without_an_answer_waits(memory: ClockedMemory) -> None:
+    memory.at("2026-11-14T16:00:00+00:00")
+    memory.say("s", "prompt", text="plan the export of the invoices")
+    memory.say(
+        "s", "plan", title="Export invoices", text="# Export invoices\nStream them.", status="presented"
+    )
+    text = memory.at(MORNING).recall.context("/w").text
+    [waiting] = [line for line in text.splitlines() if line.startswith("WAITING")]
+    assert "plan" in waiting
+    assert "Export invoices" in waiting
 
 
 def test_a_question_that_the_user_answered_does_not_wait() -> None:
@@ -192,11 +195,16 @@ def test_a_question_that_waits_has_its_options_and_its_subject(memory: ClockedMe
     text = _turns(
         memory,
         "which format do the exports need for the tax office?",
-        "The tax office takes two formats.\n\nWhich one do you want?\n- CSV with a header\n- XML of 2025",
+        "The tax office takes two formats.\n\nWhich one do you want?\n1. CSV with a header\n2. XML of 2025",
     )
     [waiting] = [line for line in text.splitlines() if line.startswith("WAITING")]
-    assert "Which one do you want? (CSV with a header; XML of 2025)" in waiting
-    assert '(on "which format do the exports need for the tax office?")' in waiting
+    assert "Which one do you want? (1: CSV with a header; 2: XML of 2025)" in waiting
+
+
+def test_a_question_that_says_little_has_the_request_before_it(memory: ClockedMemory) -> None:
+    text = _turns(memory, "which format do the exports need for the tax office?", "Shall I try it?")
+    [waiting] = [line for line in text.splitlines() if line.startswith("WAITING")]
+    assert waiting.endswith('Shall I try it? (on "which format do the exports need for the tax office?")')
 
 
 def test_thoughts_at_work_are_left_out_when_an_answer_closes_the_turn(memory: ClockedMemory) -> None:

@@ -43,6 +43,7 @@ def test_the_options_come_best_first(memory: MemoryFixture, tmp_path: Path) -> N
     assert methods(options(memory, tmp_path / "gone", key="a-2")) == ["briefing", "clipboard"]
     assert methods(options(memory, tmp_path, "fazm", "a-3")) == ["briefing", "clipboard"]
     assert methods(options(memory, tmp_path, "other", "a-4")) == ["clipboard"]
+    assert methods(options(memory, tmp_path / "gone", "copilot", "a-5")) == ["briefing", "clipboard"]
 
 
 @pytest.mark.parametrize("key", ["-p", "--dangerously-skip-permissions", "a b", "x" * 129, "$(id)"])
@@ -58,7 +59,7 @@ def test_an_id_that_could_be_an_option_is_never_passed_to_a_program(
 @pytest.mark.parametrize("agent", ["fazm", "other", "claude-code", "codex", "gemini", "opencode"])
 def test_every_option_but_the_best_says_why(memory: MemoryFixture, tmp_path: Path, agent: str) -> None:
     for option in options(memory, tmp_path / "gone", agent):
-        assert option.why
+        assert option.reason
         assert option.folder is None
 
 
@@ -105,3 +106,27 @@ def test_a_question_that_stays_open_keeps_the_menu_from_resuming(
     memory.sessions.handoff(session, to="human", note="Which folder?")
     with pytest.raises(InvalidTransition):
         perform(Command("resume", session), memory, Remembering(yes=True, words=None))
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "other"])
+def test_the_menu_and_the_terminal_give_the_same_reason(
+    memory: MemoryFixture, tmp_path: Path, agent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TERM", raising=False)
+    session = memory.sessions.open(agent, key="a-1", workspace=str(tmp_path / "gone"))["id"]
+    menu = Remembering()
+    perform(Command("resume", session), memory, menu)
+    ((_, told),) = menu.named("tell")
+    assert told.endswith(f": {memory.recall.resume_offer(session)['why']}.")
+
+
+def test_a_process_outside_of_a_terminal_does_not_say_that_a_program_is_missing(
+    memory: MemoryFixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An app that the system starts has a short PATH, and the terminal has another one."""
+    session = memory.sessions.open("claude-code", key="a-1", workspace=str(tmp_path))["id"]
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("TERM", "xterm")
+    assert memory.recall.resume_offer(session)["blocked"] == "claude is not installed here"
+    monkeypatch.delenv("TERM")
+    assert memory.recall.resume_offer(session)["blocked"] is None

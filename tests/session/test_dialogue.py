@@ -159,6 +159,9 @@ def test_a_question_or_a_new_request_is_no_answer(words: str) -> None:
         "use the port of the settings instead",
         "thinking again: let's drop the command",
         "let's use true/false and not on/off",
+        "quick thing: it's not expected that the list has old branches",
+        "option 1 doesn't work since the hash changes",
+        "the test should check the content",
     ],
 )
 def test_a_short_request_that_overturns_the_work_is_a_correction(words: str) -> None:
@@ -173,6 +176,9 @@ def test_a_short_request_that_overturns_the_work_is_a_correction(words: str) -> 
         "can you check the docs instead?",
         "$ go test\nno tests instead",
         "ask if a or b is used instead",
+        "The reader should use the helper of the package instead of a copy of its code. "
+        "The helper also handles relative paths, which is more robust and consistent with the rest of the "
+        "code. Replace these lines with a call of it.",
     ],
 )
 def test_other_requests_are_no_corrections(words: str) -> None:
@@ -185,6 +191,23 @@ def test_what_another_program_says_is_no_answer_of_the_user() -> None:
         [event(Prompt("go"), 0), event(Message(OFFER), 1), event(Prompt("yes"), 2)],  # actor: agent
     )
     assert not state.decisions_made
+
+
+def test_an_answer_may_pick_an_option_by_its_words() -> None:
+    said = Message(f"Ways:\n\n{LIST}\n\nShall I look for more?")
+    words = "given that it is public, I would like to see   3. Note it elsewhere"
+    decision = only_decision(Prompt("Fix it."), said, Prompt(words + " of the file"))
+    assert (decision["form"], decision["chosen"]) == ("answer", ["Note it elsewhere"])
+    assert "question" not in decision
+    assert not after(Prompt("Fix it."), said, Prompt("explain 3. Note it elsewhere")).decisions_made
+
+
+def test_a_correction_may_quote_what_it_is_about() -> None:
+    quoted = "\n".join(f"{line} | text" for line in range(20))
+    decision = only_decision(
+        Prompt("x"), Message("Done."), Prompt(f"again, this is not correct:\n\n{quoted}")
+    )
+    assert decision["form"] == "correction"
 
 
 def test_the_same_question_answered_again_supersedes_the_first_answer() -> None:
@@ -256,6 +279,10 @@ def test_a_request_to_implement_a_plan_has_its_heading_as_goal_and_title() -> No
         ("when running:\n❯ make all", "when running: make all"),
         ("• by using this you agree", "by using this you agree"),
         ("when running:\n❯ make all\n✓ built\nI'd like to see more", "I'd like to see more"),
+        (
+            "I got this during a rebase:\n\n❯ git rebase main\nLink this commit? [Y/n] n",
+            "I got this during a rebase: git rebase main",
+        ),
         ("• by using this you agree\nwhere does this come from?", "where does this come from?"),
         ("can you check " + "whether " * 9 + "it works", "can you check " + "whether " * 7 + "whether…"),
         ("", None),
@@ -292,6 +319,8 @@ def test_a_document_that_the_user_asked_for_is_named_as_memory() -> None:
         ("Which would you prefer?", "options"),
         ("Want me to commit these changes?", "listed"),
         ("Shall I go on, or leave it as it is?", "listed"),
+        ("Shall I check the tests, or would you prefer to skip them?", "listed"),
+        ("Any preferences on the wording?", "listed"),
     ],
 )
 def test_an_enumeration_is_a_choice_only_if_the_question_asks_for_one(question: str, where: str) -> None:

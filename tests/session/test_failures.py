@@ -41,6 +41,9 @@ RESOLVED = [
     (failed("make fmt"), sh("make fmt")),
     (failed("make test-integration"), sh("make test-integration | grep -E 'FAIL|ok'", "ok")),
     (failed("mise run test:integration"), sh("mise run test:ci")),
+    (failed("go test ./cmd"), sh("go test ./cmd 2>&1 | head -20", "ok cmd")),
+    (failed("go build ./... && make lint", "# pkg\na.go:1:2: undefined"), sh("make test")),
+    (failed("cd cmd && go test -run TestOverlap_Stash"), sh("go test -run TestOverlap ./cmd")),
     (failed("go test -c ./cmd", "# example.org/cmd\na.go:1: undefined: x"), sh("go test -run TestA ./cmd")),
     (
         Action("Edit", {"file_path": "/w/a"}, outcome="error"),
@@ -71,6 +74,9 @@ UNRESOLVED = [
     (failed("make test"), sh("make test-integration")),
     (failed("make lint"), sh("git stash && make lint | tail -5 && git stash pop")),
     (failed("go test ./cmd"), sh("go test ./cmd 2>&1 | grep reset", "reset done")),
+    (failed("go test ./cmd"), sh("go test ./cmd 2>&1 | head -2", "one\ntwo")),
+    (failed("go build ./... && make lint", "a.go:1:2: unused"), sh("make test")),
+    (failed("go test -run TestOverlap_Stash"), sh("go test -run TestOther ./cmd")),
     (Action("Edit", {"file_path": "/w/a"}, outcome="error"), Action("Edit", {"file_path": "/w/b"})),
     (Action("fetch", {"url": "http://a"}, outcome="error"), Action("fetch", {"url": "http://b"})),
 ]
@@ -111,3 +117,11 @@ def test_a_call_that_was_not_accepted_is_minor() -> None:
 def test_a_failed_build_is_not_minor() -> None:
     (error,) = after(failed("cat a && make")).errors.values()
     assert "minor" not in error
+
+
+def test_a_call_that_the_user_stopped_is_minor() -> None:
+    stopped = Action(
+        "Task", {"x": 1}, outcome="interrupted", error="[Request interrupted by user for tool use]"
+    )
+    (error,) = after(stopped).errors.values()
+    assert error["minor"] is True

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from fazm_memory.events import Action, Event
 from fazm_memory.events.event import (
     Branch,
     Decision,
     FileChange,
     FileTouch,
+    LifecycleMove,
     Message,
     Prompt,
+    SessionOpen,
     TodoItem,
     Todos,
     Usage,
@@ -156,6 +160,72 @@ def test_a_list_of_steps_is_a_row_when_a_step_was_finished() -> None:
         steps(5, "completed", "pending"),
     ])  # fmt: skip
     assert positions(rows) == [(0,), (1,), (2,), (4,), (5,)]
+
+
+def shell(seq: int, command: str, output: str = "", **fields: Any) -> Event:
+    return event(seq, Action("Bash", {"command": command}, output, **fields))
+
+
+def test_shell_commands_that_only_look_fold_with_reads() -> None:
+    rows = outline_rows(
+        [prompt(0), read(1, "a.go"), shell(2, "git diff a.go | head -20"), shell(3, "ls"), said(4)]
+    )
+    assert positions(rows) == [(0,), (1, 2, 3), (4,)]
+    assert (rows[1].label, rows[1].detail) == ("3 reads and searches", "a.go, git diff, ls")
+
+
+@pytest.mark.parametrize(
+    "command", ["git branch -d old", "find . -delete", "sed -i s/a/b/ x", "git commit -m x"]
+)
+def test_shell_commands_that_may_change_something_stay_rows(command: str) -> None:
+    assert positions(outline_rows([read(0, "a.go"), read(1, "b.go"), shell(2, command)])) == [(0, 1), (2,)]
+
+
+def test_a_look_that_changed_a_file_stays_a_row() -> None:
+    touch = FileTouch("/p/list.txt", "created")
+    rows = outline_rows([read(0, "a.go"), read(1, "b.go"), shell(2, "ls > list.txt", files=(touch,))])
+    assert positions(rows) == [(0, 1), (2,)]
+
+
+def test_checks_that_passed_fold_and_one_that_failed_does_not() -> None:
+    rows = outline_rows([
+        prompt(0), shell(1, "make lint && make test"), words(2, "Now the rest."), shell(3, "go test ./..."),
+        shell(4, "go test ./... | tail -5", "--- FAIL: TestOne"), said(5),
+    ])  # fmt: skip
+    assert positions(rows) == [(0,), (1, 2, 3), (4,), (5,)]
+    assert (rows[1].label, rows[1].detail) == ("3 checks passed", "make lint, make test, go test ./...")
+
+
+def test_a_single_look_before_the_answer_is_shown_with_it() -> None:
+    rows = outline_rows([prompt(0), read(1, "a.go"), words(2, "It is in line 3.")])
+    assert positions(rows) == [(0,), (2,)]
+    assert rows[1].said == "(Read a.go)"
+
+
+def test_the_branch_on_which_a_session_began_is_shown_with_its_opening() -> None:
+    opened = event(0, SessionOpen("claude-code", "a"), "session.open")
+    events = [opened, event(1, Branch("fix"), "branch"), prompt(2), event(3, Branch("HEAD"), "branch"),
+              event(4, Branch("fix"), "branch"), event(5, Branch("main"), "branch")]  # fmt: skip
+    rows = outline_rows(events)
+    assert positions(rows) == [(0,), (2,), (5,)]
+    assert rows[0].said == "On branch fix."
+
+
+def test_a_session_resumed_by_its_own_work_has_no_row_for_it() -> None:
+    resumed = event(1, LifecycleMove("seen at work by transcript"), "session.resume")
+    asked = event(2, LifecycleMove("from the menu"), "session.resume")
+    assert positions(outline_rows([said(0), resumed, asked])) == [(0,), (2,)]
+
+
+def test_of_a_list_of_steps_each_turn_shows_the_last_form() -> None:
+    def steps(seq: int, done: int, turn: int) -> Event:
+        items = tuple(TodoItem(f"step {nth}", "completed" if nth < done else "pending") for nth in range(4))
+        return event(seq, Todos(items), "todos", turn=turn)
+
+    work = [edit(seq, f"/{seq}.go") for seq in (2, 4, 6)]
+    events = [prompt(0), steps(1, 0, 1), work[0], steps(3, 1, 1), work[1], steps(5, 2, 1), work[2],
+              steps(7, 2, 2), edit(8, "/8.go"), steps(9, 4, 2)]  # fmt: skip
+    assert positions(outline_rows(events)) == [(0,), (1,), (2,), (4,), (5,), (6,), (8,), (9,)]
 
 
 def test_a_session_without_a_request_has_no_turns() -> None:

@@ -233,6 +233,17 @@ def test_time_while_paused_is_not_spent_and_an_exceeded_limit_is_named() -> None
     assert shown["exceeded"] == ["actions"]
 
 
+def test_an_answer_in_a_pause_does_not_end_it_and_a_closed_session_spends_no_time() -> None:
+    state = after(
+        SessionOpen("fazm", budget_seconds=9),  # at second 0
+        Handoff("q", "human", "which?"), move("pause"),  # paused from second 2
+        HandoffAnswer("q", "this one"), FileChange("/w/a", "modified"), move("resume"),  # until second 5
+        move("close"), move("resume"),  # closed from second 6 to 7
+        Action("Bash"),  # until second 8
+    )  # fmt: skip
+    assert state_to_json(state)["budget"]["spent"]["seconds"] == 4
+
+
 def test_every_author_of_a_file_is_kept_with_the_turn_of_the_call() -> None:
     state = fold(initial_state("s"), [
         event(Prompt("one"), 0, turn=1),

@@ -219,6 +219,14 @@ def test_all_runs_of_a_successful_command_are_kept() -> None:
     ]
 
 
+def test_of_a_failed_chain_the_first_run_that_may_have_failed_is_kept() -> None:
+    chain = "make fmt && make lint && make test"
+    lint = after(sh(chain, "a.go:1:2: unused", outcome="error"))
+    assert [row["command"] for row in lint.checks.values()] == ["make lint"]
+    test = after(sh(chain, "--- FAIL: TestA", outcome="error"))
+    assert [row["command"] for row in test.checks.values()] == ["make test"]
+
+
 @pytest.mark.parametrize("command", ["go test ./... | grep reset", "git stash; go test ./...; git stash pop"])
 def test_a_run_whose_outcome_is_unknown_or_of_other_code_is_not_kept(command: str) -> None:
     assert not after(sh(command, "reset done")).checks

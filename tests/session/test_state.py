@@ -64,7 +64,7 @@ def test_a_state_comes_back_from_its_snapshot_with_every_field() -> None:
     forked = fork_state(state, "child")
     assert from_snapshot(to_snapshot(forked)) == forked
     empty = [one.name for one in fields(SessionState) if not getattr(state, one.name)]
-    assert empty == ["turn", "files_read", "unanswered", "noting", "turn_starts", "omitted"]
+    assert empty == ["turn", "files_read", "passed_over", "unanswered", "noting", "turn_starts", "omitted"]
 
 
 def test_the_json_of_a_state_has_all_that_the_contract_promises() -> None:

@@ -21,7 +21,7 @@ from fazm_memory.events.event import (
 from fazm_memory.session import next_steps, waiting_questions
 from fazm_memory.session.reducer import fold, initial_state
 from fazm_memory.session.state import SessionState
-from tests.scribe import event
+from tests.scribe import SECOND, T0, event
 
 EDIT = Action("Edit", {"file_path": "/w/a.py"}, files=(FileTouch("/w/a.py", "modified"),))
 DONE = Message("The exporter writes CSV now.")
@@ -112,10 +112,74 @@ def test_next_steps_of_the_last_answer_are_proposed(text: str, expected: list[st
     assert steps(*FIRST, Message(text), Prompt("Thanks"), DONE) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Updated both files. You may want to run `make install` to get the new version.", 1),
+        ("Done. Don't forget to restart the server.", 1),
+        ("All tests pass. The changes are ready to be committed whenever you'd like.", 1),
+        ("Done.\n\n- Linter clean\n- Staged and ready for commit\n\nThe branch is ready for review!", 2),
+        ("Done. You might want to check the log if you see an error.", 0),
+        ("The command is ready to use.", 0),
+        ("Is it ready to commit?", 0),
+        ("You need to know that `run` is slow.", 0),
+    ],
+)
+def test_advice_of_the_last_answer_is_proposed(text: str, expected: int) -> None:
+    found = steps(*FIRST, Message(text))
+    assert [(source, status) for source, status, _ in found] == [("agent", "proposed")] * expected
+    assert steps(*FIRST, Message(text), Prompt("Why is that necessary?"), DONE) == []
+    assert steps(*FIRST, Message(text), EDIT, DONE) == []
+
+
+NEXT_STEPS = Message("Done.\n\n## Next steps\n\n1. Filter by date\n2. Write the docs\n")
+
+
+@pytest.mark.parametrize(
+    ("later", "expected"),
+    [
+        ((Prompt("Why is the header written twice?"), DONE), ["Filter by date", "Write the docs"]),
+        ((Prompt("Please add the filter by date now"), DONE), []),
+        ((Prompt("1"), DONE), []),
+        ((Prompt("Do the next step of these"), DONE), []),
+        ((Prompt("Why is the header written twice?"), DONE) * 3, []),
+    ],
+)
+def test_next_steps_last_for_two_turns_unless_they_are_taken_up(
+    later: tuple[Any, ...], expected: list[str]
+) -> None:
+    assert steps(*FIRST, NEXT_STEPS, *later) == [("agent", "passed_over", what) for what in expected]
+
+
+def test_what_was_committed_is_not_proposed_to_be_committed() -> None:
+    ready = Message("The changes are ready to be committed.")
+    committed = Action("Bash", {"command": "git commit -m x"}, output="[main 1a2b3c4] x\n 1 file changed")
+    assert steps(*FIRST, EDIT, ready)
+    assert steps(*FIRST, EDIT, ready, committed, DONE) == []
+
+
+def test_tests_that_failed_in_the_last_turn_come_next() -> None:
+    failed = Action("Bash", {"command": "pytest -q"}, outcome="error", error="exit code 1", output="1 failed")
+    passed = Action("Bash", {"command": "pytest -q"}, output="1 passed")
+    turn = (Prompt("Add a filter"), EDIT, failed)
+    assert steps(*FIRST, *turn, DONE) == [("check", "failed", "pytest -q")]
+    assert steps(*FIRST, *turn, passed, DONE) == []
+    assert steps(*FIRST, *turn, DONE, Prompt("Now the docs"), EDIT, DONE) == []
+
+
+def test_a_document_written_to_go_on_from_comes_next() -> None:
+    asked = Prompt("Write down where we are in a file, so that we can pick this up tomorrow")
+    note = Action("Write", {"file_path": "/w/wip.md"}, files=(FileTouch("/w/wip.md", "created"),))
+    assert steps(*FIRST, asked, note, DONE) == [("note", "written", "/w/wip.md")]
+    assert steps(*FIRST, asked, note, DONE, Prompt("Add a filter"), EDIT, DONE) == []
+
+
 def test_the_phases_after_the_last_finished_one_come_next() -> None:
     begun = (Prompt("Export"), Plan("Export", text=PLAN), Plan("Export", status="accepted"))
     assert steps(*begun, DONE) == [("plan", "accepted", "Export")]
     assert steps(*begun, EDIT, DONE) == []  # begun, and nobody says how far
+    earlier = (Prompt("Read it"), Todos((TodoItem("read", "completed"),)), *begun[1:])
+    assert steps(*earlier, DONE) == [("plan", "accepted", "Export")]  # the list is of other work
     assert steps(*begun, EDIT, Message("Phase 1 of 3 is complete.")) == [
         ("plan", "pending", "phase 2: Filter by date"),
         ("plan", "pending", "phase 3: Docs"),
@@ -141,6 +205,8 @@ def test_the_phases_after_the_last_finished_one_come_next() -> None:
         ("It works.\n\nLet me know if you have any questions!", 0),
         ("It works.\n\nLet me know if you'd like me to adjust anything.", 0),
         ("It works. Anything else?", 0),
+        ("Stopped. Let me know what you'd like to do next.", 0),
+        ("Do you want me to:\n1. Go on\n2. Try another way\n3. Something else?", 1),
         (
             "Why was it slow? Because it read every file twice. Now it reads each once.\n"
             + "It is fast. " * 40,
@@ -157,6 +223,57 @@ def test_a_question_survives_commands_of_the_program_and_a_resumed_session() -> 
     asked = Message("Shall I remove the old writer as well, or keep it for one more release?")
     for later in (Prompt("/model opus"), Prompt("/cost"), Message("No response requested.")):
         assert len(questions(*FIRST, asked, later)) == 1
+
+
+OFFER = Message("The writer is done. Want me to remove the old one as well?")
+ASKED_BACK = Prompt("What happens if a file is empty?")
+
+
+@pytest.mark.parametrize(
+    ("later", "expected"),
+    [
+        ((), ["waiting"]),
+        ((ASKED_BACK,), ["passed_over"]),
+        ((ASKED_BACK, DONE), ["passed_over"]),
+        ((ASKED_BACK, DONE, ASKED_BACK, DONE), ["passed_over"]),
+        ((ASKED_BACK, EDIT, DONE), []),
+        ((ASKED_BACK, DONE, Prompt("Write the docs"), DONE), []),
+        ((Prompt("Write the docs"), DONE), []),
+        ((Prompt("yes, please do"), DONE), []),
+        ((ASKED_BACK, Message("It is skipped. Should it be an error?")), ["waiting"]),
+    ],
+)
+def test_a_question_is_passed_over_while_the_user_only_asks(
+    later: tuple[Any, ...], expected: list[str]
+) -> None:
+    assert [row["status"] for row in waiting_questions(after(*FIRST, OFFER, *later))] == expected
+
+
+def test_a_plan_that_the_user_only_asked_about_is_passed_over() -> None:
+    shown = (Prompt("Export"), Plan("Export", text=PLAN), Plan("Export", status="rejected"))
+    asked = Decision("are the tests part of it?", form="plan", about="Export")
+    refused = Decision("no, use the old writer", form="plan", about="Export")
+    (question,) = waiting_questions(after(*shown, asked, DONE))
+    assert (question["status"], question["text"]) == ("passed_over", "Approve the plan: Export?")
+    assert waiting_questions(after(*shown, refused, DONE)) == []
+
+
+def test_a_question_names_the_request_it_is_about() -> None:
+    (question,) = waiting_questions(after(*FIRST, Prompt("Make it fast"), OFFER))
+    assert question["about"] == "Make it fast"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It is fixed. In `a.py`:\n\n1. the id\n2. the time\n\nCommit this?", "It is fixed. Commit this?"),
+        ("It is fixed.\n\nThe plan covers:\n- the id\n- the time\n\nStart now?", "It is fixed. Start now?"),
+        ("**1. `a.py`** - best\n\nThen drop the rest.\n\n**2. `b.py`** - later\n\nDo these?", "Do these?"),
+        ("A message for this:\n\n```\nAdd x\n```\n\nCommit it?", "A message for this: Commit it?"),
+    ],
+)  # fmt: skip
+def test_a_short_question_comes_with_what_it_refers_to(text: str, expected: str) -> None:
+    assert [words for _, words in questions(*FIRST, Message(text))] == [expected]
 
 
 def test_a_plan_waits_for_approval_until_it_is_judged() -> None:
@@ -192,3 +309,45 @@ def test_options_are_those_of_a_choice() -> None:
     )
     (choice,) = waiting_questions(after(*FIRST, Message(named)))
     assert choice["options"] == {"1": "a token", "2": "an app"}
+
+
+LISTED = Todos((TodoItem("Write the filter", "completed"), TodoItem("Run the tests", "in_progress")))
+TESTED = Action("Bash", {"command": "pytest -q"}, output="1 passed")
+APPROVED = Decision("accepted", form="plan", about="Export")
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        (PLAN_SHOWN := Plan("Export", text=PLAN), Plan("Export", status="accepted"), APPROVED, EDIT, DONE),
+        (LISTED, EDIT, TESTED, DONE),
+        (LISTED, EDIT, DONE, Prompt("Great, now the docs"), EDIT, DONE),
+        (PLAN_SHOWN, Plan("Export", status="accepted"), APPROVED, EDIT, OFFER),
+    ],
+)
+def test_what_is_read_again_later_leaves_the_same_open(later: tuple[Any, ...]) -> None:
+    said = (SessionOpen("claude-code", workspace="/w"), *FIRST, Prompt("Add a filter"), *later)
+    turns = [sum(isinstance(one, Prompt) for one in said[: nth + 1]) for nth in range(len(said))]
+    whole = list(zip(said, range(len(said)), turns, strict=True))
+    typed = (Plan, Todos, Decision)
+    again = [row for row in whole if not isinstance(row[0], typed)]
+    again += [row for row in whole if isinstance(row[0], typed)]
+
+    def known(rows: list[Any]) -> tuple[list[Any], list[Any]]:
+        state = fold(initial_state("s"), [
+            event(payload, seq, turn=turn, at=T0 + 600 * nth * SECOND,
+                  **({"actor": "person", "trust": "user"} if isinstance(payload, Prompt | Decision) else {}))
+            for seq, (payload, nth, turn) in enumerate(rows)
+        ])  # fmt: skip
+        open_ = [(row["status"], row["text"]) for row in waiting_questions(state)]
+        return open_, [(row["from"], row["what"]) for row in next_steps(state)]
+
+    assert known(again) == known(whole)
+
+
+@pytest.mark.parametrize("goes_on", [EDIT, Prompt("Write the docs")])
+def test_a_message_that_is_recorded_after_what_followed_it_asks_nothing(goes_on: Any) -> None:
+    asked = Message("Which one do you prefer?")
+    whole = [event(one, seq) for seq, one in enumerate((*FIRST, goes_on))]
+    late = fold(initial_state("s"), [*whole, event(asked, 3, at=T0 + SECOND)])
+    assert waiting_questions(late) == []

@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from fazm_memory.store.compression import compress, decompress
+from fazm_memory.store.database import compress, decompress
 
 
 def test_threads_do_not_disturb_each_other() -> None:

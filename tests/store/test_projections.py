@@ -213,6 +213,6 @@ def test_a_search_waits_for_writers_only_briefly_and_says_what_it_left_out(open_
     Scribe(ours).open(Prompt("a word"))
     with theirs.db.transaction():
         assert ours.index_if_possible(0) == (2, "other processes are writing")
-    assert ours.db.patience == 30
+    assert ours.db.wait_seconds == 30
     assert ours.index_if_possible(0) == (0, "")
     assert ours.projections.behind() == []

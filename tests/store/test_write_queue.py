@@ -106,11 +106,11 @@ def test_a_transaction_takes_its_turn_and_gives_it_back(path: Path, monkeypatch:
     assert queue.enter(0)
     with pytest.raises(StoreBusy), db.waiting_at_most(0), db.transaction():
         pass
-    monkeypatch.setattr(db, "patience", 0.01)
+    monkeypatch.setattr(db, "wait_seconds", 0.01)
     with pytest.raises(StoreBusy), db.transaction():
         pass
     queue.leave()
-    monkeypatch.setattr(db, "patience", database.BUSY_SECONDS)
+    monkeypatch.setattr(db, "wait_seconds", database.BUSY_SECONDS)
     with db.transaction():
         assert not queue.enter(0)
     assert queue.enter(0)

@@ -60,6 +60,7 @@ class Machines:
         self.all.append(machine)
         if not self.recovery:
             self.recovery = machine.sync.init(folder=str(self.folder), name=name)["recovery_key"]
+            machine.sync.round()
         else:
             machine.sync.join(recovery=self.recovery, folder=str(self.folder), name=name)
         return machine

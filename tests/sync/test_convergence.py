@@ -38,6 +38,12 @@ class LateStore:
         own = self.own[machine]
         return own[name] if name in own else self.shared.get(name)
 
+    def read(self, machine: str, name: str) -> bytes | None:
+        if self.left == 0:
+            raise Crash
+        self.left -= self.left > 0
+        return self.view(machine, name)
+
     def write(self, machine: str, name: str, data: bytes | None) -> None:
         if self.left == 0:
             raise Crash  # before it happened
@@ -71,14 +77,14 @@ class LateTransport:
         return str(hash(data))
 
     def get(self, name: str) -> bytes | None:
-        return self.store.view(self.machine, name)
+        return self.store.read(self.machine, name)
 
     def delete(self, name: str) -> None:
         self.store.write(self.machine, name, None)
 
     def list(self, prefix: str) -> dict[str, str]:
         names = {*self.store.shared, *self.store.own[self.machine]}
-        found = {name: self.get(name) for name in names if name.startswith(f"{prefix}/")}
+        found = {name: self.store.view(self.machine, name) for name in names if name.startswith(f"{prefix}/")}
         return {
             name.rpartition("/")[2]: str(hash(data))
             for name, data in found.items()
@@ -163,7 +169,7 @@ class SyncMachine(RuleBasedStateMachine):
             self.forgotten.add(word)
             assert word not in self.machines[name].texts()
 
-    @rule(name=st.sampled_from(NAMES), after=st.integers(-1, 6))
+    @rule(name=st.sampled_from(NAMES), after=st.integers(-1, 12))
     def sync(self, name: str, after: int) -> None:
         machine = self.machines[name]
         self.store.left = after

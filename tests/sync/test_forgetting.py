@@ -80,6 +80,7 @@ def test_the_status_names_machines_that_have_not_forgotten_yet(machines: Machine
     work(mini, f"a {SECRET_WORD} in the garden")
     machines.settle()
     forgets(mini)
+    assert mini.sync.status()["forgotten_not_yet_by"] == ["laptop", "studio"]
     mini.sync.round()
     assert mini.sync.status()["forgotten_not_yet_by"] == ["laptop", "studio"]
     laptop.sync.round()
@@ -88,6 +89,18 @@ def test_the_status_names_machines_that_have_not_forgotten_yet(machines: Machine
     studio.sync.round()
     mini.sync.round()
     assert mini.sync.status()["forgotten_not_yet_by"] == []
+
+
+def test_the_status_names_machines_that_have_not_forgotten_a_copy(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    work(mini, f"a {SECRET_WORD} in the garden")
+    machines.settle()
+    forgets(laptop)
+    for _ in range(2):
+        assert laptop.sync.status()["forgotten_not_yet_by"] == ["mini"]
+        laptop.sync.round()
+    machines.settle()
+    assert laptop.sync.status()["forgotten_not_yet_by"] == []
 
 
 def test_a_checkpoint_of_a_fork_on_another_machine_is_forgotten_too(machines: Machines) -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import pytest
 
-from fazm_memory.errors import InvalidRequest, InvalidTransition, NotFound, SyncRefused
+from fazm_memory.app import sync as app_sync
+from fazm_memory.errors import InvalidRequest, InvalidTransition, NotFound, SyncRefused, SyncUnavailable
 from fazm_memory.events.event import Draft
-from fazm_memory.sync.importer import BatchImporter
 from fazm_memory.sync.segments import SegmentEvent, SegmentPart
 from fazm_memory.sync.state import Part
+from fazm_memory.sync.transports import FolderTransport
 from tests.sync.machines import Machine, Machines
 
 
@@ -62,6 +63,10 @@ def test_a_copy_is_found_by_search_and_shown_in_the_context(machines: Machines) 
     machines.settle()
     laptop.store.index_all()
     assert [hit["session"] for hit in laptop.recall.search("zebra")][:1] == [session]
+    context = laptop.recall.context().text
+    assert "happened before on your machines" in context
+    assert 'on "mini"' in context
+    assert "happened before on this machine" in mini.recall.context().text
 
 
 def test_a_copy_refuses_events_and_says_how_to_go_on(machines: Machines) -> None:
@@ -286,6 +291,9 @@ def test_a_removed_machine_joins_again_as_a_new_one_without_doubles(machines: Ma
     theirs, own = work(mini), work(laptop, "Water the plants")
     machines.settle()
     mini.sync.remove("laptop")
+    studio = machines.add("studio")  # it never saw the laptop as a member
+    removed = next(row for row in studio.sync.devices() if row["removed"])
+    assert (removed["name"], removed["uploads"]) == ("laptop", removed["read"])
     with pytest.raises(SyncRefused):
         laptop.sync.round()
     laptop.say(own, "prompt", text="While it was away")
@@ -396,7 +404,8 @@ def test_a_machine_that_joins_receives_the_newest_sessions_first(machines: Machi
     studio.sync.round()
     laptop = machines.add("laptop")
     found = arrived(laptop)
-    assert [one for one in found if one in (first, second, third)] == [first, third, second]
+    # The first session went on at the end, and can only be recorded with its beginning.
+    assert [one for one in found if one in (first, second, third)] == [third, second, first]
     assert found.index(elsewhere) < found.index(second)
     assert laptop.states() == mini.states() | studio.states()
     assert laptop.sync.status()["problems"] == []
@@ -417,30 +426,90 @@ def test_a_fork_of_the_backlog_comes_after_its_parent(machines: Machines) -> Non
     fork = mini.rewind.fork(parent)["id"]
     mini.sync.round()
     laptop = machines.add("laptop")
-    assert arrived(laptop) == [parent, fork, other]
+    assert arrived(laptop) == [other, parent, fork]
     assert laptop.states() == mini.states()
 
 
-def test_an_interrupted_backlog_goes_on(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
+class Cut(FolderTransport):
+    """A folder whose connection ends after some objects were fetched."""
+
+    left = 0
+    fetched: ClassVar[list[str]] = []
+
+    def get(self, name: str) -> bytes | None:
+        if "/o/" in name:
+            if Cut.left == 0:
+                raise SyncUnavailable("The network is gone.")
+            Cut.left -= 1
+            Cut.fetched.append(name)
+        return super().get(name)
+
+
+@pytest.fixture
+def cut(monkeypatch: pytest.MonkeyPatch) -> type[Cut]:
+    monkeypatch.setattr(app_sync, "open_transport", lambda place: Cut(Path(place["folder"])))
+    Cut.left, Cut.fetched = 0, []
+    return Cut
+
+
+def test_the_newest_sessions_are_usable_before_the_rest_is_fetched(
+    machines: Machines, cut: type[Cut]
+) -> None:
     mini, laptop = machines.add("mini"), machines.add("laptop")
     machines.settle()
     first, second, third = history(mini)
-    take, calls = BatchImporter.take, []
-
-    def stopped(importer: BatchImporter, *args: Any, **options: Any) -> None:
-        calls.append(options.get("only"))
-        if len(set(calls)) > 2:
-            raise KeyboardInterrupt
-        take(importer, *args, **options)
-
-    with monkeypatch.context() as broken:
-        broken.setattr(BatchImporter, "take", stopped)
-        with pytest.raises(KeyboardInterrupt):
-            laptop.sync.round()
-    assert arrived(laptop) == [first, third]
+    cut.left = 2
+    with pytest.raises(SyncUnavailable):
+        laptop.sync.round()
+    assert arrived(laptop) == [third]
+    assert [hit["session"] for hit in laptop.recall.search("task")] == [third]
+    assert laptop.sync.status()["progress"]["done"] == 2
+    cut.left = 1
+    with pytest.raises(SyncUnavailable):
+        laptop.sync.round()
+    assert arrived(laptop) == [third, second]
+    cut.left = -1
     laptop.sync.round()
-    assert arrived(laptop) == [first, third, second]
+    assert arrived(laptop) == [third, second, first]
     assert laptop.states() == mini.states()
+    assert len(set(cut.fetched)) == len(cut.fetched)  # nothing twice
+    assert laptop.sync.status()["progress"] is None
+    assert not (laptop.config.home / "sync" / "fetched").exists()
+
+
+def test_a_fetched_object_that_a_crash_cut_is_fetched_again(machines: Machines, cut: type[Cut]) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    machines.settle()
+    history(mini)
+    cut.left = 2
+    with pytest.raises(SyncUnavailable):
+        laptop.sync.round()
+    for path in (laptop.config.home / "sync" / "fetched").iterdir():
+        path.write_bytes(path.read_bytes()[:20])
+    cut.left = -1
+    assert laptop.sync.round()["problems"] == []
+    assert laptop.states() == mini.states()
+
+
+def test_uploads_that_come_late_are_waited_for_without_fetching_the_others_again(
+    machines: Machines, cut: type[Cut]
+) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    machines.settle()
+    _, second, third = history(mini)
+    objects = [path for path in machines.files() if "/o/" in str(path)]
+    late = sorted(objects, key=lambda path: path.stat().st_mtime_ns)[-4]  # the first session's beginning
+    data = late.read_bytes()
+    late.unlink()
+    cut.left = -1
+    for _ in range(3):
+        assert "missing from the store" in " ".join(laptop.sync.round()["problems"])
+    assert arrived(laptop) == [third, second]
+    assert sorted(map(cut.fetched.count, set(cut.fetched))) == [1, 1, 1, 3]
+    late.write_bytes(data)
+    assert laptop.sync.round()["problems"] == []
+    assert laptop.states() == mini.states()
+    assert laptop.sync.state.get("backlog_done") == {}
 
 
 def test_a_backlog_with_a_missing_upload_brings_what_comes_before_it(machines: Machines) -> None:

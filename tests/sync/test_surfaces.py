@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from fazm_memory.errors import Declined, InvalidInput, NotFound, SyncUnavailable
+from fazm_memory.cli.main import main
+from fazm_memory.errors import (
+    Declined,
+    InvalidInput,
+    InvalidRequest,
+    NotFound,
+    StoreBusy,
+    SyncRefused,
+    SyncUnavailable,
+)
 from fazm_memory.menubar.status import SystemState, gather_status
+from fazm_memory.paths import exclusive_lock
 from fazm_memory.sync import exporter
+from fazm_memory.sync.transports import FolderTransport, ObjectStoreTransport, place_of
 from fazm_memory.sync.vault import Vault
 from fazm_memory.web import reading, settings
 from fazm_memory.web.requests import JsonBody, QueryParameters
@@ -57,6 +69,96 @@ def test_the_menu_says_what_is_wrong(machines: Machines) -> None:
     assert broken is not None
     assert "not there" in str(broken.trouble)
     assert mini.sync.status()["error_at"] is not None
+
+
+def test_a_vault_that_cannot_be_written_is_not_made(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mini = Machine(machines.root, "mini")
+    machines.all.append(mini)
+
+    def full(*_: object) -> str:
+        raise SyncUnavailable("No space left on device.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(FolderTransport, "put", full)
+        with pytest.raises(SyncUnavailable):
+            mini.sync.init(folder=str(machines.folder))
+    assert not mini.sync.active
+    assert mini.sync.init(folder=str(machines.folder))["recovery_key"]
+
+
+def test_an_object_store_without_credentials_is_refused_before_it_is_asked(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    mini = Machine(machines.root, "mini")
+    machines.all.append(mini)
+    with pytest.raises(InvalidRequest, match="no credentials"):
+        mini.sync.init(url="s3://bucket/memory")
+
+
+def test_credentials_in_the_url_are_not_shown_with_it() -> None:
+    place = place_of(
+        None, "s3://b/memory?access_key_id=key&secret_access_key=hidden&endpoint=http://127.0.0.1:9"
+    )
+    assert place["url"] == "s3://b/memory?endpoint=http://127.0.0.1:9"
+    assert (place["options"]["access_key_id"], place["options"]["secret_access_key"]) == ("key", "hidden")
+
+
+def test_an_object_store_that_does_not_answer_is_named_in_a_few_words() -> None:
+    options = {"access_key_id": "key", "secret_access_key": "secret", "region": "us-east-1"}
+    transport = ObjectStoreTransport("s3://bucket/memory?endpoint=http://127.0.0.1:9", options)
+    with pytest.raises(SyncUnavailable) as caught:
+        transport.get("name")
+    assert caught.value.message == "s3://bucket/memory does not answer."
+
+
+def test_the_recovery_key_is_shown_before_an_upload_that_fails(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mini = Machine(machines.root, "mini")
+    machines.all.append(mini)
+    work(mini)
+    put = FolderTransport.put
+
+    def full(folder: FolderTransport, name: str, data: bytes) -> str:
+        if "/o/" in name:
+            raise SyncUnavailable("No space left on device.")
+        return put(folder, name, data)
+
+    monkeypatch.setattr(FolderTransport, "put", full)
+    monkeypatch.setenv("FAZM_MEMORY_HOME", str(mini.config.home))
+    monkeypatch.setenv("FAZM_MEMORY_KEY", "file")
+    assert main(["sync", "init", "--folder", str(machines.folder), "--json"]) == SyncUnavailable.exit_code
+    key = json.loads(capsys.readouterr().out)["recovery_key"]
+    laptop = Machine(machines.root, "laptop")
+    machines.all.append(laptop)
+    assert laptop.sync.join(recovery=key, folder=str(machines.folder))["problems"] == []
+
+
+def test_a_second_round_on_the_page_is_refused_and_a_rename_is_not(machines: Machines) -> None:
+    mini = machines.add("mini")
+    with exclusive_lock(mini.config.home / "sync"):
+        with pytest.raises(StoreBusy):
+            step(mini)
+        step(mini, do="rename", name="studio")
+    step(mini)
+    assert mini.sync.status()["name"] == "studio"
+
+
+def test_a_machine_that_was_removed_says_so(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    machines.settle()
+    mini.sync.remove("laptop")
+    with pytest.raises(SyncRefused):
+        laptop.sync.round()
+    assert "was removed" in laptop.sync.status()["error"]
+    laptop.sync.join(recovery=machines.recovery, folder=str(machines.folder), name="laptop")
+    assert laptop.sync.status()["error"] is None
+    laptop.sync.leave()
+    assert laptop.sync.status() == {"active": False, "error": None}
 
 
 def test_a_search_hit_says_on_which_machine_it_was_recorded(machines: Machines) -> None:

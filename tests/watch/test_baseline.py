@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from fazm_memory.store.file_versions import ABSENT, FILE_CAP, FileVersions, digest_of
-from fazm_memory.watch.ignore import IgnoreRules
-from fazm_memory.watch.tree import Tree, scan
+from fazm_memory.watch.tree import IgnoreRules, Tree, scan
 from fazm_memory.watch.versions import SECRET_NAME, TORN, TRIES, Baseline, BaselinePass, digest_now, read_file
 
 FAR = 4_000_000_000_000_000

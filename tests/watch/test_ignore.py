@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fazm_memory.watch.ignore import IgnoreRules
-from fazm_memory.watch.tree import refresh, scan
+from fazm_memory.watch.tree import IgnoreRules, refresh, scan
 
 FAR = 4_000_000_000_000_000  # microseconds: a look later than any file here
 

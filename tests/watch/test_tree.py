@@ -11,9 +11,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from fazm_memory.watch.ignore import IgnoreRules
 from fazm_memory.watch.scanner import FileDifference, file_changes, unknown_digest
-from fazm_memory.watch.tree import FileStat, Tree, TreeDelta, refresh, scan, stat_of
+from fazm_memory.watch.tree import FileStat, IgnoreRules, Tree, TreeDelta, refresh, scan, stat_of
 
 
 class Place:

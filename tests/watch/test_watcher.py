@@ -14,9 +14,8 @@ import pytest
 from watchdog.observers.api import BaseObserver
 
 from fazm_memory.store.database import Database
-from fazm_memory.watch.ignore import IgnoreRules
 from fazm_memory.watch.scanner import START, ObservedChange, PendingScan, Scanner, ScanResult
-from fazm_memory.watch.tree import TreeCheckpoints, scan
+from fazm_memory.watch.tree import IgnoreRules, TreeCheckpoints, scan
 from fazm_memory.watch.watcher import DIED, OVERFLOW, WOKE, FileWatcher, Lost, system_observer
 
 PATIENCE = 30.0

@@ -18,9 +18,8 @@ from fazm_memory.ingest.recorder import Recorder, RecordResult
 from fazm_memory.store.file_versions import FileVersions, FolderHistory, digest_of
 from fazm_memory.store.store import Store
 from fazm_memory.watch.attribution import active_workspaces
-from fazm_memory.watch.ignore import IgnoreRules
 from fazm_memory.watch.scanner import FileDifference, ObservedChange, ObservedFolder, ScanResult
-from fazm_memory.watch.tree import scan
+from fazm_memory.watch.tree import IgnoreRules, scan
 from fazm_memory.watch.versions import Baseline, VersionedChange
 from fazm_memory.watch.watched_folders import BECAME_A_LINK, load_watched_folders
 from fazm_memory.watch.workspaces import PER_FOLDER, WorkspaceWatcher

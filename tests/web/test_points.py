@@ -42,3 +42,21 @@ def test_an_open_point_is_done(ask: Asking, world: World) -> None:
     assert found["state"] == "open"
     ask.post("points", session=found["session"], kind="pending", id="p1", text=found["text"], mark="done")
     assert not [item for item in ask.get("points")["items"] if item["text"] == "Ask for the wording"]
+
+
+def test_what_the_handover_calls_open_is_listed_until_the_user_says_otherwise(
+    ask: Asking, world: World
+) -> None:
+    where = str(world.folder / "work")
+    changed = {"path": f"{where}/form.py", "change": "modified"}
+    world.tell("tidy", "branch", name="main")
+    world.tell("tidy", "prompt", text="Mend the form")
+    world.tell("tidy", "action", tool="Edit", input={"file_path": f"{where}/form.py"}, files=[changed])
+    world.tell("tidy", "action", tool="Bash", input={"command": "git status --short"}, output=" M form.py")
+    overview = [item["id"] for thread in ask.get("overview")["threads"] for item in thread["open"]]
+    listed = [item for item in ask.get("points")["items"] if item["kind"] == "handover"]
+    assert [item["id"] for item in listed] == overview
+    assert "form.py" in listed[0]["text"]
+    ask.post("points", session=listed[0]["session"], kind="handover", id=listed[0]["id"], mark="done")
+    assert not [item for item in ask.get("points")["items"] if item["id"] == listed[0]["id"]]
+    assert not [item for item in ask.get("points", by="person")["items"] if item["kind"] == "handover"]

@@ -79,7 +79,7 @@ def test_a_session_tells_its_parent_its_branches_and_how_to_resume(ask: Asking, 
     assert branch["id"] in [one["id"] for one in parent["branches"]]
     assert parent["kinds"]["action"] == 3
     assert parent["tools"] == {"Bash": 2, "WebFetch": 1}
-    assert parent["resume"]["session"] == world.id("tidy")
+    assert ask.get(f"sessions/{world.id('tidy')}/resume")["session"] == world.id("tidy")
     marks = {one["seq"]: one["marks"] for one in ask.get(f"sessions/{world.id('tidy')}/events")["items"]}
     assert "fork" in marks[2]
 
@@ -264,3 +264,24 @@ def test_what_cannot_be_answered_is_reported_in_words(
 def test_every_answer_tells_the_time_of_the_memory(inside: InProcessPage) -> None:
     _, headers, _ = inside("GET", "/api/v1/days", {}, b"")
     assert dict(headers)["x-fazm-now"] == str(NOW // 1000)
+
+
+def test_a_search_for_a_name_finds_the_changed_files(ask: Asking, world: World) -> None:
+    path = str(world.folder / "work" / "form.py")
+    for _ in range(2):
+        world.tell("tidy", "action", tool="Edit", files=[{"path": path, "change": "modified"}])
+    world.tell("other", "action", "codex", tool="Read", files=[{"path": path, "change": "read"}])
+    (file,) = ask.get("search", q="form.py")["files"]
+    assert (file["path"], file["changes"], file["sessions"]) == (path, 2, 1)
+    assert ask.get("search", q="rename the form.py")["files"] == []
+
+
+def test_the_overview_names_a_running_import_and_leaves_the_threads_for_later(
+    ask: Asking, world: World
+) -> None:
+    assert ask.get("overview")["threads"]
+    world.memory.config.home.joinpath("import.json").write_text('{"read": 5, "total": 9}')
+    overview = ask.get("overview")
+    assert overview["importing"] == {"read": 5, "total": 9}
+    assert overview["threads"] == []
+    assert overview["totals"]["files_changed"] == 1

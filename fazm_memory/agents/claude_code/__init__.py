@@ -1,1 +1,1 @@
-"""Claude Code: its transcripts (`reader`, `transcript`) and its hooks (`hooks`)."""
+"""Claude Code: its transcripts (`reader`, `transcript`), the calls in them, and its hooks."""

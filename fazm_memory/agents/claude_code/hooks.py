@@ -12,12 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from fazm_memory.agents import tool_calls
-from fazm_memory.agents.claude_code.call_results import DENIED, HEAD, call_result, output_text
-from fazm_memory.agents.claude_code.decisions import TaskList, meanings, presented_plan
-from fazm_memory.agents.claude_code.transcript import NAME, action_key, prompt_key, start_key
-from fazm_memory.agents.claude_code.user_messages import user_words
+from fazm_memory.agents.claude_code.calls import (
+    DENIED,
+    HEAD,
+    TaskList,
+    call_result,
+    meanings,
+    output_text,
+    presented_plan,
+)
+from fazm_memory.agents.claude_code.transcript import NAME, action_key, prompt_key, start_key, user_words
 from fazm_memory.agents.fields import MAX_TEXT, capped, digest, ident, mapping, sequence, text, whole
-from fazm_memory.agents.meaning import Meaning
+from fazm_memory.agents.tool_calls import Meaning
 from fazm_memory.engines.shell_effects import KnownFolders
 
 NOT_ACCEPTED = "<tool_use_error>"

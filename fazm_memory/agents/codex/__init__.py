@@ -1,1 +1,1 @@
-"""Codex: its rollouts (`reader`, `rollout`, `calls`) and its hooks."""
+"""Codex: its rollouts (`rollout`), and the calls in them and in its hooks (`calls`)."""

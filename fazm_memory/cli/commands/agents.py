@@ -1,14 +1,20 @@
-"""`agents`, `connect` and `disconnect`."""
+"""`agents`, `connect`, `disconnect`, `setup` and `import`."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fazm_memory.agents import CONNECTABLE
+from fazm_memory.agents import AGENTS, CONNECTABLE
+from fazm_memory.app import Memory, import_acp, import_agents
 from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import (
+    Progress,
     echo,
     echo_err,
     format_size,
@@ -20,11 +26,15 @@ from fazm_memory.cli.output import (
     table,
 )
 from fazm_memory.clock import to_datetime
-from fazm_memory.errors import Declined, FazmMemoryError, InvalidRequest
+from fazm_memory.errors import Declined, FazmMemoryError, InvalidRequest, NotFound
+from fazm_memory.ingest import ImportStatistics
 from fazm_memory.records import replace
+from fazm_memory.text import sentence
+from fazm_memory.translation import language_of_environment, set_language, translate_filled
 
 if TYPE_CHECKING:
     from fazm_memory.agents import ConnectPlan
+    from fazm_memory.app import AgentOverview, Memory, SetupChoice, SetupStep
 
 
 KEEP_DAYS, MOST_DAYS = 3650, 36_500
@@ -196,3 +206,287 @@ def _confirm(args: argparse.Namespace, plan: ConnectPlan) -> None:
         return
     if input("Make these changes? [y/N] ").strip().lower() not in ("y", "yes"):
         raise Declined("Nothing was changed.")
+
+
+STEPS = ("move", "connect", "accessibility", "folders", "login", "import")
+MEGABYTE = 1_000_000
+SHORT_DIFF = 12  # lines of an edit that are shown without being asked for
+
+
+def setup_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--yes", action="store_true", help="do every suggested step without asking")
+    parser.add_argument(
+        "--only", choices=STEPS, action="append", metavar="STEP", help="only this step (repeatable)"
+    )
+    parser.add_argument("--remove", action="store_true", help="disconnect all agents, do not launch at login")
+    parser.epilog = f"Steps: {', '.join(STEPS)}. Without a terminal and without --yes nothing is changed."
+
+
+def setup_command(args: argparse.Namespace) -> int:
+    memory = open_memory(args)
+    chosen = memory.config.language
+    set_language(language_of_environment(memory.config.environment) if chosen == "auto" else chosen)
+    if sys.platform == "darwin":
+        from fazm_memory.macos import MacSetup
+
+        memory.setup.system = MacSetup(memory.config, in_app=False)
+    if args.remove:
+        removed = memory.setup.remove()
+        print_json({"removed": removed}) if args.json else echo(
+            f"Removed: {', '.join(removed) or 'nothing'}."
+        )
+        return 0
+    steps = [step for step in memory.setup.steps() if not args.only or step.name in args.only]
+    asks = sys.stdin.isatty() and sys.stdout.isatty() and not args.yes and not args.json
+    if args.json:
+        done = [_result(memory, step, choice) for step, choice in _open(steps)] if args.yes else []
+        print_json({"steps": [step.to_json() for step in steps], "done": done})
+        return 1 if any(not result["ok"] for result in done) else 0
+    if asks or args.yes:
+        _go_through(memory, steps, asks=asks)
+        memory.setup.finish()
+    else:
+        _preview(steps)
+    return 0
+
+
+def first_minute(
+    memory: Memory, agents: list[AgentOverview], page: Any, *, stopped: Callable[[], bool] = lambda: False
+) -> None:
+    """The first start: what was found, the last month with a bar, yesterday, and an offer to connect.
+
+    `page` is served already, or None. `stopped` ends the import early; the next start goes on with it.
+    """
+    from fazm_memory.menubar import headline
+
+    found = ", ".join(f"{agent.agent} ({plural(agent.files, 'file')})" for agent in agents)
+    echo(f"Found {found}.")
+    steps = {step.name: step for step in memory.setup.steps()}
+    if "import" in steps:
+        if page is not None:
+            echo(f"The timeline can be used while this is read (the link works once): {page.one_time_url()}")
+        import_with_bar(memory, stopped)
+    if stopped():
+        return
+    day, summary = headline(memory.recall.digest())
+    if summary:
+        echo(f"{day}: {summary}. `fazm-memory context` shows what was done and what is open.")
+    if "connect" in steps and (offered := [choice for choice in steps["connect"].choices if not choice.done]):
+        names = ", ".join(choice.id for choice in offered)
+        if sys.stdin.isatty() and sys.stdout.isatty():
+            echo(f"Not connected yet: {names}. A connected agent reports at once and gets its context.")
+            for choice in filter(lambda choice: _asked(choice, steps["connect"]), offered):
+                carry_out(memory, steps["connect"], choice)
+        else:
+            echo(f"Not connected yet: {names}. `fazm-memory setup` connects them.")
+    memory.setup.finish()
+
+
+def _open(steps: list[SetupStep]) -> list[tuple[SetupStep, SetupChoice]]:
+    """What is suggested and not done yet."""
+    return [
+        (step, choice) for step in steps for choice in step.choices if choice.suggested and not choice.done
+    ]
+
+
+def _result(memory: Memory, step: SetupStep, choice: SetupChoice) -> dict[str, Any]:
+    try:
+        message = memory.setup.apply(step.name, choice.id)
+    except FazmMemoryError as error:
+        return {"step": step.name, "choice": choice.id, "ok": False, **error.to_json()}
+    return {"step": step.name, "choice": choice.id, "ok": True, "message": message}
+
+
+def _preview(steps: list[SetupStep]) -> None:
+    """What would be done, for a script."""
+    rows = _open(steps)
+    for step in steps:
+        if step.state == "done":
+            echo(f"{step.title}: done.")
+        elif step.note:
+            echo(f"{step.title}: {step.note}")
+    for step, choice in rows:
+        echo(f"{step.title}: {choice.title}{f' ({choice.note})' if choice.note else ''}")
+        for edit in choice.edits:
+            echo(f"  changes {edit['path']}")
+    echo_err(
+        "Nothing was changed. `fazm-memory setup --yes` does these steps."
+        if rows
+        else "Nothing is left to do."
+    )
+
+
+def _go_through(memory: Memory, steps: list[SetupStep], *, asks: bool) -> None:
+    for number, step in enumerate(steps, 1):
+        echo(f"{paint(f'{number}/{len(steps)} {step.title}', 'bold')}{' ✓' if step.state == 'done' else ''}")
+        if step.state == "done":
+            continue
+        echo(step.why)
+        if step.note:
+            echo_err(step.note)
+        for choice in step.choices:
+            wanted = choice.suggested or asks
+            if not choice.done and wanted and (not asks or _asked(choice, step)):
+                carry_out(memory, step, choice)
+        echo()
+
+
+def _asked(choice: SetupChoice, step: SetupStep) -> bool:
+    """Say or show what would change, and ask. An empty answer skips."""
+    note = f" ({choice.note})" if choice.note else ""
+    question, hidden = f"{step.action} {choice.title}{note}?", False
+    for edit in choice.edits:
+        lines = edit["diff"].splitlines()
+        hidden = hidden or len(lines) > SHORT_DIFF
+        if len(lines) > SHORT_DIFF:
+            added, removed = (sum(_is_change(line, sign) for line in lines) for sign in "+-")
+            echo(
+                f"This adds {plural(added, 'line')} to {edit['path']} and removes {removed}. A copy is kept."
+            )
+        else:
+            _show_diff(lines)
+    answer = input(f"{question} {'[y/N, s: show the changes] ' if hidden else '[y/N] '}").strip().lower()
+    if hidden and answer in ("s", "show"):
+        for edit in choice.edits:
+            _show_diff(edit["diff"].splitlines())
+        answer = input(f"{question} [y/N] ").strip().lower()
+    return answer in ("y", "yes", "j", "ja")
+
+
+def _is_change(line: str, sign: str) -> bool:
+    return line.startswith(sign) and not line.startswith(sign * 3)
+
+
+def _show_diff(lines: list[str]) -> None:
+    for line in lines:
+        echo(paint(line, COLOURS[line[0]]) if line[:1] in COLOURS else line)
+
+
+def carry_out(memory: Memory, step: SetupStep, choice: SetupChoice) -> None:
+    """Do it, with a progress bar for the import. An error is shown, and the next step follows."""
+    try:
+        if step.name == "import":
+            import_with_bar(memory)
+        else:
+            message = memory.setup.apply(step.name, choice.id)
+            echo(f"{paint('✓', 'green')} {choice.title}{f': {message}' if message else ''}")
+    except FazmMemoryError as error:
+        words = [sentence(translate_filled(part)) for part in (error.message, error.hint) if part]
+        echo_err(f"{choice.title}: {' '.join(words)}")
+
+
+def import_with_bar(memory: Memory, stopped: Callable[[], bool] = lambda: False) -> None:
+    from fazm_memory.ingest import ImportStatistics
+
+    statistics, total = ImportStatistics(), memory.setup.month().bytes
+    with Progress("Importing, MB", max(1, total // MEGABYTE)) as progress:
+        for read in memory.setup.import_month(statistics):
+            progress.at(read // MEGABYTE)
+            if stopped():
+                break
+    what = f"{plural(statistics.events, 'event')} in {plural(len(statistics.sessions), 'session')}"
+    echo(f"{paint('✓', 'green')} {what} imported.")
+
+
+SHOWN = 5
+
+
+def import_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "what", nargs="*", metavar="AGENT|PATH", help="an agent, files or folders (default: all)"
+    )
+    parser.add_argument(
+        "--acp", metavar="COMMAND", help="start an agent that speaks ACP and import the sessions it lists"
+    )
+    parser.epilog = (
+        f"Agents: {', '.join(AGENTS)}. You can stop and repeat an import: nothing is recorded twice."
+    )
+
+
+def import_command(args: argparse.Namespace) -> int:
+    memory = open_memory(args)
+    if args.acp is not None:
+        return _import_acp(memory, args)
+    agent, paths = _parse_sources(args.what)
+    work = import_agents(memory, agent=agent, paths=paths)
+    began = time.monotonic()
+    statistics = ImportStatistics()
+    with Progress("Importing, MB", max(1, work.bytes // MEGABYTE)) as progress:
+        for wave in work.waves:
+            if wave.events and not statistics.events:
+                memory.recall.export_contexts()  # the newest sessions come first: a new session can use them
+            statistics.add(wave)
+            progress.at(statistics.bytes // MEGABYTE)
+    memory.store.index_all()
+    if statistics.events or not memory.recall.exported_today():
+        memory.recall.export_contexts()  # new sessions are told about it
+    if args.json:
+        print_json({"agent": agent, "found": work.found, **statistics.to_json()})
+    else:
+        _report(statistics, work.found, time.monotonic() - began, agent)
+    return 0
+
+
+def _import_acp(memory: Memory, args: argparse.Namespace) -> int:
+    command = shlex.split(args.acp)
+    if args.what or not command:
+        raise InvalidRequest("--acp takes the command of one agent, and no agent or path beside it.")
+    result = import_acp(memory, command)
+    memory.store.index_all()
+    memory.recall.export_contexts()
+    if args.json:
+        print_json(result)
+        return 0
+    counted = f"{plural(result['events'], 'new event')} from {plural(result['sessions'], 'session')}"
+    echo(f"{counted} of {result['agent']}, over ACP. {plural(result['known'], 'event')} already here.")
+    if result["skipped"]:
+        echo(f"{plural(result['skipped'], 'session')} left out: known from the agent's own records.")
+    for session, trouble in list(result["troubles"].items())[:SHOWN]:
+        echo_err(f"not read: {session}: {trouble}")
+    return 0
+
+
+def _parse_sources(what: list[str]) -> tuple[str | None, list[Path]]:
+    """The agent, if the first word names one, and the paths."""
+    agent = what[0] if what and what[0] in AGENTS else None
+    names = what[1:] if agent else what
+    paths = [Path(name).expanduser().absolute() for name in names]
+    for name, path in zip(names, paths, strict=True):
+        if not path.exists():
+            raise NotFound(
+                f'"{name}" is neither an agent nor a file or folder', hint=f"Agents: {', '.join(AGENTS)}"
+            )
+    return agent, paths
+
+
+def _report(statistics: ImportStatistics, found: dict[str, int], seconds: float, agent: str | None) -> None:
+    if not found:
+        echo(f"No records of {agent or 'any agent'} found on this machine. Nothing to import.")
+        echo_err("hint: `fazm-memory agents` lists the agents. `fazm-memory record` records any other agent.")
+        return
+    where = ", ".join(f"{agent} {plural(count, 'file')}" for agent, count in sorted(found.items()))
+    imported = f"{plural(statistics.events, 'new event')} from {format_size(statistics.bytes)} of records"
+    echo(f"{imported} ({where}), in {seconds:.1f} s")
+    _warn(statistics)
+
+
+def _warn(statistics: ImportStatistics) -> None:
+    """Problems that did not stop the import."""
+    counted: list[tuple[str, dict[str, Any]]] = [
+        (
+            f"{plural(sum(statistics.unknown.values()), 'record')} of unknown kinds, stored as they are",
+            statistics.unknown,
+        ),
+        (f"{plural(sum(statistics.refused.values()), 'record')} refused", statistics.refused),
+    ]
+    for what, counts in counted:
+        if counts:
+            echo_err(
+                f"{what}: " + ", ".join(f"{name} ({count})" for name, count in list(counts.items())[:SHOWN])
+            )
+    if statistics.bad:
+        echo_err(f"{plural(statistics.bad, 'line')} not readable")
+    for path, trouble in list(statistics.troubles.items())[:SHOWN]:
+        echo_err(f"not read: {path}: {trouble}")
+    if len(statistics.troubles) > SHOWN:
+        echo_err(f"not read: {plural(len(statistics.troubles) - SHOWN, 'more file')} (see --json)")

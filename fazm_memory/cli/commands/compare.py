@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fazm_memory.cli.event_text import untrusted_cause_text
+from fazm_memory.cli.event_text import SINGLE, WORDS, untrusted_cause_text
 from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import (
     MOMENT,
@@ -27,7 +27,7 @@ from fazm_memory.cli.output import (
     single_line,
     terminal_width,
 )
-from fazm_memory.errors import NotFound
+from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.records import dataclass
 
 if TYPE_CHECKING:
@@ -112,7 +112,9 @@ def _lines(part: str, name: str, rows: Any, causes: list[dict[str, Any]]) -> Ite
     if not rows:
         return
     if isinstance(rows, Mapping) and set(rows) == {"from", "to"}:
-        yield DiffLine(part, f"{_short(_plain(rows['from']))} → {_short(_plain(rows['to']))}")
+        old, new = (_plain(rows[side]) if not rows[side] else SINGLE.get(name, _plain)(rows[side])
+                         for side in ("from", "to"))  # fmt: skip
+        yield DiffLine(part, f"{_short(old)} → {_short(new)}")
         return
     pairs = rows.items() if isinstance(rows, Mapping) else ((None, row) for row in rows)
     for key, row in pairs:
@@ -147,6 +149,8 @@ def _entry(name: str, key: Any, row: Any) -> str:
         return _short(f"{row['name']}: {row['done']} of {row['total']} done")
     if name == "retries":
         return _short(f"{row['tool']} {row['target']}: {row['before'] or 'unknown'}, then {row['outcome']}")
+    if name in WORDS and name != "decisions_made":
+        return _short(WORDS[name](row))
     keys = ("what", "text", "note", "path", "app", "tool")
     text = next((row[key] for key in keys if row.get(key)), None)
     because = f" because {row['why']}" if row.get("why") else ""
@@ -328,6 +332,11 @@ def files_command(args: argparse.Namespace) -> int:
 
 def _file_history(args: argparse.Namespace, memory: Memory) -> int:
     """Which sessions changed a file. A path from here is tried first, then as the end of a path."""
+    if args.turns is not None:
+        raise InvalidRequest(
+            f"No session matches {args.id!r}, and --turns counts the turns of a session.",
+            hint="Leave --turns out to see who changed a file.",
+        )
     here = os.path.abspath(os.path.expanduser(args.id))
     result = memory.history.file_changes(here, by=args.by)
     if not result["changes"]:

@@ -60,27 +60,32 @@ def run_command(args: argparse.Namespace) -> int:
     with ExitStack() as servers:
         for number in STOP_SIGNALS:
             servers.callback(signal.signal, number, signal.signal(number, stop))  # restored after all else
+
+        def serve_page() -> Any:
+            return None if args.no_page else servers.enter_context(companion_server(args).in_background())
+
+        page: Any = None
         if first:
-            from fazm_memory.cli.commands.setup import first_minute
+            from fazm_memory.cli.commands.agents import first_minute
 
             check_not_running(memory.config.home)
-            first_minute(memory, agents, stopped=companion.is_stopping)
+            page = serve_page()
+            first_minute(memory, agents, page, stopped=companion.is_stopping)
 
         def started() -> None:
-            page = None if args.no_page else servers.enter_context(companion_server(args).in_background())
-            _print_start(companion, agents, page, first=first)
+            _print_start(companion, agents, page or serve_page(), first=first)
 
         companion.run(started=started)
-    echo(f"Stopped. {plural(companion.tally.events, 'event')} recorded.")
+    echo(f"Stopped. {plural(companion.statistics.events, 'event')} recorded.")
     return 0
 
 
 def _run_once(companion: Companion, args: argparse.Namespace) -> int:
-    tally = companion.once()
+    statistics = companion.once()
     if args.json:
-        print_json(tally.to_json())
+        print_json(statistics.to_json())
     else:
-        echo(f"{plural(tally.events, 'new event')} in {plural(len(tally.sessions), 'session')}")
+        echo(f"{plural(statistics.events, 'new event')} in {plural(len(statistics.sessions), 'session')}")
     return 0
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
-from shutil import get_terminal_size
 from typing import Any
 
 from fazm_memory.cli.event_text import (
+    asked_text,
     budget_lines,
     commit_text,
     decision_text,
@@ -156,7 +157,8 @@ def show_command(args: argparse.Namespace) -> int:
         echo(f"cost: {cost_text(session['cost'])}")
     if (command := memory.recall.resume_command(session["id"])) is not None:
         echo(f"continue: {command}")
-    _print_sections(_sections(state, memory.history.retries(args.id), now), session, whole=args.all)
+    retries = memory.history.retries(args.id, meanwhile=False)
+    _print_sections(_sections(state, retries, now), session, whole=args.all)
     quarantine = state["quarantined"]
     if quarantine["whole"] or quarantine["seqs"]:
         what = "the whole session" if quarantine["whole"] else plural(len(quarantine["seqs"]), "event")
@@ -176,7 +178,7 @@ def _sections(state: dict[str, Any], retries: list[dict[str, Any]], now: int) ->
 
     goal, plan, known = state["goal"], state["plan"], state["uncommitted_as_of"]
     as_of = f", as of {format_time(known, now)}" if known else ""
-    asked = [f"the agent asked: {question['text']}" for question in state["questions"]]
+    asked = [f"the agent asked: {asked_text(question)}" for question in state["questions"]]
     questions = [
         f"question {question['id']} for the {question['to']}: {question['note']}"
         for question in state["open_questions"]
@@ -213,13 +215,13 @@ def _sections(state: dict[str, Any], retries: list[dict[str, Any]], now: int) ->
 
 
 SCREEN = 44  # lines where the height of the terminal is not known
-HEAD = 6  # lines above the sections
+AROUND = 10  # lines above and below the sections
 ALL = 15  # entries of a section with --all
 
 
 def _print_sections(sections: list[Section], session: dict[str, Any], *, whole: bool) -> None:
     """The first sections that fit on a screen, and the names of the others."""
-    left = max(20, get_terminal_size((80, SCREEN)).lines if sys.stdout.isatty() else SCREEN) - HEAD
+    left = max(20, os.get_terminal_size().lines if sys.stdout.isatty() else SCREEN) - AROUND
     cut: list[str] = []
     for title, lines, most in sections:
         if not lines:
@@ -310,7 +312,7 @@ def events_command(args: argparse.Namespace) -> int:
         since=None if args.since is None else parse_moment(args.since, memory.now()),
         until=None if args.until is None else parse_moment(args.until, memory.now()),
         limit=args.limit,
-        slim=not args.json,
+        rows_only=not args.json,
         state_hashes=args.state_hash,
     )
     if args.json:

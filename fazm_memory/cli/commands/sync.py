@@ -21,7 +21,7 @@ from fazm_memory.cli.output import (
     print_json,
     table,
 )
-from fazm_memory.errors import Declined, InvalidRequest, NotFound
+from fazm_memory.errors import Declined, FazmMemoryError, InvalidRequest, NotFound
 
 VERBS = ("round", "init", "join", "status", "devices", "pair", "leave", "files", "transcripts", "folders")
 WAIT = 600.0  # seconds that pairing waits for the other machine
@@ -63,6 +63,8 @@ def sync_command(args: argparse.Namespace) -> int:
     memory = open_memory(args)
     if args.values and args.verb not in ("files", "transcripts", "folders"):
         raise InvalidRequest(f'Unknown word "{args.values[0][:40]}".', hint="`fazm-memory sync --help`")
+    if args.verb == "init":
+        return _init(memory, args)
     answer = COMMANDS[args.verb](memory, args)
     if args.json:
         print_json(answer)
@@ -70,8 +72,10 @@ def sync_command(args: argparse.Namespace) -> int:
 
 
 def _round(memory: Memory, args: argparse.Namespace) -> Any:
-    with Progress("Uploading events") as bar:
-        report = memory.sync.round(progress=bar.at)
+    with Progress("Syncing events") as bar:
+        report = memory.sync.round(
+            progress=bar.at, busy=lambda: echo_err("Another sync is running. Waiting until it is done.")
+        )
     if not args.json:
         _show_report(report)
     return report
@@ -88,17 +92,31 @@ def _show_report(report: dict[str, Any]) -> None:
         echo_err(f"problem: {problem}")
 
 
-def _init(memory: Memory, args: argparse.Namespace) -> Any:
+def _init(memory: Memory, args: argparse.Namespace) -> int:
+    """Show the recovery key, then upload: the key must be seen even if that fails or is interrupted."""
     answer = memory.sync.init(
         folder=args.folder, url=args.s3, name=args.name, force=args.force, files=args.files,
         transcripts=args.transcripts,
     )  # fmt: skip
-    if not args.json:
+    if args.json:
+        print_json(answer)
+    else:
         echo(f"Made a vault with this machine, “{answer['name']}”.")
         echo("The recovery key opens everything. It is shown only now and stored nowhere. Write it down:")
         echo(f"\n  {answer['recovery_key']}\n")
         echo("On another machine: `fazm-memory sync join`, with the key or with `sync pair` here.")
-    return answer
+    sys.stdout.flush()
+    try:
+        with Progress("Uploading events") as bar:
+            report = memory.sync.round(progress=bar.at)
+    except FazmMemoryError as error:
+        if not args.json:
+            raise
+        echo_err(f"The vault is made, but nothing is uploaded yet: {error.message}")
+        return error.exit_code  # one JSON document was printed already
+    if not args.json:
+        _show_report(report)
+    return 0
 
 
 def _join(memory: Memory, args: argparse.Namespace) -> Any:
@@ -288,7 +306,7 @@ def progress_text(progress: dict[str, Any]) -> str:
 
 def _show_status(status: dict[str, Any], now: int) -> None:
     if not status["active"]:
-        echo("This machine syncs with no other (`fazm-memory sync init`).")
+        echo(status["error"] or "This machine syncs with no other (`fazm-memory sync init`).")
         return
     when = "never" if status["last_ok"] is None else format_time(status["last_ok"], now)
     echo(f"“{status['name']}” in vault {status['vault'][:8]}, {status['place']}")
@@ -326,6 +344,6 @@ def _show_status(status: dict[str, Any], now: int) -> None:
 
 
 COMMANDS: dict[str, Callable[[Memory, argparse.Namespace], Any]] = {
-    "round": _round, "init": _init, "join": _join, "status": _status, "devices": _devices, "pair": _pair,
+    "round": _round, "join": _join, "status": _status, "devices": _devices, "pair": _pair,
     "leave": _leave, "files": _files, "transcripts": _transcripts, "folders": _folders,
 }  # fmt: skip

@@ -210,8 +210,9 @@ RULES: tuple[Rule, ...] = (
         (
             *("vault login ", "cargo login ", "snyk auth ", "wandb login ", "ngrok authtoken "),
             *("railway login ", "infracost auth ", "npm login ", "pulumi login ", "turso auth "),
+            "operator unseal ",
         ),
-        r"\w+ (?:login|auth|authtoken)[ \t]+(?:token[ \t]+)?[\"']?([\w.~+/=-]{16,})",
+        r"\w+ (?:login|auth|authtoken|unseal)[ \t]+(?:token[ \t]+)?[\"']?([\w.~+/=-]{16,})",
         must_match="vault login s.{alnum:24}",
         must_not_match="vault login -method=userpass",
         check=_token,

@@ -114,13 +114,14 @@ _HEX = re.compile(
     r"([0-9a-f]+(?:-[0-9a-f]+)*|[0-9A-F]+(?:-[0-9A-F]+)*)"
 )
 _QUALIFIED = re.compile(r"(?i)(?:pass(?:w(?:or)?d|phrase|code)?|pwd|secret|credential|api_?key)(?![a-rt-z])")
-_NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
+_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+_NAME_BYTES = frozenset(_NAME.encode())
 # Between a name and its value. `;` ends a statement, and so does a closed call.
 _ENDED = re.compile(r"-----|[)}\]][ \t]*,|\)\s*\{|//|\.\w{2,5}/|[!=]==|[;\n]")
 _ASSIGNED = re.compile(r"[=:;>\xff|(,\[{`\"'<]|\s-\s|\bis\b")
 _SIGN = re.compile(r"[=:|(]|->|\s-\s")
 # The key of something, `acme_key`. Other words for keys of maps and tables are in `_OTHER`.
-_OWN_KEY = re.compile(r"[A-Za-z]{3,}(?:[_-](?i:key)|Key)\Z")
+_OWN_KEY = re.compile(r"[A-Za-z]{3}(?:[_-](?i:key)|Key)\Z")
 # The first part of a value with a dot: `pk.3f9a…`.
 _PREFIX = re.compile(rb"(?:^|[\s\"'=:>(])(?:[a-z]{1,2}|\d{1,12}(?:\.[a-z]{2})?)\.\Z")
 # Only quotes and signs between a name and a value.
@@ -239,11 +240,7 @@ def _is_near(before: str, service: Span, value: str, *, maybe: bool) -> bool:
 def _name(before: str, word: Span) -> Span:
     """The identifier that contains the word."""
     start, end = word
-    while start and ord(before[start - 1]) in _NAME_BYTES:
-        start -= 1
-    while end < len(before) and ord(before[end]) in _NAME_BYTES:
-        end += 1
-    return start, end
+    return len(before[:start].rstrip(_NAME)), len(before) - len(before[end:].lstrip(_NAME))
 
 
 def _is_gap(gap: str) -> bool:

@@ -41,6 +41,7 @@ from fazm_memory.engines.redaction.text import (
     WRAPPED,
     View,
     base64_decoded,
+    before_encoded,
     canonical,
     is_canonical,
     rejoined,
@@ -357,7 +358,7 @@ _FOUND = 60
 _FIRST = 200
 # What a found secret costs: it is judged, replaced and remembered.
 _JUDGED = 20
-_LEAST_EXTRA = 9_000
+_LEAST_EXTRA, _EXTRA = 1200, 280
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,11 +422,23 @@ class Finder:
         """Every secret in a canonical text, plain or encoded."""
         budget = budget or Budget(len(text))
         separated = _SEPARATOR in text
-        return [
-            Finding(*view.span(start, end), rank, self.rules[rank].name if rank < len(self.rules) else DENSE)
-            for view, start, end, rank in self._search_layers(view_of(text), _LAYERS, budget)
-            if separated or CUT not in view.data[start:end]
-        ]
+        dense = len(text)
+        findings: list[Finding] = []
+        for view, first, last, rank in self._search_layers(view_of(text), _LAYERS, budget):
+            if rank == len(self.rules):
+                dense = min(dense, view.span(first, last)[0])
+            elif separated or CUT not in view.data[first:last]:
+                findings.append(Finding(*view.span(first, last), rank, self.rules[rank].name))
+        return [*findings, *self._unsearched_words(text, dense)]
+
+    def _unsearched_words(self, text: str, start: int) -> Iterator[Finding]:
+        """What may be a secret in the rest of a text that is too dense to search."""
+        for found in _UNSEARCHED.finditer(text[start:] if start else text):
+            word = found[0]
+            # A run of one letter is no secret.
+            if len(word) >= _LEAST_LENGTH and len(set(word)) >= _LEAST_LETTERS:
+                first, last = found.span()
+                yield Finding(start + first, start + last, len(self.rules), DENSE)
 
     def _search_layers(
         self, plain: View, layers: int, budget: Budget
@@ -441,11 +454,19 @@ class Finder:
                 searched.add(view.data)
                 more = self._anything.search(view.data) is not None
                 yield from self._search(view, more, layers, budget)
-                joined = rejoined(view) if more else None
+                joined = rejoined(view) if more and budget.work >= 0 else None
                 if joined and budget.allows(joined):
                     yield from self._search(joined, True, layers, budget)
+                if budget.work < 0:  # what is encoded was not searched, or not to its end
+                    yield plain, *self._first_encoded(plain.data), len(self.rules)
+                    return
                 below.extend(unescaped(view))
             layer = below
+
+    def _first_encoded(self, data: bytes) -> Span:
+        wrapped = self._anything.search(data)
+        first = min(before_encoded(data), wrapped.start() if wrapped else len(data))
+        return first, first + 1
 
     def _search(
         self, view: View, more: bool, layers: int, budget: Budget
@@ -469,7 +490,7 @@ class Finder:
                     continue
                 budget.work -= rule.cost(reach)
                 if budget.work < 0:
-                    yield from self._unsearched(view, position)
+                    yield view, position, position + 1, len(self.rules)
                     return
                 if rule.collect:
                     spans, done[rank] = rule.collect_at(data, position, after)
@@ -487,7 +508,7 @@ class Finder:
         for rank, rule in self._common:
             for position, value in rule.candidates(data, starts, budget):
                 if budget.work < 0:
-                    yield from self._unsearched(view, position)
+                    yield view, position, position + 1, len(self.rules)
                     return
                 if value:
                     budget.found(1, rank)
@@ -497,12 +518,6 @@ class Finder:
                 ranks = [rank for _, _, _, rank in self._search_layers(View(inner), layers - 1, budget)]
                 if ranks:
                     yield view, start, end, min(ranks)
-
-    def _unsearched(self, view: View, position: int) -> Iterator[tuple[View, int, int, int]]:
-        """What may be a secret in the rest of a text that is too dense to search."""
-        for token in _TOKEN.finditer(view.data, position):
-            if len(set(token[0])) >= _LEAST_LETTERS:  # a run of one letter is no secret
-                yield view, *token.span(), len(self.rules)
 
 
 _BEFORE_MARKER = b"=: \"'"
@@ -521,12 +536,13 @@ def _outside(
             yield hit
 
 
-# In text that is too dense to search, what may be a secret.
-_LEAST_LETTERS = 4
-_TOKEN = compiled(
+# In text that is too dense to search, what may be a secret. Begins where a word begins, so it is linear.
+_LEAST_LENGTH, _LEAST_LETTERS = 6, 4
+_STOP = r"\s\"'`<>(),;"
+_UNSEARCHED = re.compile(
     r"[0-9](?:[ -]?[0-9]){11,18}"
-    r"|[^\s\"'`<>(),;=:\[\]{}]{3,}[0-9][^\s\"'`<>(),;]{2,}|[0-9][^\s\"'`<>(),;=:\[\]{}]{5,}"
-    r"|[A-Za-z+/_-]{20,}"
+    rf"|(?<![^{_STOP}=:\[\]{{}}])[^{_STOP}=:\[\]{{}}0-9]*+[0-9][^{_STOP}]*+"
+    r"|[A-Za-z+/_-]{20,}+"
 )
 
 
@@ -541,7 +557,7 @@ class Budget:
         self.bytes = max(_LEAST_BYTES, _BYTES * length)
         self.full = self.work = _LEAST_WORK + _WORK * length // 1024
         self._ranks: set[int] = set()
-        self._extra = _LEAST_EXTRA + self.full // 4
+        self._extra = _LEAST_EXTRA + _EXTRA * length // 1024
 
     def allows(self, view: View) -> bool:
         self.bytes -= len(view.data)
@@ -562,7 +578,7 @@ class Budget:
 
     def renew(self) -> None:
         """Allow one more search after secrets were replaced, but not for ever."""
-        self.full //= 2
+        self.full //= 3
         self.work += self.full
 
     @property

@@ -21,7 +21,7 @@ REACH = 4096
 _SHORT_REACH = 640
 _EDGE = 256
 _NEAR = 512
-_CHECK = 26  # the work of a check that looks back for words
+_CHECK = 30  # the work of a check that looks back for words
 
 _OPTIONS = re2.Options()
 _OPTIONS.encoding = re2.Options.Encoding.LATIN1
@@ -127,7 +127,7 @@ class Rule:
             else self._regex.match(data, position, position + reach)
         )
         span = None if found is None else self.check(data, found)
-        if span is None or found.end() <= position + reach - min(_EDGE, reach // 4):
+        if span is None or span[1] <= position + reach - min(_EDGE, reach // 4):
             return span
         return self.check(data, self._regex.match(data, found.start()))  # long: match again without a limit
 

@@ -197,20 +197,24 @@ class View:
     def _edits(self) -> list[Edit]:
         return list(self._find_edits())
 
+    @cached_property
+    def _edit_starts(self) -> list[int]:
+        return [edit.start for edit in self._edits]
+
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The span in the canonical text of a span in this view."""
         start, end = self._start(start), self._end(end)
         return self._source.span(start, end) if self._source else (start, end)
 
     def _start(self, position: int) -> int:
-        index = bisect_right(self._edits, position, key=lambda edit: edit.start) - 1
+        index = bisect_right(self._edit_starts, position) - 1
         if index < 0:
             return position
         edit = self._edits[index]
         return edit.source_start if position < edit.end else edit.source_end + position - edit.end
 
     def _end(self, position: int) -> int:
-        index = bisect_left(self._edits, position, key=lambda edit: edit.start) - 1
+        index = bisect_left(self._edit_starts, position) - 1
         if index < 0:
             return position
         edit = self._edits[index]
@@ -329,6 +333,13 @@ def unescaped(view: View) -> Iterator[View]:
                     yield view.replaced(_with_cuts(view.data, form))
 
 
+def before_encoded(data: bytes) -> int:
+    """A position before the first escape, with the text around it, or the end of the data."""
+    found = (escape.search(data) for sign, escape in _STRING_ESCAPES if sign in data)
+    first = min((escape.start() for escape in found if escape), default=None)
+    return len(data) if first is None else max(0, first - _CONTEXT)
+
+
 def _with_cuts(data: bytes, replacements: list[tuple[int, int, bytes]]) -> list[tuple[int, int, bytes]]:
     """The replacements, and cuts of what is far from all of them."""
     if len(data) < 2 * _CONTEXT + _LEAST_CUT:
@@ -381,7 +392,7 @@ _RUN_ALONE = compiled(
 WRAPPED = (
     r"(?m)[A-Za-z0-9+/_=.~-]{8}[ \t\"'+\\]*\n[ \t]*(?:\d{1,6}[\xff\t:|])?[ \t>+|#*\"']*" + _RUN + _CLOSED
 )
-_OPAQUE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=.~-")
+_OPAQUE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=.~-"
 _BETWEEN = b" \t\"'+\\"
 _SHORTEST_RUN = 8
 _FULL_LINE = 40
@@ -415,15 +426,13 @@ def rejoined(view: View) -> View | None:
 
 
 def _run_length(data: bytes, end: int, most: int) -> int:
-    length = 0
-    while length < most and end - length > 0 and data[end - length - 1] in _OPAQUE:
-        length += 1
-    return length
+    run = data[max(0, end - most) : end]
+    return len(run) - len(run.rstrip(_OPAQUE))
 
 
 def _looks_opaque(run: bytes) -> bool:
     """Whether this may be the rest of a key and not a word: both cases, or letters and digits."""
-    kinds = (run != run.upper()) + (run != run.lower()) + any(48 <= byte <= 57 for byte in run)
+    kinds = (run != run.upper()) + (run != run.lower()) + (run.translate(None, b"0123456789") != run)
     return kinds >= 2
 
 

@@ -6,7 +6,7 @@ not certain is marked as inferred, with the reason. File names are never guessed
 
 from __future__ import annotations
 
-from fazm_memory.engines.shell_effects.commands.basic import Change, FileEffect
+from fazm_memory.engines.shell_effects.file_commands import Change, FileEffect
 from fazm_memory.engines.shell_effects.interpreter import file_effects
 from fazm_memory.engines.shell_effects.state import KnownFolders
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from fazm_memory.engines.shell_effects.commands.basic import Status, options
-from fazm_memory.engines.shell_effects.commands.text_tools import printf
 from fazm_memory.engines.shell_effects.expansion import arithmetic
+from fazm_memory.engines.shell_effects.file_commands import Status, options
 from fazm_memory.engines.shell_effects.parser import Assign, DoubleBracket, Word, parse, plain
 from fazm_memory.engines.shell_effects.patterns import Pieces, compiled, escape, glob_source, is_text
 from fazm_memory.engines.shell_effects.state import (
@@ -20,6 +19,7 @@ from fazm_memory.engines.shell_effects.state import (
     spaced,
     unknown,
 )
+from fazm_memory.engines.shell_effects.text_tools import printf
 
 if TYPE_CHECKING:
     from fazm_memory.engines.shell_effects.interpreter import Interpreter

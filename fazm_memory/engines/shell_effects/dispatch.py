@@ -6,17 +6,55 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
+from fazm_memory.engines.shell_effects.archives import (
+    PACKERS,
+    UNPACKERS,
+    compress,
+    download,
+    tar,
+    unzip,
+    zip_files,
+)
 from fazm_memory.engines.shell_effects.builtins import BUILTINS, FlowScope, Return, printf_into
-from fazm_memory.engines.shell_effects.commands import COMMANDS
-from fazm_memory.engines.shell_effects.commands.basic import FILE_COMMANDS, CommandCall, Status, options
-from fazm_memory.engines.shell_effects.commands.editors import apply_patch
-from fazm_memory.engines.shell_effects.commands.readers import ASKING, HARMLESS, QUERIES
-from fazm_memory.engines.shell_effects.commands.text_tools import TOOLS
+from fazm_memory.engines.shell_effects.file_commands import (
+    FILE_COMMANDS,
+    Command,
+    CommandCall,
+    Status,
+    git,
+    options,
+)
+from fazm_memory.engines.shell_effects.search import (
+    ASKING,
+    HARMLESS,
+    QUERIES,
+    READERS,
+    find,
+    read_files,
+    xargs,
+)
 from fazm_memory.engines.shell_effects.state import Value, joined, known, spaced, unknown
+from fazm_memory.engines.shell_effects.text_tools import TOOLS, apply_patch, perl, sed
 
 if TYPE_CHECKING:
     from fazm_memory.engines.shell_effects.interpreter import Interpreter
 
+COMMANDS: dict[str, Command] = {
+    **FILE_COMMANDS,
+    **dict.fromkeys(READERS, read_files),
+    **dict.fromkeys(("sed", "gsed"), sed),
+    **dict.fromkeys(("tar", "gtar", "bsdtar"), tar),
+    **dict.fromkeys((*PACKERS, *UNPACKERS), compress),
+    **dict.fromkeys(("curl", "wget"), download),
+    "perl": perl,
+    "git": git,
+    "find": find,
+    "gfind": find,
+    "xargs": xargs,
+    "unzip": unzip,
+    "zip": zip_files,
+}
+"""The external commands that are followed. Each takes a `CommandCall` and reports the effects on it."""
 
 _WRAPPERS: dict[str, tuple[str, int]] = {
     "sudo": ("ugpCTRDhrtU", 0),

@@ -22,7 +22,6 @@ from fazm_memory.engines.shell_effects.builtins import (
     evaluate_double_bracket,
     negated,
 )
-from fazm_memory.engines.shell_effects.commands.basic import NAMED, Change, CommandCall, FileEffect, Status
 from fazm_memory.engines.shell_effects.dispatch import follow_command
 from fazm_memory.engines.shell_effects.expansion import (
     LOCALE,
@@ -32,6 +31,7 @@ from fazm_memory.engines.shell_effects.expansion import (
     pattern_pieces,
     single,
 )
+from fazm_memory.engines.shell_effects.file_commands import NAMED, Change, CommandCall, FileEffect, Status
 from fazm_memory.engines.shell_effects.output import CommandOutput, calculates, loop_values, prints_alone
 from fazm_memory.engines.shell_effects.parser import (
     DECLARING,

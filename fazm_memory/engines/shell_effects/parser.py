@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TypeAlias
 
 
@@ -222,6 +223,19 @@ def _opens_group(parts: list[Part]) -> bool:
     return isinstance(last, Text) and not last.quoted and last.text[-1:] in tuple("?*+@!")
 
 
+def _joined(parts: list[Part]) -> Word:
+    """Join neighbouring texts that are quoted alike."""
+    if len(parts) < 2:
+        return tuple(parts)
+    word: list[Part] = []
+    for quoted, group in groupby(parts, lambda part: part.quoted if isinstance(part, Text) else None):
+        if quoted is None:
+            word.extend(group)
+        else:
+            word.append(Text("".join([part.text for part in group if isinstance(part, Text)]), quoted))
+    return tuple(word)
+
+
 # Commands
 
 DECLARING = frozenset({"declare", "typeset", "local", "export", "readonly"})
@@ -297,30 +311,11 @@ class Parser:
         """Read parts up to a character in `stops`. In quoted text only `quotes` are special."""
         parts: list[Part] = []
         text, end = self.text, len(self.text)
-
-        def add(piece: str, protected: bool = quoted) -> None:
-            last = parts[-1] if parts else None
-            if isinstance(last, Text) and last.quoted == protected and piece and last.text:
-                pending.append(piece)
-            else:
-                flush()
-                parts.append(Text(piece, protected))
-
-        pending: list[str] = []
-
-        def flush() -> None:
-            if pending:
-                last = parts[-1]
-                assert isinstance(last, Text)
-                parts[-1] = Text(last.text + "".join(pending), last.quoted)
-                pending.clear()
-
         while self.pos < end:
             char = text[self.pos]
             if char in stops:
-                flush()
                 if char == "(" and stops is META and _opens_group(parts):
-                    add(self._group())
+                    parts.append(Text(self._group(), quoted))
                 elif char in "<>" and stops is META and text.startswith("(", self.pos + 1):
                     self.pos += 2
                     parts.append(self._nested(char))
@@ -332,29 +327,26 @@ class Parser:
                 if following == "\n":
                     continue
                 escapes = not quoted or following in "$`\\" or following in stops or following in quotes
-                add(following if escapes and following else "\\" + following, quoted or escapes)
+                piece = following if escapes and following else "\\" + following
+                parts.append(Text(piece, quoted or escapes))
             elif char == "$":
-                flush()
                 parts.append(self._dollar(quoted))
             elif char == "`":
-                flush()
                 parts.append(self._backquoted(quoted))
             elif char == '"' and char in quotes:
-                flush()
                 parts.extend(self._double_quoted())
             elif char == "'" and char in quotes:
                 close = text.find("'", self.pos + 1)
                 if close < 0:
                     raise Unreadable("unclosed quote")
-                add(text[self.pos + 1 : close], True)
+                parts.append(Text(text[self.pos + 1 : close], True))
                 self.pos = close + 1
             else:
                 run = _ORDINARY.match(text, self.pos)
                 piece = run[0] if run else char
-                add(piece)
+                parts.append(Text(piece, quoted))
                 self.pos += len(piece)
-        flush()
-        return tuple(parts)
+        return _joined(parts)
 
     def _double_quoted(self) -> Word:
         self.pos += 1

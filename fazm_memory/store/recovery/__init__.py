@@ -9,7 +9,7 @@ from fazm_memory.lazy import lazy_exports
 if TYPE_CHECKING:
     from fazm_memory.store.recovery import recover
     from fazm_memory.store.recovery.journal import QUARANTINE, RecoveryFolder, check_finished
-    from fazm_memory.store.recovery.side_databases import (
+    from fazm_memory.store.recovery.recover import (
         SideDatabaseCheck,
         check_side_databases,
         recover_side_databases,
@@ -19,7 +19,6 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "journal": "QUARANTINE RecoveryFolder check_finished",
-        "recover": "",
-        "side_databases": "SideDatabaseCheck check_side_databases recover_side_databases",
+        "recover": "SideDatabaseCheck check_side_databases recover_side_databases",
     },
 )

@@ -5,10 +5,10 @@
 import { api } from "./api.js";
 import "./commands/index.js";
 import { toastArea, undoLatest } from "./commands/toast.js";
-import { lookBack } from "./components/event_panel.js";
+import { lookBack, takeBack } from "./components/event_panel.js";
 import { toggleSplit } from "./components/file_diff.js";
 import { returnToNow } from "./components/session_header.js";
-import "./components/sidebar.js";
+import { screenLinks } from "./components/sidebar.js";
 import "./components/timeline.js";
 import { announce, fill, h } from "./dom.js";
 import { icon } from "./icons.js";
@@ -35,6 +35,7 @@ const SHORTCUTS = [
   ["Enter", "Go to the event panel"],
   ["Esc", "Close the panel, return to now"],
   ["t", "Look back to the selected moment"],
+  ["b", "Take the selected event back"],
   ["n", "Return to now"],
   ["c", "Collapse or open all turns"],
   ["v", "Differences side by side or unified"],
@@ -74,11 +75,13 @@ class App extends HTMLElement {
       { class: "sidebar", "aria-label": "Sessions and screens" },
       document.createElement("fm-sidebar"),
     );
+    this.rail = h("nav", { class: "rail", "aria-label": "Screens" }); // what the folded sidebar leaves
     this.main = h("main", { id: "main", tabindex: -1 }, this.offline, this.timeline, this.screen, toastArea());
     fill(
       this,
       this.toggle,
       this.side,
+      this.rail,
       h("div", { class: "scrim", onclick: () => this.foldSidebar(true) }),
       this.main,
       this.flash,
@@ -88,7 +91,9 @@ class App extends HTMLElement {
     document.addEventListener("fm:flash", (event) => this.showFlash(/** @type {CustomEvent} */ (event).detail));
     store.watch(["connected"], ({ connected }) => this.offline?.toggleAttribute("hidden", connected));
     store.watch(["info", "seq"], () => this.setTitle());
-    if (window.matchMedia(NARROW).matches) this.foldSidebar(true);
+    this.narrow = window.matchMedia(NARROW);
+    this.narrow.addEventListener("change", ({ matches }) => this.foldSidebar(matches));
+    if (this.narrow.matches) this.foldSidebar(true);
     this.showRoute();
     api.changes(
       (change) => document.dispatchEvent(new CustomEvent("fm:changes", { detail: change })),
@@ -103,7 +108,8 @@ class App extends HTMLElement {
     const screen = /** @type {HTMLElement} */ (this.screen);
     screen.hidden = !shown;
     /** @type {HTMLElement} */ (this.timeline).hidden = Boolean(shown);
-    if (window.matchMedia(NARROW).matches) this.foldSidebar(true);
+    if (this.narrow?.matches) this.foldSidebar(true);
+    fill(/** @type {HTMLElement} */ (this.rail), screenLinks());
     if (!shown) {
       fill(screen);
       void (/** @type {any} */ (this.timeline).showRoute(route));
@@ -159,6 +165,7 @@ class App extends HTMLElement {
       k: () => list.step(-1),
       n: returnToNow,
       t: lookBack,
+      b: takeBack,
       c: () => list.toggleTurns(),
       v: toggleSplit,
       "+": () => zoomBy(0.6),

@@ -51,6 +51,18 @@ def opencode_binary() -> Path:
     return _program(HERE / "node_modules/opencode-linux-x64", "bin/opencode")
 
 
+def qwen_program() -> Path:
+    """A script for Node, which comes with the MCP suites."""
+    _check("@qwen-code/qwen-code")
+    return _program(HERE / "node_modules/@qwen-code/qwen-code", "cli.js")
+
+
+def qwen_binary() -> Path:
+    """The Node that runs Qwen Code."""
+    qwen_program()
+    return _program(HERE.parent / f"mcp_suites/node_modules/node-{_platform()}", "bin/node")
+
+
 def _check(package: str) -> None:
     manifest = HERE / "node_modules" / package / "package.json"
     found = _json(manifest)["version"] if manifest.exists() else "nothing"

@@ -24,8 +24,7 @@ from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
 from fazm_memory.loopback.guard import App, Guard, Receive, Scope, Send
-from fazm_memory.mcp_server.server import MemoryServer
-from fazm_memory.mcp_server.transports import http_app
+from fazm_memory.mcp_server.server import MemoryServer, http_app
 from tests.e2e.mcp_suites import rounds
 
 Context = ServerRequestContext[Any, Any]

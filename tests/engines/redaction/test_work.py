@@ -1,19 +1,27 @@
-"""The work for one text is limited, whatever the text. Counted in steps, not in time.
+"""The work for one text is limited, whatever the text. Counted, not timed.
 
-A step is a rule that is tried at a keyword, or a value that is judged. The class: text that makes many rules
+A step is a rule that is tried at a keyword, or a value that is judged. Slow steps do not show, so calls of
+functions and the bytes that patterns match are counted too. The class: text that makes many rules
 start, fail late, read far or find much. Looked for: repeated keywords, open quotes and brackets, nested
 assignments, runs of one character, random words, secrets side by side, escapes in escapes, base64 in base64,
-keys without an end, tables, statements and manifests without an end, very long lines.
+keys without an end, tables, statements and manifests without an end, very long lines, and parts of every rule
+with every separator (`make bench ARGS=redaction` goes on from there by changing the slowest).
 """
 
 from __future__ import annotations
 
 import base64
 import random
+import sys
 from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import islice
+from types import FrameType
+from typing import Any
 
 import pytest
 
+from benchmarks.redaction import Hostile, first_texts
 from fazm_memory.engines.redaction import Redactor
 from fazm_memory.engines.redaction import redactor as module
 from fazm_memory.engines.redaction.rules import Rule, Span
@@ -102,6 +110,9 @@ HOSTILE = {
     "begins of keys": words(64, "-----BEGIN PRIVATE KEY-----\n{}\n"),
     "wrapped lines": words(44, "{}\n"),
     "open strings after keys": words(9, 'stripe key {}="'),
+    "long values after keys": "Endpoint=https://a.azconfig.io;Id=x;Secret=.azconfig.io;Id=x;Secret=." * 300,
+    "commands and escapes": "sm_pat_7fKII\\nsmbclient //h/s -U me%a7Kq2Zm\n\\nDB_PASSWORD=a\\nOhW1mEAz\\n"
+    * 400,
     "base64 in base64": wrapped("token: abcdef12345 " * 400, 2),
     "base64 in base64 in base64": wrapped("password=x " * 400, 3),
 }
@@ -185,3 +196,78 @@ def test_a_text_that_is_too_dense_loses_every_word_with_a_digit() -> None:
 
     assert "abc123def" not in redacted.text
     assert "hunter2xy" not in redacted.text
+
+
+# Before text that is too dense was handled in one pass, it needed up to 20,000 calls. A long value that was
+# read to its end at every name made patterns match 180 times the length of the text.
+MOST_CALLS_PER_KB = 9_000
+MOST_MATCHED = 120
+
+
+class MeteredPattern:
+    """A pattern that counts the bytes it may read."""
+
+    def __init__(self, pattern: Any, counter: Counter) -> None:
+        self._pattern, self._counter = pattern, counter
+
+    def match(self, data: bytes, start: int, end: int = 1 << 62) -> Any:
+        found = self._pattern.match(data, start, end)
+        self._counter.bytes += (found.end() if found else start) - start
+        return found
+
+    def finditer(self, data: bytes, *limits: int) -> Any:
+        return self._pattern.finditer(data, *limits)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pattern, name)
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many functions are called meanwhile, those of C included."""
+    count = 0
+
+    def profile(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+PARTS = [text for number, text in enumerate(first_texts(random.Random(5))) if number % 25 == 0]
+
+
+@pytest.mark.parametrize("first", range(0, len(PARTS), 30))
+def test_no_part_of_a_rule_that_is_repeated_calls_too_many_functions(first: int) -> None:
+    redactor = Redactor(text_cap=1 << 30)
+    redactor.text("warm up")
+    size = LENGTH // 2
+    counts: dict[Hostile, int] = {}
+    for hostile in islice(PARTS, first, first + 30):
+        text = hostile.text(size)
+        counts[hostile] = calls_of(lambda text=text: redactor.text(text)) // (size // 1024)
+
+    slowest = max(counts, key=counts.__getitem__)
+    assert counts[slowest] <= MOST_CALLS_PER_KB, slowest
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_calls_and_matched_bytes_of_a_hostile_text_are_limited(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = HOSTILE[name][:LENGTH]
+    redactor = Redactor(text_cap=1 << 30)
+    redactor.text("warm up")
+    calls = calls_of(lambda: redactor.text(text))
+    counter = Counter()
+    pattern = cache(Rule.__dict__["_regex"].func)
+    monkeypatch.setattr(Rule, "_regex", property(lambda rule: MeteredPattern(pattern(rule), counter)))
+    redactor.text(text)
+
+    assert calls <= MOST_CALLS_PER_KB * len(text) // 1024
+    assert counter.bytes <= MOST_MATCHED * len(text)

@@ -7,11 +7,11 @@ import subprocess
 
 import pytest
 
-from fazm_memory.engines.shell_effects.commands.text_tools import TOOLS
 from fazm_memory.engines.shell_effects.interpreter import Interpreter
 from fazm_memory.engines.shell_effects.output import CommandOutput
 from fazm_memory.engines.shell_effects.parser import For, parse
 from fazm_memory.engines.shell_effects.state import FileTree, State, Value
+from fazm_memory.engines.shell_effects.text_tools import TOOLS
 
 SETUP = r"""f="My Photo.tar.gz"; p=/a/b/c.txt; e=""; n=7; s="  two  words "; arr=(one "two three" four)
 declare -A m=([k]=v ["x y"]="z w"); u=Über_ÄÖ; q="it's"; x=abcabc; set -- p1 "p 2" p3"""

@@ -69,7 +69,7 @@ def word(text: str) -> Word:
         ("${a[@]}", (Param("a", "unknown"),)),
         ("${f:t:r}", (Param("f", "unknown"),)),
         ("$1$10", (Param("1"), Param("1"), Text("0"))),
-        ("a$", (Text("a"), Text("$"))),
+        ("a$", (Text("a$"),)),
         ("$((1+2))", (Arithmetic((Text("1+2", True),)),)),
         ("@(a|b)*", (Text("@(a|b)*"),)),
     ],

@@ -17,7 +17,7 @@ test("the summary counts only files that will change", () => {
   const plan = { files: [file("a", "restore"), file("b", "keep"), file("c", "refuse")] };
   assert.equal(planSummary(plan), "1 file can be restored:");
   assert.equal(changedFiles(plan), 1);
-  assert.equal(planSummary({ files: [file("b", "keep")] }), "No file needs to change.");
+  assert.equal(planSummary({ files: [file("b", "keep")] }), "No file is put back. Only the session goes back:");
   assert.equal(planSummary({ files: [] }), "No file was changed since.");
 });
 

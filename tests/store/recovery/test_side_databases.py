@@ -15,9 +15,9 @@ import pytest
 from fazm_memory.errors import StoreDamaged
 from fazm_memory.store.file_versions import FileVersion, FileVersions, digest_of
 from fazm_memory.store.framework_store import FrameworkStore
-from fazm_memory.store.recovery import side_databases
+from fazm_memory.store.recovery import recover
 from fazm_memory.store.recovery.journal import RecoveryFolder
-from fazm_memory.store.recovery.side_databases import IN_USE, LOST, recover_side_databases
+from fazm_memory.store.recovery.recover import IN_USE, LOST, recover_side_databases
 from fazm_memory.store.store import PAGE, STORE_FOLDER
 
 KEY = "ab" * 32
@@ -153,7 +153,7 @@ def test_a_recovery_that_is_interrupted_leaves_all_as_it_was(
     damage(path, 3)
     wreck = path.read_bytes()
     with monkeypatch.context() as patched:
-        patched.setattr(side_databases, "_true", interrupted)
+        patched.setattr(recover, "_true", interrupted)
         with pytest.raises(KeyboardInterrupt):
             recover_side_databases(home, KEY, RecoveryFolder(tmp_path / "aside" / "1"))
     assert path.read_bytes() == wreck

@@ -37,7 +37,7 @@ export function rewind({ session, seq = null, keep = false }) {
 
   const update = () => {
     const list = /** @type {HTMLElement|null} */ (planned.querySelector(".plan"));
-    if (list) list.hidden = !files.input.checked;
+    if (list) list.hidden = !files.input.checked && changedFiles(plan) > 0; // why nothing is put back stays visible
     force.row.hidden = !plan?.unseen && !(files.input.checked && plan?.needs_force);
     dialog.setReady(force.row.hidden || force.input.checked);
   };
@@ -88,7 +88,8 @@ export function rewind({ session, seq = null, keep = false }) {
       });
     dialog.close();
     notifyChange(session, "rewind");
-    const text = done.files?.length ? `Rewound. ${plural(done.files.length, "file")} restored.` : "Rewound.";
+    const unchanged = plan?.files.length ? "Rewound. No file was changed." : "Rewound.";
+    const text = done.files?.length ? `Rewound. ${plural(done.files.length, "file")} restored.` : unchanged;
     toast(text, done.undo ? () => postUndo(session) : null);
   });
   return dialog.load(api.get(`sessions/${session}/rewind-point`, { seq }), (point) => {

@@ -50,8 +50,10 @@ const RESUME_TEXT = {
 
 /** @param {Target} target */
 export async function resume({ session }) {
-  const info = await api.get(`sessions/${session}`);
-  const { resume: offer } = info;
+  const [info, offer] = await Promise.all([
+    api.get(`sessions/${session}`),
+    api.get(`sessions/${session}/resume`),
+  ]);
   const command = offer.command || offer.native;
   const paused = info.lifecycle === "paused";
   const copied = command ? "command" : "briefing";

@@ -5,10 +5,11 @@
 
 import { api } from "../api.js";
 import { announce, errorBlock, fill, h, oncePerFrame } from "../dom.js";
+import { dayOf } from "../lib/days.js";
 import { sessionHash } from "../lib/route.js";
 import { SEGMENT, atEdge, scrollTo, segmentFor, visible } from "../lib/virtual_list.js";
 import { plural } from "../lib/format.js";
-import { navigate } from "../router.js";
+import { navigate, runCommand } from "../router.js";
 import { SessionRows, FilteredRows } from "../row_sources.js";
 import { store } from "../store.js";
 import { RowPool, rowOf } from "./event_rows.js";
@@ -66,6 +67,7 @@ class EventList extends HTMLElement {
   showEmptyDay() {
     this.clear();
     this.source = null;
+    this.removeAttribute("aria-busy");
     this.scroller?.setAttribute("tabindex", "-1"); // the notice covers it
     this.sheet?.style.setProperty("height", "0");
     if (store.state.day) fill(/** @type {HTMLElement} */ (this.notice), emptyDayNotice());
@@ -74,11 +76,13 @@ class EventList extends HTMLElement {
   start() {
     const { info, filters, seq } = store.state;
     if (!info) return;
-    const failed = (/** @type {any} */ error) =>
+    const failed = (/** @type {any} */ error) => {
+      this.removeAttribute("aria-busy");
       fill(
         /** @type {HTMLElement} */ (this.notice),
         errorBlock(error, () => this.start()),
       );
+    };
     const changed = (/** @type {{shift: number, first?: boolean}} */ { shift, first = false }) =>
       this.rowsChanged(shift, first);
     const filtered = Object.values(filters).some(Boolean);
@@ -88,6 +92,7 @@ class EventList extends HTMLElement {
       : new SessionRows(info.id, info.events, changed, failed);
     this.readCount = this.source.count;
     this.segment = { base: 0, count: 0 };
+    this.setAttribute("aria-busy", "true"); // until the first rows are drawn
     this.resized();
     if (this.source instanceof FilteredRows) this.source.ensure(0, 0);
     this.showSelected();
@@ -163,17 +168,18 @@ class EventList extends HTMLElement {
     const { source, scroller, pool } = this;
     if (!source || !scroller || !pool) return;
     const { first, last } = visible(scroller.scrollTop, scroller.clientHeight, this.height, this.segment.count);
-    source.ensure(this.segment.base + first, this.segment.base + last);
+    source.ensure(Math.max(0, this.segment.base + first - 1), this.segment.base + last);
     const { base } = this.segment;
     const { seq } = store.state;
     const total = source.filtered ? null : source.count;
     pool.trim(base + first, base + last);
     for (let at = first; at < last; at += 1)
-      pool.place(base + at, at * this.height, source.row(base + at), total, seq);
+      pool.place(base + at, at * this.height, source.row(base + at), total, seq, newDay(source, base + at));
     const selected = seq === null ? null : document.getElementById(`fm-row-${seq}`);
     if (selected) scroller.setAttribute("aria-activedescendant", selected.id);
     else scroller.removeAttribute("aria-activedescendant");
     this.drawNotices();
+    if (!source.searching) this.removeAttribute("aria-busy");
   }
 
   drawNotices() {
@@ -191,7 +197,9 @@ class EventList extends HTMLElement {
   /** @param {MouseEvent} event */
   clicked(event) {
     const row = rowOf(event.target);
-    const onMark = event.target instanceof Element && event.target.closest(".row-fold");
+    const on = (/** @type {string} */ part) => event.target instanceof Element && Boolean(event.target.closest(part));
+    if (row && on(".row-act")) return runCommand("rewind", { session: store.state.session, seq: row.seq });
+    const onMark = on(".row-fold");
     if (row?.fold?.turn || (row?.turnState && onMark)) this.keepUnread((source) => source.toggleTurn(row.seq));
     else if (row?.fold) this.toggle(row.seq);
     else if (row) this.select(row, false);
@@ -329,6 +337,20 @@ class EventList extends HTMLElement {
     const { session, then } = store.state;
     if (session && target !== undefined) navigate(sessionHash(session, target, then), { replace: true });
   }
+}
+
+/**
+ * The day of a row that begins a day; null for the others, and while the row before is loading.
+ * @param {SessionRows|FilteredRows} source @param {number} index
+ */
+function newDay(source, index) {
+  const row = source.row(index);
+  if (!row?.ms) return null; // the summary of a collapsed turn has no time of its own
+  const day = dayOf(row.ms);
+  let before = index - 1;
+  while (before >= 0 && source.row(before)?.ms === 0) before -= 1;
+  const earlier = before < 0 ? null : source.row(before);
+  return before >= 0 && (!earlier || dayOf(earlier.ms) === day) ? null : day;
 }
 
 function emptyDayNotice() {

@@ -144,7 +144,7 @@ class EventPanel extends HTMLElement {
         label: "Copy link for another machine",
         act: () => void copy(`fazm-memory timeline ${session?.slice(0, 12)}@${seq}`, "Command copied. It opens this moment where the session was synced to."),
       },
-      ...(seq ? [{ label: "Take this back…", act: () => runCommand("rewind", { session, seq }) }] : []),
+      ...(seq ? [{ label: "Take this back…", act: takeBack }] : []),
       { label: "Rewind to here…", act: () => runCommand("rewind", { session, seq, keep: true }) },
       { label: "Fork from here…", act: () => runCommand("fork", { session, seq: after }) },
       this.full?.context_item ? { label: "Pin to context", act: () => runCommand("pin", { session, seq }) } : null,
@@ -205,7 +205,9 @@ class EventPanel extends HTMLElement {
     const diffs = full.files
       .slice(0, 100)
       .map((/** @type {any} */ file, /** @type {number} */ index) => FileDiff.of(event.session, event.seq, file, index === 0));
-    return section(isEdit(full) ? "Changes" : "Files", diffs);
+    const changed = event.seq > 0 && full.files.some((/** @type {any} */ file) => file.change !== "read" && file.by === "agent");
+    const button = changed ? h("button", { class: "btn", type: "button", title: "Take it back (b)", onclick: takeBack }, icon("rewind"), "Take back…") : null;
+    return section(isEdit(full) ? "Changes" : "Files", diffs, button);
   }
 
   /** @param {any} row */
@@ -282,6 +284,12 @@ class EventPanel extends HTMLElement {
 export function lookBack() {
   const { session, seq, then } = store.state;
   if (session && seq !== null) navigate(sessionHash(session, seq, !then));
+}
+
+/** Take back the selected event and what came after it, or only it. */
+export function takeBack() {
+  const { session, seq } = store.state;
+  if (session && seq) runCommand("rewind", { session, seq });
 }
 
 /** Whether the input is a change of a file, which the difference shows better. @param {any} full */

@@ -4,7 +4,8 @@
 
 import { fill, h } from "../dom.js";
 import { iconName, icon } from "../icons.js";
-import { clockSeconds, duration, kindName, markLabel, outcomeName, relativePath } from "../lib/format.js";
+import { shortDay } from "../lib/days.js";
+import { clockSeconds, duration, kindName, markLabel, outcomeName, plural, relativePath } from "../lib/format.js";
 import { store } from "../store.js";
 
 /** @type {Record<string, string>} CSS class by kind */
@@ -41,12 +42,23 @@ function rowText(row, folder = null) {
   return text(title, [relativePath(row.target, folder), row.detail].filter((part) => part && part !== title).join(" — "));
 }
 
+/** What a call did to files, without edits. @param {Record<string, number>} changed */
+const changedText = ({ renamed, deleted }) =>
+  [renamed ? `moved ${plural(renamed, "file")}` : "", deleted ? `deleted ${plural(deleted, "file")}` : ""].filter(Boolean).join(", ");
+
+/** The time of a row, under its day if that is another than in the row before. @param {any} row @param {string|null} day */
+function timeOf(row, day) {
+  const late = row.late ? { class: "row-time is-late", title: "Recorded later. Placed by its own time." } : { class: "row-time" };
+  return h("span", late, day ? h("span", { class: "row-day" }, shortDay(day), " ") : null, clockSeconds(row.ms), row.late ? "*" : "");
+}
+
 /**
  * @param {HTMLElement} element
  * @param {any} row
+ * @param {string|null} day
  */
-function drawRow(element, row) {
-  if (row.fold) return drawFold(element, row);
+function drawRow(element, row, day) {
+  if (row.fold) return drawFold(element, row, day);
   const { title, detail, error } = rowText(row, store.state.info?.workspace);
   const failed = isFailed(row);
   /** @type {{label: string, tone: string}[]} */
@@ -57,9 +69,7 @@ function drawRow(element, row) {
   element.classList.toggle("is-inside", Boolean(row.inside));
   fill(
     element,
-    row.late
-      ? h("span", { class: "row-time is-late", title: "Recorded later. Placed by its own time." }, clockSeconds(row.ms), "*")
-      : h("span", { class: "row-time" }, clockSeconds(row.ms)),
+    timeOf(row, day),
     h("span", { class: "row-glyph" }, icon(iconName(row.kind, row.tool))),
     h("span", { class: "visually-hidden" }, `${kindName(row.kind)}: `),
     h(
@@ -82,21 +92,24 @@ function drawRow(element, row) {
       failed && !marks.some((mark) => mark.label === outcomeName(row.outcome))
         ? h("span", { class: "pill bad" }, outcomeName(row.outcome))
         : null,
+      row.changed?.renamed || row.changed?.deleted
+        ? [h("span", { class: "pill" }, changedText(row.changed)), h("span", { class: "row-act", title: "Take it back (b)" }, "Take back…")]
+        : null,
       row.turnState === "open" ? h("span", { class: "row-fold" }, "Collapse") : null,
     ),
     h("span", { class: "row-duration", title: row.tokens ? `${row.tokens.toLocaleString("en")} tokens` : null }, duration(row.duration_ms)),
   );
 }
 
-/** A run of similar events. @param {HTMLElement} element @param {any} row */
-function drawFold(element, row) {
+/** A run of similar events. @param {HTMLElement} element @param {any} row @param {string|null} day */
+function drawFold(element, row, day) {
   const { open } = row.fold;
   const detail = row.detail.startsWith("in ") ? `in ${relativePath(row.detail.slice(3), store.state.info?.workspace)}` : row.detail;
   const { turn } = row.fold;
   element.className = `row is-action is-fold${open ? " is-open" : ""}${row.inside || turn ? " is-inside" : ""}`;
   fill(
     element,
-    h("span", { class: "row-time" }, turn ? "" : clockSeconds(row.ms)),
+    turn ? h("span", { class: "row-time" }) : timeOf(row, day),
     h("span", { class: "row-glyph" }, turn ? null : icon(iconName(row.kind, row.tool))),
     h(
       "span",
@@ -156,14 +169,15 @@ export class RowPool {
    * @param {any} row null while it is loading
    * @param {number|null} total number of rows, if known
    * @param {number|null} selected position of the selected event
+   * @param {string|null} day the day that begins with this row
    */
-  place(index, top, row, total, selected) {
+  place(index, top, row, total, selected, day) {
     const element = this.shown.get(index) || this.take(index);
     element.style.setProperty("transform", `translateY(${top}px)`);
-    if (/** @type {any} */ (element).row !== row) {
-      if (row) drawRow(element, row);
+    if (/** @type {any} */ (element).row !== row || /** @type {any} */ (element).day !== day) {
+      if (row) drawRow(element, row, day);
       else drawLoading(element);
-      /** @type {any} */ (element).row = row;
+      Object.assign(element, { row, day });
       element.id = row ? `fm-${row.fold?.turn ? "turn" : row.fold ? "fold" : "row"}-${row.seq}` : `fm-loading-${index}`;
     }
     if (total === null) {
@@ -174,6 +188,7 @@ export class RowPool {
       element.setAttribute("aria-posinset", String(index + 1));
     }
     element.setAttribute("aria-selected", String(row !== null && !row.fold && row.seq === selected));
+    element.classList.toggle("is-new-day", day !== null);
     element.classList.toggle("is-after", row !== null && selected !== null && store.state.then && row.seq > selected);
   }
 

@@ -84,6 +84,7 @@ export class FileDiff extends HTMLElement {
     const body = /** @type {HTMLElement} */ (this.body);
     if (this.loaded) return;
     this.loaded = true;
+    this.setAttribute("aria-busy", "true");
     try {
       const answer = await api.get(`sessions/${encodeURIComponent(this.session)}/events/${this.seq}/file`, {
         path: this.file.path,
@@ -96,6 +97,8 @@ export class FileDiff extends HTMLElement {
         body,
         h("p", { class: "note bad" }, withCommands(errorText(error))),
       );
+    } finally {
+      this.removeAttribute("aria-busy");
     }
   }
 
@@ -178,16 +181,22 @@ function hunkTable(hunks, path) {
   const colours = { language: languageOf(path), open: { "-": "", "+": "" } };
   const body = hunks.flatMap((hunk, index) => {
     const lines = numbered(hunk).map((row) => ({ ...row, code: coloured(row, colours) }));
-    const name = hunk.a === null ? (index ? "⋯" : "") : `lines ${hunk.b}–${hunk.b + Math.max(0, hunk.b_lines - 1)}`;
+    const after = lines.filter(({ op }) => op !== "-").length;
+    const name = hunk.a === null ? (index ? "⋯" : "") : `lines ${hunk.b}–${hunk.b + Math.max(0, after - 1)}`;
     const head = name ? h("tr", { class: "diff-at" }, h("td", { colspan: 4 }, name)) : null;
     return [head, ...(split ? sideBySide(lines).map(pairRow) : lines.map(lineRow))];
   });
+  const unnumbered = hunks.every(({ a }) => a === null);
+  const look = `diff-table${split ? " is-split" : ""}${unnumbered ? " is-unnumbered" : ""}`;
   return h(
     "div",
     { class: "diff-scroll", tabindex: 0, role: "region", "aria-label": "File difference" },
-    h("table", { class: `diff-table${split ? " is-split" : ""}` }, h("tbody", null, body)),
+    h("table", { class: look }, split && !unnumbered ? columns() : null, h("tbody", null, body)),
   );
 }
+
+/** The widths of the columns side by side. The first row spans all of them, so it cannot give them. */
+const columns = () => h("colgroup", null, ["is-number", "", "is-number", ""].map((name) => h("col", { class: name })));
 
 /**
  * The text of a line in syntax colours. Each side carries its own open comments.

@@ -7,8 +7,8 @@ import { now } from "../clock.js";
 import { announce, errorText, fill, h } from "../dom.js";
 import { iconName, icon } from "../icons.js";
 import { dayName, dayOf } from "../lib/days.js";
-import { sessionHash } from "../lib/route.js";
-import { clock, plural, toSentence } from "../lib/format.js";
+import { screenHash, sessionHash } from "../lib/route.js";
+import { clock, plural, shortPath, toSentence } from "../lib/format.js";
 import { navigate } from "../router.js";
 
 const DELAY_MS = 140;
@@ -87,7 +87,7 @@ class Search extends HTMLElement {
     try {
       const answer = await api.get("search", { q, limit: 30 }, { signal: request.signal });
       if (request.signal.aborted) return;
-      this.results = answer.items;
+      this.results = [...answer.files, ...answer.items];
       const empty = this.results.length ? [] : [`Nothing recorded matches “${q}”. Try fewer or other words.`];
       this.showNote([...empty, ...(answer.notes || []).map(toSentence)].join(" "));
     } catch (error) {
@@ -124,13 +124,9 @@ class Search extends HTMLElement {
             onmousedown: (/** @type {Event} */ event) => event.preventDefault(),
             onclick: () => this.openResult(index),
           },
-          icon(iconName(result.kind)),
-          h("span", { class: "search-snippet" }, result.snippet),
-          h(
-            "span",
-            { class: "search-where" },
-            `${result.title || "Untitled"} · ${dayName(dayOf(result.ms), today)} ${clock(result.ms)}`,
-          ),
+          icon(iconName(result.path ? "file" : result.kind)),
+          h("span", { class: "search-snippet" }, result.path ? ["Who changed ", h("strong", null, shortPath(result.path, 3))] : result.snippet),
+          h("span", { class: "search-where" }, `${aboutResult(result)} · ${dayName(dayOf(result.ms), today)} ${clock(result.ms)}`),
         ),
       ),
     );
@@ -181,11 +177,15 @@ class Search extends HTMLElement {
 
   /** @param {number} index */
   openResult(index) {
-    const { session, seq } = this.results[index];
+    const { session, seq, path } = this.results[index];
     this.close();
     this.input?.blur();
-    navigate(sessionHash(session, seq));
+    navigate(path ? screenHash("files", { path }) : sessionHash(session, seq));
   }
 }
+
+/** @param {any} result a file, or an event */
+const aboutResult = ({ path, changes, sessions, title }) =>
+  path ? `${plural(changes, "change")} in ${plural(sessions, "session")}, the last` : title || "Untitled";
 
 customElements.define("fm-search", Search);

@@ -63,19 +63,7 @@ class Sidebar extends HTMLElement {
   }
 
   drawNav() {
-    const route = parseRoute(location.hash);
-    const link = (
-      /** @type {string} */ hash,
-      /** @type {string} */ glyph,
-      /** @type {string} */ title,
-      /** @type {boolean} */ current,
-    ) => h("a", { href: hash, "aria-current": current ? "page" : null }, icon(glyph), title);
-    const timeline = store.state.session ? sessionHash(store.state.session, store.state.seq, store.state.then) : "#/";
-    fill(
-      /** @type {HTMLElement} */ (this.nav),
-      link(timeline, "clock", "Timeline", !route.screen),
-      screens.filter(({ unlisted }) => !unlisted).map(({ name, title }) => link(`#/${name}`, name, title, route.screen === name)),
-    );
+    fill(/** @type {HTMLElement} */ (this.nav), screenLinks());
   }
 
   query() {
@@ -294,6 +282,18 @@ class Sidebar extends HTMLElement {
     }
     this.drawNav();
   }
+}
+
+/** The links to the screens, for the sidebar and for what is left of it when it is folded. */
+export function screenLinks() {
+  const route = parseRoute(location.hash);
+  const { session, seq, then } = store.state;
+  const link = (/** @type {string} */ hash, /** @type {string} */ glyph, /** @type {string} */ title, /** @type {boolean} */ current) =>
+    h("a", { href: hash, title, "aria-current": current ? "page" : null }, icon(glyph), h("span", null, title));
+  return [
+    link(session ? sessionHash(session, seq, then) : "#/", "clock", "Timeline", !route.screen),
+    ...screens.filter(({ unlisted }) => !unlisted).map(({ name, title }) => link(`#/${name}`, name, title, route.screen === name)),
+  ];
 }
 
 customElements.define("fm-sidebar", Sidebar);

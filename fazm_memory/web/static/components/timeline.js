@@ -88,7 +88,7 @@ class Timeline extends HTMLElement {
     const known = store.state.info?.id === id;
     if (known) {
       this.show(null);
-      return store.set(seq === null ? { seq, then, ms: null, live: true } : { seq, then, live: false });
+      return store.set(seq === null ? { seq, then, ms: null } : { seq, then, live: false }); // the list keeps its place
     }
     if (id.length === ID_LENGTH) api.prefetch(`sessions/${id}/outline`); // the list of events needs it next
     const info = await api.get(`sessions/${encodeURIComponent(id)}`);

@@ -52,6 +52,12 @@ export function dayName(day, today) {
   return day.slice(0, 4) === today.slice(0, 4) ? short : `${short} ${day.slice(0, 4)}`;
 }
 
+/** A day in a few letters: Sat 14 Feb. @param {string} day */
+export function shortDay(day) {
+  const date = new Date(utc(day));
+  return `${WEEKDAYS[date.getUTCDay()].slice(0, 3)} ${date.getUTCDate()} ${MONTHS[date.getUTCMonth()].slice(0, 3)}`;
+}
+
 /** @param {string} day */
 const utc = (day) => Date.parse(`${day}T00:00:00Z`);
 

@@ -175,4 +175,4 @@ export function provenanceText({ actor, source, trust }) {
 
 /** The state of a session in a word: how it ended, or its lifecycle. @param {any} session */
 export const endText = ({ ended, lifecycle }) =>
-  ended?.startsWith("silent") ? "silent" : ["exit", "replaced"].includes(ended) ? `closed (${ended})` : lifecycle;
+  ended?.startsWith("silent") ? "silent" : ["exit", "replaced"].includes(ended) ? `closed (${ended})` : lifecycle === "open" ? "new" : lifecycle;

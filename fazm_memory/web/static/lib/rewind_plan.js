@@ -16,7 +16,7 @@ const ACTIONS = [
   ["recreate", "Created again", ""],
   ["rename_back", "Renamed back", ""],
   ["delete", "Deleted, because it did not exist yet", "warn"],
-  ["keep", "Already unchanged", ""],
+  ["keep", "Left as they are", ""],
 ];
 
 /**
@@ -67,7 +67,7 @@ export const changedFiles = ({ files }) => files.filter((file) => !["keep", "ref
 export function planSummary(plan) {
   const changed = changedFiles(plan);
   if (changed) return `${plural(changed, "file")} can be restored:`;
-  return plan.files.length ? "No file needs to change." : "No file was changed since.";
+  return plan.files.length ? "No file is put back. Only the session goes back:" : "No file was changed since.";
 }
 
 /**

@@ -8,7 +8,7 @@ import { CommandDialog, textArea } from "../commands/dialog.js";
 import { runCommand } from "../router.js";
 import { now } from "../clock.js";
 import { fill, h } from "../dom.js";
-import { ago } from "../lib/format.js";
+import { ago, endText } from "../lib/format.js";
 import { sessionHash } from "../lib/route.js";
 import { Screen } from "./screen.js";
 
@@ -84,11 +84,11 @@ class DecisionsScreen extends Screen {
 
   /** @param {Point[]} group points of one session */
   group(group) {
-    const { session, title, closed } = group[0];
+    const { session, title } = group[0];
     return h(
       "section",
       { class: "card thread", "aria-label": title || "Untitled session" },
-      h("h2", { dir: "auto" }, h("a", { href: sessionHash(session) }, title || "Untitled session"), closed ? h("span", { class: "pill" }, "ended") : null),
+      h("h2", { dir: "auto" }, h("a", { href: sessionHash(session) }, title || "Untitled session"), h("span", { class: "pill" }, endText(/** @type {any} */ (group[0])))),
       h("ul", { class: "points-list" }, group.map((point) => h("li", null, this.text(point), h("div", { class: "buttons" }, this.buttons(point))))),
     );
   }
@@ -118,6 +118,7 @@ class DecisionsScreen extends Screen {
       return [button("Superseded…", () => this.say(point, "superseded")), button("Wrong…", () => this.say(point, "wrong"))];
     if (point.kind === "asked")
       return [button("Answer…", () => this.say(point, "done")), button("No longer needed", () => void this.mark(point, "superseded", ""))];
+    if (point.kind === "handover") return [button("No longer open", () => void this.mark(point, "done", ""))];
     return [button("Done", () => void this.mark(point, "done", ""))];
   }
 
@@ -146,7 +147,7 @@ class DecisionsScreen extends Screen {
 }
 
 /** @type {Record<string, string>} */
-const KINDS = { asked: "question of the agent", question: "waits for your answer", pending: "to do", todo: "step", decision: "decision" };
+const KINDS = { asked: "question of the agent", question: "waits for your answer", pending: "to do", todo: "step", handover: "from the handover", decision: "decision" };
 /** @type {Record<string, string>} */
 const TITLES = { done: "Your answer", superseded: "What holds now?", wrong: "What is right instead?" };
 /** @type {Record<string, string>} */

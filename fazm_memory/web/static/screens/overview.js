@@ -46,7 +46,7 @@ const emptyBlock = () =>
 
 /** @param {{read: number, total: number}} importing bytes */
 const importText = ({ read, total }) =>
-  `Importing older sessions: ${Math.round(read / 1e6)} of ${Math.round(total / 1e6)} MB. What is here already can be used.`;
+  `Importing older sessions: ${Math.round(read / 1e6)} of ${Math.round(total / 1e6)} MB. What is here already can be used; what is open follows at the end.`;
 
 const LAST_VISIT = "fm.last-visit";
 const AWAY_MS = 30 * 60_000; // shorter absences are not worth a word
@@ -131,7 +131,7 @@ function dayCard(totals) {
     ["active", minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`],
     [totals.sessions === 1 ? "session" : "sessions", String(totals.sessions)],
     ["actions", totals.actions.toLocaleString("en")],
-    ["file changes on disk", number(totals.files)],
+    ["files changed", number(totals.files_changed ?? totals.files)],
     ["decisions", number(totals.decisions)],
     [failedText(totals), totals.failures.toLocaleString("en")],
     ["tokens", number(tokenCount(totals.cost))],
@@ -140,7 +140,7 @@ function dayCard(totals) {
   return h(
     "section",
     { class: "card", "aria-label": `Totals: ${name}` },
-    h("h2", null, h("a", { href: `#/day/${totals.day}` }, name)),
+    h("h2", null, h("a", { href: `#/day/${totals.day}` }, name), h("a", { class: "card-link", href: "#/decisions" }, "All open points")),
     h("dl", { class: "totals" }, facts.filter(([, value]) => value).map(([term, value]) => h("div", null, h("dt", null, term), h("dd", null, value)))),
   );
 }

@@ -5,6 +5,8 @@
 
 import { announce, errorBlock, errorText, fill, h, keepFocus, withCommands } from "../dom.js";
 
+const REFRESH_MS = 400; // from one load to the next
+
 export class Screen extends HTMLElement {
   /** @type {Record<string, string>} */
   params = {};
@@ -27,11 +29,11 @@ export class Screen extends HTMLElement {
     );
     /** @param {Event} event */
     this.listener = (event) => {
-      if (this.concerns(/** @type {CustomEvent} */ (event).detail)) this.load();
+      if (this.concerns(/** @type {CustomEvent} */ (event).detail)) void this.refresh();
     };
     document.addEventListener("fm:changes", this.listener);
     fill(this.body, h("p", { class: "note", "aria-busy": "true" }, "Loading…"));
-    this.load();
+    void this.refresh();
   }
 
   disconnectedCallback() {
@@ -46,6 +48,19 @@ export class Screen extends HTMLElement {
   /** @returns {Promise<import("../dom.js").Child[]>} */
   async draw() {
     return [];
+  }
+
+  /** Load again after a change. Changes during a load wait for its end, so that many of them do not hide it. */
+  async refresh() {
+    this.stale = true;
+    if (this.refreshing) return;
+    this.refreshing = true;
+    while (this.stale && this.isConnected) {
+      this.stale = false;
+      await this.load();
+      await new Promise((done) => window.setTimeout(done, REFRESH_MS));
+    }
+    this.refreshing = false;
   }
 
   /** Load the content. If loads overlap, only the last one is shown. */

@@ -25,15 +25,16 @@ const post = (body) => api.post("settings/sync", body);
 export function syncCard(sync, companion, apply) {
   if (!sync) return null;
   const title = "Other machines";
-  const children = sync.active ? activeCard(sync, apply) : offCard(companion, apply);
+  const children = sync.active ? activeCard(sync, apply) : offCard(sync.error, companion, apply);
   return h("section", { class: "card", "aria-label": title }, h("h3", null, title), children);
 }
 
-/** @param {boolean} companion @param {Apply} apply */
-function offCard(companion, apply) {
+/** @param {string | null} error why it stopped, if it was removed @param {boolean} companion @param {Apply} apply */
+function offCard(error, companion, apply) {
   const text =
     "This machine syncs with no other. Several machines can share one memory, end-to-end encrypted, over a folder that something syncs (iCloud Drive, Syncthing, a NAS) or an object store.";
   return [
+    error ? h("p", { class: "note warn" }, error) : null,
     h("p", { class: "note" }, text),
     h(
       "div",
@@ -236,12 +237,13 @@ function button(label, focus, onclick) {
 function statePill(sync) {
   if (sync.error) return h("span", { class: "pill bad" }, "not working");
   if (sync.problems?.length) return h("span", { class: "pill warn" }, "problems");
+  if (sync.progress || !sync.last_ok) return h("span", { class: "pill" }, "syncing");
   return h("span", { class: "pill good" }, "in sync");
 }
 
 /** @param {any} sync */
 function stateText(sync) {
-  const last = sync.last_ok ? `Last worked ${ago(Date.parse(sync.last_ok), now())}` : "It has not worked yet";
+  const last = sync.last_ok ? `Last worked ${ago(Date.parse(sync.last_ok), now())}` : "The first sync is not done yet";
   return `${last}, as “${sync.name}” in ${sync.place}.`;
 }
 

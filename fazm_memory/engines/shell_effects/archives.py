@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 
-from fazm_memory.engines.shell_effects.commands.basic import (
+from fazm_memory.engines.shell_effects.file_commands import (
     IF_ABSENT,
     CommandCall,
     Status,

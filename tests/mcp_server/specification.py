@@ -1,6 +1,6 @@
 """The protocol as data: a JSON Schema of events, and all tools, resources and prompts.
 
-`python -m fazm_memory.mcp_server.specification docs` writes docs/protocol.schema.json and
+`python -m tests.mcp_server.specification docs` writes docs/protocol.schema.json and
 docs/protocol.calls.json. A test compares them.
 """
 

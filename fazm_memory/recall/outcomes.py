@@ -1,0 +1,254 @@
+"""Outcomes: what came of a request, in the words of the answer that closed its turn.
+
+An answer is read as its author laid it out: the sentence that says what was done or found comes first, a list
+or a table is told by its first entries, and a long report by its headings. What describes the fault or the
+state before the change is never told as the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from fazm_memory.lazy import lazy_regex
+from fazm_memory.recall.chooser import DIAGNOSTICS, PASSED, RESULT, SUMMARY, is_boilerplate, names_in, tells
+from fazm_memory.recall.dialogue import Line
+from fazm_memory.recall.sentences import compact_statement, shortened
+from fazm_memory.records import dataclass
+
+CLOSING = ("closing", "final")
+FIRST_LINES = 8  # of an answer, where it says what came of the request
+FEWEST_HEADINGS = 2
+NUMBERED = lazy_regex(r"\W*(?:\d{1,2}|[A-Z])[.):] ")
+PART = lazy_regex(r"(?<=[.!?]) (?=[A-Z0-9`\"'(])")
+WEAK = lazy_regex(
+    r"(?i)(?:this is an? (?:great|good|excellent|interesting)|i(?:'ve| have)? (?:done|completed?"
+    r"|finished|now have|reviewed|looked"
+    r"|analy[sz]ed)|based on|looking at|thorough|comprehensive|done a|now i|i (?:now )?(?:see"
+    r"|understand|have)|let me|that's (?:a|an) "
+    r"(?:clean|good|great|excellent)|the (?:changes|implementation|work|refactoring) (?:is"
+    r"|are) (?:now )?(?:complete|done|finished))\b"
+)  # an opening that says little by itself
+IDLE = lazy_regex(
+    r"(?i)(?:all (?:done|fixed|set)|done|fixed|perfect|great|good|excellent|the (?:changes?"
+    r"|implementation|fix|refactor\w*|work|feature|code) (?:is|are)"
+    r" (?:now )?(?:complete|done|ready|in place|finished)(?: and all tests pass)?"
+    r"|everything (?:is )?(?:works?|passes|clean|done)"
+    r"|implementation complete|complete|you'?re (?:absolutely |completely )?right[^.!?]*"
+    r"|that'?s a (?:great|good|fair|valid) (?:point|question|catch|idea)|i understand)[.!]?"
+)
+ENDINGS = lazy_regex(r"((?:[.!?;]|:) )")
+DANGLING = lazy_regex(
+    r"(?i)\b(?:was|is|are|were|shows?|reads?|looks? like|with|becomes?|includes?|following|now|to|has"
+    r"|have|because|that|will)"
+    r"[:\s]*$"
+)  # the end of a lead-in
+ANNOUNCES = lazy_regex(
+    r"(?i)(?:(?<=[.!?]) |^)(?:here(?:'s| is| are)|below (?:is|are)|the following|this is"
+    r"|let me) (?:a |an |the |my |what |how )*"
+    r"(?:quick |brief |full |complete |final |detailed |short |comprehensive )*"
+    r"(?:summary|overview|list|breakdown|what|changes?|analysis|summari[sz]e|i found|i did"
+    r"|was (?:done|changed|added|implemented)"
+    r"|changed|happen\w*|findings?|plan|design|result)\b[^.!?:]*(?::\s*|$)"
+)  # of what follows
+BEFORE = lazy_regex(
+    r"(?i)\W*(?:\d+[.)]\s*)?(?:(?:the |current |original |old |actual )*(?:problem|issue|bug|symptom"
+    r"|situation|behaviou?r)s?"
+    r"(?: (?:statement|summary|description))?|root cause|before|background|context|why (?:it"
+    r"|this) (?:happen|fail)\w*"
+    r"|what (?:was wrong|happened|went wrong)|error|cause)\b(?!.*\b(?:fixed|solved|resolved)\b)"
+)  # a heading of what was wrong
+BEFORE_LINE = lazy_regex(
+    r"(?i)\W*(?:(?:the )?(?:problem|issue|bug|symptom|old code)s?(?: was)?|root cause|before"
+    r"|previously|was|files?|location"
+    r"|function|test)\b[^.:]{0,20}:"
+)
+AFTER = lazy_regex(
+    r"(?i)\W*(?:\d+[.)]\s*)?(?:the |a |my |key |main )*(?:fix|fixes|solution|result|results"
+    r"|conclusion|verdict|outcome|answer"
+    r"|summary|recommendation|bottom line|assessment|tl;?dr|what (?:changed|i did|was done)"
+    r"|changes?(?: made)?)\b"
+)  # a heading of what came of it
+VERDICT = lazy_regex(
+    r"(?i)\W*(?:(?:the|my|overall|final|short) )*(?:verdict|conclusion|assessment|bottom line|tl;?dr"
+    r"|short answer|in short"
+    r"|answer|recommendation|root cause)\b\W*"
+)
+PLAIN_HEADING = lazy_regex(
+    r"(?i)\W*(?:\d+[.)]\s*)?(?:the |a |key |main |updated |final |all |new |other |more |quick "
+    r"|detailed |overall )*"
+    r"(?:summary|changes?|fix(?:es)?|files?|tests?|testing|overview|flow|usage|features?|example"
+    r"|examples|results?|verification"
+    r"|details?|notes?|implementation|how (?:it|this|to)|what (?:changed|it|this|i)|structure"
+    r"|commands?|output|steps?"
+    r"|next steps?|options?|approach(?:es)?|summary of|analysis|findings?|review|recommendations?"
+    r"|conclusion|trade-?offs?"
+    r"|pros|cons|benefits?|documentation|docs|code|behaviou?r|actions?|questions?|after|before"
+    r"|problem|issue|solution|why)\b"
+    r"[\w\s/&:()'’,-]{0,34}"
+)  # a heading that names a part of an answer, not what was done
+
+
+@dataclass(frozen=True)
+class TurnOutcome:
+    """What came of a request: the text, the lines it is made of, and the worth of the best of them."""
+
+    text: str
+    lines: tuple[Line, ...]
+    score: float
+
+
+def outcomes_by_turn(
+    judged: Iterable[tuple[Line, float]], lines: Sequence[Line], closed: Collection[int], longest: int
+) -> dict[int, TurnOutcome]:
+    """The outcome of each turn that has one.
+
+    In a turn that no answer closed, it is what the agent said at work.
+    """
+    worth = dict(judged)
+    by_turn: dict[int, list[Line]] = {}
+    for line in lines:
+        if line.role in CLOSING or (line.role == "interim" and line.turn not in closed):
+            by_turn.setdefault(line.turn, []).append(line)
+    found = {}
+    for turn, answer in by_turn.items():
+        if (outcome := _outcome(answer, worth, longest)) is not None:
+            found[turn] = outcome
+    return found
+
+
+def _outcome(answer: Sequence[Line], worth: dict[Line, float], longest: int) -> TurnOutcome | None:
+    first = _best(answer, worth) if answer[0].role == "interim" else _first(answer)
+    outline = _outline(answer)
+    if first is None:
+        if not outline:
+            return None
+        first, outline = outline[0], outline[1:]
+    text, taken = _plain(first), [first]
+    for line in outline or _following(answer, first):
+        added = _plain(line)
+        if not added or added in text:
+            continue
+        joined = f"{_ended(text, taken[-1], line)} {added}"
+        if len(joined) > longest and taken[-1].form != "lead":
+            break
+        text = joined
+        taken.append(line)
+    text = _without_lead(text)
+    best = max((worth.get(line, 0.0) for line in (*taken, *answer[:FIRST_LINES])), default=0.0)
+    return TurnOutcome(shortened(text, longest), tuple(taken), best)
+
+
+def _ended(text: str, line: Line, after: Line) -> str:
+    """A text with a mark at its end, before the next line of the answer."""
+    if text.endswith((".", "!", "?", ":", ";", "…")):
+        return text
+    if line.form == "lead" or (line.form != "heading" and after.form == "heading"):
+        return f"{text}:"
+    return f"{text}{';' if after.form in ('item', 'list', 'row', 'heading') else '.'}"
+
+
+def _best(answer: Sequence[Line], worth: dict[Line, float]) -> Line | None:
+    """The line that says most, of what an agent said at work."""
+    able = [line for line in answer if line in worth and tells(line.text) and not line.text.endswith("?")]
+    return max(able, key=lambda line: worth[line], default=None)
+
+
+def _first(answer: Sequence[Line]) -> Line | None:
+    """The first line of an answer that says what came of the request."""
+    if (verdict := _verdict(answer)) is not None:
+        return verdict
+    weak: Line | None = None
+    seen = 0
+    before = False  # in a part about the fault or the state before
+    for line in answer:
+        if line.form in ("heading", "lead"):
+            before = BEFORE.match(line.text) is not None
+        if before or line.form == "heading":
+            continue
+        seen += 1
+        if seen > FIRST_LINES:
+            break
+        text = _plain(line)
+        if not tells(text) or text.endswith("?") or tells_before(line) or DIAGNOSTICS.search(text):
+            continue
+        if WEAK.match(text):
+            weak = weak or line
+            continue
+        return line
+    return weak
+
+
+def _verdict(answer: Sequence[Line]) -> Line | None:
+    """The line that the answer itself calls its conclusion."""
+    for nth, line in enumerate(answer):
+        if (found := VERDICT.match(line.text)) is None:
+            continue
+        if len(line.text) > found.end() + 2:
+            return line
+        after = answer[nth + 1] if nth + 1 < len(answer) else None
+        if (
+            line.form in ("heading", "lead")
+            and after is not None
+            and after.form != "heading"
+            and tells(after.text)
+        ):
+            return after
+    return None
+
+
+def tells_before(line: Line) -> bool:
+    """Whether a line of an answer describes the fault or the state before, not what came of the request."""
+    return BEFORE_LINE.match(line.text) is not None or (
+        BEFORE.match(line.heading) is not None and not RESULT.match(compact_statement(line.text))
+    )
+
+
+def _outline(answer: Sequence[Line]) -> list[Line]:
+    """The headings of an answer that say themselves what was done or found."""
+    found = [
+        line
+        for line in answer
+        if line.form == "heading"
+        and len(line.text.split()) >= 2
+        and not PLAIN_HEADING.fullmatch(line.text)
+        and not BEFORE.match(line.text)
+        and not line.text.endswith("?")
+        and (NUMBERED.match(line.text) or RESULT.search(line.text) or names_in(line.text))
+    ]
+    return found if len(found) >= FEWEST_HEADINGS else []
+
+
+def _following(answer: Sequence[Line], first: Line) -> list[Line]:
+    """The lines right after the first, as long as they belong to it."""
+    after = [line for line in answer if line.seq == first.seq and line.place > first.place]
+    found: list[Line] = []
+    for line in after:
+        if line.form == "heading":
+            if found or not (AFTER.match(line.text) or line.place == first.place + 1):
+                break
+            continue
+        if line.text.endswith("?") or tells_before(line):
+            break
+        if PASSED.fullmatch(compact_statement(line.text)) or (line.form != "lead" and is_boilerplate(line)):
+            continue
+        if line.form == "lead" and (SUMMARY.search(line.text) or not tells(line.text)):
+            continue
+        found.append(line)
+    return found
+
+
+def _plain(line: Line) -> str:
+    """What a line says, without remarks, passed checks and announcements."""
+    text = compact_statement(ANNOUNCES.sub("", compact_statement(line.text))).rstrip(" :;")
+    parts = [
+        part for part in PART.split(text) if part and not PASSED.fullmatch(part) and not IDLE.fullmatch(part)
+    ]
+    return " ".join(parts)
+
+
+def _without_lead(text: str) -> str:
+    """A text without a last sentence that only announces what is not in it."""
+    parts = [part for part in ENDINGS.split(text) if part]
+    while len(parts) > 2 and DANGLING.search(parts[-1]):
+        parts = parts[:-2]
+    return "".join(parts)

@@ -18,11 +18,13 @@ import "./lanes.js";
 import "./session_header.js";
 
 const ID_LENGTH = 32; // of a whole session id; an address may have its beginning
+const REFRESH_MS = 400; // changes that come within this time are read at once
 
 class Timeline extends HTMLElement {
   generation = 0;
   hash = "";
-  timer = 0;
+  outdated = false;
+  refreshing = false;
   /** @type {(() => void)|null} run at the next change of the log, while a placeholder is shown */
   retry = null;
 
@@ -178,13 +180,25 @@ class Timeline extends HTMLElement {
   changed(change) {
     const { session } = store.state;
     if (!session) return this.hidden ? undefined : this.retry?.();
-    if (!(change.all || change.sessions?.includes(session)) || this.timer) return;
-    this.timer = window.setTimeout(() => void this.refresh(session), 400);
+    if (!(change.all || change.sessions?.includes(session))) return;
+    this.outdated = true;
+    if (!this.refreshing) void this.refresh();
+  }
+
+  /** Read the session until it is up to date. One request at a time: a slow answer must not replace a newer one. */
+  async refresh() {
+    this.refreshing = true;
+    while (this.outdated) {
+      await new Promise((resolve) => setTimeout(resolve, REFRESH_MS));
+      this.outdated = false;
+      const { session } = store.state;
+      if (session) await this.readSession(session);
+    }
+    this.refreshing = false;
   }
 
   /** @param {string} session */
-  async refresh(session) {
-    this.timer = 0;
+  async readSession(session) {
     try {
       const info = await api.get(`sessions/${encodeURIComponent(session)}`);
       if (store.state.session !== session) return;

@@ -7,17 +7,12 @@ formats such as PEM and JWT, and values whose name says that they are secret. Th
 from __future__ import annotations
 
 from fazm_memory.engines.redaction.copies import KnownSecrets
-from fazm_memory.engines.redaction.redactor import (
-    PatternError,
-    RedactedText,
-    Redactor,
-    UserPattern,
-    all_rules,
-    default_redactor,
-    shorten,
-)
+from fazm_memory.engines.redaction.finder import all_rules
+from fazm_memory.engines.redaction.findings import shorten
+from fazm_memory.engines.redaction.redactor import RedactedText, Redactor, default_redactor
 from fazm_memory.engines.redaction.rules import Rule
 from fazm_memory.engines.redaction.text import canonical
+from fazm_memory.engines.redaction.user_patterns import PatternError, UserPattern
 
 __all__ = [
     "KnownSecrets",

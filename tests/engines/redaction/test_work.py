@@ -23,7 +23,7 @@ import pytest
 
 from benchmarks.redaction import Hostile, first_texts
 from fazm_memory.engines.redaction import Redactor
-from fazm_memory.engines.redaction import redactor as module
+from fazm_memory.engines.redaction.finder import Finder
 from fazm_memory.engines.redaction.rules import Rule, Span
 from fazm_memory.engines.redaction.text import View
 
@@ -147,13 +147,13 @@ def counter(monkeypatch: pytest.MonkeyPatch) -> Counter:
             yield found
 
     monkeypatch.setattr(Rule, "candidates", judged)
-    search = module.Finder._search
+    search = Finder._search
 
-    def searched(self: module.Finder, view: View, *arguments: object) -> object:
+    def searched(self: Finder, view: View, *arguments: object) -> object:
         counter.bytes += len(view.data)
         return search(self, view, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module.Finder, "_search", searched)
+    monkeypatch.setattr(Finder, "_search", searched)
     return counter
 
 

@@ -187,13 +187,14 @@ class RewindService(Service):
     def resume_plan(self, session: str) -> dict[str, Any]:
         """What resuming a session with its files would do: the files as they were at the pause.
 
-        Without a call of any agent in the folder since, a change by an unknown author is probably a person's.
+        If no agent worked in the folder since, a change that nobody watched is probably a person's.
         """
         to = self._pause_position(session)
         plan = self.plan(session, to, everyone=True)
         if not self._agents_worked_since(session, to):
             for file in plan["files"]:
                 if file["action"] == "refuse" and file["by"] == "unknown":
+                    file["by"] = "person"
                     file["why"] = (
                         "changed during the pause, while no agent worked here: probably by you;"
                         " a copy of it is kept if you insist"
@@ -226,9 +227,12 @@ class RewindService(Service):
                 details={"plan": plan},
             )
         self._memory.sessions.move(session, "resume", reason=reason, source=source)
-        return self.apply(
+        result = self.apply(
             session, to, files=True, force=force, everyone=True, reason="files as at the pause", source=source
         )
+        shown = {file["path"]: {"why": file["why"].split(";")[0], "by": file["by"]} for file in refused}
+        files = [file | shown.get(file["path"], {}) if file["done"] else file for file in result["files"]]
+        return result | {"files": files}
 
     def _pause_position(self, session: str) -> int:
         """The position right after the session was paused or closed."""
@@ -702,9 +706,16 @@ def results_json(workspace: str, results: Sequence[RestoredStep]) -> list[dict[s
     return [
         step_json(workspace, result.step)
         | {"action": result.step.does if result.left is None else "refuse", "done": result.left is None}
-        | ({} if result.left is None else {"why": result.left})
+        | {"why": _reason(result)}
         for result in results
     ]
+
+
+def _reason(result: RestoredStep) -> str:
+    """Why a step was done or left. What would happen if the user insists is cut off: it has happened."""
+    if result.left is not None:
+        return result.left
+    return result.step.why if result.step.would is None else result.step.why.split(";")[0]
 
 
 def _counts(entries: Sequence[ManifestEntry]) -> dict[str, int]:

@@ -316,13 +316,14 @@ class Recorder:
     def _wake(self, writer: Writer, head: SessionHead, entry: NewEvent) -> NewEvent:
         """Restore or resume a session that was observed at work after its end.
 
-        What happened before the end and is reported after it leaves the session closed.
+        What happened before the end and is reported after it leaves the session closed, and so do changes
+        that the watcher saw: they are no work of the agent.
         """
         if entry.kind in kinds.KIND_MOVES or head.lifecycle not in ("archived", "paused", "closed"):
             return entry
         if entry.key is not None and writer.known(entry.key) is not None:
             return entry
-        if head.lifecycle == "closed" and entry.at <= head.last_at:
+        if entry.source == "files" or (head.lifecycle == "closed" and entry.at <= head.last_at):
             return replace(entry, late=True)
         if head.lifecycle == "archived":
             writer.append(head, _woken("session.restore", entry))

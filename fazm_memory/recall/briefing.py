@@ -160,7 +160,7 @@ def _backwards(store: Store, row: SessionRow, kinds: Collection[str], most: int)
 def _changed_since(state: SessionState, paused_at: int | None) -> list[dict[str, Any]]:
     """Files that changed after the pause, or that were not changed by the agent."""
     return [
-        {"path": entry.path, "change": entry.change, "by": entry.by, "evidence": entry.evidence}
+        {"path": entry.path, "change": entry.authors()[-1].change, "by": entry.by, "evidence": entry.evidence}
         for entry in state.files_modified.values()
         if (paused_at is not None and entry.seq > paused_at) or entry.by != "agent"
     ]

@@ -455,7 +455,9 @@ def _files(state: SessionState, since: int) -> Iterator[ItemFields]:
     for by in ("person", "unknown"):
         others = [entry for entry in reversed(fresh) if entry.by == by]
         if others:
-            named = ", ".join(f"{entry.change} {_file(entry, folder)}" for entry in others[:LATEST_FILES])
+            named = ", ".join(
+                f"{entry.authors()[-1].change} {_file(entry, folder)}" for entry in others[:LATEST_FILES]
+            )
             more_of = len(others) - LATEST_FILES
             who = "a person" if by == "person" else "someone unknown"
             text = f"changed by {who}: {named}{f' and {more_of} more' if more_of > 0 else ''}"

@@ -190,9 +190,11 @@ def _keys(words: str) -> Iterator[str]:
 def _changed_by_a_person(state: SessionState, folder: str, last: int) -> Iterator[Reminder]:
     """Files that the agent worked on and a person changed last."""
     for path, entry in state.files_modified.items():
-        if entry.by == "person" and entry.change in ("modified", "renamed"):
+        authors = entry.authors()
+        by_agent = any(author.by == "agent" for author in authors)
+        if by_agent and entry.by == "person" and authors[-1].change in ("modified", "renamed"):
             name = posixpath.basename(path)
-            what = "renamed" if entry.change == "renamed" else "changed"
+            what = "renamed" if authors[-1].change == "renamed" else "changed"
             text = f"a person {what} {neutral(name)} on {to_datetime(last):%d %b} after an agent worked on it"
             yield Reminder(name, folder, f"{text}; read it again first", last)
 

@@ -61,7 +61,7 @@ from fazm_memory.store import (
     Store,
     digest_of,
 )
-from fazm_memory.watch import DiskChange, active_workspaces, attribute, recent_calls
+from fazm_memory.watch import WORKING, DiskChange, active_workspaces, attribute, recent_calls
 
 LOCK = "rewind.lock"
 PLANNED, RUNNING, DONE, DROPPED, UNDONE = "planned", "running", "done", "dropped", "undone"
@@ -247,7 +247,7 @@ class RewindContext:
         """Attribute changes that have not been recorded yet, by the rule of the watcher."""
         rows = self.store.sessions.listing(limit=SESSIONS)
         calls = recent_calls(self.store, rows, since - MINUTE, user_home=str(self.user_home))
-        workspaces = active_workspaces(self.store, rows)
+        workspaces = active_workspaces(self.store, [row for row in rows if row.lifecycle in WORKING])
 
         def author_of(path: str, at: int) -> Author:
             change = DiskChange(f"{self.paths.workspace}/{path}", "modified", at, at)

@@ -98,7 +98,7 @@ class NewEvent:
     turn: int | None = None
     key: str | None = None
     expected_seq: int | None = None
-    late: bool = False  # it happened before the session ended, so it changes nothing in its lifecycle
+    late: bool = False  # changes nothing in the lifecycle: it happened before the end, or on disk
     received: int | None = None  # when it arrived, if that is later than its time
     claimed: int | None = None  # the time it claimed, if that was in the future (see `believed_time`)
 

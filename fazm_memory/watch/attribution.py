@@ -14,7 +14,7 @@ from fazm_memory.events import Action, ActionAmend, ActionStart, By, Event, File
 from fazm_memory.paths import inside
 from fazm_memory.records import dataclass, replace
 from fazm_memory.store import ABSENT, CallEffects, FileVersion, FileVersions, SessionRow, Store
-from fazm_memory.watch.watched_folders import WORKING
+from fazm_memory.watch.watched_folders import FOLLOWED, WORKING
 
 SLACK = 1_500_000  # microseconds: clocks of hooks, delays of the disk, what a tool does on its way out
 Confidence = Literal["certain", "likely", "possible"]
@@ -63,7 +63,7 @@ class CallInterval:
 
 @dataclass(frozen=True, slots=True)
 class ActiveWorkspace:
-    """A session at work and its folder. `heard`: its calls are reported while they run.
+    """A session at work, or paused, and its folder. `heard`: its calls are reported while they run.
 
     `pauses` has the times at which it did not work: when it was paused or closed, and when it went on.
     """
@@ -76,6 +76,9 @@ class ActiveWorkspace:
 
     def paused_in(self, earliest: int, latest: int) -> bool:
         return any(since < latest and earliest < until for since, until in self.pauses)
+
+    def paused_throughout(self, earliest: int, latest: int) -> bool:
+        return any(since <= earliest and latest <= until for since, until in self.pauses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +112,10 @@ def attribute(
     beside = [call for call in writers if call.session in here]
     if beside and not changed.away:
         return _by_agents(beside, "in the workspace while it ran:", "likely")
-    session = max(near, key=lambda place: (len(place.workspace), place.last_at)).session if near else None
-    unheard = [place for place in near if not place.heard]
+    working = [place for place in near if not place.paused_throughout(changed.earliest, changed.latest)]
+    inner = max(working or near, key=lambda place: (len(place.workspace), place.last_at), default=None)
+    session = None if inner is None else inner.session
+    unheard = [place for place in working if not place.heard]
     if changed.away:
         paused = [place for place in near if place.paused_in(changed.earliest, changed.latest)]
         if paused and not then and not unheard:
@@ -120,8 +125,11 @@ def attribute(
         return Attribution("unknown", f"changed while not watched; {what}", session)
     if unheard:
         return Attribution("unknown", "a session at work here is not heard as it works", session)
-    if not near:
+    if inner is None:
         return Attribution("unknown", "no session works in this folder", None)
+    if not working:
+        evidence = f"session {inner.session[:8]} was paused, and no tool call that could write was running"
+        return Attribution("person", evidence, session, None, "likely" if inner.heard else "possible")
     return Attribution("person", "no tool call that could write was running", session, None, "likely")
 
 
@@ -177,6 +185,7 @@ def _bare(tool: str) -> str:
 
 
 BACK = 300  # events of a session that are searched
+STILL = 1 << 62  # the end of a pause that goes on
 LONGEST = 3_600_000_000  # microseconds: the longest duration believed if the start was not recorded
 # Agents that report a call before it ends. Others may report it long after it wrote.
 TELL_AT_ONCE = frozenset({"claude-code", "codex", "fazm", "opencode"})
@@ -184,16 +193,16 @@ MOST_TEXT = 20_000
 
 
 def active_workspaces(store: Store, rows: Sequence[SessionRow]) -> list[ActiveWorkspace]:
-    """The sessions at work, with their folders and whether their calls are reported while they run."""
+    """The sessions at work or paused, with their folders and whether their calls are reported as they run."""
     return [
         ActiveWorkspace(row.id, row.workspace, row.last_at, _heard(store, row), _pauses(store, row))
         for row in rows
-        if row.workspace is not None and row.lifecycle in WORKING
+        if row.workspace is not None and row.lifecycle in FOLLOWED
     ]
 
 
 def _pauses(store: Store, row: SessionRow) -> tuple[tuple[int, int], ...]:
-    """The latest times between a pause or a close and the next resume."""
+    """The latest times between a pause or a close and the next resume. The last one may still go on."""
     last = row.n << 32 | row.head
     rows = store.db.execute(
         "SELECT kind, at FROM event WHERE id>? AND id<=?"
@@ -208,6 +217,8 @@ def _pauses(store: Store, row: SessionRow) -> tuple[tuple[int, int], ...]:
         elif since is not None:
             found.append((since, at))
             since = None
+    if row.lifecycle == "paused":
+        found.append((since or 0, STILL))  # 0: the pause began before these events
     return tuple(found)
 
 

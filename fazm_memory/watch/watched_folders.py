@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fazm_memory.watch.tree import Tree
 
 WORKING = ("open", "active", "resumed")
+FOLLOWED = frozenset({*WORKING, "paused"})  # what a person changes during a pause is recorded too
 RECENT = 12 * 3_600_000_000  # microseconds after the last event of a session in which its folder is watched
 MOST_ROOTS = 20
 PROTECTED = ("Desktop", "Documents", "Downloads", "Library", "Movies", "Music", "Pictures", "Public")
@@ -79,13 +80,13 @@ def forget_place(db: Database, folder: str) -> None:
 
 
 def session_folders(rows: Iterable[SessionRow], now: int) -> list[str]:
-    """The folders in which sessions work now."""
+    """The folders in which sessions work now or will go on."""
     return [
         row.workspace
         for row in rows
         if row.workspace is not None
         and os.path.isabs(row.workspace)
-        and row.lifecycle in WORKING
+        and row.lifecycle in FOLLOWED
         and now - row.last_at < RECENT
     ]
 

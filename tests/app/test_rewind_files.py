@@ -423,6 +423,15 @@ def test_resuming_with_files_brings_back_the_moment_of_the_pause_and_can_be_undo
     assert not (world.folder / "mine.txt").exists()
 
 
+def test_a_forced_resume_says_whose_change_it_took_back(world: World) -> None:
+    work(world)
+    world.memory.sessions.move(world.session, "pause")
+    world.write("a.txt", "by somebody")()
+    [file] = world.memory.rewind.resume(world.session, force=True)["files"]
+    assert (file["done"], file["by"]) == (True, "person")
+    assert file["why"] == "changed during the pause, while no agent worked here: probably by you"
+
+
 def test_resuming_with_files_needs_no_word_when_nobody_changed_them(world: World) -> None:
     work(world)
     world.memory.sessions.move(world.session, "pause")

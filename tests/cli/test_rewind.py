@@ -55,6 +55,17 @@ def test_a_persons_file_is_refused_with_what_to_do(run: Run, world: World) -> No
     assert world.kept(b"mine")
 
 
+def test_resuming_with_files_restores_them_and_shows_the_briefing(run: Run, world: World) -> None:
+    worked(world)
+    run("pause", world.session, now=iso(world.now()))
+    world.person(world.write("a.txt", "mine"))
+    resumed = run("resume", world.session, "--files", "--force", now=iso(world.now()))
+    assert f"restore {world.folder}/a.txt: a person changed it since" in resumed.out
+    assert "taking up session" in resumed.out
+    assert "To continue" in resumed.out
+    assert world.files() == {"a.txt": b"two", "c.txt": b"bee"}
+
+
 def test_a_stale_plan_is_not_carried_out(run: Run, world: World) -> None:
     position, now = worked(world), iso(world.now())
     command = ("rewind", world.session, "--to", str(position), "--files", "--json")

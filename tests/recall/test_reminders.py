@@ -97,6 +97,16 @@ def test_a_correction_after_a_change_is_a_reminder_for_the_file(memory: ClockedM
     assert found.words == ("+fallback", "print", "warning", "vendor", "unknown")
 
 
+def test_a_file_of_the_agents_that_a_person_changed_is_a_reminder(memory: ClockedMemory) -> None:
+    made = [{"path": "/w/report.md", "change": "created"}]
+    memory.say("s", "action", tool="Write", input={"file_path": "/w/report.md"}, files=made)
+    for path in ("/w/report.md", "/w/only-mine.md"):
+        memory.say("s", "file", path=path, change="modified", by="person")
+    [(key, text)] = keys_and_texts(memory)
+    assert key == "report.md"
+    assert "a person changed report.md" in text
+
+
 def test_a_refused_change_with_a_reason_is_a_reminder_for_the_file(memory: ClockedMemory) -> None:
     memory.say("s", "prompt", text="Write the exporter.")
     memory.say("s", "decision", form="refusal", actor="person", about="Write /w/export.py",

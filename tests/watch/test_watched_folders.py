@@ -27,7 +27,9 @@ def test_what_macos_protects_needs_a_word_from_the_user() -> None:
     assert reason_not_watched("/u/code", "/u", "darwin") is None
 
 
-def test_sessions_at_work_are_followed_and_those_put_aside_are_not(store: Store, tmp_path: Path) -> None:
+def test_sessions_at_work_or_paused_are_followed_and_closed_ones_are_not(
+    store: Store, tmp_path: Path
+) -> None:
     (tmp_path / "a").mkdir()
     scribe = Scribe(store)
     row = scribe.row(scribe.open(workspace=str(tmp_path / "a")))
@@ -37,7 +39,8 @@ def test_sessions_at_work_are_followed_and_those_put_aside_are_not(store: Store,
     assert watched_roots([row], now=at + RECENT, user_home="/u") == []
     from dataclasses import replace
 
-    assert watched_roots([replace(row, lifecycle="paused")], now=at, user_home="/u") == []
+    assert watched_roots([replace(row, lifecycle="paused")], now=at, user_home="/u") != []
+    assert watched_roots([replace(row, lifecycle="closed")], now=at, user_home="/u") == []
 
 
 def test_what_the_user_adds_is_watched_and_opens_what_is_in_it(store: Store, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from fazm_memory.watch.versions import Baseline, VersionedChange
 from fazm_memory.watch.watched_folders import BECAME_A_LINK, load_watched_folders
 from fazm_memory.watch.workspaces import PER_FOLDER, WorkspaceWatcher
 from tests.conftest import OpenStore
-from tests.scribe import Scribe
+from tests.scribe import Scribe, move
 
 PATIENCE = 30.0
 
@@ -154,6 +154,35 @@ def test_beside_a_session_whose_calls_are_reported_late_nobody_can_say_who_it_wa
     env.until(lambda: env.payloads() or env.payloads(session=late))
     (one,) = [*env.payloads(), *env.payloads(session=late)]
     assert (one.by, one.evidence) == ("unknown", "a session at work here is not heard as it works")
+
+
+@pytest.mark.parametrize(("agent", "sure"), [("fazm", "likely"), ("gemini", "possible")])
+def test_a_change_during_a_pause_is_recorded_at_once_as_a_persons_and_resumes_nothing(
+    env: WatchEnv, agent: str, sure: str
+) -> None:
+    env.scribe.tell(env.session, move("close"), at=now())
+    asked = Action("shell", {"command": "ls"})  # the calls of "gemini" are reported late
+    env.session = env.scribe.open(asked, workspace=str(env.folder), agent=agent)
+    (env.folder / "a.txt").write_text("before")
+    env.begin()
+    env.scribe.tell(env.session, move("pause"), at=now())
+    (env.folder / "a.txt").write_text("during the pause")
+    env.until(env.payloads)
+    (change,) = env.payloads()
+    assert (change.change, change.by, change.sure) == ("modified", "person", sure)
+    assert change.evidence.startswith(f"session {env.session[:8]} was paused")
+    assert env.scribe.row(env.session).lifecycle == "paused"
+
+
+def test_a_change_beside_a_paused_session_belongs_to_the_one_at_work(env: WatchEnv) -> None:
+    other = env.scribe.open(workspace=str(env.folder), agent="codex")
+    env.begin()
+    env.scribe.tell(env.session, move("pause"), at=now())
+    (env.folder / "a.txt").write_text("by a person")
+    env.until(lambda: env.payloads(session=other))
+    (change,) = env.payloads(session=other)
+    assert (change.by, change.evidence) == ("person", "no tool call that could write was running")
+    assert env.payloads() == []
 
 
 def test_a_session_that_announces_its_calls_is_heard_whatever_agent_it_is(env: WatchEnv) -> None:

@@ -107,15 +107,17 @@ def resume_command(args: argparse.Namespace) -> int:
         args.offer = True  # nobody paused it, so there is nothing to resume but the agent
     briefing, offer = memory.recall.briefing(args.id), memory.recall.resume_offer(args.id)
     if args.files:
-        result = memory.rewind.resume(args.id, force=args.force, reason=args.reason)
-        return report_rewind(args, result, f"{result['id']} is resumed, with its files as at the pause.")
-    if not args.offer:
+        session = memory.rewind.resume(args.id, force=args.force, reason=args.reason)
+    elif not args.offer:
         session = memory.sessions.move(args.id, "resume", reason=args.reason, source=callers_source())
     if args.json:
         print_json(session | {"briefing": briefing.data | {"text": briefing.text}, "offer": offer})
         return 0
-    echo(f"{session['id']} is {session['lifecycle']}.{' Nothing was changed.' if args.offer else ''}\n")
-    echo(briefing.text)
+    if args.files:
+        report_rewind(args, session, f"{session['id']} is resumed, with its files as at the pause.")
+    else:
+        echo(f"{session['id']} is {session['lifecycle']}.{' Nothing was changed.' if args.offer else ''}")
+    echo(f"\n{briefing.text}")
     if offer["waits_for"]:
         waiting = plural(len(offer["waits_for"]), "answer")
         echo(f"It waits for {waiting}. `fazm-memory questions` lists them.")

@@ -11,7 +11,18 @@ from fazm_memory import session as sessions
 from fazm_memory.app.memory import Service
 from fazm_memory.clock import iso, modification_time
 from fazm_memory.errors import InvalidRequest, NotFound
-from fazm_memory.events import FAILED, KINDS, SOURCES, TRUSTS, UNTRUSTED, Action, By, Event, target_of
+from fazm_memory.events import (
+    FAILED,
+    KINDS,
+    SOURCES,
+    TRUSTS,
+    UNTRUSTED,
+    Action,
+    By,
+    Event,
+    causal_position,
+    target_of,
+)
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import replace
 from fazm_memory.store import EventQuery, SessionRow, common_ancestor, effective_ranges, queries
@@ -199,7 +210,7 @@ class HistoryService(Service):
             else:
                 begin = self.store.sessions.turn_position(row.n, first - 1, row.head) if first else 0
                 events = self._effective(row, begin, row.head)
-                late = (event for event in events if sessions.causal_position(event) >= begin)
+                late = (event for event in events if causal_position(event) >= begin)
                 state = sessions.fold(
                     sessions.initial_state(row.id),
                     late if quarantined else self.store.quarantine_view.events(row.n, late),
@@ -348,7 +359,7 @@ class HistoryService(Service):
             events = [
                 event
                 for event in self._effective(row, at, min(row.head, at + sessions.DEFERRED_WINDOW))
-                if sessions.causal_position(event) < at
+                if causal_position(event) < at
             ]
             return events if quarantined else self.store.quarantine_view.events(row.n, events)
 
@@ -416,8 +427,8 @@ class HistoryService(Service):
         if turns:
             late = [*events, *self._late(row, high, quarantined)]
             events = sorted(
-                (event for event in late if sessions.causal_position(event) >= low),
-                key=sessions.causal_position,
+                (event for event in late if causal_position(event) >= low),
+                key=causal_position,
             )
         causes = sessions.diff.causes(events)
         if unread > 0:

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
         Todos,
         UnknownRecord,
         Usage,
+        call_position,
         canonical_json,
+        causal_position,
         input_hash,
         is_fully_retained,
         payload_class,
@@ -86,7 +88,7 @@ __getattr__ = lazy_exports(
             "Draft Event Evicted FAILED FileChange "
             "FileTouch FolderListing Forgotten KINDS KINDS_WITHOUT_TEXT LifecycleMove NewerVersion Plan "
             "Prompt Quarantine RETAINED_FIELDS Recovered Rewind SessionOpen TodoItem Todos UnknownRecord "
-            "Usage canonical_json "
+            "Usage call_position canonical_json causal_position "
             "input_hash is_fully_retained payload_class read_payload retained_payload target_of"
         ),
         "kinds": (

@@ -484,6 +484,24 @@ class Event(NamedTuple):
     mac: str = ""
 
 
+def call_position(event: Event) -> int | None:
+    """The position of the call that made a change on disk.
+
+    A change on disk is recorded later than the call that made it, sometimes in the next turn. Only the file
+    watcher is believed: an agent could backdate its changes.
+    """
+    change = event.payload
+    if not isinstance(change, FileChange) or event.source != "files" or change.call is None:
+        return None
+    return change.call if 0 <= change.call < event.seq else None
+
+
+def causal_position(event: Event) -> int:
+    """The position of the event's call, or its own."""
+    call = call_position(event)
+    return event.seq if call is None else call
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """Something that happened, as a source reports it, before it is redacted and recorded.

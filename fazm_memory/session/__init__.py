@@ -15,8 +15,6 @@ if TYPE_CHECKING:
         CALL_KINDS,
         DEFERRED_WINDOW,
         Consequences,
-        call_position,
-        causal_position,
         consequences_of,
         disk_changes_by_call,
     )
@@ -39,6 +37,12 @@ if TYPE_CHECKING:
         summary_row,
     )
     from fazm_memory.session.reducer import fold, fork_state, initial_state
+    from fazm_memory.session.repository import (
+        discarded_names,
+        is_named,
+        still_uncommitted,
+        uncommitted_files,
+    )
     from fazm_memory.session.retention import (
         DAY,
         GROUPS,
@@ -70,20 +74,11 @@ if TYPE_CHECKING:
     )
     from fazm_memory.session.succession import as_known_later
     from fazm_memory.session.upcoming import next_steps
-    from fazm_memory.session.working_tree import (
-        discarded_names,
-        is_named,
-        still_uncommitted,
-        uncommitted_files,
-    )
 
 __getattr__ = lazy_exports(
     __name__,
     {
-        "consequences": (
-            "CALL_KINDS Consequences DEFERRED_WINDOW call_position causal_position consequences_of "
-            "disk_changes_by_call"
-        ),
+        "consequences": ("CALL_KINDS Consequences DEFERRED_WINDOW consequences_of disk_changes_by_call"),
         "dialogue": "chosen_options listed_options title_of",
         "diff": "hunks",
         "naming_report": (
@@ -91,6 +86,7 @@ __getattr__ = lazy_exports(
         ),
         "outline": "OutlineRow OutlineTurn event_json lane_marks outline_rows outline_turns summary_row",
         "reducer": "fold fork_state initial_state",
+        "repository": "discarded_names is_named still_uncommitted uncommitted_files",
         "retention": "DAY GROUPS RECENTLY_ACTIVE RetentionPolicy StoredPayload TRANSIENT",
         "state": (
             "BOUNDS FOLD_VERSION FileAuthor FileEntry QUARANTINED_CALLS SessionState VALUE_BOUND "
@@ -99,6 +95,5 @@ __getattr__ = lazy_exports(
         ),
         "succession": "as_known_later",
         "upcoming": "next_steps",
-        "working_tree": "discarded_names is_named still_uncommitted uncommitted_files",
     },
 )

@@ -16,7 +16,7 @@ from fazm_memory.records import dataclass
 
 if TYPE_CHECKING:
     from fazm_memory.events import Action, AppSpan, Event
-    from fazm_memory.session.commands import ShellCall
+    from fazm_memory.session.calls import ShellCall
     from fazm_memory.session.state import StateBuilder
 
 SourceKind = Literal["database", "api", "url", "mailbox", "spreadsheet"]

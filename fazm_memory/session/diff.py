@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from fazm_memory.events import FAILED, Event, target_of
-from fazm_memory.session.consequences import LOOKUP_TOOLS
+from fazm_memory.session.calls import LOOKUP_TOOLS
 from fazm_memory.session.state import SessionState, state_to_json
 
 # These change with every event.

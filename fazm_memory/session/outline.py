@@ -10,10 +10,9 @@ from operator import itemgetter
 from typing import Any
 
 from fazm_memory.clock import TimeError, iso, parse_time
-from fazm_memory.events import FAILED, UNTRUSTED, Event, codec, target_of
+from fazm_memory.events import FAILED, UNTRUSTED, Event, call_position, codec, target_of
 from fazm_memory.records import dataclass
-from fazm_memory.session.commands import command_of, git_verb, only_looks, parts_of, shell_call
-from fazm_memory.session.consequences import call_position
+from fazm_memory.session.calls import command_of, git_verb, only_looks, parts_of, shell_call
 from fazm_memory.text import plural, shorten
 
 # An event as JSON, as one row of a list, and as marks on the timeline

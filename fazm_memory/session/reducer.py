@@ -11,18 +11,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from fazm_memory.events import FAILED, UNTRUSTED, By, Event, kinds, lowest_trust, target_of
+from fazm_memory.events import FAILED, UNTRUSTED, By, Event, causal_position, kinds, lowest_trust, target_of
 from fazm_memory.events import event as payloads
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import replace
-from fazm_memory.session.commands import shell_call
-from fazm_memory.session.consequences import (
-    causal_position,
-    is_minor,
-    note_failure,
-    resolve,
-    resolve_by_success,
-)
+from fazm_memory.session.calls import is_minor, note_failure, resolve, resolve_by_success, shell_call
 from fazm_memory.session.data_sources import note_sources, sources_of_app, sources_of_call
 from fazm_memory.session.dialogue import (
     add_decision,
@@ -35,7 +28,15 @@ from fazm_memory.session.dialogue import (
     title_of,
     waiting_plan,
 )
-from fazm_memory.session.repository import read_call, read_references, set_branch
+from fazm_memory.session.repository import (
+    ALL,
+    note_change,
+    read_call,
+    read_references,
+    read_words,
+    set_branch,
+    settle,
+)
 from fazm_memory.session.state import (
     BOUNDS,
     INT_KEYED,
@@ -60,7 +61,6 @@ from fazm_memory.session.upcoming import (
     note_request,
     note_work,
 )
-from fazm_memory.session.working_tree import ALL, note_change, read_words, settle
 
 # Kinds through which an untrusted text enters a session: the text itself, and what an agent makes of it.
 CAN_BE_POISONED = frozenset({"prompt", "message", "action", "decision", "fact", "pending", "handoff"})
@@ -156,9 +156,7 @@ def _step(b: StateBuilder, event: Event) -> None:
     b.at = event.seq + 1
     if event.turn > b.turn:
         b.turn = event.turn
-        b.turn_starts[event.turn] = event.seq
-        if len(b.turn_starts) > BOUNDS["turn_starts"]:  # not counted in `omitted`: no state shows them
-            del b.turn_starts[next(iter(b.turn_starts))]
+        b.put("turn_starts", event.turn, event.seq)
         _end_untrusted_spans(b, event)
     if event.kind not in kinds.MAINTENANCE_KINDS:
         b.last_at = max(b.last_at, event.at)
@@ -653,9 +651,7 @@ def _add_untrusted(b: StateBuilder, event: Event) -> None:
 
 
 def _begin_untrusted_span(b: StateBuilder, event: Event, began: int) -> None:
-    b.doubts[event.seq] = {"began": began, "until": None}
-    if len(b.doubts) > BOUNDS["doubts"]:  # not counted in `omitted`: no state shows them
-        del b.doubts[next(iter(b.doubts))]
+    b.put("doubts", event.seq, {"began": began, "until": None})
 
 
 def _end_untrusted_spans(b: StateBuilder, event: Event) -> None:

@@ -15,8 +15,8 @@ from fazm_memory.clock import iso
 from fazm_memory.errors import InvalidTransition
 from fazm_memory.events import By, Change, Lifecycle, canonical_json
 from fazm_memory.records import dataclass, field, fields, replace
+from fazm_memory.session.repository import uncommitted_files
 from fazm_memory.session.upcoming import next_steps
-from fazm_memory.session.working_tree import uncommitted_files
 
 if TYPE_CHECKING:
     from fazm_memory.events import Event
@@ -205,7 +205,8 @@ BOUNDS: dict[str, int] = {
     "artifacts": 8,
     "turn_starts": 64,
 }
-NOT_SHOWN = frozenset({"stashed", "settled", "heads"})  # what they drop is not counted in `omitted`
+# No state shows these tables, so `omitted` does not count what they drop.
+NOT_SHOWN = frozenset({"doubts", "heads", "settled", "stashed", "turn_starts", "unresolved"})
 TEXT_BOUND = 500  # characters of a text in the state
 VALUE_BOUND = 4000  # characters of the JSON of a value in the state
 MAX_LISTED_FILES = 400

@@ -12,9 +12,9 @@ from typing import Any
 
 from fazm_memory.records import replace
 from fazm_memory.session.dialogue import later_replaces
+from fazm_memory.session.repository import still_uncommitted
 from fazm_memory.session.state import SessionState
 from fazm_memory.session.upcoming import is_local_command
-from fazm_memory.session.working_tree import still_uncommitted
 from fazm_memory.text import content_words
 
 SAME_TITLE = 0.7  # share of the words of two titles

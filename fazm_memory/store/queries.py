@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any
 
 from fazm_memory.errors import InvalidRequest
-from fazm_memory.events import FAILED, KINDS, Event, FolderListing
+from fazm_memory.events import FAILED, KINDS, Event, FolderListing, call_position
 from fazm_memory.records import dataclass
-from fazm_memory.session import DEFERRED_WINDOW, call_position
+from fazm_memory.session import DEFERRED_WINDOW
 from fazm_memory.store import hash_chain
 from fazm_memory.store.database import Database, frame_error, translated_errors
 from fazm_memory.store.event_log import (

@@ -20,8 +20,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from fazm_memory.app.memory import Memory
-from fazm_memory.cli.caller import MARKS
-from fazm_memory.cli.main import main
+from fazm_memory.cli.main import MARKS, main
 from fazm_memory.config import Config
 from fazm_memory.events.event import KINDS, Draft
 from fazm_memory.mcp_server.server import MemoryServer

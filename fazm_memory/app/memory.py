@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fazm_memory.app.transcripts import ContinuationService, TranscriptService
     from fazm_memory.app.updates import UpdateService
     from fazm_memory.engines.redaction import Redactor
-    from fazm_memory.ingest import Recorder
+    from fazm_memory.ingest import QuotaLimits, Recorder
     from fazm_memory.store import FileVersions, FrameworkStore, Store, TranscriptCopies
 
 
@@ -52,7 +52,6 @@ class Service:
 
     @property
     def store(self) -> Store:
-
         return self._memory.store
 
 
@@ -206,7 +205,13 @@ class Memory:
         from fazm_memory.ingest import Recorder
 
         redactor = self.build_redactor(self.config.text_cap)
-        return Recorder(self.store, redactor, self.now, self.recording.quota_limits())
+        return Recorder(self.store, redactor, self.now, self.quota_limits())
+
+    def quota_limits(self) -> QuotaLimits:
+        """How much one session and one day may record, from the settings."""
+        from fazm_memory.ingest import QuotaLimits
+
+        return QuotaLimits(self.config.quota_session_megabytes << 20, self.config.quota_day_megabytes << 20)
 
     def build_redactor(self, text_cap: int) -> Redactor:
         """A redactor with the user's patterns. Building one takes a moment."""
@@ -216,7 +221,7 @@ class Memory:
             patterns = [UserPattern(pattern.name, pattern.regex) for pattern in self.config.redact]
             return Redactor(patterns, text_cap=text_cap)
         except PatternError as error:
-            raise ConfigError(str(error), hint="mend the [[redact]] pattern in config.toml") from error
+            raise ConfigError(str(error), hint="correct the [[redact]] pattern in config.toml") from error
 
     @cached_property
     def framework_store(self) -> FrameworkStore:

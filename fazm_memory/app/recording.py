@@ -133,14 +133,9 @@ class RecordingService(Service):
         watch.exclusions.remove_app(self.config.home, app)
         return self.excluded_apps()
 
-    def quota_limits(self) -> ingest.QuotaLimits:
-        """How much one session and one day may record, from the settings."""
-        config = self.config
-        return ingest.QuotaLimits(config.quota_session_megabytes << 20, config.quota_day_megabytes << 20)
-
     def quota(self) -> dict[str, Any]:
         """How much of the limits is used today and by sessions near theirs, with a warning or None."""
-        used = ingest.read_usage(self.store.db, self.quota_limits(), self.now())
+        used = ingest.read_usage(self.store.db, self._memory.quota_limits(), self.now())
         return {**used, "warning": quota_warning(used)}
 
     def stopped_watcher(self) -> str | None:

@@ -219,8 +219,8 @@ class SessionService(Service):
             raise result.error or InvalidInput("the session could not be opened")
         return self.get(result.appended.session)
 
-    def get(self, session: str) -> dict[str, Any]:
-        return self.to_json(self.store.sessions.resolve(session))
+    def get(self, session: str, *, brief: bool = False) -> dict[str, Any]:
+        return self.to_json(self.store.sessions.resolve(session), brief=brief)
 
     def to_json(self, row: SessionRow, *, brief: bool = False) -> dict[str, Any]:
         """The session as JSON, with the number of changed files and how it is known to be over.

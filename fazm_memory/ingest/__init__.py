@@ -1,8 +1,8 @@
 """Everything that is recorded: drafts from agents, hooks, files and surfaces become events.
 
 A draft is prepared (`prepare`: redact, check, infer files) and then placed in the log (`recorder`). Drafts
-come from the `record` protocol, from agents' own records (`importer`, woken by `transcript_watcher`) and from
-hooks (`spool`, `spool_reader`, `hook_events`). `pause_switch` stops all of it.
+come from the `record` protocol, from agents' own records (`importer`, which `transcript_watcher` calls when
+they grow) and from hooks (`spool`). `pause_switch` stops all of it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
         companion_opening,
         read_pause,
     )
-    from fazm_memory.ingest.quota import QuotaLimits, read_usage
     from fazm_memory.ingest.read_ahead import ReadAhead, WorkerSetup, worker_count
     from fazm_memory.ingest.record_protocol import LineReader, check_schema, coerce_answer, line_to_draft
-    from fazm_memory.ingest.recorder import Recorder, RecordResult
+    from fazm_memory.ingest.recorder import QuotaLimits, Recorder, RecordResult, read_usage
     from fazm_memory.ingest.spool import (
         HOOK_SEEN_PREFIX,
         PART_SUFFIX,
@@ -47,10 +46,9 @@ __getattr__ = lazy_exports(
     {
         "importer": "ImportStatistics Importer TimeRange WAVE_BYTES",
         "pause_switch": "COMPANION_AGENT COMPANION_SESSION PauseSwitch companion_opening read_pause",
-        "quota": "QuotaLimits read_usage",
         "read_ahead": "ReadAhead WorkerSetup worker_count",
         "record_protocol": "LineReader check_schema coerce_answer line_to_draft",
-        "recorder": "RecordResult Recorder",
+        "recorder": "QuotaLimits RecordResult Recorder read_usage",
         "spool": "HOOK_SEEN_PREFIX PART_SUFFIX PROBE HookEvent Spool SpoolReader due_at",
         "transcript_copier": "CopyStatistics TranscriptCopier file_mark",
         "transcript_watcher": "RECORD_SUFFIXES RecordFolder TranscriptWatcher record_folders",

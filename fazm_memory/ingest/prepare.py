@@ -291,7 +291,6 @@ LISTINGS = frozenset(
 LISTED = ("path", "folder", "directory", "dir", "dir_path", "target_directory")
 NAMES = ("files", "entries", "items")
 MOST_OUTPUT = 256 << 10
-MOST_SESSIONS = 64
 
 
 class CallInference:

@@ -242,16 +242,14 @@ class ChainHeads:
         self.slots.write(number, slot, over)
         self._proved[number] = slot, head
 
-    def agrees(self, number: int, count: int, mac: bytes) -> bool:
-        """Whether the slot is as this process left it and agrees with the database."""
-        raw, head = self._proved.get(number, UNPROVED)
-        return head.count == count and head.mac == mac and self.slots.read(number) == raw
-
     def check(self, number: int, count: int, mac: bytes, mac_at: Callable[[int], bytes]) -> None:
         """Compare the slot with the database before it is overwritten, and keep an alarm if they differ.
 
         `mac_at` reads the MAC at a position. It is called only when the slot lags.
         """
+        raw, proved = self._proved.get(number, UNPROVED)
+        if proved.count == count and proved.mac == mac and self.slots.read(number) == raw:
+            return  # as this process left it
         over, found = self._read(number)
         alarm: ChainAlarm | None = None
         if found is None:

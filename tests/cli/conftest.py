@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.cli.caller import MARKS
-from fazm_memory.cli.main import main
+from fazm_memory.cli.main import MARKS, main
 
 NOW = "2026-11-15T09:00:00+00:00"
 

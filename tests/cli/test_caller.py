@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fazm_memory.cli.caller import MARKS, NEEDS_PERSON, agent_from_environment
-from fazm_memory.cli.main import COMMANDS
+from fazm_memory.cli.main import COMMANDS, MARKS, NEEDS_PERSON, agent_from_environment
 
 from .conftest import Run
 

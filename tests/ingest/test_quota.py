@@ -14,8 +14,7 @@ from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
 from fazm_memory.errors import InvalidInput
 from fazm_memory.events.event import Draft
-from fazm_memory.ingest import quota
-from fazm_memory.ingest.recorder import RecordResult
+from fazm_memory.ingest.recorder import CUT, RecordResult
 from fazm_memory.session.retention import DAY, RetentionPolicy
 from fazm_memory.store import retention
 from fazm_memory.store.file_versions import CROWDED, FileVersions
@@ -66,7 +65,7 @@ def test_above_its_limit_a_session_records_calls_without_long_texts(memory: Memo
     assert over.appended is not None
     event = list(memory.history.events(over.appended.session))[-1]
     assert event["payload"]["tool"] == "Bash"
-    assert event["payload"]["output"].endswith(quota.CUT)
+    assert event["payload"]["output"].endswith(CUT)
     assert len(event["payload"]["output"]) < 300
     other = memory.sessions.record([act("other", 0)])[0].appended
     assert other is not None
@@ -109,7 +108,7 @@ def test_many_sessions_of_one_day_share_a_limit_and_the_past_does_not(memory: Me
         fill(memory, name, 0.8, start=len(name) * 500)
     late = memory.sessions.record([act("d", 9000)])[0].appended
     assert late is not None
-    assert list(memory.history.events(late.session))[-1]["payload"]["output"].endswith(quota.CUT)
+    assert list(memory.history.events(late.session))[-1]["payload"]["output"].endswith(CUT)
     past = memory.sessions.record([act("e", 9001, START - 40 * DAY)])[0].appended
     assert past is not None
     assert len(list(memory.history.events(past.session))[-1]["payload"]["output"]) > 10_000

@@ -9,9 +9,8 @@ import sys
 from textwrap import wrap
 from typing import Any
 
-from fazm_memory.cli.caller import callers_source, calling_agent
 from fazm_memory.cli.event_text import LINE, value_text
-from fazm_memory.cli.main import open_memory
+from fazm_memory.cli.main import callers_source, calling_agent, open_memory
 from fazm_memory.cli.output import (
     echo,
     echo_err,

@@ -7,9 +7,8 @@ import json
 import os
 from typing import Any
 
-from fazm_memory.cli.caller import callers_source, calling_agent
 from fazm_memory.cli.commands.rewind import report_rewind, show_file_plan
-from fazm_memory.cli.main import open_memory
+from fazm_memory.cli.main import callers_source, calling_agent, open_memory
 from fazm_memory.cli.output import (
     echo,
     echo_err,

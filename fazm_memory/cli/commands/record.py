@@ -9,8 +9,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from fazm_memory.cli.caller import calling_agent
-from fazm_memory.cli.main import open_memory
+from fazm_memory.cli.main import calling_agent, open_memory
 from fazm_memory.cli.output import echo_err, print_json_line
 from fazm_memory.errors import FazmMemoryError, InvalidInput
 from fazm_memory.events import Draft, lowest_trust

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fazm_memory.cli.caller import callers_source
-from fazm_memory.cli.main import open_memory
+from fazm_memory.cli.main import callers_source, open_memory
 from fazm_memory.cli.output import (
     MOMENT,
     echo,
@@ -115,7 +114,7 @@ def rewind_command(args: argparse.Namespace) -> int:
         raise InvalidRequest(
             "The position is missing", hint="Use --to N, or --undo to undo the latest rewind."
         )
-    row = memory.sessions.get(args.id)
+    row = memory.sessions.get(args.id, brief=True)
     args.to = memory.history.position(args.id, args.to)
     change = memory.history.diff(args.id, row["events"], args.to)
     plan = memory.rewind.plan(args.id, args.to, everyone=args.everyone) if args.files else None

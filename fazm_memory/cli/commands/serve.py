@@ -10,8 +10,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from fazm_memory.cli.caller import agent_from_environment
-from fazm_memory.cli.main import open_memory
+from fazm_memory.cli.main import agent_from_environment, open_memory
 from fazm_memory.cli.output import echo, integer, print_json_line
 from fazm_memory.errors import InvalidInput, InvalidRequest
 

@@ -1,8 +1,9 @@
 """The hook that answers: spools the event and prints the context of a new session.
 
 Run as `python -I -S start.py HOME AGENT "" [EVENT]` (inside the Mac app with PYTHONHOME) when a session
-starts, at each prompt and, if it is to ask for a note, when the agent stops; with the file of an event before
-a call that a reminder may be about. A copy lies in the data folder and uses only the standard library. The
+starts, at each prompt and, if it is to ask for a note, when the agent stops. With the file of an event that is
+spooled already instead of "", when the hook script is not sure of its answer, and before a call that a
+reminder may be about. A copy lies in the data folder and uses only the standard library. The
 context was rendered before; this only finds the file for the session's folder. It always exits with 0 and
 prints nothing or a valid envelope. Errors go to a file that `doctor` reads.
 """
@@ -46,8 +47,16 @@ def main(home: str, agent: str, name: str) -> None:
         give_once(home, agent, name, parsed(data.decode()))
         return
     drop(home, agent, data)
+    respond(home, data)
+
+
+def respond(home: str, data: bytes) -> None:
+    """Answer an event that is in the spool."""
     event = parsed(data.decode())
     name = str(event["hook_event_name"])
+    if name == "PreToolUse":
+        remind(home, event)
+        return
     if name == "Stop":
         ask_for_note(home, event)
         return
@@ -108,11 +117,8 @@ def folder_of(event: dict[str, object]) -> str:
     return str(event.get("cwd") or first)
 
 
-def remind(home: str, data: bytes) -> None:
+def remind(home: str, event: dict[str, object]) -> None:
     """Before a call: print what memory knows about its file or command, see `recall/reminders.py`."""
-    event = parsed(data.decode())
-    if event.get("hook_event_name") != "PreToolUse":
-        return
     mark = os.path.join(home, "context", GIVEN, f"{_digest(str(event.get('session_id') or ''))}.reminders")
     known = _read(mark).split()
     texts: list[str] = []
@@ -303,7 +309,7 @@ def run(argv: list[str]) -> None:
             with open(argv[3], "rb") as file:
                 data = file.read()
             os.unlink(argv[3])
-            remind(argv[1], data)
+            respond(argv[1], data)
         else:
             main(argv[1], argv[2], "".join(argv[4:5]))
     except BaseException:

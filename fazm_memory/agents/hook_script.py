@@ -1,9 +1,10 @@
 """The hook script: a few lines of sh that put an agent's hook event into the spool.
 
-It runs at least once per tool call, so it starts no interpreter, only `cat`. An event is one JSON object, so
-its reader knows when it is complete. The script never blocks, and writes nothing while recording is paused.
-Where an agent waits for an answer, and before a call that a reminder may be about, it runs `hook.py`. If the
-interpreter fails, the event is spooled without an answer.
+It runs at least once per tool call, so it starts no interpreter, only `cat` or `awk`. An event is one JSON
+object, so its reader knows when it is complete. The script never blocks, and writes nothing while recording is
+paused. When a session starts, awk prints the context of its folder. What awk cannot answer for certain, and a
+call that a reminder may be about, is left to `hook.py`. If the interpreter fails, the event is spooled without
+an answer.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from fazm_memory.agents.hook import ENVELOPES, MOST_CHARACTERS
 from fazm_memory.paths import PAUSE_FILE, SPOOL_FOLDER, private_folder, write_private
 
 FOLDER = "hooks"
@@ -20,7 +22,10 @@ SCRIPT = "fazm-memory-hook"
 ANSWER = "answer"
 REMIND = "remind"
 KEYS = "context/reminders.keys"  # written by `recall.reminders`
+FOLDERS = "context/folders.tsv"  # written by `recall.context`
+NOTES = "context/note-"  # written by `recall.context`
 FOUND = 9
+UNSURE = 10
 TROUBLE = "trouble.txt"
 STARTER = "start.py"  # runs `hook.py`
 
@@ -38,6 +43,86 @@ END { if (!NR) print > event
   exit found ? FOUND : 0 }
 """.replace("FOUND", str(FOUND))
 
+# Copies the event. Prints the context of a new session's folder, as `hook.py` would. It is sure only of a flat
+# object without escapes, of a session that Fazm did not start in advance, and of a context that was rendered
+# today and fits. Everything else is left to `hook.py`, with a copy of the event. In the C locale a character
+# is a byte, so the continuation bytes of UTF-8 are not counted. Backslashes are doubled by `&&`, and quotes
+# escaped by joining pieces, because awks read backslashes in replacements differently.
+ANSWER_START = r"""
+BEGIN { ORS = ""; event = ENVIRON["event"]; home = ENVIRON["home"] }
+{ line = (NR > 1 ? "\n" : "") $0; print line > event; all = all line }
+END {
+  if (!NR) print > event
+  close(event)
+  if (is("UserPromptSubmit|BeforeAgent") && !ENVIRON["fazm"]) exit 0
+  if (is("Stop") && !ENVIRON["notes"]) exit 0
+  if (!flat() || !started()) { print all > ENVIRON["part"]; exit UNSURE }
+}
+function is(names) { return all ~ ("\"hook_event_name\" *: *\"(" names ")\"") }
+function flat(   n, i, rest) {
+  if (NR > 1 || index(all, "\\")) return 0
+  n = split(all, piece, "\"")
+  if (n < 3 || piece[1] !~ /^[ \t]*[{][ \t]*$/) return 0
+  for (i = 2; i < n;) {
+    rest = piece[i + 1]; gsub(/[ \t]/, "", rest)
+    if (rest == ":") {
+      value[piece[i]] = piece[i + 2]
+      rest = piece[i + 3]; gsub(/[ \t]/, "", rest)
+      i += 4
+    } else {
+      if (rest !~ /^:(true|false|null|-?[0-9.]+)[,}]$/) return 0
+      value[piece[i]] = ""
+      rest = substr(rest, length(rest))
+      i += 2
+    }
+    if (rest == "}") return i == n + 1
+    if (rest != ",") return 0
+  }
+  return 0
+}
+function started(   row, cell, folder, shown) {
+  if (value["hook_event_name"] != "SessionStart") return 0
+  if (value["source"] !~ /^(startup|clear|compact)$/) return 0
+  if (ENVIRON["fazm"]) {
+    if (ENVIRON["CLAUDE_CODE_ENTRYPOINT"] ~ /^sdk-ts/) return 0
+    if (value["session_id"] == "") return 0
+    while ((getline row < ENVIRON["listed"]) > 0) if (index(row, value["session_id"])) return 0
+  }
+  folder = value["cwd"]
+  if (folder !~ /^\// || (folder "/") ~ /\/(\/|\.\/|\.\.\/)/) return 0
+  while ((getline row < (home "/FOLDERS")) > 0) {
+    if (split(row, cell, "\t") != 3) return 0
+    day[cell[3]] = cell[1]; file[cell[3]] = cell[2]
+  }
+  for (;;) {
+    if (folder in file) {
+      shown = rendered(home "/context/" file[folder])
+      if (shown < 0 || (shown && day[folder] != ENVIRON["today"])) return 0
+      if (shown) break
+    }
+    if (folder == "") return 0
+    sub(/\/[^\/]*$/, "", folder)
+  }
+  print "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\",\"additionalContext\":\"" text "\"}}"
+  return 1
+}
+function rendered(path,   row, size, n, i, quote) {
+  text = ""; size = 0
+  while ((getline row < path) > 0) {
+    if (row ~ /[\001-\037\177]/) return -1
+    gsub(/\\/, "&&", row)
+    n = split(row, quote, "\"")
+    for (i = 1; i <= n; i++) text = text (i > 1 ? "\\\"" : "") quote[i]
+    text = text "\\n"
+    gsub(/[\200-\277]/, "", row)
+    size += length(row) + 1
+  }
+  return size > MOST ? -1 : size
+}
+"""
+for _name, _value in (("UNSURE", str(UNSURE)), ("FOLDERS", FOLDERS), ("MOST", str(MOST_CHARACTERS))):
+    ANSWER_START = ANSWER_START.replace(_name, _value)
+
 # `$$` is unique among running processes. The loop skips files that ended processes left. `hook.py` gets a
 # copy of the event, because the companion may take the event at once.
 TEXT = """\
@@ -48,14 +133,34 @@ umask 077
 home={home}
 exec 2>/dev/null
 [ -e "$home/{paused}" ]{or_removed} && {{ cat >/dev/null; exit 0; }}
-if [ "$2" = {answer} ] && [ -x {python} ]; then
-    {interpreter} "$home/{folder}/{start}" "$home" "$1" "" "$3" && exit 0
+run() {{
+    {interpreter} "$home/{folder}/{start}" "$home" "$@" && return
     echo "The interpreter of the answering hook failed with exit code $?." >"$home/{folder}/{trouble}"
+    return 1
+}}
+mode=$2 direct=
+[ "$mode" != {answer} ] || [ -x {python} ] || mode=
+if [ "$mode" = {answer} ]; then
+    case $1 in {with_envelopes}) direct=1 ;; *) command -v awk >/dev/null || direct=1 ;; esac
+    [ -z "$direct" ] || {{ run "$1" "" "$3" && exit 0; mode=; }}
 fi
 cd "$home/{spool}" || {{ cat >/dev/null; exit 0; }}
 n=0
 while [ -e "$$-$n.part" ] || [ -e "$$-$n.$1.json" ]; do n=$((n + 1)); done
-if [ "$2" = {remind} ] && [ -s "$home/{keys}" ] && command -v awk >/dev/null; then
+if [ "$mode" = {answer} ]; then
+    fazm=
+    [ -d "$HOME/.fazm" ] && fazm=1
+    for notes in "$home"/{notes}; do [ -e "$notes" ] || notes=; break; done
+    event="$$-$n.$1.json" part="$$-$n.part" home="$home" fazm="$fazm" notes="$notes" \\
+        listed="$HOME/.fazm/acp-sessions.json" today="$(date +%Y-%m-%d)" LC_ALL=C awk '{answer_start}'
+    case $? in
+        0) ;;
+        {unsure}) run "$1" "$$-$n.part" || rm "$$-$n.part" ;;
+        *) cat >>"$$-$n.$1.json" ;; # an awk that cannot run this
+    esac
+    exit 0
+fi
+if [ "$mode" = {remind} ] && [ -s "$home/{keys}" ] && command -v awk >/dev/null; then
     event="$$-$n.$1.json" part="$$-$n.part" keys="$home/{keys}" LC_ALL=C awk '{find_keys}'
     [ $? = {found} ] && {interpreter} "$home/{folder}/{start}" "$home" "$1" "$$-$n.part"
     exit 0
@@ -124,6 +229,10 @@ def write(home: Path, *, python: str = sys.executable, bundle: str | None = None
         keys=KEYS,
         find_keys=FIND_KEYS,
         found=FOUND,
+        answer_start=ANSWER_START,
+        unsure=UNSURE,
+        with_envelopes="|".join(sorted(ENVELOPES)),
+        notes=f"{NOTES}*.md",
         home=shlex.quote(str(home)),
         python=shlex.quote(python),
         interpreter=interpreter(python, bundle),

@@ -183,7 +183,8 @@ class RecallService(Service):
         news += [recalling.context.write_note_request(home, *entry) for entry in self._note_requests(asked)]
         found = self.reminders() if self.config.reminders else ()
         reminders = recalling.write_reminders(home / CONTEXT_FOLDER, found)
-        recalling.context.remove_other_exports(home, [*paths, *news, *reminders])
+        folders = recalling.context.write_folders(home, wanted)
+        recalling.context.remove_other_exports(home, [*paths, *news, *reminders, folders])
         return paths
 
     def exported_today(self) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from fazm_memory.agents import native_resume_command
 from fazm_memory.clock import iso
 from fazm_memory.errors import InvalidRequest
 from fazm_memory.lazy import lazy_regex
-from fazm_memory.paths import CONTEXT_FOLDER, private_folder, write_private
+from fazm_memory.paths import CONTEXT_FOLDER, private_folder, read_regular, write_private
 from fazm_memory.recall.chooser import Candidate, choose, terms_of_text
 from fazm_memory.recall.dialogue import ANSWERED
 from fazm_memory.recall.digest import Digest, SessionDigest
@@ -404,6 +406,7 @@ def _item_json(item: Item, included: bool, rank: int | None, why: str) -> dict[s
 
 RESUME = "resume-"
 NOTE = "note-"
+FOLDERS = "folders.tsv"
 MAX_FOLDERS = 20  # latest folders with a file of their own; others use that of the nearest parent
 MAX_SESSIONS = 20  # latest sessions with a file of news
 
@@ -426,6 +429,23 @@ def write_context(home: Path, workspace: str | None, context: Context) -> Path:
     write_private(folder / f"{name}.json", data, sync=False)
     path = context_path(home, workspace)
     write_private(path, context.text.encode("utf-8", "replace"), sync=False)
+    return path
+
+
+def write_folders(home: Path, workspaces: Iterable[str | None]) -> Path:
+    """Write where the hook script finds the context of each folder, and the day on which it was rendered.
+
+    A line has the day, the file and the folder, which is empty for the context of the machine.
+    """
+    lines = []
+    for workspace in workspaces:
+        path = context_path(home, workspace)
+        if path.exists() and not (workspace is not None and re.search(r"[\t\r\n]", workspace)):
+            day = time.strftime("%Y-%m-%d", time.localtime(path.stat().st_mtime))
+            lines.append(f"{day}\t{path.name}\t{workspace or ''}\n")
+    data, path = "".join(lines).encode("utf-8", "replace"), private_folder(home / CONTEXT_FOLDER) / FOLDERS
+    if not path.exists() or read_regular(path) != data:
+        write_private(path, data, sync=False)
     return path
 
 

@@ -12,11 +12,13 @@ import pytest
 
 from fazm_memory.agents import hook_script
 from fazm_memory.ingest.spool import Spool
-from fazm_memory.recall.context import context_file_name, write_note_request
+from fazm_memory.recall.context import context_file_name, write_folders, write_note_request
 
 
 class HookEnv:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, listed: bool = True) -> None:
+        self.listed = listed
+        self.folders: dict[str | None, None] = {}
         self.home = folder / "home"
         self.user = folder / "user"
         self.user.mkdir()
@@ -29,6 +31,9 @@ class HookEnv:
         path.write_text(text)
         if mtime is not None:
             os.utime(path, (mtime, mtime))
+        if self.listed:
+            self.folders[workspace] = None
+            write_folders(self.home, self.folders)
 
     def run(self, data: bytes, agent: str = "claude-code", event: str = "") -> str:
         command = [str(hook_script.script_path(self.home)), agent, "answer", event]
@@ -47,9 +52,21 @@ class HookEnv:
         return str(envelope["additionalContext"])
 
 
+@pytest.fixture(params=[True, False], ids=["by the script", "by hook.py"])
+def env(tmp_path: Path, request: pytest.FixtureRequest) -> HookEnv:
+    """With a list of folders the script answers most starts itself, without one `hook.py` does."""
+    return HookEnv(tmp_path, listed=request.param)
+
+
 @pytest.fixture
-def env(tmp_path: Path) -> HookEnv:
-    return HookEnv(tmp_path)
+def shell(tmp_path: Path) -> HookEnv:
+    """Only the script answers: its interpreter notes that it was started and fails."""
+    env = HookEnv(tmp_path)
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\necho started >"{tmp_path}/started"\nexit 1\n')
+    python.chmod(0o700)
+    hook_script.write(env.home, python=str(python))
+    return env
 
 
 @pytest.mark.parametrize("source", ["startup", "clear", "compact"])
@@ -232,3 +249,105 @@ def test_an_agent_that_stops_is_asked_for_a_note_once_and_only_if_one_is_wanted(
     assert json.loads(env.run(json.dumps(stop).encode())) == {"decision": "block", "reason": "Leave a note."}
     assert env.run(json.dumps(stop).encode()) == ""
     assert env.run(json.dumps(stop | {"session_id": "s2"}).encode()) == ""
+
+
+# What the script answers by itself, without an interpreter. What it leaves to `hook.py` leaves a note that
+# the interpreter failed.
+
+
+@pytest.mark.parametrize("source", ["startup", "clear", "compact"])
+def test_the_script_itself_gives_a_new_session_its_context(shell: HookEnv, source: str) -> None:
+    text = 'Yesterday: "two" scans \\ & \u00e4\u2014\U0001f600 of C:\\new.\n\n- a\\\\b "\n'
+    shell.render("/w/tidy", text)
+    shell.render(None, "Everywhere.\n")
+
+    assert shell.context("SessionStart", source=source) == text
+    assert shell.context("SessionStart", source=source, cwd="/w/tidy/a b/c", flag=True, n=3) == text
+    assert shell.context("SessionStart", source=source, cwd="/w/tidying") == "Everywhere.\n"
+    assert shell.context("SessionStart", "codex", source=source, cwd="/elsewhere") == "Everywhere.\n"
+    assert not (shell.home.parent / "started").exists()
+    assert [json.loads(one.data)["source"] for one in Spool(shell.home).take()] == [source] * 4
+
+
+def test_the_script_skips_contexts_that_are_gone(shell: HookEnv) -> None:
+    shell.render("/w/tidy", "Yesterday: two scans.\n")
+    shell.render("/w", "Both folders.\n")
+    (shell.home / "context" / f"{context_file_name('/w/tidy')}.md").unlink()
+
+    assert shell.context("SessionStart", source="startup") == "Both folders.\n"
+    assert not (shell.home.parent / "started").exists()
+
+
+def test_the_script_knows_that_nothing_answers_prompts_and_stops(shell: HookEnv) -> None:
+    shell.render("/w/tidy", "Yesterday: two scans.\n")
+
+    assert shell.context("UserPromptSubmit", prompt='say "hello"\n\\') == ""
+    assert shell.context("BeforeAgent", prompt="x" * 1_000_000) == ""
+    assert shell.context("Stop") == ""
+    assert not (shell.home.parent / "started").exists()
+    assert len(Spool(shell.home).take()) == 3
+
+
+UNSURE: dict[str, dict[str, Any]] = {
+    "an escape": {"cwd": '/w/ti"dy'},
+    "an object inside": {"about": {"cwd": "/w/tidy"}},
+    "a list inside": {"roots": ["/w/tidy"]},
+    "another source": {"source": "resume"},
+    "no source": {"source": None},
+    "no folder": {"cwd": ""},
+    "a relative folder": {"cwd": "w/tidy"},
+    "a folder with dots": {"cwd": "/w/tidy/../other"},
+    "a folder with a slash too many": {"cwd": "/w/tidy/"},
+}
+
+
+@pytest.mark.parametrize("event", UNSURE.values(), ids=UNSURE)
+def test_the_script_leaves_other_starts_to_the_interpreter(shell: HookEnv, event: dict[str, Any]) -> None:
+    shell.render("/w/tidy", "Yesterday: two scans.\n")
+    shell.render(None, "Everywhere.\n")
+
+    assert shell.context("SessionStart", **{"source": "startup", **event}) == ""
+    assert (shell.home.parent / "started").exists()
+    assert len(Spool(shell.home).take()) == 1
+    assert not list((shell.home / "spool").glob("*.part"))
+
+
+@pytest.mark.parametrize(
+    ("text", "mtime"),
+    [("a line of text\n" * 2000, None), ("a bell \a\n", None), ("Old.\n", 1_700_000_000)],
+    ids=["too long", "a control character", "another day"],
+)
+def test_the_script_leaves_other_contexts_to_the_interpreter(
+    shell: HookEnv, text: str, mtime: float | None
+) -> None:
+    shell.render("/w/tidy", text, mtime)
+
+    assert shell.context("SessionStart", source="startup") == ""
+    assert (shell.home.parent / "started").exists()
+
+
+def test_a_session_that_fazm_lists_is_left_to_the_interpreter(shell: HookEnv) -> None:
+    (shell.user / ".fazm").mkdir()
+    (shell.user / ".fazm" / "acp-sessions.json").write_text('[{"sessionId": "s1"}]')
+    shell.render("/w/tidy", "Yesterday: two scans.\n")
+
+    assert shell.context("SessionStart", source="startup", session_id="s2") == "Yesterday: two scans.\n"
+    assert not (shell.home.parent / "started").exists()
+    assert shell.context("SessionStart", source="startup", session_id="s1") == ""
+    assert (shell.home.parent / "started").exists()
+
+
+def test_a_file_below_ten_thousand_characters_is_given_whole_however_many_bytes(shell: HookEnv) -> None:
+    text = "\u2014" * 9_000 + "\n"
+    shell.render("/w/tidy", text)
+
+    assert shell.context("SessionStart", source="startup") == text
+    assert not (shell.home.parent / "started").exists()
+
+
+def test_a_folder_whose_name_cannot_stand_in_the_list_is_not_in_it(shell: HookEnv) -> None:
+    shell.render("/w/ti\tdy", "Odd.\n")
+    shell.render(None, "Everywhere.\n")
+
+    assert shell.context("SessionStart", source="startup", cwd="/w/x") == "Everywhere.\n"
+    assert len((shell.home / "context" / "folders.tsv").read_text().splitlines()) == 1

@@ -531,14 +531,19 @@ def project_folder(workspace: str) -> str:
 
 
 def moved_path(root: str, path: str, before: str | None, after: str | None) -> str:
-    """The path below `root` after the workspace was moved from `before` to `after`."""
+    """The path below `root` after the workspace was moved from `before` to `after`.
+
+    If it is not known where it was, the folder of the project is the one that the path names.
+    """
     parts = path.split("/")
-    if before is None or after is None or before == after:
+    if after is None or before == after:
         return path
-    if root == CLAUDE and len(parts) > 2 and parts[0] == PROJECTS and parts[1] == project_folder(before):
-        parts[1] = project_folder(after)
-    if root == HOME and parts[:2] == [".cursor", "chats"] and parts[2] == _hashed(before):
-        parts[2] = _hashed(after)
+    if root == CLAUDE and len(parts) > 2 and parts[0] == PROJECTS:
+        if before is None or parts[1] == project_folder(before):
+            parts[1] = project_folder(after)
+    if root == HOME and parts[:2] == [".cursor", "chats"] and len(parts) > 3:
+        if before is None or parts[2] == _hashed(before):
+            parts[2] = _hashed(after)
     return "/".join(parts)
 
 

@@ -25,9 +25,12 @@ from fazm_memory.errors import FazmMemoryError
 from fazm_memory.paths import CONTEXT_FOLDER, SPOOL_FOLDER, open_regular
 from fazm_memory.records import asdict, dataclass
 from fazm_memory.store import (
+    SEQ_BITS,
     STORE_FOLDER,
     FileVersion,
     FileVersions,
+    TranscriptCopies,
+    TranscriptCopy,
     files_named,
     foreign_name,
     framework_store_exists,
@@ -41,6 +44,8 @@ EXPORTS = "exports"  # bundles made by the page
 SCRIPTS = "resume"  # scripts that start an agent with a briefing
 LARGEST = 64 << 20
 NAMED = 3  # files named one by one
+RECORD_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+RECORD_ID_LENGTH = 36
 
 
 @dataclass(frozen=True)
@@ -289,14 +294,35 @@ class CopiedTranscripts(CopyPlace):
 
     name = "copies of transcripts"
 
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self._unrecorded: set[str] = set()  # forks that are copied but have no session in the log
+
     def _sessions(self, request: ForgetRequest) -> set[str]:
         copies = self.memory.existing_transcript_copies
         if copies is None:
             return set()
+        self._unrecorded = self._unrecorded_forks(copies, request)
         found = {*self.agent_ids(request), *self._forks(list(request.chosen)), *self._foreign(request)}
         if request.match is not None and request.session is None:
             found |= copies.sessions_with_text(request.match)
-        return found
+        return found | self._unrecorded
+
+    def _unrecorded_forks(self, copies: TranscriptCopies, request: ForgetRequest) -> set[str]:
+        """Forks without an event of their own: the log has their records in sessions that lose events."""
+        db = self.memory.store.db
+        recorded = {name for (name,) in db.execute("SELECT DISTINCT agent_session_id FROM session")}
+        others = [copy for copy in copies.all() if not copy.foreign and copy.session not in recorded]
+        if not others:
+            return set()
+        query = "SELECT id, key FROM event WHERE id >= ? AND id < ? AND key IS NOT NULL"
+        ids: set[str] = set()
+        for number, seqs in request.chosen.items():
+            lost, first = set(seqs), number << SEQ_BITS
+            for id_, key in db.execute(query, (first, first + (1 << SEQ_BITS))):
+                if id_ - first in lost:
+                    ids.update(RECORD_ID.findall(key))
+        return {copy.session for copy in others if _has_record(copies, copy, ids)}
 
     def _foreign(self, request: ForgetRequest) -> Iterator[str]:
         query = "SELECT device, id FROM session WHERE n=? AND device IS NOT NULL"
@@ -328,10 +354,20 @@ class CopiedTranscripts(CopyPlace):
         if not request.whole_session:
             return []
         paths = [path for (path,) in self.memory.store.db.execute("SELECT path FROM cursor").fetchall()]
-        forks = list(self._forks(list(request.chosen)))
+        forks = [*self._forks(list(request.chosen)), *self._unrecorded]
         found = [path for path in paths if any(name in path for name in forks) and os.path.exists(path)]
         why = "The agent's own transcript of a session that continues it."
         return [RemainingCopy(path, why, _delete(path)) for path in found]
+
+
+def _has_record(copies: TranscriptCopies, copy: TranscriptCopy, ids: set[str]) -> bool:
+    """Whether a copy has one of these ids of records."""
+    before = b""  # the end of the part before: an id may begin in one part and end in the next
+    for data in copies.content(copy):
+        if not ids.isdisjoint(RECORD_ID.findall((before + data).decode("ascii", "replace"))):
+            return True
+        before = data[-RECORD_ID_LENGTH:]
+    return False
 
 
 class ExportedBundles(CopyPlace):

@@ -378,6 +378,50 @@ def test_forgetting_a_session_reaches_the_copies_of_its_forks(machine: Machine) 
     assert machine.copied(OTHER) == {}
 
 
+def fork_without_words_of_its_own(machine: Machine) -> Path:
+    """A transcript that has the first record of another one and nothing else, so it is no session of ours."""
+    lines = [machine.say(text).replace(b'": "', b'":"') for text in ("the beginning", "and on")]
+    machine.transcript().write_bytes(b"".join(lines))  # as the agent writes JSON
+    snapshot = b'{"type":"file-history-snapshot","timestamp":"%s"}\n' % iso(machine.now + SECOND).encode()
+    copied = lines[0].replace(SESSION.encode(), OTHER.encode())
+    fork = machine.write(machine.transcript(OTHER), snapshot + copied)
+    machine.record()
+    with pytest.raises(NotFound):
+        machine.memory.sessions.get(OTHER)
+    return fork
+
+
+def test_forgetting_a_session_reaches_copies_of_forks_that_are_no_sessions(machine: Machine) -> None:
+    fork = fork_without_words_of_its_own(machine)
+    machine.say("something else", THREAD)
+    machine.record()
+    assert machine.copied(OTHER)
+    done = machine.memory.maintenance.forget(SESSION)
+    assert (machine.copied(OTHER), len(machine.copied(THREAD))) == ({}, 1)
+    assert str(fork) in [copy["what"] for copy in done["remaining"]]
+    machine.record()
+    assert machine.copied(OTHER) == {}
+
+
+def test_forgetting_one_record_reaches_them_too(machine: Machine) -> None:
+    fork_without_words_of_its_own(machine)
+    machine.memory.maintenance.forget(SESSION, seqs=[machine.memory.sessions.get(SESSION)["events"] - 1])
+    assert machine.copied(OTHER)  # it has not the last record
+    machine.memory.maintenance.forget(SESSION, seqs=[1])
+    assert machine.copied(OTHER) == {}
+
+
+def test_a_fork_that_is_no_session_is_restored_into_another_workspace(
+    machine: Machine, tmp_path: Path
+) -> None:
+    fork = fork_without_words_of_its_own(machine)
+    there = tmp_path / "elsewhere"
+    done = machine.memory.transcripts.restore(OTHER, home=str(there), workspace="/srv/proj")
+    restored = there / ".claude" / "projects" / "-srv-proj" / fork.name
+    assert restored.read_bytes() == fork.read_bytes()
+    assert done["resume"] == f"cd /srv/proj && claude --resume {OTHER}"
+
+
 def test_copies_older_than_the_policy_are_deleted_and_not_made_again(tmp_path: Path) -> None:
     machine = Machine(tmp_path, retain_transcripts=10)
     machine.say("old")

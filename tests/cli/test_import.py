@@ -115,6 +115,17 @@ def test_records_from_a_copied_home_or_a_folder_in_it_or_a_single_file(
         assert run("import", str(given), "--json").json["events"] == 2, given
 
 
+def test_records_from_a_copy_of_the_projects_folder_with_another_name(
+    run: Run, user: Path, tmp_path: Path
+) -> None:
+    copied = transcript(tmp_path / "old", "Rename the invoices").parent
+    backup = (tmp_path / "old" / "projects").rename(tmp_path / "backup of transcripts")
+
+    for given in (backup, backup / copied.name):
+        shutil.rmtree(tmp_path / "memory", ignore_errors=True)
+        assert run("import", str(given), "--json").json["events"] == 2, given
+
+
 def test_a_file_that_lies_anywhere_is_read_when_its_agent_is_named(
     run: Run, user: Path, tmp_path: Path
 ) -> None:

@@ -36,6 +36,7 @@ from fazm_memory.paths import open_regular, read_regular
 from fazm_memory.records import dataclass, field, replace
 
 HEAD = 256 << 10
+PROJECT = "-*"  # names of project folders: the path of the workspace, with dashes for slashes
 UUID = lazy_regex(rb'"uuid":"([0-9a-fA-F-]{36})"')
 TIMESTAMP = lazy_regex(rb'"timestamp":"([^"\\]{1,40})"')
 SESSION = lazy_regex(rb'"sessionId":"([^"\\]{1,100})"')
@@ -223,7 +224,10 @@ class ClaudeCode:
 
     def find(self, places: Places) -> Iterator[RecordFile]:
         """Oldest first and subagents last, so that a parent usually comes before its fork."""
-        root = Path(places.env.get("CLAUDE_CONFIG_DIR") or places.home / ".claude") / "projects"
+        chosen = Path(places.env.get("CLAUDE_CONFIG_DIR") or places.home / ".claude")
+        root = chosen / "projects"
+        if not root.is_dir() and next(chosen.glob(f"{PROJECT}/*.jsonl"), None) is not None:
+            root = chosen  # a copy of the projects folder under another name
         sessions, subagents = [], []
         for path in root.glob("*/*.jsonl"):
             if SESSION_NAME.fullmatch(path.stem):

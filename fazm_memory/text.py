@@ -23,6 +23,15 @@ def plural_with_verb(count: int, noun: str, verb: str) -> str:
     return f"{plural(count, noun)} {ONE_DOES[verb] if count == 1 else verb}"
 
 
+def format_size(count: int) -> str:
+    value = float(count)
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if value < 1000 or unit == "GB":
+            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
+        value /= 1000
+    raise AssertionError("unreachable")
+
+
 def single_line(text: object) -> str:
     return " ".join(str(text).split())
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from fazm_memory.clock import TimeError, parse_time, to_datetime
 from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.lazy import lazy_regex
+from fazm_memory.text import format_size as format_size
 from fazm_memory.text import plural as plural
 from fazm_memory.text import plural_with_verb as plural_with_verb
 from fazm_memory.text import single_line as single_line
@@ -101,15 +102,6 @@ def format_time(text: str, now: int) -> str:
     if (today.date() - local.date()).days == 1:
         return f"yesterday {local:%H:%M}"
     return f"{local:%Y-%m-%d %H:%M}"
-
-
-def format_size(count: int) -> str:
-    value = float(count)
-    for unit in ("bytes", "KB", "MB", "GB"):
-        if value < 1000 or unit == "GB":
-            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
-        value /= 1000
-    raise AssertionError("unreachable")
 
 
 def clock(fixed: str | None) -> Callable[[], int]:

@@ -29,6 +29,7 @@ from fazm_memory.rewind.state_at import (
     version_histories,
 )
 from fazm_memory.store import FileVersion, FileVersions
+from fazm_memory.text import format_size
 from fazm_memory.watch import IgnoreRules, scan
 
 # Copy a workspace, as it was at a position, into a new folder
@@ -167,10 +168,11 @@ def _copy(
 
 # A folder of its own
 
-CLONE = ["cp", "-cRp"] if sys.platform == "darwin" else ["cp", "-a", "--reflink=always"]
+CLONE = ["cp", "-cRp"] if sys.platform == "darwin" else ["cp", "-a", "--reflink=auto"]
+ONLY_CLONE = ["cp", "-c"] if sys.platform == "darwin" else ["cp", "--reflink=always"]
 # Neither the hooks nor the monitor of a repository run for our own git calls.
 GIT = ["git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]
-SPARE_ROOM = 256 << 20  # bytes of the disk that a copy leaves free
+SPARE_ROOM = 256 << 20  # bytes of the disk that a copy leaves free; a tenth of a small disk
 TIMEOUT = 600  # seconds for one call of cp or git
 DETACHED = "HEAD"  # the name of commits that are on no branch; no branch has it
 
@@ -319,7 +321,7 @@ def _can_clone(source: str, parent: str) -> bool:
         with open(probe, "wb") as file:
             file.write(b"clone me")
         tried = subprocess.run(
-            [*CLONE, probe, f"{probe}-2"], capture_output=True, timeout=TIMEOUT, check=False
+            [*ONLY_CLONE, probe, f"{probe}-2"], capture_output=True, timeout=TIMEOUT, check=False
         )
         return tried.returncode == 0
 
@@ -369,9 +371,12 @@ def _check_room(source: str, parent: str) -> None:
     size = sum(
         os.lstat(os.path.join(folder, name)).st_size for folder, _, names in os.walk(source) for name in names
     )
-    if size + SPARE_ROOM > shutil.disk_usage(parent).free:
+    disk = shutil.disk_usage(parent)
+    spare = min(SPARE_ROOM, disk.total // 10)
+    if size + spare > disk.free:
         raise StoreFull(
-            f"A copy of {source} needs {size // 1_000_000} MB, and the disk has less. Nothing was copied.",
+            f"A copy of {source} needs {format_size(size)}, and {format_size(spare)} must stay free."
+            f" The disk has {format_size(disk.free)}. Nothing was copied.",
             hint="Free some space, or open the session in the folder itself.",
         )
 

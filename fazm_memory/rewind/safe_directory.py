@@ -106,6 +106,15 @@ def _check(found: os.stat_result, expected: int | None) -> None:
         raise NotAsExpected
 
 
+def names_in(folder: int) -> list[str]:
+    """The names in an open folder. Btrfs lists a folder as it was when it was opened, so open it again."""
+    again = os.open(".", FOLDER, dir_fd=folder)
+    try:
+        return os.listdir(again)
+    finally:
+        os.close(again)
+
+
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
@@ -203,7 +212,7 @@ class SafeDirectory:
         folders, name = _split(path)
         try:
             with self._folder([*folders, name]) as folder:
-                return os.listdir(folder)
+                return names_in(folder)
         except (FileNotFoundError, NotADirectoryError, WriteRefused):
             return []
 
@@ -369,7 +378,7 @@ class SafeDirectory:
             os.stat(name, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
             return
-        if name not in os.listdir(folder):
+        if name not in names_in(folder):
             raise WriteRefused(f"the file system takes {name!r} for another name")
 
     def _let_go(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from fazm_memory.app import Memory
 from fazm_memory.config import Config
-from fazm_memory.errors import Conflict, Declined, InvalidRequest, NotFound
+from fazm_memory.errors import Conflict, Declined, InvalidRequest, NotFound, StoreFull
+from fazm_memory.rewind import own_folder
 
 BEGIN = 1_794_900_000_000_000
 
@@ -233,6 +235,27 @@ def test_excluded_folders_and_special_files_are_not_copied(memory: Memory, shop:
     memory.recording.exclude_folder(str(shop))
     with pytest.raises(InvalidRequest, match="excluded"):
         memory.own_folders.open("fazm", str(shop))
+
+
+def test_a_copy_leaves_a_tenth_of_a_small_disk_free(
+    memory: Memory, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_folder, "_can_clone", lambda *_: False)
+    disk = SimpleNamespace(total=100 << 20, free=5 << 20)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: disk)
+    with pytest.raises(StoreFull, match=r"10\.5 MB must stay free\. The disk has 5\.2 MB"):
+        memory.own_folders.open("fazm", str(shop))
+    disk.free = 11 << 20
+    assert memory.own_folders.open("fazm", str(shop))["method"] == "copy"
+
+
+def test_a_file_that_cannot_be_cloned_is_copied(
+    memory: Memory, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_folder, "_can_clone", lambda *_: True)
+    session = memory.own_folders.open("fazm", str(shop))
+    assert session["method"] == "clone"
+    assert (Path(session["folder"]) / "lib" / "c.txt").read_text() == "three\n"
 
 
 def test_a_folder_with_unmerged_changes_is_removed_only_on_demand(memory: Memory, shop: Path) -> None:

@@ -25,7 +25,7 @@ OVERWRITES = "overwrites if it existed"
 IF_EXISTED = "only if it existed"
 IF_ABSENT = "only if it did not exist"
 _ALL_OR_NOTHING = {"mv": 2, "ln": 2, "rm": 1, "rmdir": 1, "unlink": 1, "mkdir": 1, "touch": 1}
-"""With at most this many operands, a failed command changed nothing."""
+"""With at most this many operands, a failed command changed nothing. Of more, it names those that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,17 +138,19 @@ class CommandCall:
 
     def verdict(self, *names: str, proven: bool = False) -> str | None:
         """Return None if it failed for one of the names, else why its success is uncertain."""
+        if self.output.reports_error(self.name, *names):
+            return None  # also if the agent reports no failure
         if self.succeeded:
             return ""
-        if self.succeeded is False and self.name in _ALL_OR_NOTHING and self._has_few_operands():
-            return None
-        if self.output.reports_error(self.name, *names):
+        if self.succeeded is False and self.name in _ALL_OR_NOTHING and self._did_nothing():
             return None
         return "" if self.errors_visible or proven else HIDDEN
 
-    def _has_few_operands(self) -> bool:
+    def _did_nothing(self) -> bool:
+        """Whether a failed command changed no file: it has few operands, or no message says which failed."""
         operands = [arg for arg in self.args if not (arg.text or "").startswith("-")]
-        return len(operands) <= _ALL_OR_NOTHING[self.name]
+        silent = self.errors_visible and not self.output.has_errors
+        return silent or len(operands) <= _ALL_OR_NOTHING[self.name]
 
     def must_fail(self, name: str) -> Status:
         """Note that the command must fail for this name."""

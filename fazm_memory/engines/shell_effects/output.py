@@ -134,7 +134,7 @@ class CommandOutput:
             tool, message = found[1] or "shell", found[2]
             if builtin := _BUILTIN_ERROR.fullmatch(message):
                 tool, message = builtin[1], builtin[2]
-        elif found := _ERROR.fullmatch(line):
+        elif (found := _ERROR.fullmatch(line)) and found[1].lower() != "usage":
             tool, message = found[1], found[2]
             tool = "git" if tool in ("fatal", "error") else tool
         else:

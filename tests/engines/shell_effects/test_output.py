@@ -151,6 +151,19 @@ def test_a_single_command_that_failed_did_nothing() -> None:
     assert effects_of("mv a b || rm c", "", ok=False) == []
 
 
+def test_a_command_that_failed_for_no_named_file_did_nothing() -> None:
+    assert effects_of("mv a b d/", "Exit code 1", ok=False) == []
+    assert effects_of("mv a b d", "usage: mv [-f | -i | -n] [-hv] source target", ok=False) == []
+    assert effects_of("mv a b d/", "mv: rename a to d/a: Permission denied", ok=False) == [
+        "renamed d/b from b?"
+    ]
+
+
+@pytest.mark.parametrize(("command", "tool"), [("mv a b", "mv"), ("sudo mv a b", "mv"), ("rm a", "rm")])
+def test_an_error_message_counts_also_if_the_agent_reports_no_failure(command: str, tool: str) -> None:
+    assert effects_of(command, f"{tool}: cannot stat 'a': No such file or directory") == []
+
+
 def test_success_of_an_and_list_proves_each_step() -> None:
     assert effects_of("unheard_of && mv x.c dist/ && unheard_of_too", "") == ["renamed dist/x.c from x.c"]
     assert effects_of("unheard_of && mv x.c dist/; true", "") == ["renamed dist/x.c from x.c?"]

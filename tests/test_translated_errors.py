@@ -13,6 +13,7 @@ from fazm_memory import errors
 from fazm_memory.agents.connect import AFTER
 from fazm_memory.errors import FazmMemoryError, NotFound, StoreFull
 from fazm_memory.menubar import error_text
+from fazm_memory.sync.transports import REASONS
 from fazm_memory.translation import (
     PLACEHOLDER,
     SENTENCE_END,
@@ -86,6 +87,30 @@ def test_what_is_wrong_with_an_answer_is_in_the_table() -> None:
     for language in languages()[1:]:
         known = {PLACEHOLDER.sub("{}", english) for english in translations()[language]}
         assert wanted - known == set()
+
+
+def test_what_is_wrong_with_an_object_store_is_in_the_table() -> None:
+    for language in languages()[1:]:
+        known = {PLACEHOLDER.sub("{}", english) for english in translations()[language]}
+        assert {f"{{}} {what}." for _, what, _ in REASONS} - known == set()
+        assert {f"{hint}; nothing is lost" for _, _, hint in REASONS} - known == set()
+
+
+@pytest.mark.usefixtures("german")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s3://bucket/memory does not answer.",
+        "Upload 5 to 5 of “mini” is altered or replaced. It was not read.",
+        "Upload 5 to 7 of “mini” is incomplete. It was not read.",
+        "Upload 5 to 7 of “mini” is missing from the store: deleted or late.",
+        "Upload 5 to 7 of “mini” waits: its key is not shared with this machine yet.",
+        "The head of “mini” was altered or is incomplete: it was altered, cut, or made with another key.",
+    ],
+)
+def test_a_problem_of_sync_has_no_english_words_left(text: str) -> None:
+    left = re.findall(r"\b(?:Upload|is|was|the|to|of|it|not|altered|cut)\b", translate_filled(text))
+    assert left == []
 
 
 def test_every_title_is_in_the_table() -> None:

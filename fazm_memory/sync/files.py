@@ -96,7 +96,7 @@ class SealedContents:
 
 # File versions
 
-LIMIT = 256 << 20  # compressed bytes that a device shares, unless another limit was chosen
+LIMIT = 256_000_000  # compressed bytes that a device shares, unless another limit was chosen
 ROWS = 2000  # versions that one batch names
 SETTLED = 3600 * 1_000_000  # microseconds after which nobody attributes a version any more
 TRIES = 5  # rounds in which a content that is missing from the store is asked for

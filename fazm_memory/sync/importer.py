@@ -71,15 +71,19 @@ class BatchImporter:
         """Import a batch of a device. With `only`, just the events of that session, which waited."""
         parts = deque(part for part in batch.parts if only is None or part.part.session == only)
         while parts:
-            left = CHUNK
-            with self.store.writing() as writer:  # short transactions: others write meanwhile
-                while parts and left > 0:
-                    count, done = self._part(
-                        writer, device, home, parts[0], batch.n, replay=only is not None, most=left
-                    )
-                    left -= 1 + count
-                    if done:
-                        parts.popleft()
+            left, imported = CHUNK, self.result.events
+            try:
+                with self.store.writing() as writer:  # short transactions: others write meanwhile
+                    while parts and left > 0:
+                        count, done = self._part(
+                            writer, device, home, parts[0], batch.n, replay=only is not None, most=left
+                        )
+                        left -= 1 + count
+                        if done:
+                            parts.popleft()
+            except BaseException:
+                self.result.events = imported  # this transaction was rolled back
+                raise
         for origin in self._arrived:
             self.state.db.execute("DELETE FROM waiting WHERE device=? AND origin=?", (device, origin))
         self._arrived.clear()

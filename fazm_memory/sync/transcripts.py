@@ -23,7 +23,7 @@ from fazm_memory.sync.files import SealedContents
 from fazm_memory.sync.heads import newest
 from fazm_memory.sync.state import Identity, SyncState
 
-LIMIT = 256 << 20  # compressed bytes that a device shares, unless another limit was chosen
+LIMIT = 256_000_000  # compressed bytes that a device shares, unless another limit was chosen
 ROWS = 100  # transcripts that one batch names
 QUIET = 60 * 1_000_000  # microseconds without a change after which a transcript is shared by itself
 TRIES = 5  # rounds in which a part that is missing from the store is asked for

@@ -70,6 +70,7 @@ class RoundReport:
 
     imported: int = 0
     exported: int = 0
+    uploads: int = 0  # batches, also those without events: what was forgotten or quarantined, shared files
     forgot: int = 0
     files: int = 0  # contents of file versions that arrived
     transcripts: int = 0  # transcripts that arrived, or grew
@@ -163,6 +164,7 @@ class Vault:
         self._done, self._total = 0, sum(row.head - row.sent for row in self.exporter.pending())
         for count in self.exporter.batches():
             self.report.exported += count
+            self.report.uploads += 1
             self._show("uploading", "event", count)
             self._put(force=True)
         self._put(force=acknowledge or bool(result.forgot))
@@ -629,10 +631,13 @@ class Vault:
                 entry = self.remembered(device).get(device)
                 if device not in logs or entry is None:
                     continue
-                for segment in self._segments(device, logs[device], max(0, begin - 1)):
-                    for batch in segment.batches:
-                        if begin <= batch.n <= entry.cursor:
-                            self.importer.take(device, segment.home, batch, only=origin)
+                try:
+                    for segment in self._segments(device, logs[device], max(0, begin - 1)):
+                        for batch in segment.batches:
+                            if begin <= batch.n <= entry.cursor:
+                                self.importer.take(device, segment.home, batch, only=origin)
+                except (NotAuthentic, StoreNewer) as error:  # it goes on waiting
+                    self._problem(f"An upload of {self._called(device)} cannot be read: {error}.")
 
     # -- put ---------------------------------------------------------------------------------------------
 

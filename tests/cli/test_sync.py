@@ -148,12 +148,26 @@ def test_sessions_say_on_which_machine_they_are_recorded(on: On, tmp_path: Path)
     assert "Up to date" in on("mini", "sync").out
 
 
+def test_a_round_that_only_asks_others_to_forget_says_so(on: On, tmp_path: Path) -> None:
+    joined(on, tmp_path)
+    lines = [
+        {"type": "session.open", "session": "k", "agent": "fazm", "workspace": str(tmp_path)},
+        {"type": "prompt", "session": "k", "text": "Water the cactus"},
+    ]
+    on("mini", "record", stdin=lines)
+    on("mini", "sync")
+    on("laptop", "sync")
+    on("laptop", "forget", "--match", "cactus", "--yes")
+    assert "Uploaded what was forgotten" in on("laptop", "sync").out
+    assert "Up to date" in on("laptop", "sync").out
+
+
 def test_files_are_shared_by_choice_and_folders_are_named(on: On, tmp_path: Path) -> None:
     joined(on, tmp_path)
     assert "not shared" in on("mini", "sync", "status").out
     assert on("mini", "sync", "files", "perhaps").code == 2
-    assert on("mini", "sync", "files", "on", "--limit", "10", "--json").json["limit"] == 10 << 20
-    assert "shared from here" in on("mini", "sync", "files").out
+    assert on("mini", "sync", "files", "on", "--limit", "10", "--json").json["limit"] == 10_000_000
+    assert "of 10.0 MB" in on("mini", "sync", "files").out
     lines = [
         {"type": "session.open", "session": "k", "agent": "fazm", "workspace": "/srv/invoices"},
         {"type": "prompt", "session": "k", "text": "Sort", "at": "2026-11-14T10:00:00+00:00"},

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 from fazm_memory.app import sync as app_sync
 from fazm_memory.errors import InvalidRequest, InvalidTransition, NotFound, SyncRefused, SyncUnavailable
+from fazm_memory.events import NewerVersion, read_payload
 from fazm_memory.events.event import Draft
+from fazm_memory.sync import importer
 from fazm_memory.sync.segments import SegmentEvent, SegmentPart
 from fazm_memory.sync.state import Part
 from fazm_memory.sync.transports import FolderTransport
@@ -135,8 +137,7 @@ def test_a_fork_waits_for_the_session_it_was_forked_from(machines: Machines) -> 
     laptop.sync.round()
     hidden = [path for path in machines.files() if "/o/" in str(path)]
     late = {path: path.read_bytes() for path in hidden}
-    own = mini.vault().exporter.name(1, 1, 0).rpartition("/")[2]
-    (first,) = [path for path in hidden if path.name == own]
+    (first,) = [path for path in hidden if path.name == name_of_first_upload(mini)]
     first.unlink()
     assert studio.sync.round()["problems"]
     assert studio.sessions.listing() == []
@@ -144,6 +145,42 @@ def test_a_fork_waits_for_the_session_it_was_forked_from(machines: Machines) -> 
     studio.sync.round()
     machines.settle()
     assert studio.states() == mini.states() == laptop.states()
+
+
+def test_a_waiting_session_of_a_newer_version_does_not_keep_the_others_waiting(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mini, laptop, studio = (machines.add(name) for name in ("mini", "laptop", "studio"))
+    session = work(mini)
+    mini.sync.round()
+    laptop.sync.round()
+    laptop.say(laptop.rewind.fork(session, at=3)["id"], "prompt", text="from the future")
+    laptop.sync.round()
+    own = work(studio)
+
+    def read(kind: str, version: int, raw: dict[str, Any]) -> Any:
+        if raw.get("text") == "from the future":
+            raise NewerVersion("the event is of a newer version")
+        return read_payload(kind, version, raw)
+
+    (first,) = [path for path in machines.files() if path.name == name_of_first_upload(mini)]
+    kept = first.read_bytes()
+    first.unlink()
+    studio.sync.round()  # the fork waits for its parent
+    first.write_bytes(kept)
+    with monkeypatch.context() as older:
+        older.setattr(importer, "read_payload", read)
+        (problem,) = studio.sync.round()["problems"]
+    assert "newer version" in problem
+    laptop.sync.round()
+    assert laptop.sessions.get(own)["device"] == "studio"
+    mini.say(session, "decision", what="date first")
+    machines.settle()
+    assert studio.states() == mini.states() == laptop.states()
+
+
+def name_of_first_upload(machine: Machine) -> str:
+    return machine.vault().exporter.name(1, 1, 0).rpartition("/")[2]
 
 
 def test_paths_are_those_of_this_machine(machines: Machines) -> None:

@@ -25,6 +25,7 @@ from fazm_memory.errors import Declined, FazmMemoryError, InvalidRequest, NotFou
 
 VERBS = ("round", "init", "join", "status", "devices", "pair", "leave", "files", "transcripts", "folders")
 WAIT = 600.0  # seconds that pairing waits for the other machine
+WAITING = f"Waiting for the other machine, for at most {WAIT / 60:.0f} minutes. Ctrl-C stops."
 
 
 def sync_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,6 +87,8 @@ def _show_report(report: dict[str, Any]) -> None:
     if report["imported"] or report["exported"] or report["forgot"]:
         forgot = f" Forgot {plural(report['forgot'], 'event')}, as asked." if report["forgot"] else ""
         echo(f"Received {imported}, uploaded {exported}.{forgot}")
+    elif report["uploads"]:
+        echo("Received nothing new. Uploaded what was forgotten, quarantined or shared here.")
     elif not report["problems"]:
         echo("Up to date: nothing new here or there.")
     for problem in report["problems"]:
@@ -126,6 +129,7 @@ def _join(memory: Memory, args: argparse.Namespace) -> Any:
     where["transcripts"] = args.transcripts
     with Progress("Events") as bar:
         if args.code is not None:
+            echo_err(WAITING)
             answer = memory.sync.join_by_code(
                 args.code, **where, confirm=_confirmer(args), wait=WAIT, progress=bar.at
             )
@@ -152,6 +156,7 @@ def _pair(memory: Memory, args: argparse.Namespace) -> Any:
         where = f"--folder {place['folder']}" if "folder" in place else f'--s3 "{place["url"]}"'
         echo_err("On the other machine run this, with the folder as it is called there:")
         echo_err(f"  fazm-memory sync join {where} --code {code}")
+        echo_err(WAITING)
 
     answer = memory.sync.pair(show=show, confirm=_confirmer(args), wait=WAIT)
     if not args.json:
@@ -226,7 +231,7 @@ def _switch(memory: Memory, args: argparse.Namespace, switch: Callable[..., Any]
     if args.values:
         if args.values not in (["on"], ["off"]):
             raise InvalidRequest("Say on or off.", hint=f"`fazm-memory sync {args.verb} on`")
-        switch(args.values == ["on"], limit=None if args.limit is None else args.limit << 20)
+        switch(args.values == ["on"], limit=None if args.limit is None else args.limit * 1_000_000)
         memory.sync.round()
 
 

@@ -40,6 +40,8 @@ QUERIES = (60, 12)
 IDLE_SECONDS = (30.0, 4.0)
 GROWTH_SECONDS = (40.0, 5.0)
 LINES_A_SECOND = 2
+TIMESTAMP = re.compile(rb'"timestamp": ?"(\d{4}-\d\d-\d\dT[\d:.]+Z)"')
+LAST_RECORDS = 256 << 10  # bytes
 WORD = re.compile(r"[A-Za-z][a-z]{4,14}")
 PAGE_MISSING = "the page (Chromium is not installed)"
 
@@ -52,7 +54,9 @@ class Spent:
     processor: float = 0.0
     memory: float = 0.0
     output: str = ""
-    until: dict[str, float] = field(default_factory=dict)  # seconds until something was seen
+    # Until something was seen.
+    until: dict[str, float] = field(default_factory=dict)
+    processor_until: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -105,8 +109,14 @@ def run(options: Options, report: Report) -> Iterator[Figure]:
 
 
 def _copy(folder: Path, place: Place) -> float:
-    """Copy the transcripts into the home folder, and compile the program. Returns the megabytes."""
+    """Copy the transcripts into the home folder, and compile the program. Returns the megabytes.
+
+    A copy gets the time of its last record: what is newest is imported first.
+    """
     shutil.copytree(folder, place.projects)
+    for path in place.projects.rglob("*.jsonl"):
+        if found := TIMESTAMP.findall(path.read_bytes()[-LAST_RECORDS:]):
+            os.utime(path, (datetime.fromisoformat(max(found).decode()).timestamp(),) * 2)
     package = str(Path(__file__).parents[1] / "fazm_memory")
     spend([sys.executable, "-m", "compileall", "-q", package], place.environment)
     size = sum(path.stat().st_size for path in place.projects.rglob("*.jsonl"))
@@ -121,7 +131,9 @@ def _copy(folder: Path, place: Place) -> float:
 def _importing(place: Place, raw: float, options: Options) -> Iterator[Figure]:
     parsing = _parsing(place.projects)
     context = place.home / "context" / "context.md"
-    first = spend([*PROGRAM, "import", "--json"], place.environment, watch={"context": context.exists})
+    folders = len([path for path in place.projects.iterdir() if any(path.glob("*.jsonl"))])
+    watch = {"context": context.exists, "every": lambda: _contexts(context.parent) > folders}
+    first = spend([*PROGRAM, "import", "--json"], place.environment, watch=watch)
     events = int(json.loads(first.output)["events"])
     what = f"first import of {raw:,.0f} MB"
     yield Figure(what, "MB/s", raw / first.wall, events=events, goal=Goal(least=25))
@@ -131,11 +143,21 @@ def _importing(place: Place, raw: float, options: Options) -> Iterator[Figure]:
     yield Figure("the same, memory of all processes", "MB", first.memory, goal=Goal(limit=250))
     until = first.until.get("context", first.wall)
     yield Figure("the same, until a context is there", "s", until, goal=Goal(limit=2))
+    every = first.until.get("every", first.wall)
+    yield Figure("the same, until that of every folder is there", "s", every)
+    processor = first.processor_until
+    yield Figure("the same, processor time until a context is there", "s", processor.get("context", 0))
+    yield Figure("the same, processor time until that of every folder", "s", processor.get("every", 0))
     size = _bytes_of(place.home / "store.noindex" / "memory.db") / 1000
     yield Figure("store without native copies", "KB per raw MB", size / raw, goal=Goal(limit=110))
     copies = _bytes_of(place.home / "store.noindex" / "transcripts.db") / 1000
     yield Figure("native copies", "KB per raw MB", copies / raw)
     yield from _beside_pass(place, "import, nothing new", ["import"], ROUNDS[options.quick])
+
+
+def _contexts(folder: Path) -> int:
+    """The number of contexts: that of the machine, and one for each folder."""
+    return sum(not path.name.startswith(("resume-", "note-")) for path in folder.glob("*.md"))
 
 
 def _parsing(folder: Path) -> float:
@@ -173,6 +195,7 @@ def spend(
             for name, holds in watch.items():
                 if name not in spent.until and holds():
                     spent.until[name] = time.monotonic() - began
+                    spent.processor_until[name] = processor_of(process.pid)
             time.sleep(0.02)
         if process.wait() != 0:
             raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")

@@ -1,11 +1,11 @@
 """The hook that answers: spools the event and prints the context of a new session.
 
 Run as `python -I -S start.py HOME AGENT "" [EVENT]` (inside the Mac app with PYTHONHOME) when a session
-starts, at each prompt and, if it is to ask for a note, when the agent stops. With the file of an event that is
-spooled already instead of "", when the hook script is not sure of its answer, and before a call that a
-reminder may be about. A copy lies in the data folder and uses only the standard library. The
-context was rendered before; this only finds the file for the session's folder. It always exits with 0 and
-prints nothing or a valid envelope. Errors go to a file that `doctor` reads.
+starts, at each prompt and, if it is to ask for a note, when the agent stops. With the file of an event that
+is spooled already instead of "", when the hook script is not sure of its answer, and before a call that a
+reminder may be about. A copy lies in the data folder and uses only the standard library. The context was
+rendered before; this only finds the file for the session's folder. It always exits with 0 and prints nothing
+or a valid envelope. Errors go to a file that `doctor` reads.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The hook script: a few lines of sh that put an agent's hook event into the spool.
 
 It runs at least once per tool call, so it starts no interpreter, only `cat` or `awk`. An event is one JSON
-object, so its reader knows when it is complete. The script never blocks, and writes nothing while recording is
-paused. When a session starts, awk prints the context of its folder. What awk cannot answer for certain, and a
-call that a reminder may be about, is left to `hook.py`. If the interpreter fails, the event is spooled without
-an answer.
+object, so its reader knows when it is complete. The script never blocks, and writes nothing while recording
+is paused. When a session starts, awk prints the context of its folder. What awk cannot answer for certain,
+and a call that a reminder may be about, is left to `hook.py`. If the interpreter fails, the event is spooled
+without an answer.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ END { if (!NR) print > event
   exit found ? FOUND : 0 }
 """.replace("FOUND", str(FOUND))
 
-# Copies the event. Prints the context of a new session's folder, as `hook.py` would. It is sure only of a flat
-# object without escapes, of a session that Fazm did not start in advance, and of a context that was rendered
-# today and fits. Everything else is left to `hook.py`, with a copy of the event. In the C locale a character
-# is a byte, so the continuation bytes of UTF-8 are not counted. Backslashes are doubled by `&&`, and quotes
-# escaped by joining pieces, because awks read backslashes in replacements differently.
+# Copies the event. Prints the context of a new session's folder, as `hook.py` would. It is sure only of a
+# flat object without escapes, of a session that Fazm did not start in advance, and of a context that was
+# rendered today and fits. Everything else is left to `hook.py`, with a copy of the event. In the C locale a
+# character is a byte, so the continuation bytes of UTF-8 are not counted. Backslashes are doubled by `&&`,
+# and quotes escaped by joining pieces, because awks read backslashes in replacements differently.
 ANSWER_START = r"""
 BEGIN { ORS = ""; event = ENVIRON["event"]; home = ENVIRON["home"] }
 { line = (NR > 1 ? "\n" : "") $0; print line > event; all = all line }

@@ -100,7 +100,7 @@ def import_agents(
     unread = importer.unread(records)
     found = Counter(record.agent for record in records)
     total = sum(file.bytes for file in unread)
-    waves = _then_copied(memory, importer.backlog(unread), records)
+    waves = _then_copied(memory, _rendered(memory, importer.backlog(unread)), records)
     return Backfill(dict(found), total, _reported(memory.config.home, waves, total))
 
 
@@ -131,6 +131,23 @@ def import_progress(home: Path) -> dict[str, int] | None:
         return {"read": int(values["read"]), "total": int(values["total"])}
     except (OSError, ValueError, TypeError, KeyError):
         return None
+
+
+def _rendered(memory: Memory, waves: Iterator[ImportStatistics]) -> Iterator[ImportStatistics]:
+    """The waves of an import. Contexts are written on the way, so that sessions that start now get them.
+
+    They are written with the first events, with the newest session of every folder, and with its last day.
+    The caller writes them at the end.
+    """
+    from fazm_memory.ingest import NOTHING_LEFT
+
+    written, news = -1, False
+    for wave in waves:
+        news |= bool(wave.events)
+        if news and written < wave.next_age < NOTHING_LEFT:
+            memory.recall.export_contexts()
+            written, news = wave.next_age, False
+        yield wave
 
 
 def _then_copied(

@@ -13,7 +13,7 @@ from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from fazm_memory.ingest import pause_switch
-    from fazm_memory.ingest.importer import WAVE_BYTES, Importer, ImportStatistics, TimeRange
+    from fazm_memory.ingest.importer import NOTHING_LEFT, WAVE_BYTES, Importer, ImportStatistics, TimeRange
     from fazm_memory.ingest.pause_switch import (
         COMPANION_AGENT,
         COMPANION_SESSION,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     __name__,
     {
-        "importer": "ImportStatistics Importer TimeRange WAVE_BYTES",
+        "importer": "ImportStatistics Importer NOTHING_LEFT TimeRange WAVE_BYTES",
         "pause_switch": "COMPANION_AGENT COMPANION_SESSION PauseSwitch companion_opening read_pause",
         "read_ahead": "ReadAhead WorkerSetup worker_count",
         "record_protocol": "LineReader check_schema coerce_answer line_to_draft",

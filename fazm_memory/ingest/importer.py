@@ -35,11 +35,16 @@ from fazm_memory.records import dataclass, field, replace
 from fazm_memory.store import SEQ_BITS, Database, Writer, pack, unpack
 
 REASON = 120
+# A session among those of its folder.
+NEWEST, LAST_DAY, OLDER, NOTHING_LEFT = range(4)
 
 
 @dataclass
 class ImportStatistics:
-    """Counts of an import. `known` were recorded before; `troubles` are files, each with the reason."""
+    """Counts of an import. `known` were recorded before; `troubles` are files, each with the reason.
+
+    `next_age` of a wave says which sessions come next: NEWEST, LAST_DAY, OLDER or NOTHING_LEFT.
+    """
 
     files: int = 0
     bytes: int = 0
@@ -50,6 +55,7 @@ class ImportStatistics:
     refused: Counter[str] = field(default_factory=Counter)
     troubles: dict[str, str] = field(default_factory=dict)
     sessions: set[str] = field(default_factory=set)  # those with new events
+    next_age: int = NOTHING_LEFT
 
     def add(self, other: ImportStatistics) -> None:
         for name in ("files", "bytes", "events", "known", "bad"):
@@ -408,24 +414,16 @@ class Importer:
         return replace(known, size=stat.st_size, mtime=stat.st_mtime)
 
     def unread(self, records: Iterable[RecordFile]) -> list[UnreadFile]:
-        """Files with new records: the last day of every folder first, the files of a session together.
+        """Files with new records: the newest session of every folder, the rest of its last day, older ones.
 
-        Within a day, and after that, the newest session comes first.
+        Within each of these the newest session comes first, and the files of a session stay together.
         """
         new = [file for record in records if (file := self._unread(record)) is not None]
-        newest: dict[Name, float] = {}
-        folders: dict[Name, Path] = {}  # of the session itself; its subagents are further down
-        for file in sorted(new, key=lambda file: len(file.record.path.parts)):
-            newest[_name(file)] = max(newest.get(_name(file), 0.0), file.record.mtime)
-            folders.setdefault(_name(file), file.record.path.parent)
-        latest: dict[Path, float] = {}
-        for name, folder in folders.items():
-            latest[folder] = max(latest.get(folder, 0.0), newest[name])
-        recent = {name for name, folder in folders.items() if newest[name] > latest[folder] - DAY}
+        newest, ages = _newest(new), _ages(new)
 
-        def order(file: UnreadFile) -> tuple[bool, float, Name, Path]:
+        def order(file: UnreadFile) -> tuple[int, float, Name, Path]:
             name = _name(file)
-            return name not in recent, -newest[name], name, file.record.path
+            return ages[name], -newest[name], name, file.record.path
 
         return sorted(new, key=order)
 
@@ -454,6 +452,7 @@ class Importer:
 
     def _waves(self, left: list[UnreadFile]) -> Iterator[ImportStatistics]:
         failed: set[str] = set()
+        ages = _ages(left)
         while left:
             count = _wave(left)
             # Checked again: a parent of a fork may have been read already.
@@ -462,9 +461,10 @@ class Importer:
             self._read_early(wave)
             self._read_early(left[: _wave(left)])
             statistics = self.take(wave, elders=left)
-            yield statistics
             failed |= statistics.troubles.keys()
             left = [*self.unread(file.record for file in wave if str(file.record.path) not in failed), *left]
+            statistics.next_age = min((ages[_name(file)] for file in left), default=NOTHING_LEFT)
+            yield statistics
 
     def _read_early(self, wave: Sequence[UnreadFile]) -> None:
         """Have workers read the first chunks of a wave."""
@@ -657,6 +657,40 @@ def _database_of(path: Path) -> Path:
 
 def _name(unread: UnreadFile) -> Name:
     return unread.record.agent, unread.record.session
+
+
+def _newest(files: Iterable[UnreadFile]) -> dict[Name, float]:
+    """When each session was last changed."""
+    newest: dict[Name, float] = {}
+    for file in files:
+        newest[_name(file)] = max(newest.get(_name(file), 0.0), file.record.mtime)
+    return newest
+
+
+def _ages(files: Sequence[UnreadFile]) -> dict[Name, int]:
+    """Whether each session is the newest of its folder, of its last day, or older."""
+    newest = _newest(files)
+    folders: dict[Name, Path] = {}  # of the session itself; its subagents are further down
+    for file in sorted(files, key=lambda file: len(file.record.path.parts)):
+        folders.setdefault(_name(file), _folder(file.record.path))
+    latest: dict[Path, float] = {}
+    for name, folder in folders.items():
+        latest[folder] = max(latest.get(folder, 0.0), newest[name])
+
+    def age(name: Name, folder: Path) -> int:
+        if newest[name] == latest[folder]:
+            return NEWEST
+        return LAST_DAY if newest[name] > latest[folder] - DAY else OLDER
+
+    return {name: age(name, folder) for name, folder in folders.items()}
+
+
+def _folder(path: Path) -> Path:
+    """The folder of a record. Folders named by a date, as Codex has them, count as one."""
+    folder = path.parent
+    while folder.name.isdigit():
+        folder = folder.parent
+    return folder
 
 
 def _advance(record: RecordFile, before: int, after: int) -> int:

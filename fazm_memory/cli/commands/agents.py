@@ -413,8 +413,6 @@ def import_command(args: argparse.Namespace) -> int:
     statistics = ImportStatistics()
     with Progress("Importing, MB", max(1, work.bytes // MEGABYTE)) as progress:
         for wave in work.waves:
-            if wave.events and not statistics.events:
-                memory.recall.export_contexts()  # the newest sessions come first: a new session can use them
             statistics.add(wave)
             progress.at(statistics.bytes // MEGABYTE)
     memory.store.index_all()

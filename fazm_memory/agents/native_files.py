@@ -538,12 +538,14 @@ def moved_path(root: str, path: str, before: str | None, after: str | None) -> s
     parts = path.split("/")
     if after is None or before == after:
         return path
-    if root == CLAUDE and len(parts) > 2 and parts[0] == PROJECTS:
-        if before is None or parts[1] == project_folder(before):
-            parts[1] = project_folder(after)
-    if root == HOME and parts[:2] == [".cursor", "chats"] and len(parts) > 3:
-        if before is None or parts[2] == _hashed(before):
-            parts[2] = _hashed(after)
+    project, chats = (
+        root == CLAUDE and parts[0] == PROJECTS,
+        root == HOME and parts[:2] == [".cursor", "chats"],
+    )
+    if project and len(parts) > 2 and (before is None or parts[1] == project_folder(before)):
+        parts[1] = project_folder(after)
+    if chats and len(parts) > 3 and (before is None or parts[2] == _hashed(before)):
+        parts[2] = _hashed(after)
     return "/".join(parts)
 
 

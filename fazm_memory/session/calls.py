@@ -107,10 +107,10 @@ MAYBE_CHECK = lazy_regex(
     r"test|lint|ruff|tsc|mypy|pyright|flake8|clippy|vet|fmt|check|build|spec|tox|nox|jest|make|black|isort"
     r"|prettier|biome|cmake|ninja|rubocop|cargo|go install"
 )
-SIGNS = ("FAIL", "fail", "exit status", "***")  # one of them is in every match of FAILURE
+SIGNS = ("FAIL", "fail", "exit status", "***", "# ", "not compile")  # one is in every match of FAILURE
 FAILURE = lazy_regex(
     r"^\s*--- FAIL|^FAIL\b|^FAILED\b|test result: FAILED|\b[1-9]\d* (?:failed|failing|failures?)\b"
-    r"|^exit status [1-9]|^make: \*\*\*",
+    r"|^exit status [1-9]|^make: \*\*\*|^# \S+(?: \[\S+\])?\n\S+:\d+:\d+: |^error: could not compile",
     re.M,
 )
 FILTER = lazy_regex(r"\|\s*(?:grep|rg|egrep)\b[^|;&\n]*(?:\|[^|;&\n]+)*")
@@ -315,6 +315,8 @@ def intents(p: Action, call: ShellCall | None, *, ok: bool) -> list[str]:
     if call is not None:
         checks = call.checks if ok else failed_checks(call.checks, output_text(p.output) or p.error or "")
         keys = [key for check in checks for key in _check_intents(check, p, ok)]
+        if {"test:*", "test apart:*"} <= set(keys):
+            keys.append("test complete:*")
         programs = [words for words in call.parts if ok or not _prepares(words)] or call.parts
         keys += [key for words in programs if (key := _program_intent(words))]
         if ok:  # a file that could not be edited was written by a command
@@ -352,23 +354,24 @@ def failed_checks(checks: tuple[CheckRun, ...], printed: str) -> tuple[CheckRun,
 def _check_intents(check: CheckRun, p: Action, ok: bool) -> list[str]:
     kind = "format" if FORMATTER.search(check.command) else check.kind
     apart = kind == "test" and APART.search(check.command) is not None
+    complete = kind == "test" and WITH_ALL.search(check.command) is not None
     if not ok:
         printed = output_text(p.output) or p.error or ""
         failing = failing_tests(printed)
-        everything = f"{kind} apart" if apart else kind
+        everything = f"{kind} complete" if complete else f"{kind} apart" if apart else kind
         keys = [f"{everything}:*", *(f"{kind}:{name}" for name in (*check.names, *check.targets, *failing))]
         if not failing and NOT_COMPILED.search(printed):
             keys += [f"compile:{target}" for target in check.targets]
         return keys
     # A run of everything resolves any failed run, a run of a package those in it, a named test only itself.
-    # Slow tests that run apart, such as integration tests, are not part of "everything".
+    # Slow tests that run apart, such as integration tests, are part of a complete run only.
     keys = [f"compile:{target}" for target in check.targets]
     if limits := check.names or check.targets:
         keys += [f"{kind}:{name}" for name in limits]
     else:
-        complete = WITH_ALL.search(check.command) is not None
         keys += [f"{kind}:*"] if complete or not apart else []
         keys += [f"{kind} apart:*"] if complete or apart else []
+        keys += [f"{kind} complete:*"] if complete else []
     return [*keys, *(["build:*"] if kind == "test" else [])]
 
 

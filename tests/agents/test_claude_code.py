@@ -6,6 +6,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -254,6 +255,20 @@ def test_tokens_of_an_answer_still_being_written_wait_for_the_final_ones(day: Da
     spent = [draft.payload for draft in day.read() if draft.kind == "usage"]
     assert [one["output_tokens"] for one in spent] == [90, 3, 4]
     assert (spent[0]["input_tokens"], spent[0]["cached_tokens"], spent[0]["written_tokens"]) == (15, 7, 5)
+
+
+def test_the_tokens_of_the_last_answer_are_reported_once_when_the_file_is_quiet(day: Day) -> None:
+    usage = {"input_tokens": 10, "output_tokens": 3}
+    day.answers({"type": "text", "text": "a"}, id="m1", usage=usage, stop_reason=None)
+    day.answers({"type": "text", "text": "b"}, id="m1", usage=usage, stop_reason=None)
+    reader = ClaudeCode("/Users/dana")
+    first = reader.read(day.record(), Cursor())
+    assert (field_values(first.drafts, "usage", "output_tokens"), first.waiting) == ([], True)
+    second = reader.read(replace(day.record(), quiet=True), first.cursor)
+    assert (field_values(second.drafts, "usage", "output_tokens"), second.waiting) == ([3], False)
+    day.answers({"type": "text", "text": "c"}, id="m1", usage=usage, stop_reason="end_turn")
+    third = reader.read(replace(day.record(), quiet=True), second.cursor)
+    assert field_values(third.drafts, "usage", "output_tokens") == []
 
 
 def test_a_fork_names_its_parent_and_tells_only_what_is_its_own() -> None:

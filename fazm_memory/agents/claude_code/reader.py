@@ -283,7 +283,8 @@ class ClaudeCode:
             *cleared_before(record.path, record.session, transcript.cleared_at),
         )
         drafts = _with_times([*transcript.drafts, *before], transcript.at or round(record.mtime * 1_000_000))
-        waiting = not record.quiet and (lines.rest or bool(transcript.queued))
+        waits = bool(transcript.queued or transcript.spending.held)
+        waiting = not record.quiet and (lines.rest or waits)
         after = Cursor(lines.offset, transcript.carry())
         return Chunk(drafts, after, lines.more, transcript.unknown, bad, waiting)
 

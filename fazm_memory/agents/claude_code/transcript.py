@@ -327,6 +327,13 @@ class UsageCounter:
         self.counted = [*self.counted, *(answered["id"] for answered in final)][-RECENT:]
         return final
 
+    def end(self) -> list[dict[str, Any]]:
+        """The last answer, if it was not final. Nothing followed it that would have said so."""
+        final = [self.held] if self.held else []
+        self.counted = [*self.counted, *(answered["id"] for answered in final)][-RECENT:]
+        self.held = {}
+        return final
+
 
 def _usage(message: Mapping[str, Any]) -> dict[str, Any]:
     usage = mapping(message.get("usage"))
@@ -440,12 +447,14 @@ class Transcript:
     def finish(self, *, quiet: bool = False) -> None:
         """End the chunk: report calls without a result as started, once.
 
-        If the file is `quiet`, what a person typed and the client never passed on is reported too.
+        If the file is `quiet`, what a person typed and the client never passed on is reported too, and the
+        last answer is final.
         """
         for call_id in list(self.open):
             self._started(call_id)
         if quiet:
             self._delivered(always=True)
+            self._used(self.spending.end())
 
     def _user(self, record: Mapping[str, Any]) -> None:
         content = mapping(record.get("message")).get("content")
@@ -496,7 +505,11 @@ class Transcript:
                 self._begin(ident(block["id"]), ident(block.get("name")) or "unknown", block.get("input"))
             elif is_result(block):
                 self._result(block, None)
-        for answer in () if synthetic else self.spending.take(message, self.at):
+        if not synthetic:
+            self._used(self.spending.take(message, self.at))
+
+    def _used(self, answers: Sequence[Mapping[str, Any]]) -> None:
+        for answer in answers:
             self._emit("usage", answer["usage"], usage_key(answer["id"]), answer["at"])
 
     def _system(self, record: Mapping[str, Any]) -> None:

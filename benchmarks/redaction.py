@@ -114,7 +114,7 @@ def run(options: Options, report: Report) -> Iterator[Figure]:
     text = next(text for text in slowest if repr(text) == worst)
     for length in (4 * KILOBYTE, LENGTH, 4 * LENGTH):
         seconds = min(_seconds(redactor, text, length) for _ in range(5))
-        goal = None if length < LENGTH else Goal(limit=1.0)
+        goal = Goal(limit=1.0)
         size = length // KILOBYTE
         yield Figure(f"the slowest text found, {size} KB: {worst[:80]}", "ms a KB, processor",
                      seconds / size * 1e3, floor * 1e3, FLOOR, goal=goal)  # fmt: skip

@@ -26,7 +26,7 @@ from fazm_memory.engines.redaction.classify import (
     words,
 )
 from fazm_memory.engines.redaction.disorder import disorder
-from fazm_memory.engines.redaction.rules import Rule, Span, has_digit, text_at
+from fazm_memory.engines.redaction.rules import NAME, Rule, Span, has_digit, text_at
 
 KEYWORDS = (
     *sorted(
@@ -81,7 +81,6 @@ _REGEX = f"{_REST}{_CLOSED}{_JOINT}{_BLOCK}(?:{_QUOTED}|{_BARE})"
 # The groups of the pattern, in order.
 SIGN, PAIR, COMMA, TAG, SENTENCE, SPACE, DOUBLE, SINGLE, TICK, BARE = range(1, 11)
 
-_NAME = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST_NAME = 64
 _NAME_END = re.compile(rb"(?:[\w.-]| (?=(?i:key|phr|de passe|passe))){0,64}")
 _LONGEST_PHRASE = 256
@@ -181,7 +180,7 @@ def _name(data: bytes, position: int) -> Span:
     position += data[position] in b"\"'"  # the keyword may include the quote before the name
     before = data[max(0, position - _LONGEST_NAME) : position]
     found = _NAME_END.match(data, position)
-    return position - len(before) + len(before.rstrip(_NAME)), found.end() if found else position
+    return position - len(before) + len(before.rstrip(NAME)), found.end() if found else position
 
 
 # What may follow a name and a word, a comma or the end of the line. Prose and arguments have others there.

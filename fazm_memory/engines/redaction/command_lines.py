@@ -282,6 +282,7 @@ RULES: tuple[Rule, ...] = (
         r"pass:([^\s\"':][^\s\"']{2,})",
         must_match="openssl rsa -passin pass:{alnum:10}",
         must_not_match="pass: 12 fail: 0",
+        is_local=True,
         check=_argument,
     ),
     Rule(

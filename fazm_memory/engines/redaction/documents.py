@@ -20,7 +20,7 @@ from fazm_memory.engines.redaction.classify import (
     with_digit,
 )
 from fazm_memory.engines.redaction.formats import GAP
-from fazm_memory.engines.redaction.rules import REACH, Rule, Span, text_at
+from fazm_memory.engines.redaction.rules import NAME, REACH, Rule, Span, text_at
 
 
 def _named_before(data: bytes, found: Any) -> Span | None:
@@ -42,17 +42,16 @@ def _named_after(data: bytes, found: Any) -> Span | None:
     return span if secret and is_literal_secret(value, kind) else None
 
 
-_CHANGED_NAME = re.compile(rb"([\w.-]{1,64})\"?[ \t]{0,40}[=:][ \t]{0,8}\Z")
-
-
 def _changed(data: bytes, found: Any) -> Span | None:
     """The new value in `password = "old" -> "new"`. The old value contains no quote."""
     old = data.rfind(b'"', max(0, found.start() - 512), found.start())
-    before = data[max(0, old - 114) : max(0, old)]
-    name = _CHANGED_NAME.search(before) if before.rstrip(b" \t")[-1:] in (b"=", b":") else None
-    if name is None or b"\n" in data[old : found.start()]:
+    if old < 0 or b"\n" in data[old : found.start()]:
         return None
-    kind = kind_of(name[1].decode("latin-1"))
+    before = data[max(0, old - 114) : old].rstrip(b" \t")
+    if before[-1:] not in (b"=", b":"):
+        return None
+    named = before[:-1].rstrip(b" \t").removesuffix(b'"')
+    kind = kind_of(named[len(named.rstrip(NAME)) :][-64:].decode("latin-1"))
     value = text_at(data, found.span(1))
     secret = kind is not Kind.NONE and not is_word(value) and is_field_secret(value, kind)
     return found.span(1) if secret and is_literal_secret(value, kind) else None

@@ -17,6 +17,7 @@ from fazm_memory.engines.redaction.rules import REACH, Rule, Span, compiled
 from fazm_memory.engines.redaction.text import (
     BASE64,
     CUT,
+    FOREIGN,
     WRAPPED,
     View,
     base64_decoded,
@@ -34,16 +35,17 @@ SEPARATOR = CUT.decode()
 _LAYERS = 3
 _BYTES = 6
 _LEAST_BYTES = 1 << 14
-# Trying a rule at a keyword is 1 or 2, matching its pattern is 8 or more. Ordinary text needs about 50 per
-# KB, a program about passwords and tokens up to 250.
-_WORK = 260
-_LEAST_WORK = 2400
+# Trying a rule at a keyword is 1 to 3, matching its pattern is 8 or more. One is about a microsecond.
+_WORK = 330
+_LEAST_WORK = 900
+_TESTED = 2  # a cheap test that fails
+_READ = 16  # bytes of a table that are read
 # Work that a secret allows in addition, and the first secret of each rule; and how much that is in total.
 _FOUND = 60
 _FIRST = 200
 # What a found secret costs: it is judged, replaced and remembered.
 _JUDGED = 20
-_LEAST_EXTRA, _EXTRA = 1200, 280
+_LEAST_EXTRA, _EXTRA = 300, 200
 
 
 @cache
@@ -103,6 +105,9 @@ class Finder:
             if len(word) >= _LEAST_LENGTH and len(set(word)) >= _LEAST_LETTERS:
                 first, last = found.span()
                 yield Finding(start + first, start + last, len(self.rules), DENSE)
+        for found in _UNSEARCHED_LINE.finditer(text, start):
+            if len(found[1].strip()) >= _LEAST_LENGTH:
+                yield Finding(*found.span(1), len(self.rules), DENSE)
 
     def _search_layers(
         self, plain: View, layers: int, budget: Budget
@@ -150,7 +155,7 @@ class Finder:
                     continue
                 budget.work -= 1
                 if not rule.is_possible(data, position, after):
-                    budget.work -= rule.admits is not None
+                    budget.work -= _TESTED if rule.admits else 0
                     continue
                 budget.work -= rule.cost(reach)
                 if budget.work < 0:
@@ -158,10 +163,11 @@ class Finder:
                     return
                 if rule.collect:
                     spans, done[rank] = rule.collect_at(data, position, after)
+                    budget.work -= (done[rank] - position) // _READ
                     budget.found(len(spans), rank)
                     for span in spans:
                         yield view, *span, rank
-                elif found := rule.find_at(data, position, reach):
+                elif found := rule.find_at(data, position, reach, budget):
                     done[rank] = found[1]
                     starts.add(found[0])
                     budget.found(1, rank)
@@ -208,6 +214,13 @@ _UNSEARCHED = re.compile(
     rf"|(?<![^{_STOP}=:\[\]{{}}])[^{_STOP}=:\[\]{{}}0-9]*+[0-9][^{_STOP}]*+"
     r"|[A-Za-z+/_-]{20,}+"
 )
+# A password or a phrase may have no digit. So what is assigned to the word for it is removed, to the end of the
+# line.
+_UNSEARCHED_LINE = re.compile(
+    r"(?:(?i:passw(?:or[dt])?|passphrase|passcode|mnemonic|(?:seed|recovery)[ _-]?phrase"
+    r"|(?<![A-Za-z])(?:pass|pwd|pw))(?![A-Za-z])"
+    rf"|{FOREIGN.pattern})[\"'`*\]]{{0,3}}[ \t]{{0,3}}(?:[:=]+>?|is[ \t])[ \t\"'`]{{0,4}}([^\n\[]{{1,200}})"
+)
 
 
 class Budget:
@@ -228,15 +241,10 @@ class Budget:
         return self.bytes >= 0
 
     def found(self, count: int, rank: int) -> None:
-        """Allow more work for a text with many secrets, up to a limit, so that it is searched to its end.
-
-        The first secret of each rule is not limited.
-        """
-        if count and rank not in self._ranks:
-            self._ranks.add(rank)
-            self.work += _FIRST
-            count -= 1
-        extra = min(count * _FOUND, self._extra)
+        """Allow more work for a text with many secrets, up to a limit, so that it is searched to its end."""
+        is_first = count > 0 and rank not in self._ranks
+        self._ranks.add(rank)
+        extra = min(count * _FOUND + is_first * _FIRST, self._extra)
         self._extra -= extra
         self.work += extra - count * _JUDGED
 

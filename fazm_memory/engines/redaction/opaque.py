@@ -17,7 +17,7 @@ import ahocorasick_rs
 
 from fazm_memory.engines.redaction.classify import is_sham, words
 from fazm_memory.engines.redaction.disorder import disorder
-from fazm_memory.engines.redaction.rules import Rule, Span, text_at
+from fazm_memory.engines.redaction.rules import NAME, Rule, Span, text_at
 
 _RUN = r"[A-Za-z0-9_+/~-]"
 # A run with a letter and a digit, or with letters of changing case. Its disorder is tested below.
@@ -29,6 +29,7 @@ CANDIDATE = (
 _BACK = 112
 _GAP = 56
 _SHORTEST = 8
+_LEAST_DISORDER = 0.8
 _SHORTEST_BARE = 14
 _SHORTEST_HEX = 20
 _SHORTEST_LETTERS = 16
@@ -114,8 +115,8 @@ _HEX = re.compile(
     r"([0-9a-f]+(?:-[0-9a-f]+)*|[0-9A-F]+(?:-[0-9A-F]+)*)"
 )
 _QUALIFIED = re.compile(r"(?i)(?:pass(?:w(?:or)?d|phrase|code)?|pwd|secret|credential|api_?key)(?![a-rt-z])")
-_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
-_NAME_BYTES = frozenset(_NAME.encode())
+_NAME = NAME.decode()
+_NAME_BYTES = frozenset(NAME)
 # Between a name and its value. `;` ends a statement, and so does a closed call.
 _ENDED = re.compile(r"-----|[)}\]][ \t]*,|\)\s*\{|//|\.\w{2,5}/|[!=]==|[;\n]")
 _ASSIGNED = re.compile(r"[=:;>\xff|(,\[{`\"'<]|\s-\s|\bis\b")
@@ -145,6 +146,9 @@ def _check(data: bytes, found: Any) -> Span | None:
     start, end = _trimmed(data, *found.span())
     if end - start < _SHORTEST or not _stands_alone(data, found.start(), end):
         return None
+    value = text_at(data, (start, end))
+    if not _HEX.fullmatch(value) and disorder(value.rstrip("=")) < _LEAST_DISORDER:
+        return None
     back = data[max(0, start - _BACK) : start]
     search, meanings = _hints()
     if b"[REDACTED:" in back:
@@ -152,7 +156,6 @@ def _check(data: bytes, found: Any) -> Span | None:
     spans: dict[_Hint, Span] = {}
     for word, first, last in search.find_matches_as_indexes(back.lower(), overlapping=True):
         spans[_hint(back, meanings[word], (first, last))] = first, last
-    value = text_at(data, (start, end))
     before = back.decode("latin-1")
     return (start, _whole(data, end)) if _is_secret(value, before, spans) else None
 
@@ -182,7 +185,7 @@ def _is_secret(value: str, before: str, hints: dict[_Hint, Span]) -> bool:
     """Whether one of the words before a value makes it a secret."""
     service = hints.get(_Hint.SERVICE) or hints.get(_Hint.MAYBE_SERVICE)
     strong, weak = hints.get(_Hint.STRONG), hints.get(_Hint.WEAK)
-    if strong and _is_named(before, strong, value, shortest=10, least=0.8, digests=True):
+    if strong and _is_named(before, strong, value, shortest=10, least=_LEAST_DISORDER, digests=True):
         return True
     if weak:
         digests = service is not None or _OWN_KEY.search(before, *_name(before, weak)) is not None

@@ -16,12 +16,17 @@ import re2
 
 Span = tuple[int, int]
 
+# The characters of a name, such as `DB_PASSWORD` or `api.key`.
+NAME = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+
 # How far a match goes from its keyword. Keeps text that consists of keywords in linear time.
 REACH = 4096
 _SHORT_REACH = 640
 _EDGE = 256
 _NEAR = 512
-_CHECK = 30  # the work of a check that looks back for words
+_READ = 32  # bytes of a match that are one step of work
+# The work of a match of a common rule, and of a check that looks back for words.
+_MATCHED, _CHECK = 2, 12
 
 _OPTIONS = re2.Options()
 _OPTIONS.encoding = re2.Options.Encoding.LATIN1
@@ -105,8 +110,8 @@ class Rule:
     def cost(self, reach: int) -> int:
         """How much work it is to match the pattern once."""
         if self.is_local:
-            return 16 if self.is_backtracking else 8
-        return 8 + (reach + min(self.before, REACH)) // 128
+            return 20 if self.is_backtracking else 8
+        return 8 + (reach + min(self.before, REACH)) // 512
 
     def is_possible(self, data: bytes, position: int, after: int) -> bool:
         """Whether the secret may be at this keyword, by cheap tests."""
@@ -117,16 +122,22 @@ class Rule:
             or (self.requires and data.find(self.requires, after, after + _NEAR) < 0)
         )
 
-    def find_at(self, data: bytes, position: int, reach: int = REACH) -> Span | None:
+    def find_at(
+        self, data: bytes, position: int, reach: int = REACH, budget: HasWork | None = None
+    ) -> Span | None:
         """The secret with a keyword at this position, if it is a secret. Call `is_possible` first."""
-        if self.is_backtracking:
+        if self.is_backtracking or self.is_local:
             reach = min(reach, _SHORT_REACH)
         found = (
             self._around(data, position, reach)
             if self.before
             else self._regex.match(data, position, position + reach)
         )
-        span = None if found is None else self.check(data, found)
+        if found is None:
+            return None
+        if budget:
+            budget.work -= (found.end() - found.start()) // _READ
+        span = self.check(data, found)
         if span is None or span[1] <= position + reach - min(_EDGE, reach // 4):
             return span
         return self.check(data, self._regex.match(data, found.start()))  # long: match again without a limit
@@ -157,7 +168,7 @@ class Rule:
         Without those that begin where another rule found a secret.
         """
         for found in self._regex.finditer(data):
-            budget.work -= 1
+            budget.work -= _MATCHED
             start = found.start()
             if start not in done and (self.admits is None or self.admits(data, start)):
                 budget.work -= _CHECK

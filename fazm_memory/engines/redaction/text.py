@@ -252,10 +252,10 @@ _MEANING = {
     for word in (name.replace("_", " ") for name in line.split())
     for form in (word, word.capitalize(), word.upper())
 }
-_FOREIGN = re.compile("|".join(sorted(_MEANING, key=len, reverse=True)))
+FOREIGN = re.compile("|".join(sorted(_MEANING, key=len, reverse=True)))
 _FOREIGN_LETTERS = frozenset(letter for word in _MEANING for letter in word if not letter.isascii())
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-_FOREIGN_OR_NOT_ASCII = re.compile(rf"{_FOREIGN.pattern}|{_NOT_ASCII.pattern}")
+_FOREIGN_OR_NOT_ASCII = re.compile(rf"{FOREIGN.pattern}|{_NOT_ASCII.pattern}")
 _FEW = 128
 
 
@@ -269,7 +269,7 @@ def view_of(text: str) -> View:
         return View(text.encode("ascii"))
     different = _not_ascii(text.encode())
     pattern = _NOT_ASCII if different.isdisjoint(_FOREIGN_LETTERS) else _FOREIGN_OR_NOT_ASCII
-    flat = text if pattern is _NOT_ASCII else _FOREIGN.sub(_english, text)
+    flat = text if pattern is _NOT_ASCII else FOREIGN.sub(_english, text)
     if len(different) <= _FEW:
         for character in sorted(
             different, key=lambda character: character != "ÿ"

@@ -33,7 +33,15 @@ from fazm_memory.recall.items import (
 from fazm_memory.recall.lines import Dialogue, dialogue_items
 from fazm_memory.recall.new_names import ranked_names, read_edits
 from fazm_memory.records import dataclass, field, replace
-from fazm_memory.session import SessionState, as_known_later, fold, initial_state, learn_from_session
+from fazm_memory.session import (
+    SessionState,
+    as_known_later,
+    fold,
+    initial_state,
+    learn_from_session,
+    own_part,
+    without_handed_over,
+)
 from fazm_memory.store import SessionRow, Store, events_of_item
 
 EARLIER_REQUESTS = 6  # of the earlier days of a session, the latest
@@ -185,6 +193,8 @@ def build_digest(
     recent = {
         row.n: _state(store, row) for row in rows if any(_active(store, row, day) for _, day, _ in days)
     }
+    older = [row for row in rows if row.n not in recent][:MAX_OLDER]
+    states = _told_once(store, [row for row in rows if row.n in recent] + older, recent)
     for label, day, worth in days:
         active = [(row, span) for row in rows if row.n not in taken and (span := _active(store, row, day))]
         taken |= {row.n for row, _ in active}
@@ -192,7 +202,7 @@ def build_digest(
         if day == today:  # what it did on the last active day belongs to the same handover
             active = [(row, _with_day_before(store, row, span, days[-1][1])) for row, span in active]
         tasks += [
-            _task(store, row, label, span, worth, pinned, today, recent, recency)
+            _task(store, row, label, span, worth, pinned, today, states, recency)
             for recency, (row, span) in enumerate(active)
         ]
         named = named or (label if active else "")
@@ -201,12 +211,12 @@ def build_digest(
         replace(task, also_on=before) if task.label != before and _active(store, task.session, last) else task
         for task in tasks
     ]
-    for row in [row for row in rows if row.n not in taken][:MAX_OLDER]:
-        tasks.append(_task(store, row, *_long_ago(row, today), pinned, today, recent))
+    for row in older:
+        tasks.append(_task(store, row, *_long_ago(row, today), pinned, today, states))
     included = {task.session.n for task in tasks}
     for row in _pinned_rows(store, workspace, pinned):
         if row.n not in included and _other(row, besides):
-            task = _task(store, row, *_long_ago(row, today), pinned, today, recent)
+            task = _task(store, row, *_long_ago(row, today), pinned, today, states)
             own_items = tuple(item for item in task.items if item.id in pinned)
             tasks.append(replace(task, items=own_items, requests=task.requests if own_items else ()))
     tasks = [task for task in tasks if task.items or task.requests]
@@ -215,6 +225,25 @@ def build_digest(
     own = tuple(preference_item(row) for row in store.facts.current() if row.trust == "user")
     habits = habit_items(store, rows)
     return Digest(workspace, now, named or "before", tuple(tasks), (*own, *habits))
+
+
+def _told_once(
+    store: Store, rows: list[SessionRow], states: dict[int, SessionState]
+) -> dict[int, SessionState]:
+    """The states of these sessions, in which a fork and its parent tell nothing twice."""
+    known = {row.id: row for row in rows}
+    told = dict(states)
+    for fork in rows:
+        if fork.parent not in known or fork.parent_seq is None:
+            continue
+        parent = known[fork.parent]
+        base = store.quarantine_view.state_at(parent.n, parent.id, fork.parent_seq)
+        is_latest = fork.last_at >= parent.last_at
+        own = told.get(fork.n) or _state(store, fork)
+        told[fork.n] = own_part(own, base, is_latest=is_latest)
+        if is_latest:
+            told[parent.n] = without_handed_over(told.get(parent.n) or _state(store, parent), base)
+    return told
 
 
 def digest_session(store: Store, row: SessionRow, *, now: int) -> Digest:
@@ -313,10 +342,10 @@ def _task(
     worth: float,
     pinned: Collection[str],
     today: date,
-    recent: Mapping[int, SessionState],
+    states: Mapping[int, SessionState],
     recency: int = 6,
 ) -> SessionDigest:
-    state = as_known_later(recent.get(row.n) or _state(store, row), recent.values())
+    state = as_known_later(states.get(row.n) or _state(store, row), states.values())
     since, began, ended = span or (0, row.opened_at, row.last_at)
     # For older days the state is enough.
     end = read_session_end(store, row, state) if span is not None or state.running else UNKNOWN_END

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
         to_snapshot,
         waiting_questions,
     )
-    from fazm_memory.session.succession import as_known_later
+    from fazm_memory.session.succession import as_known_later, own_part, without_handed_over
     from fazm_memory.session.upcoming import next_steps
 
 __getattr__ = lazy_exports(
@@ -93,7 +93,7 @@ __getattr__ = lazy_exports(
             "changed_files check_answered fits has_limits from_plain from_snapshot parent_folder state_hash "
             "state_to_json to_plain to_snapshot waiting_questions"
         ),
-        "succession": "as_known_later",
+        "succession": "as_known_later own_part without_handed_over",
         "upcoming": "next_steps",
     },
 )

@@ -3,6 +3,9 @@
 A question may have been answered, a plan carried out, a file committed or a decision replaced in another
 session. `as_known_later` returns the state without what no longer holds. Like the rules within a session it
 prefers to leave a doubtful thing out of "open" rather than to tell something untrue.
+
+A fork shares the past of its parent. Where both are told, `own_part` and `without_handed_over` leave each
+thing to one of them: what was done to the session that did it, what is open to the one that was active last.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import Any
 
 from fazm_memory.records import replace
 from fazm_memory.session.dialogue import later_replaces
+from fazm_memory.session.reducer import fork_state
 from fazm_memory.session.repository import still_uncommitted
 from fazm_memory.session.state import SessionState
 from fazm_memory.session.upcoming import is_local_command
@@ -24,6 +28,46 @@ TAKEN_UP_WITHIN = (
 )  # microseconds from the end of a session to the plan that goes on with it
 
 
+DONE = (
+    "answered", "checks", "commits", "decisions_made", "errors", "evicted_keys", "facts", "files_modified",
+    "files_read", "folders", "notes", "pull_requests", "references", "requests", "retries",
+)  # fmt: skip
+OPEN = ("artifacts", "pending_actions", "questions")
+OPEN_ALONE = ("asking", "passed_over", "plan", "proposed", "todos", "unanswered")  # no tables
+NOTHING = SessionState()
+
+
+def own_part(fork: SessionState, base: SessionState, *, is_latest: bool) -> SessionState:
+    """The state of a fork without what it shares with its parent, whose state it began with is `base`.
+
+    If the fork was active last, it keeps what is still open.
+    """
+    inherited = fork_state(base, fork.session)
+    return (
+        _without(fork, inherited, DONE) if is_latest else _without(fork, inherited, DONE + OPEN, OPEN_ALONE)
+    )
+
+
+def without_handed_over(parent: SessionState, base: SessionState) -> SessionState:
+    """The state of a parent without what was open where a fork began, if the fork was active last."""
+    return _without(parent, base, OPEN, OPEN_ALONE)
+
+
+def _without(
+    state: SessionState, known: SessionState, tables: tuple[str, ...], alone: tuple[str, ...] = ()
+) -> SessionState:
+    """The state without the entries of tables, and the values, that another state has too."""
+    changes: dict[str, Any] = {}
+    for name in tables:
+        others = getattr(known, name)
+        entries = getattr(state, name).items()
+        changes[name] = {key: entry for key, entry in entries if key not in others or others[key] != entry}
+    for name in alone:
+        if getattr(state, name) == getattr(known, name):
+            changes[name] = getattr(NOTHING, name)
+    return replace(state, **changes)
+
+
 def as_known_later(state: SessionState, others: Iterable[SessionState]) -> SessionState:
     """The state without what other sessions in the same folder have settled since.
 
@@ -33,6 +77,7 @@ def as_known_later(state: SessionState, others: Iterable[SessionState]) -> Sessi
     - `asking`, `passed_over`, `unanswered`, `plan`: gone, or `carried_out`, once a later session took them
       up;
     - `todos`, `pending_actions`: without those that a later session's list has;
+    - `errors`: without unresolved failures of a call that failed again later, or of a check that passed;
     - `checks`: without commands that were run again later; `pull_requests`: with their latest state.
     """
     later = sorted(
@@ -45,6 +90,11 @@ def as_known_later(state: SessionState, others: Iterable[SessionState]) -> Sessi
     changes: dict[str, Any] = {
         "uncommitted": still_uncommitted(state, later),
         "decisions_made": _decisions(state, continued),
+        "errors": {
+            key: row
+            for key, row in state.errors.items()
+            if row["mended_by"] is not None or not _tried_again(row, state, later)
+        },
         "checks": {key: row for key, row in state.checks.items() if not _run_again(key, row, continued)},
         "pull_requests": {
             key: _latest_pull_request(key, row, later) for key, row in state.pull_requests.items()
@@ -116,6 +166,22 @@ def _began(state: SessionState) -> int | None:
 
 def _run_again(command: str, row: dict[str, Any], later: list[SessionState]) -> bool:
     return any(command in other.checks and other.checks[command]["at"] > row["at"] for other in later)
+
+
+def _tried_again(row: dict[str, Any], state: SessionState, later: list[SessionState]) -> bool:
+    """Whether a later session met the same failure itself, or passed the check that failed."""
+    target = row.get("target")
+    if target is None:
+        return False
+    check = state.checks.get(target)
+    passed = [
+        other for other in later if check is not None and other.checks.get(target, {}).get("outcome") == "ok"
+    ]
+    return (check is not None and _run_again(target, check, passed)) or any(
+        "session" not in error and (error["tool"], error.get("target")) == (row["tool"], target)
+        for other in later
+        for error in other.errors.values()
+    )
 
 
 def _carried_out(plan: dict[str, Any] | None) -> dict[str, Any] | None:

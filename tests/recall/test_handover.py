@@ -125,6 +125,34 @@ def test_a_failure_names_the_other_call_that_solved_it(memory: ClockedMemory) ->
     assert f'failed: Bash "{wrong}" error: "pytest: command not found", then "{right}" worked @' in text
 
 
+def forked(memory: ClockedMemory) -> str:
+    """A session with a failure and an open step, and its fork, a minute later."""
+    memory.say("s", "prompt", text="make the build work")
+    memory.say("s", "action", tool="Bash", input={"command": "make build"}, error="undefined reference")
+    memory.say("s", "decision", what="use cmake", why="make is broken")
+    memory.say("s", "pending", id="p1", what="install cmake")
+    memory.at("2026-11-15T09:01:00+00:00")
+    parent = memory.store.sessions.by_key("s", "fazm")
+    assert parent is not None
+    return str(memory.rewind.fork(parent.id)["id"])
+
+
+def test_what_a_fork_shares_with_its_parent_is_told_once(memory: ClockedMemory) -> None:
+    forked(memory)
+    text = memory.recall.context(workspace="/w").text
+    for words in ("undefined reference", "use cmake", "install cmake", "make the build work"):
+        assert text.count(words) == 1, text
+
+
+def test_what_a_fork_settled_is_not_open_in_its_parent(memory: ClockedMemory) -> None:
+    fork = forked(memory)
+    memory.say(fork, "action", tool="Bash", input={"command": "make build"}, output="built")
+    memory.say(fork, "pending.done", id="p1")
+    text = memory.recall.context(workspace="/w").text
+    assert "install cmake" not in text
+    assert "unresolved" not in text
+
+
 def test_work_that_was_broken_off_comes_next(memory: ClockedMemory) -> None:
     memory.at("2026-11-14T16:00:00+00:00")
     memory.say("s", "prompt", text="file the scans by sender")

@@ -214,8 +214,7 @@ _UNSEARCHED = re.compile(
     rf"|(?<![^{_STOP}=:\[\]{{}}])[^{_STOP}=:\[\]{{}}0-9]*+[0-9][^{_STOP}]*+"
     r"|[A-Za-z+/_-]{20,}+"
 )
-# A password or a phrase may have no digit. So what is assigned to the word for it is removed, to the end of the
-# line.
+# A password or a phrase may have no digit. So the rest of the line after a word for it and a sign is removed.
 _UNSEARCHED_LINE = re.compile(
     r"(?:(?i:passw(?:or[dt])?|passphrase|passcode|mnemonic|(?:seed|recovery)[ _-]?phrase"
     r"|(?<![A-Za-z])(?:pass|pwd|pw))(?![A-Za-z])"

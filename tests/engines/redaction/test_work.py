@@ -203,7 +203,7 @@ def test_a_text_that_is_too_dense_loses_every_word_with_a_digit() -> None:
 
 
 # Before text that is too dense was handled in one pass, it needed up to 20,000 calls. A long value that was
-# read to its end at every name made patterns match 180 times the length of the text; now it is at most 8 times.
+# read to its end at every name made patterns match 180 times the length of the text; now at most 8 times.
 MOST_CALLS_PER_KB = 9_000
 MOST_MATCHED = 16
 

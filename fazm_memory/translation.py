@@ -20,6 +20,7 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 SENTENCE_END = re.compile(r"(?<=[.!?]) +(?=[A-Z0-9`\"])")
+OUR_TEXTS = {"why", "upload", "state"}  # values that are texts of the program, never recorded ones
 LEAST_OWN = 12  # letters that a text has beside its values; a shorter one would match anything
 
 Moment = Callable[[datetime], str]
@@ -92,7 +93,9 @@ def _translate_whole(text: str) -> str | None:
         return found
     for pattern, translated in _templates(_language):
         if match := pattern.fullmatch(text):
-            return translated.format(**match.groupdict())
+            values = match.groupdict()
+            own = {name: _translate_whole(values[name]) or values[name] for name in OUR_TEXTS & values.keys()}
+            return translated.format(**values | own)
     return None
 
 

@@ -224,26 +224,35 @@ class ObjectStoreTransport:
         except (AlreadyExistsError, PreconditionError, NotSupportedError, FileNotFoundError):
             raise
         except (BaseError, OSError) as error:
-            what, hint = next(
-                (found for sign, *found in REASONS if sign in str(error)),
-                (f"cannot be used: {_plain(error)}", "check the URL"),
-            )
+            why = _plain(error)
+            message, hint = next(found for sign, *found in REASONS if sign in str(error))
             raise SyncUnavailable(
-                f"{self.url} {what}.", hint=f"{hint}; nothing is lost", details={"detail": _plain(error)}
+                message.format(place=self.url, why=why), hint=hint, details={"detail": why}
             ) from error
 
 
-# What the text of an error of obstore contains, and what it means.
+# What the text of an error of obstore contains, what it means, and what to do.
+CHECK_KEYS = "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; nothing is lost"
 REASONS = (
-    ("SignatureDoesNotMatch", "refuses the credentials", "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
-    ("InvalidAccessKeyId", "refuses the credentials", "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
-    ("RequestTimeTooSkewed", "refuses the time of this machine", "set its clock"),
-    ("NoSuchBucket", "has no such bucket", "make the bucket first, or check the URL"),
-    ("403 Forbidden", "does not allow this", "check the permissions of the credentials"),
-    ("401 Unauthorized", "refuses the credentials", "check the credentials"),
-    ("HTTP error", "does not answer", "check the network and the URL"),
-    ("status code: 5", "has a problem of its own", "the provider may be down; it is tried again"),
-)
+    ("SignatureDoesNotMatch", "{place} refuses the credentials.", CHECK_KEYS),
+    ("InvalidAccessKeyId", "{place} refuses the credentials.", CHECK_KEYS),
+    ("RequestTimeTooSkewed", "{place} refuses the time of this machine.", "set its clock; nothing is lost"),
+    (
+        "NoSuchBucket", "{place} has no such bucket.",
+        "make the bucket first, or check the URL; nothing is lost",
+    ),
+    (
+        "403 Forbidden", "{place} does not allow this.",
+        "check the permissions of the credentials; nothing is lost",
+    ),
+    ("401 Unauthorized", "{place} refuses the credentials.", "check the credentials; nothing is lost"),
+    ("HTTP error", "{place} does not answer.", "check the network and the URL; nothing is lost"),
+    (
+        "status code: 5", "{place} has a problem of its own.",
+        "the provider may be down; it is tried again; nothing is lost",
+    ),
+    ("", "{place} cannot be used: {why}.", "check the URL; nothing is lost"),  # anything else
+)  # fmt: skip
 
 
 def _plain(error: Exception) -> str:

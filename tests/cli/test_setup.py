@@ -119,7 +119,19 @@ def test_a_person_with_a_german_locale_reads_german(
 
     monkeypatch.setenv("LANG", "de_DE.UTF-8")
     try:
-        assert "Deine Agenten verbinden: claude-code" in run("setup", stdin=b"").out
+        preview = run("setup", stdin=b"")
+        assert "Deine Agenten verbinden: claude-code" in preview.out
+        assert f"ändert {user / '.claude' / 'settings.json'}" in preview.out
+        assert "Es wurde nichts geändert" in preview.err
+        terminal = Terminal(monkeypatch, "j", "ja")
+        ran = run("setup")
+        assert terminal.questions == [
+            "claude-code verbinden? [j/N, s: Änderungen zeigen] ",
+            "1 Datei des letzten Monats (1 MB zu lesen) einlesen? [j/N] ",
+        ]
+        assert re.search(r"Dies fügt \d+ Zeilen in .*settings.json ein und entfernt \d+\.", ran.out)
+        assert "2 Ereignisse aus 1 Sitzung eingelesen." in ran.out
+        assert run("setup", "--remove").out == "Entfernt: claude-code.\n"
     finally:
         translation.set_language("en")
 

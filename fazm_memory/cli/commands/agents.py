@@ -30,7 +30,13 @@ from fazm_memory.errors import Declined, FazmMemoryError, InvalidRequest, NotFou
 from fazm_memory.ingest import ImportStatistics
 from fazm_memory.records import replace
 from fazm_memory.text import sentence
-from fazm_memory.translation import language_of_environment, set_language, translate_filled
+from fazm_memory.translation import (
+    language_of_environment,
+    set_language,
+    translate,
+    translate_count,
+    translate_filled,
+)
 
 if TYPE_CHECKING:
     from fazm_memory.agents import ConnectPlan
@@ -233,7 +239,7 @@ def setup_command(args: argparse.Namespace) -> int:
     if args.remove:
         removed = memory.setup.remove()
         print_json({"removed": removed}) if args.json else echo(
-            f"Removed: {', '.join(removed) or 'nothing'}."
+            translate("Removed: {names}.", names=", ".join(removed) or translate("nothing"))
         )
         return 0
     steps = [step for step in memory.setup.steps() if not args.only or step.name in args.only]
@@ -302,17 +308,17 @@ def _preview(steps: list[SetupStep]) -> None:
     rows = _open(steps)
     for step in steps:
         if step.state == "done":
-            echo(f"{step.title}: done.")
+            echo(f"{step.title}: {translate('done')}.")
         elif step.note:
             echo(f"{step.title}: {step.note}")
     for step, choice in rows:
         echo(f"{step.title}: {choice.title}{f' ({choice.note})' if choice.note else ''}")
         for edit in choice.edits:
-            echo(f"  changes {edit['path']}")
+            echo(f"  {translate('changes {path}', path=edit['path'])}")
     echo_err(
-        "Nothing was changed. `fazm-memory setup --yes` does these steps."
+        translate("Nothing was changed. `fazm-memory setup --yes` does these steps.")
         if rows
-        else "Nothing is left to do."
+        else translate("Nothing is left to do.")
     )
 
 
@@ -331,25 +337,35 @@ def _go_through(memory: Memory, steps: list[SetupStep], *, asks: bool) -> None:
         echo()
 
 
+QUESTIONS = {"connect": "Connect {what}?", "folders": "Watch {what}?", "import": "Import {what}?"}
+
+
 def _asked(choice: SetupChoice, step: SetupStep) -> bool:
     """Say or show what would change, and ask. An empty answer skips."""
     note = f" ({choice.note})" if choice.note else ""
-    question, hidden = f"{step.action} {choice.title}{note}?", False
+    question, hidden = translate(QUESTIONS.get(step.name, "{what}?"), what=f"{choice.title}{note}"), False
     for edit in choice.edits:
         lines = edit["diff"].splitlines()
         hidden = hidden or len(lines) > SHORT_DIFF
         if len(lines) > SHORT_DIFF:
             added, removed = (sum(_is_change(line, sign) for line in lines) for sign in "+-")
             echo(
-                f"This adds {plural(added, 'line')} to {edit['path']} and removes {removed}. A copy is kept."
+                translate_count(
+                    added,
+                    "This adds {n} line to {path} and removes {removed}. A copy is kept.",
+                    "This adds {n} lines to {path} and removes {removed}. A copy is kept.",
+                    path=edit["path"],
+                    removed=removed,
+                )
             )
         else:
             _show_diff(lines)
-    answer = input(f"{question} {'[y/N, s: show the changes] ' if hidden else '[y/N] '}").strip().lower()
+    answers = translate("[y/N, s: show the changes]" if hidden else "[y/N]")
+    answer = input(f"{question} {answers} ").strip().lower()
     if hidden and answer in ("s", "show"):
         for edit in choice.edits:
             _show_diff(edit["diff"].splitlines())
-        answer = input(f"{question} [y/N] ").strip().lower()
+        answer = input(f"{question} {translate('[y/N]')} ").strip().lower()
     return answer in ("y", "yes", "j", "ja")
 
 
@@ -379,13 +395,16 @@ def import_with_bar(memory: Memory, stopped: Callable[[], bool] = lambda: False)
     from fazm_memory.ingest import ImportStatistics
 
     statistics, total = ImportStatistics(), memory.setup.month().bytes
-    with Progress("Importing, MB", max(1, total // MEGABYTE)) as progress:
+    with Progress(translate("Importing, MB"), max(1, total // MEGABYTE)) as progress:
         for read in memory.setup.import_month(statistics):
             progress.at(read // MEGABYTE)
             if stopped():
                 break
-    what = f"{plural(statistics.events, 'event')} in {plural(len(statistics.sessions), 'session')}"
-    echo(f"{paint('✓', 'green')} {what} imported.")
+    events, sessions = translate_count(statistics.events, "{n} event", "{n} events"), len(statistics.sessions)
+    imported = translate_count(
+        sessions, "{events} in {n} session imported.", "{events} in {n} sessions imported.", events=events
+    )
+    echo(f"{paint('✓', 'green')} {imported}")
 
 
 SHOWN = 5

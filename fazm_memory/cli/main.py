@@ -11,12 +11,14 @@ import errno
 import io
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory import __version__
-from fazm_memory.errors import Declined, FazmMemoryError, StoreFull
+from fazm_memory.clock import TimeError, parse_time
+from fazm_memory.errors import Declined, FazmMemoryError, InvalidRequest, StoreFull
 from fazm_memory.text import sentence
 
 if TYPE_CHECKING:
@@ -249,11 +251,22 @@ def _suggestion(name: str) -> str:
     return f"hint: {suggestion}`fazm-memory --help` lists the commands.\n"
 
 
+def clock(fixed: str | None) -> Callable[[], int]:
+    """The machine's clock, or the fixed time of --now."""
+    if fixed is None:
+        return lambda: time.time_ns() // 1000
+    try:
+        at = parse_time(fixed)
+    except TimeError as error:
+        raise InvalidRequest(str(error)) from None
+    return lambda: at
+
+
 def open_memory(args: argparse.Namespace) -> Memory:
     """The `Memory` of this run, with the clock of --now or of the machine."""
     from fazm_memory import config
     from fazm_memory.app import Memory
-    from fazm_memory.cli.output import clock, echo_err
+    from fazm_memory.cli.output import echo_err
 
     now = clock(args.now)
     as_of = now() if args.now is not None and _only_reads(args) else None

@@ -11,11 +11,11 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from fazm_memory.clock import TimeError, parse_time, to_datetime
+from fazm_memory.clock import TimeError, to_datetime
 from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.text import format_size as format_size
@@ -102,17 +102,6 @@ def format_time(text: str, now: int) -> str:
     if (today.date() - local.date()).days == 1:
         return f"yesterday {local:%H:%M}"
     return f"{local:%Y-%m-%d %H:%M}"
-
-
-def clock(fixed: str | None) -> Callable[[], int]:
-    """The machine's clock, or the fixed time of --now."""
-    if fixed is None:
-        return lambda: time.time_ns() // 1000
-    try:
-        at = parse_time(fixed)
-    except TimeError as error:
-        raise InvalidRequest(str(error)) from None
-    return lambda: at
 
 
 def non_negative_int(text: str) -> int:

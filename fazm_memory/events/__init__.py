@@ -73,10 +73,10 @@ if TYPE_CHECKING:
         Touch,
         Trust,
         default_actor,
+        event_trust,
         limit_trust,
         lowest_trust,
         trust_ceiling,
-        users_decision,
     )
 
 __getattr__ = lazy_exports(
@@ -94,7 +94,7 @@ __getattr__ = lazy_exports(
         "kinds": (
             "ACTORS ArtifactForm BudgetLimit By Change FORM_SOURCE KIND_NAMES LIFECYCLES Lifecycle Outcome "
             "PERSON_SOURCES PlanStatus SOURCES TRUSTS TRUST_RANK TodoStatus Touch Trust UNTRUSTED "
-            "default_actor limit_trust lowest_trust trust_ceiling users_decision"
+            "default_actor event_trust limit_trust lowest_trust trust_ceiling"
         ),
     },
 )

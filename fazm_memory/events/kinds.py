@@ -212,6 +212,19 @@ def limit_trust(claimed: str | None, allowed: Trust) -> Trust:
     return allowed if claimed is None else lowest_trust((claimed, allowed))
 
 
+def event_trust(
+    kind: str, payload: Any, actor: str | None, source: str, claimed: str | None, origin: Trust
+) -> Trust:
+    """The trust of an event: the claimed one, no higher than its source and its origin allow.
+
+    `origin` is the lowest trust of what the agent had read before. It does not limit a decision of the user.
+    """
+    if users_decision(kind, payload, actor, source):
+        return limit_trust(claimed, trust_ceiling(kind, source, decided_by_user=True))
+    ceiling = trust_ceiling(kind, source, getattr(payload, "tool", None), actor=actor)
+    return lowest_trust((origin, limit_trust(claimed, ceiling)))
+
+
 def default_actor(kind: str, source: str) -> Actor:
     if kind in USER_KINDS or source in PERSON_SOURCES or source == FORM_SOURCE:
         return "person"

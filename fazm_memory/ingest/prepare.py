@@ -354,7 +354,9 @@ def _command(command: Any) -> str:
 
 def _folder(arguments: Mapping[str, Any], names: Sequence[str], cwd: str) -> str:
     """The folder in the first of the named arguments, or `cwd`."""
-    return posixpath.join(cwd, next(filter(None, (text(arguments.get(name)) for name in names)), ""))
+    return posixpath.join(
+        cwd, next(filter(None, (text(arguments[name]) for name in names if name in arguments)), "")
+    )
 
 
 def _home(cwd: str) -> str | None:
@@ -368,7 +370,7 @@ def _home(cwd: str) -> str | None:
 def _printed(output: Any) -> str:
     """What a call printed, errors included."""
     if isinstance(output, Mapping):
-        parts = [text(output.get(name)) for name in ("stdout", "output", "text", "stderr")]
+        parts = [text(output[name]) for name in ("stdout", "output", "text", "stderr") if name in output]
         output = "\n".join(part for part in parts if part)
     return text(output)[:MOST_OUTPUT]
 

@@ -27,12 +27,10 @@ from fazm_memory.events import (
     Trust,
     codec,
     default_actor,
+    event_trust,
     kinds,
-    limit_trust,
     lowest_trust,
     payload_class,
-    trust_ceiling,
-    users_decision,
 )
 from fazm_memory.ingest.prepare import PreparedDraft, Preparer, SessionName
 from fazm_memory.ingest.record_protocol import check_answer
@@ -293,7 +291,9 @@ class Recorder:
             at=at,
             actor=draft.actor or default_actor(draft.kind, door),
             source=draft.source,
-            trust=self._trust(writer, head, draft, payload, door),
+            trust=event_trust(
+                draft.kind, payload, draft.actor, door, draft.trust, self._origin(writer, head, draft, door)
+            ),
             turn=draft.turn,
             key=draft.key or _call_key(draft, head, payload),
             expected_seq=draft.expected_seq,
@@ -360,11 +360,6 @@ class Recorder:
                 check_answer(question["answer_schema"], payload.answer)
         if door not in PERSON_SOURCES and (door, kind) != (FORM_SOURCE, "handoff.answer"):
             check_answered(head.id, asked.values())
-
-    def _trust(self, writer: Writer, head: SessionHead, draft: Draft, payload: Any, door: str) -> Trust:
-        if users_decision(draft.kind, payload, draft.actor, door):
-            return limit_trust(draft.trust, trust_ceiling(draft.kind, door, decided_by_user=True))
-        return lowest_trust((self._origin(writer, head, draft, door), _claimed(draft, payload, door)))
 
     def _origin(self, writer: Writer, head: SessionHead, draft: Draft, door: str) -> Trust:
         """The lowest trust of what the agent read since the user last spoke, for derived events."""
@@ -499,11 +494,6 @@ def _retried(writer: Writer, head: SessionHead, action: Action) -> int | None:
 def _is_over(head: SessionHead, at: int) -> bool:
     """Whether an end adds nothing: the session has ended already, or it went on long after."""
     return head.lifecycle in ("closed", "archived") or head.last_at > at + OVERTAKEN
-
-
-def _claimed(draft: Draft, payload: Any, door: str) -> Trust:
-    tool = getattr(payload, "tool", None)
-    return limit_trust(draft.trust, trust_ceiling(draft.kind, door, tool, actor=draft.actor))
 
 
 def _check_beginning(draft: Draft) -> None:

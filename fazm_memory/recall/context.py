@@ -28,8 +28,10 @@ from fazm_memory.recall.handover import (
     RESUME as RESUME_LABEL,
 )
 from fazm_memory.recall.handover import (
+    Thread,
     goal_ids,
     goal_text,
+    group_threads,
     handover_lines,
     heading,
     older_text,
@@ -47,7 +49,6 @@ from fazm_memory.recall.quoting import (
     quote,
     size,
 )
-from fazm_memory.recall.threads import Thread, group_threads
 from fazm_memory.records import dataclass, field
 from fazm_memory.store import Store
 from fazm_memory.text import plural

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         remove_copy,
         write_manifest,
     )
-    from fazm_memory.rewind.plan import FileContent, RewindPlan, RewindStep
+    from fazm_memory.rewind.plan import FileContent, RewindPlan, RewindStep, changed_files
     from fazm_memory.rewind.restore import (
         DONE,
         DROPPED,
@@ -39,22 +39,20 @@ if TYPE_CHECKING:
         undo_keep_rule,
     )
     from fazm_memory.rewind.safe_directory import SafeDirectory, WriteRefused
-    from fazm_memory.rewind.state_at import changed_files
 
 __getattr__ = lazy_exports(
     __name__,
     {
         "own_folder": (
-            "ManifestEntry NewCommits copy_workspace fetch_commits files_of manifest merge_plan new_commits "
-            "remove_copy write_manifest"
+            "ManifestEntry NewCommits copy_workspace fetch_commits files_of manifest merge_plan "
+            "new_commits remove_copy write_manifest"
         ),
-        "plan": "FileContent RewindPlan RewindStep",
+        "plan": "FileContent RewindPlan RewindStep changed_files",
         "restore": (
-            "DONE DROPPED EmptiedFolder KeepRule PLANNED RUNNING RestoreJournal RestoreRun RestoredStep "
-            "RewindContext UNDONE emptied_folders exclusive_rewind open_workspace store_version "
-            "undo_keep_rule"
+            "DONE DROPPED EmptiedFolder KeepRule PLANNED RUNNING RestoreJournal RestoreRun "
+            "RestoredStep RewindContext UNDONE emptied_folders exclusive_rewind open_workspace "
+            "store_version undo_keep_rule"
         ),
         "safe_directory": "SafeDirectory WriteRefused",
-        "state_at": "changed_files",
     },
 )

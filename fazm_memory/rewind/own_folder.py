@@ -18,16 +18,20 @@ from typing import NamedTuple
 from fazm_memory.errors import InvalidRequest, StoreFull
 from fazm_memory.paths import inside, open_regular, unsafe_path_reason
 from fazm_memory.records import dataclass, replace
-from fazm_memory.rewind.plan import ABSENT, NO_SNAPSHOT, Action, FileContent, RewindPlan, RewindStep
-from fazm_memory.rewind.restore import store_version
-from fazm_memory.rewind.safe_directory import SPARE, SafeDirectory, WriteRefused
-from fazm_memory.rewind.state_at import (
+from fazm_memory.rewind.plan import (
+    ABSENT,
+    NO_SNAPSHOT,
+    FileContent,
     PointInTime,
+    RewindPlan,
+    RewindStep,
+    StepAction,
     WorkspacePaths,
-    current_content,
     version_content,
     version_histories,
 )
+from fazm_memory.rewind.restore import store_version
+from fazm_memory.rewind.safe_directory import SPARE, SafeDirectory, WriteRefused
 from fazm_memory.store import FileVersion, FileVersions
 from fazm_memory.text import format_size
 from fazm_memory.watch import IgnoreRules, scan
@@ -287,7 +291,7 @@ def merge_plan(own: SafeDirectory, origin: SafeDirectory, base: Mapping[str, Fil
         mine = own.look(path).held
         if mine.alike(was):
             continue
-        theirs, barred = current_content(origin, path)
+        theirs, barred = origin.current_content(path)
         if not theirs.alike(mine):
             steps.append(_step(path, was, mine, theirs, barred))
     return RewindPlan(tuple(steps))
@@ -299,7 +303,7 @@ def _step(
     unreadable = next((content.reason for content in (mine, theirs) if _is_unknown(content)), None)
     if barred is not None or unreadable is not None:
         return RewindStep(path, "cannot", barred or unreadable or "", "agent", None, mine, theirs)
-    action: Action = "delete" if mine.absent else "recreate" if theirs.absent else "restore"
+    action: StepAction = "delete" if mine.absent else "recreate" if theirs.absent else "restore"
     done = {"delete": "deleted", "recreate": "created", "restore": "changed"}[action]
     step = RewindStep(path, action, f"{done} in the session's own folder", "agent", None, mine, theirs)
     if theirs.same(was):

@@ -27,29 +27,26 @@ from fazm_memory.rewind.plan import (
     ABSENT,
     OURS,
     Author,
+    AuthorOf,
     FileContent,
     FileHistory,
+    PointInTime,
     RewindPlan,
     RewindStep,
-    make_plan,
-    step_from_json,
-    step_json,
-)
-from fazm_memory.rewind.safe_directory import SPARE, FoundFile, SafeDirectory, WriteRefused
-from fazm_memory.rewind.state_at import (
-    AuthorOf,
-    PointInTime,
     WorkspacePaths,
     changed_at,
     changed_files,
     contents_then,
-    current_content,
     file_histories,
+    make_plan,
     point_in_time,
+    step_from_json,
+    step_json,
     version_content,
     version_histories,
     versions_at,
 )
+from fazm_memory.rewind.safe_directory import SPARE, FoundFile, SafeDirectory, WriteRefused
 from fazm_memory.store import ABSENT as ABSENT_CONTENT
 from fazm_memory.store import (
     REWIND,
@@ -210,7 +207,7 @@ class RewindContext:
         """
 
         def author(path: str, at: int) -> Author:
-            found, _ = current_content(self.directory, path)
+            found, _ = self.directory.current_content(path)
             known = [content for row in versions[path] if (content := version_content(row)) is not None]
             here = WorkspacePaths(self.versions, self.directory.root).of(path)
             never_here = found.absent and not any(self.versions.last(root, below) for root, below in here)
@@ -226,7 +223,7 @@ class RewindContext:
         files = []
         for step in run.steps():
             for path, before, after in _effects(step):
-                found, barred = current_content(self.directory, path)
+                found, barred = self.directory.current_content(path)
                 authors = [Author(REWIND, self.row.id)]
                 if not found.alike(after):
                     authors.append(self._author_since(path, found, author_of))
@@ -387,7 +384,7 @@ def _existing_folders(directory: SafeDirectory, steps: Sequence[RewindStep]) -> 
     for path in (path for step in steps for path in (step.path, step.origin) if path is not None):
         while (path := os.path.dirname(path)) and path not in found:
             found.add(path)
-    return sorted(path for path in found if stat.S_ISDIR(current_content(directory, path)[0].mode or 0))
+    return sorted(path for path in found if stat.S_ISDIR(directory.current_content(path)[0].mode or 0))
 
 
 # -- folders that become empty ---------------------------------------------------------------------------

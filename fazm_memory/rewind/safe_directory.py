@@ -207,6 +207,15 @@ class SafeDirectory:
         except (FileNotFoundError, NotADirectoryError):
             return FoundFile(ABSENT)
 
+    def current_content(self, path: str) -> tuple[FileContent, str | None]:
+        """The content of a path now, and why it may not be written, if so."""
+        if (barred := paths.unsafe_path_reason(path)) is not None:
+            return FileContent(reason=barred), barred
+        try:
+            return self.look(path).held, None
+        except (WriteRefused, OSError) as error:
+            return FileContent(reason=str(error)), str(error)
+
     def names(self, path: str) -> list[str]:
         """The names in a folder, or none if it does not exist."""
         folders, name = _split(path)

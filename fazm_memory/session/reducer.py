@@ -15,8 +15,16 @@ from fazm_memory.events import FAILED, UNTRUSTED, By, Event, causal_position, ki
 from fazm_memory.events import event as payloads
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import replace
-from fazm_memory.session.calls import is_minor, note_failure, resolve, resolve_by_success, shell_call
-from fazm_memory.session.data_sources import note_sources, sources_of_app, sources_of_call
+from fazm_memory.session.calls import (
+    is_minor,
+    note_failure,
+    note_sources,
+    resolve,
+    resolve_by_success,
+    shell_call,
+    sources_of_app,
+    sources_of_call,
+)
 from fazm_memory.session.dialogue import (
     add_decision,
     asked_by_tool,

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from fazm_memory.events.event import Action, AppSpan
-from fazm_memory.session.calls import shell_call
-from fazm_memory.session.data_sources import sources_of_app, sources_of_call
+from fazm_memory.session.calls import shell_call, sources_of_app, sources_of_call
 
 
 def sources(tool: str, value: Any) -> list[tuple[str, str, str | None, bool]]:

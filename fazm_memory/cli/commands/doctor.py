@@ -6,8 +6,8 @@ import argparse
 import sys
 
 from fazm_memory.app import SELF_TEST, CheckFunction, run_checks, run_demo
-from fazm_memory.cli.main import open_memory
-from fazm_memory.cli.output import clock, echo, paint, plural, print_json
+from fazm_memory.cli.main import clock, open_memory
+from fazm_memory.cli.output import echo, paint, plural, print_json
 
 REPORT = "Please report this with the whole output."
 MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "broken": ("✗", "red"), "not here": ("–", "dim")}

@@ -6,13 +6,10 @@ formats such as PEM and JWT, and values whose name says that they are secret. Th
 
 from __future__ import annotations
 
-from fazm_memory.engines.redaction.copies import KnownSecrets
-from fazm_memory.engines.redaction.finder import all_rules
-from fazm_memory.engines.redaction.findings import shorten
-from fazm_memory.engines.redaction.redactor import RedactedText, Redactor, default_redactor
-from fazm_memory.engines.redaction.rules import Rule
+from fazm_memory.engines.redaction.findings import KnownSecrets, shorten
+from fazm_memory.engines.redaction.redactor import RedactedText, Redactor, all_rules, default_redactor
+from fazm_memory.engines.redaction.rules import PatternError, Rule, UserPattern
 from fazm_memory.engines.redaction.text import canonical
-from fazm_memory.engines.redaction.user_patterns import PatternError, UserPattern
 
 __all__ = [
     "KnownSecrets",

@@ -23,7 +23,7 @@ import pytest
 
 from benchmarks.redaction import Hostile, first_texts
 from fazm_memory.engines.redaction import Redactor
-from fazm_memory.engines.redaction.finder import Finder
+from fazm_memory.engines.redaction.redactor import Finder
 from fazm_memory.engines.redaction.rules import Rule, Span
 from fazm_memory.engines.redaction.text import View
 

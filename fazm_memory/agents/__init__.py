@@ -29,18 +29,20 @@ if TYPE_CHECKING:
         Places,
         Reader,
         RecordFile,
+        config_folder,
         is_resumable_id,
         native_resume_command,
         no_command_reason,
         rewound_reason,
     )
     from fazm_memory.agents.claude_code.calls import TaskList
-    from fazm_memory.agents.claude_code.hooks import claude_hook_events, claude_task_events
-    from fazm_memory.agents.claude_code.reader import (
+    from fazm_memory.agents.claude_code.cleanup import (
+        CLEANUP_SETTING,
         cleanup_days,
         cleanup_settings_file,
         expiring_transcripts,
     )
+    from fazm_memory.agents.claude_code.hooks import claude_hook_events, claude_task_events
     from fazm_memory.agents.claude_code.transcript import Transcript
     from fazm_memory.agents.codex.calls import codex_hook_events
     from fazm_memory.agents.connect import (
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
         plan_connect,
         plan_disconnect,
     )
-    from fazm_memory.agents.connect_settings import CLEANUP_SETTING, ConnectOptions, config_folder
+    from fazm_memory.agents.connect_settings import ConnectOptions
     from fazm_memory.agents.drift import FormatDrift, format_drift
     from fazm_memory.agents.fazm import (
         FAZM,
@@ -116,18 +118,18 @@ __getattr__ = lazy_exports(
         "acp": "AcpClient",
         "base": (
             "AGENTS CHUNK CONNECTABLE INVALID_ID_REASON MCP_ONLY NEW_SESSION_COMMANDS OWNERS "
-            "RESUME_COMMANDS Chunk Cursor Places Reader RecordFile is_resumable_id native_resume_command "
-            "no_command_reason rewound_reason"
+            "RESUME_COMMANDS Chunk Cursor Places Reader RecordFile config_folder is_resumable_id "
+            "native_resume_command no_command_reason rewound_reason"
         ),
         "claude_code.calls": "TaskList",
+        "claude_code.cleanup": "CLEANUP_SETTING cleanup_days cleanup_settings_file expiring_transcripts",
         "claude_code.hooks": "claude_hook_events claude_task_events",
-        "claude_code.reader": "cleanup_days cleanup_settings_file expiring_transcripts",
         "claude_code.transcript": "Transcript",
         "codex.calls": "codex_hook_events",
         "connect": (
             "ConnectPlan agent_status apply_plan connected_agents is_installed plan_connect plan_disconnect"
         ),
-        "connect_settings": "CLEANUP_SETTING ConnectOptions config_folder",
+        "connect_settings": "ConnectOptions",
         "drift": "FormatDrift format_drift",
         "fazm": "FAZM FAZM_APP FAZM_NOTIFICATION FazmAppSession FazmControl FazmWindow Resumed fazm_sessions",
         "fields": "INJECTED_MARK MAX_TEXT capped ident mapping moment record_of sequence strip_injected text",

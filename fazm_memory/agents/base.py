@@ -63,6 +63,25 @@ def openclaw_home(places: Places) -> Path:
     return Path(places.env.get("OPENCLAW_STATE_DIR") or places.home / ".openclaw")
 
 
+def config_folder(agent: str, places: Places) -> Path:
+    """The folder of an agent's configuration."""
+    home = places.home
+    return {
+        "claude-code": Path(places.env.get("CLAUDE_CONFIG_DIR") or home / ".claude"),
+        "codex": Path(places.env.get("CODEX_HOME") or home / ".codex"),
+        "gemini": home / ".gemini",
+        "fazm": home / ".fazm",
+        "copilot": copilot_home(places),
+        "qwen": Path(places.env.get("QWEN_HOME") or home / ".qwen"),
+        "cursor": home / ".cursor",
+        "cline": cline_data(places),
+        "hermes": hermes_home(places),
+        "openclaw": openclaw_home(places),
+        "goose": Path(places.env.get("XDG_CONFIG_HOME") or home / ".config") / "goose",
+        "antigravity": home / ".gemini" / "antigravity-cli",
+    }[agent]
+
+
 @dataclass(frozen=True)
 class RecordFile:
     """A file of an agent's records. `session` is the agent's id of its session.

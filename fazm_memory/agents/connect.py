@@ -17,16 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from fazm_memory.agents import config_edit, hook_script
-from fazm_memory.agents.base import CONNECTABLE
+from fazm_memory.agents.base import CONNECTABLE, config_folder
+from fazm_memory.agents.claude_code.cleanup import CLEANUP_SETTING
 from fazm_memory.agents.config_edit import NotJson, NotToml, NotYaml
 from fazm_memory.agents.connect_settings import (
-    CLEANUP_SETTING,
     MANIFEST,
     SERVER,
     SMALL_TOOLS,
     ConfigSetting,
     ConnectOptions,
-    config_folder,
     has_own_cline_hook,
     read_manifest,
     settings_of,

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fazm_memory.agents import config_edit, hook_script
-from fazm_memory.agents.base import Places, cline_data, copilot_home, hermes_home, openclaw_home
+from fazm_memory.agents.base import Places, cline_data, config_folder
+from fazm_memory.agents.claude_code.cleanup import CLEANUP_SETTING
 from fazm_memory.agents.config_edit import JsonNode, NotJson
 from fazm_memory.errors import ConfigError
 from fazm_memory.paths import read_regular
@@ -21,7 +22,6 @@ from fazm_memory.records import dataclass, field
 
 SERVER = "fazm-memory"
 DEFAULT_TOOLS = "small"
-CLEANUP_SETTING = "cleanupPeriodDays"  # of Claude Code
 SMALL_TOOLS = ("memory_context", "memory_search", "session_read", "session_note", "names_propose")
 EMPTY = "{}\n"
 ANSWERS = True
@@ -226,25 +226,6 @@ _SETTINGS: dict[str, Callable[[ConnectOptions], list[ConfigSetting]]] = {
     "goose": _goose,
     "antigravity": _antigravity,
 }
-
-
-def config_folder(agent: str, places: Places) -> Path:
-    """The folder of an agent's configuration."""
-    home = places.home
-    return {
-        "claude-code": Path(places.env.get("CLAUDE_CONFIG_DIR") or home / ".claude"),
-        "codex": Path(places.env.get("CODEX_HOME") or home / ".codex"),
-        "gemini": home / ".gemini",
-        "fazm": home / ".fazm",
-        "copilot": copilot_home(places),
-        "qwen": Path(places.env.get("QWEN_HOME") or home / ".qwen"),
-        "cursor": home / ".cursor",
-        "cline": cline_data(places),
-        "hermes": hermes_home(places),
-        "openclaw": openclaw_home(places),
-        "goose": Path(places.env.get("XDG_CONFIG_HOME") or home / ".config") / "goose",
-        "antigravity": home / ".gemini" / "antigravity-cli",
-    }[agent]
 
 
 def _claude_hooks(options: ConnectOptions) -> ConfigSetting:

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from fazm_memory.agents.antigravity import antigravity_folder
-from fazm_memory.agents.base import Places, RecordFile, openclaw_home
-from fazm_memory.agents.connect_settings import config_folder
+from fazm_memory.agents.base import Places, RecordFile, config_folder, openclaw_home
 from fazm_memory.agents.fields import digest, moment, moment_ms, record_of
 from fazm_memory.agents.goose import goose_folder
 from fazm_memory.agents.opencode import opencode_folder

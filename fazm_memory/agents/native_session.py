@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID, uuid5
 
-from fazm_memory.agents.base import Places
-from fazm_memory.agents.connect_settings import config_folder
+from fazm_memory.agents.base import Places, config_folder
 from fazm_memory.agents.native_files import PROJECTS, project_folder
 from fazm_memory.clock import to_datetime
 from fazm_memory.records import dataclass

@@ -13,7 +13,6 @@ from fazm_memory import recall as recalling
 from fazm_memory import session as sessions
 from fazm_memory.app.memory import Service
 from fazm_memory.clock import iso, modification_time, parse_time, to_datetime
-from fazm_memory.engines import naming
 from fazm_memory.errors import NotFound
 from fazm_memory.events import Draft
 from fazm_memory.paths import CONTEXT_FOLDER, SYNC_DATABASE, inside
@@ -269,6 +268,8 @@ class RecallService(Service):
 
     def conventions(self, session: str, *, names: Sequence[str] = ()) -> dict[str, Any]:
         """How a session named files, which it skipped, and what `names` would become."""
+        from fazm_memory.engines import naming
+
         state = self._memory.history.state_at(self.store.sessions.resolve(session), None, False)
         learned = sessions.learn_from_session(state, modification_time)
         times = {name: time for name in names if (time := modification_time(name)) is not None}

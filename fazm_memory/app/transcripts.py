@@ -16,14 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from fazm_memory import agents
-from fazm_memory.agents import (
-    AGENTS,
-    NEW_SESSION_COMMANDS,
-    WRITABLE_AGENTS,
-    NativeSession,
-    native_resume_command,
-    write_session,
-)
 from fazm_memory.app.backfill import agent_places, pause_spans
 from fazm_memory.app.memory import Service
 from fazm_memory.clock import iso, to_datetime
@@ -45,7 +37,7 @@ from fazm_memory.store import EXACT, SEQ_BITS, SessionRow, TranscriptCopies, Tra
 from fazm_memory.text import plural, shell_word
 
 if TYPE_CHECKING:
-    from fazm_memory.agents import Places, RecordFile
+    from fazm_memory.agents import NativeSession, Places, RecordFile
     from fazm_memory.ingest import CopyStatistics, TranscriptCopier
 
 
@@ -475,14 +467,16 @@ class ContinuationService(Service):
         The original session stays as it is. The new one is its fork. `not_carried` lists what is missing.
         """
         row = self.store.sessions.resolve(session)
-        if agent not in AGENTS:
-            raise InvalidRequest(f'"{agent[:40]}" is not an agent.', hint=f"agents: {', '.join(AGENTS)}")
+        if agent not in agents.AGENTS:
+            raise InvalidRequest(
+                f'"{agent[:40]}" is not an agent.', hint=f"agents: {', '.join(agents.AGENTS)}"
+            )
         self._memory.sessions.check_answered(row.id)
         folder = workspace or row.workspace or str(self.config.user_home)
         briefing = self._memory.recall.briefing(row.id).text
         answer = {"session": row.id, "parent": row.id, "parent_seq": row.head, "agent": agent,
                   "workspace": folder, "dry_run": dry_run}  # fmt: skip
-        if agent not in WRITABLE_AGENTS:
+        if agent not in agents.WRITABLE_AGENTS:
             return answer | self._with_briefing(agent, folder, briefing)
         if not dry_run:
             self._memory.recording.check()
@@ -490,7 +484,7 @@ class ContinuationService(Service):
 
         about = {"id": row.id, "agent": plain_name(row.agent), "briefing": briefing}
         built = build_continuation(self.store, row, INTRODUCTION.format(**about), self.now())
-        native = write_session(
+        native = agents.write_session(
             agent, uuid.uuid4(), built.entries, source=row.id, workspace=folder,
             places=agent_places(self.config), now=self.now(),
         )  # fmt: skip
@@ -500,13 +494,13 @@ class ContinuationService(Service):
             "new_session": new,
             "agent_session_id": native.session,
             "path": str(native.path),
-            "command": native_resume_command(agent, native.session, folder),
+            "command": agents.native_resume_command(agent, native.session, folder),
             "carried": built.counts(),
             "not_carried": built.not_carried(),
         }
 
     def _with_briefing(self, agent: str, folder: str, briefing: str) -> dict[str, Any]:
-        start = NEW_SESSION_COMMANDS.get(agent)
+        start = agents.NEW_SESSION_COMMANDS.get(agent)
         text = shlex.quote(briefing[:MAX_BRIEFING].replace("\0", ""))
         command = None if start is None else f"cd {shell_word(folder)} && {start.format(text=text)}"
         return {

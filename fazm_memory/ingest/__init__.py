@@ -21,9 +21,10 @@ if TYPE_CHECKING:
         companion_opening,
         read_pause,
     )
+    from fazm_memory.ingest.quota import QuotaLimits, read_usage
     from fazm_memory.ingest.read_ahead import ReadAhead, WorkerSetup, worker_count
     from fazm_memory.ingest.record_protocol import LineReader, check_schema, coerce_answer, line_to_draft
-    from fazm_memory.ingest.recorder import QuotaLimits, Recorder, RecordResult, read_usage
+    from fazm_memory.ingest.recorder import Recorder, RecordResult
     from fazm_memory.ingest.spool import (
         HOOK_SEEN_PREFIX,
         PART_SUFFIX,
@@ -46,9 +47,10 @@ __getattr__ = lazy_exports(
     {
         "importer": "ImportStatistics Importer NOTHING_LEFT TimeRange WAVE_BYTES",
         "pause_switch": "COMPANION_AGENT COMPANION_SESSION PauseSwitch companion_opening read_pause",
+        "quota": "QuotaLimits read_usage",
         "read_ahead": "ReadAhead WorkerSetup worker_count",
         "record_protocol": "LineReader check_schema coerce_answer line_to_draft",
-        "recorder": "QuotaLimits RecordResult Recorder read_usage",
+        "recorder": "RecordResult Recorder",
         "spool": "HOOK_SEEN_PREFIX PART_SUFFIX PROBE HookEvent Spool SpoolReader due_at",
         "transcript_copier": "CopyStatistics TranscriptCopier file_mark",
         "transcript_watcher": "RECORD_SUFFIXES RecordFolder TranscriptWatcher record_folders",

@@ -11,13 +11,11 @@ from collections.abc import Callable, Iterable
 from datetime import date, datetime, time, timedelta
 from difflib import get_close_matches
 from os.path import normpath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fazm_memory import session as sessions
 from fazm_memory.clock import DURATION, TimeError, parse_duration, parse_time, to_datetime, to_micros
 from fazm_memory.lazy import lazy_regex
-from fazm_memory.recall.items import UNKNOWN_END as NO_END
-from fazm_memory.recall.items import Item, read_session_end, session_items
 from fazm_memory.records import dataclass, replace
 from fazm_memory.store import (
     INDEXED_TEXT,
@@ -37,6 +35,9 @@ from fazm_memory.store import (
     read_quarantine,
     terms_of,
 )
+
+if TYPE_CHECKING:
+    from fazm_memory.recall.items import Item
 
 KIND_WORDS: dict[tuple[str, ...], str] = {
     ("convention",): "naming name named names convention conventions pattern patterns rename renamed scheme"
@@ -414,12 +415,15 @@ def _item_hits(
     store: Store, rows: list[SessionRow], terms: list[SearchTerm], wanted: set[str], hits: list[SearchHit]
 ) -> list[SearchHit]:
     """Items of these sessions of the wanted kinds, ranked among the hits by common words."""
+    # Few searches ask for items, and what makes them is slow to load.
+    from fazm_memory.recall.items import UNKNOWN_END, read_session_end, session_items
+
     best = hits[0].score if hits else 1.0
     known = {(hit.session, hit.seq) for hit in hits if hit.kind == "action"}
     found: list[SearchHit] = []
     for place, row in enumerate(rows):
         state = store.quarantine_view.state_at(row.n, row.id, row.head)
-        end = read_session_end(store, row, state) if wanted & AT_THE_END else NO_END
+        end = read_session_end(store, row, state) if wanted & AT_THE_END else UNKNOWN_END
         for item in session_items(state, sessions.learn_from_session(state), since=0, worth=1.0, end=end):
             if item.kind in wanted and not (item.kind in FAILURES and (row.id, item.seq) in known):
                 asked = " ".join([item.text, row.title or "", *_asked(state.requests.values())]).lower()

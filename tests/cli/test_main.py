@@ -27,6 +27,21 @@ def test_help_and_version_load_neither_the_database_nor_a_server(flag: str) -> N
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("command", [["status"], ["sessions"], ["search", "invoices"]])
+def test_a_command_that_reads_loads_nothing_that_only_recording_and_contexts_need(
+    command: list[str], run: Run
+) -> None:
+    run("sessions")  # makes the store
+    code = (
+        "import sys; from fazm_memory.cli.main import main; main(sys.argv[1:]);"
+        "heavy = {'peewee', 'fazm_memory.engines.redaction', 'fazm_memory.engines.shell_effects',"
+        " 'fazm_memory.agents.tool_calls', 'fazm_memory.ingest.recorder', 'fazm_memory.recall.items'};"
+        "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help(run: Run, name: str) -> None:
     results = run(name, "--help", now=None)

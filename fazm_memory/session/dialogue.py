@@ -479,7 +479,8 @@ def quoted_options(words: str, options: dict[str, str]) -> list[str]:
 def _corrects(words: str) -> bool:
     """Whether a request overturns what was just done. A question does not, nor does pasted output."""
     if words.endswith("?") and NOT_COMMIT.match(words) is None:
-        return False
+        first, *rest = SENTENCES.split(words, 1)  # a question may follow the correction
+        return bool(rest) and not first.endswith("?") and _corrects(first)
     said = LEAD_IN.sub("", words)
     if (begins := OVERTURNS_FIRST.match(said)) is not None:  # what follows may be what it is about
         return len(words) <= 2 * MAX_CORRECTION and begins.end() <= MAX_CORRECTION

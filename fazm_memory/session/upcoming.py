@@ -236,6 +236,8 @@ def _plan_steps(state: SessionState) -> list[dict[str, Any]]:
     plan = state.plan
     if plan is None or plan["status"] != "accepted" or any(todo["seq"] > plan["seq"] for todo in state.todos):
         return []
+    if state.ending is not None and state.ending["how"] == "replaced":
+        return []  # the session that replaced this one carries it out
     progress = state.progress
     if progress is not None and progress["seq"] > plan["seq"]:
         steps = plan_steps(plan["text"] or "")

@@ -309,6 +309,8 @@ def test_notices_and_commands_in_the_queue_are_not_the_users_words(day: Day) -> 
     day.answers({"type": "text", "text": "Working."})
     queue.operation("enqueue", content="<task-notification>\n<task-id>a1</task-id></task-notification>")
     queue.operation("remove")
+    queue.operation("enqueue", content="/model")
+    queue.operation("remove")
     queue.operation("enqueue", content="/compact keep it brief")
     day.answers({"type": "text", "text": "Still."})
     assert queued(day, quiet=True) == []

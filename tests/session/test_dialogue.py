@@ -161,6 +161,7 @@ def test_a_question_or_a_new_request_is_no_answer(words: str) -> None:
         "let's use true/false and not on/off",
         "quick thing: it's not expected that the list has old branches",
         "option 1 doesn't work since the hash changes",
+        "option 1 doesn't work since the hash changes. Should the docs say so?",
         "the test should check the content",
     ],
 )
@@ -174,6 +175,7 @@ def test_a_short_request_that_overturns_the_work_is_a_correction(words: str) -> 
     [
         "run the tests",
         "can you check the docs instead?",
+        "Is option 1 wrong? It uses the old hash. Could you check?",
         "$ go test\nno tests instead",
         "ask if a or b is used instead",
         "The reader should use the helper of the package instead of a copy of its code. "

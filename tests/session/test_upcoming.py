@@ -21,7 +21,7 @@ from fazm_memory.events.event import (
 from fazm_memory.session import next_steps, waiting_questions
 from fazm_memory.session.reducer import fold, initial_state
 from fazm_memory.session.state import SessionState
-from tests.scribe import SECOND, T0, event
+from tests.scribe import SECOND, T0, event, move
 
 EDIT = Action("Edit", {"file_path": "/w/a.py"}, files=(FileTouch("/w/a.py", "modified"),))
 DONE = Message("The exporter writes CSV now.")
@@ -178,6 +178,7 @@ def test_the_phases_after_the_last_finished_one_come_next() -> None:
     begun = (Prompt("Export"), Plan("Export", text=PLAN), Plan("Export", status="accepted"))
     assert steps(*begun, DONE) == [("plan", "accepted", "Export")]
     assert steps(*begun, EDIT, DONE) == []  # begun, and nobody says how far
+    assert steps(*begun, DONE, move("close", "plan accepted in a new session")) == []
     earlier = (Prompt("Read it"), Todos((TodoItem("read", "completed"),)), *begun[1:])
     assert steps(*earlier, DONE) == [("plan", "accepted", "Export")]  # the list is of other work
     assert steps(*begun, EDIT, Message("Phase 1 of 3 is complete.")) == [

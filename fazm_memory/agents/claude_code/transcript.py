@@ -566,7 +566,7 @@ class Transcript:
             left, words = typed.get("left"), typed["text"]
             if not left and not always:
                 self.queued.append(typed)
-            elif words and (left or not COMMAND.match(words)):  # a command that never ran says nothing
+            elif words and not COMMAND.match(words):  # a command to the client says nothing to the agent
                 self._typed_meanwhile(words, f"{NAME}:{self.session}:queued:{typed['at']}", typed["at"])
 
     def _typed_meanwhile(self, words: str, key: str, at: int | None) -> None:

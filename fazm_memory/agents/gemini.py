@@ -375,7 +375,7 @@ class Gemini:
     """Reads chats. `home` is the folder of `~` in their commands."""
 
     name = NAME
-    version = 2
+    version = 3
 
     def __init__(self, home: str | None = None) -> None:
         self.home = home

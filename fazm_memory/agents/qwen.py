@@ -135,7 +135,7 @@ class Qwen:
     """Reads chats. `home` is the folder of `~` in commands."""
 
     name = NAME
-    version = 1
+    version = 2
 
     def __init__(self, home: str | None = None) -> None:
         self.home = home

@@ -18,6 +18,7 @@ from fazm_memory.engines.shell_effects import KnownFolders, file_effects
 from fazm_memory.events import target_of
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import dataclass
+from fazm_memory.text import plan_title
 
 MOST = 1000
 # Outside quotes: a pipe, a list, a redirection or an expansion. Then the output may be anything.
@@ -397,6 +398,14 @@ STEP_TOOLS = {
     "write_todos": ("todos", "description"),  # Gemini
 }
 QUESTION_TOOLS = frozenset({"request_user_input", "question", "ask_user"})  # Codex, opencode, Gemini
+QWEN_QUESTION = "ask_user_question"
+QWEN_ANSWER = lazy_regex(r"^\*\*(.+?)\*\*: (.*(?:\n(?!\*\*).*)*)", re.MULTILINE)
+# Tools that present a plan: the text is in the input, or in a file that the input names.
+PLAN_TOOL = "exit_plan_mode"  # Gemini, Qwen
+PLAN_ACCEPTED = lazy_regex(r"(?:Plan approved|User (?:has )?approved)\b")
+PLAN_REJECTED = lazy_regex(
+    r"Plan rejected\.(?: User feedback: (?P<reason>.*?)(?:\n\s*\nThe plan is stored at:|\Z))?", re.DOTALL
+)
 # A refusal with the user's reason: opencode.
 FEEDBACK = lazy_regex(
     r"The user rejected permission to use this specific tool call with the following feedback:\s*(.+)",
@@ -440,6 +449,28 @@ def call_meanings(
                 else dict(enumerate(sequence(answers))).get(number)
             )
             yield from answer(call_id, number, asked, _chosen(given))
+    elif tool == QWEN_QUESTION:
+        said = {head.strip(): words.strip() for head, words in QWEN_ANSWER.findall(output)}
+        for number, asked in enumerate(map(mapping, sequence(arguments.get("questions")))):
+            given = said.get(text(asked.get("header")).strip() or f"Question {number + 1}")
+            yield from answer(call_id, number, asked, given or "")
+    elif tool == PLAN_TOOL:
+        yield from _plan(call_id, arguments, output)
+
+
+def _plan(call_id: str, arguments: Mapping[str, Any], output: str) -> Iterator[Meaning]:
+    """A plan that was presented, and what the user said of it."""
+    plan = text(arguments.get("plan")).strip()
+    file = text(arguments.get("plan_filename")) or text(arguments.get("plan_path"))
+    title = plan_title(plan) if plan else posixpath.basename(file).rpartition(".")[0]
+    if not title:
+        return
+    payload = {"title": title, "status": "presented", "call_id": call_id}
+    yield Meaning("plan", payload | ({"text": capped(plan, MAX_TEXT)} if plan else {}), "plan")
+    if PLAN_ACCEPTED.match(output):
+        yield from verdict(call_id, title, "accepted", "accepted")
+    elif rejected := PLAN_REJECTED.match(output):
+        yield from verdict(call_id, title, "rejected", (rejected["reason"] or "").strip())
 
 
 def _object(output: str) -> dict[str, Any]:
@@ -482,6 +513,17 @@ def refusal(call_id: str, tool: str, tool_input: Any, reason: str) -> Meaning:
         "call_id": call_id,
     }
     return Meaning("decision", payload | ({"question": question} if question else {}), "refusal", PERSON)
+
+
+def verdict(call_id: str, title: str, status: str, words: str, edited: str = "") -> Iterator[Meaning]:
+    """What the user said of a presented plan; `edited` is its text if the user changed it before."""
+    payload = {"title": title, "status": status, "call_id": call_id}
+    if edited:
+        payload["text"] = capped(edited, MAX_TEXT)
+    yield Meaning("plan", payload, "verdict", PERSON)
+    if words:
+        decision = {"what": capped(words, MAX_TEXT), "form": "plan", "about": title, "call_id": call_id}
+        yield Meaning("decision", decision, "decision", PERSON)
 
 
 def steps(items: Iterable[Mapping[str, Any]]) -> Meaning:

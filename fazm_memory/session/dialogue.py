@@ -584,7 +584,9 @@ NO_REQUEST = lazy_regex(
     re.I,
 )  # fmt: skip
 PLAN_REQUEST = lazy_regex(
-    r"(?:please )?(?:implement|execute|follow|start|continue)[\w ]{0,30}\bplan\b[^\n]{0,40}:?\s*\n", re.I
+    r"(?:(?:please )?(?:implement|execute|follow|start|continue)[\w ]{0,30}\bplan\b[^\n]{0,40}:?"
+    r"|A previous agent produced the plan below[^\n]{0,400})\s*\n",  # Codex
+    re.I,
 )
 PLAN_TEXT = 2000
 TITLE = 80  # characters

@@ -470,6 +470,38 @@ def test_an_answer_to_a_question_is_the_users_decision(tmp_path: Path) -> None:
     assert (draft.actor, draft.payload["what"], draft.payload["form"]) == ("person", "US", "answer")
 
 
+def said(*texts: str) -> dict[str, Any]:
+    content = [{"type": "output_text", "text": text} for text in texts]
+    return line("response_item", {"type": "message", "role": "assistant", "content": content})
+
+
+PLAN = "# Plan: Rename the scans\n\n1. read the dates"
+
+
+def test_a_proposed_plan_and_its_acceptance_are_reported(tmp_path: Path) -> None:
+    proposed = said(f"I have read them.\n\n<proposed_plan>\n{PLAN}\n</proposed_plan>")
+    drafts = read(rollout(tmp_path, meta(), proposed, user_message("Implement the plan.")))
+    title = "Rename the scans"
+    assert of_kind(drafts, "message") == [{"text": "I have read them."}]
+    assert of_kind(drafts, "plan") == [
+        {"title": title, "status": "presented", "text": PLAN},
+        {"title": title, "status": "accepted"},
+    ]
+    assert of_kind(drafts, "decision") == [{"what": "accepted", "form": "plan", "about": title}]
+    assert of_kind(drafts, "prompt") == [{"text": "Implement the plan."}]
+
+
+def test_a_plan_is_accepted_only_after_it_was_proposed(tmp_path: Path) -> None:
+    drafts = read(rollout(tmp_path, meta(), said("Done."), user_message("Implement the plan.")))
+    assert of_kind(drafts, "plan") == of_kind(drafts, "decision") == []
+
+
+def test_a_session_that_begins_with_a_plan_carries_it_out(tmp_path: Path) -> None:
+    lead = "A previous agent produced the plan below to accomplish the user's task. Implement the plan."
+    drafts = read(rollout(tmp_path, meta(), user_message(f"{lead}\n\n{PLAN}")))
+    assert of_kind(drafts, "plan") == [{"title": "Rename the scans", "status": "accepted", "text": PLAN}]
+
+
 def test_the_branch_is_that_of_the_beginning(tmp_path: Path) -> None:
     git = {"commit_hash": "abc1234", "branch": "topic", "repository_url": "git@example.com:a/b.git"}
     drafts = read(rollout(tmp_path, meta(git=git), user_message("Go.")))

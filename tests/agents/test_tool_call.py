@@ -6,7 +6,14 @@ import re
 
 import pytest
 
-from fazm_memory.agents.tool_calls import MAX_RAW_TEXT, action, patched_files, shell_files, summary
+from fazm_memory.agents.tool_calls import (
+    MAX_RAW_TEXT,
+    action,
+    call_meanings,
+    patched_files,
+    shell_files,
+    summary,
+)
 from fazm_memory.config import LIMITS
 
 
@@ -71,3 +78,45 @@ def test_a_patch_tells_what_it_adds_changes_moves_and_removes() -> None:
         {"path": "/abs/same.txt", "change": "modified"},
         {"path": "/Users/dana/gone.txt", "change": "deleted"},
     ]
+
+
+STORED = "\n\nThe plan is stored at: /w/rename-scans.md\nRevise the plan based on the feedback."
+IN_FILE = {"plan_filename": "rename-scans.md"}  # Gemini
+IN_CALL = {"plan": "# Plan: Rename the scans\n\n1. read the dates"}  # Qwen
+
+
+@pytest.mark.parametrize(
+    ("tool_input", "output", "title", "status", "decided"),
+    [
+        (IN_FILE, "Plan approved. Switching to Default mode.", "rename-scans", "accepted", "accepted"),
+        (IN_FILE, f"Plan rejected. User feedback: a\nb{STORED}", "rename-scans", "rejected", "a\nb"),
+        (IN_FILE, f"Plan rejected. No feedback provided.{STORED}", "rename-scans", "rejected", None),
+        (IN_FILE, "User cancelled the plan approval dialog.", "rename-scans", None, None),
+        (IN_CALL, "User approved. You can now start coding.", "Rename the scans", "accepted", "accepted"),
+        (IN_CALL, "Plan execution was not approved. Remaining in plan mode.", "Rename the scans", None, None),
+    ],
+)  # fmt: skip
+def test_a_presented_plan_comes_with_what_the_user_said_of_it(
+    tool_input: dict[str, str], output: str, title: str, status: str | None, decided: str | None
+) -> None:
+    shown, *judged = call_meanings("c1", "exit_plan_mode", tool_input, output, "ok", {})
+    assert (shown.payload["title"], shown.payload["status"], shown.actor) == (title, "presented", None)
+    assert [one.payload["status"] for one in judged if one.kind == "plan"] == ([status] if status else [])
+    assert [one.payload["what"] for one in judged if one.kind == "decision"] == ([decided] if decided else [])
+    assert {one.actor for one in judged} <= {"person"}
+
+
+def test_answers_under_the_headers_of_their_questions_are_decisions() -> None:
+    asked = [
+        {"question": "Which date?", "header": "Date", "options": [{"label": "ISO"}, {"label": "US"}]},
+        {"question": "Where to?", "header": "Folder", "options": [{"label": "here"}]},
+        {"question": "Any rule?", "options": []},
+    ]
+    answers = "**Date**: US\n**Folder**: ~/Scans\nor here\n**Question 3**: no"
+    output = f"User has provided the following answers:\n\n{answers}"
+    found = call_meanings("c1", "ask_user_question", {"questions": asked}, output, "ok", {})
+    assert [(one.payload["question"], one.payload["what"]) for one in found] == [
+        ("Which date?", "US"), ("Where to?", "~/Scans\nor here"), ("Any rule?", "no"),
+    ]  # fmt: skip
+    declined = "User declined to answer the questions."
+    assert list(call_meanings("c1", "ask_user_question", {"questions": asked}, declined, "ok", {})) == []

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.clients.claude import Claude
-from tests.e2e.clients.codex import Codex
+from tests.e2e.clients.codex import AppServer, Codex
 from tests.e2e.clients.terminal import DOWN, TAB, Terminal, wait_until, wait_until_written
 from tests.e2e.remembered import Remembered
 from tests.e2e.scenarios.claude import bash, write
@@ -265,4 +265,70 @@ def test_codexs_list_of_steps_and_its_request_are_known_from_rollout_and_hooks_e
         state = one.memory.history.state(session)
         assert [row["what"] for row in state["pending_actions"]] == ["Rename"]
         assert [row["subject"] for row in state["commits"]] == ["Rename the scans"]
+        one.close()
+
+
+CODEX_PLAN = "# Plan: Rename the scans\n\n1. read the dates\n2. rename"
+CODEX_QUESTION = {name: value for name, value in QUESTION.items() if name != "multiSelect"} | {"id": "format"}
+
+
+def decide_in_codex(codex: Codex) -> str:
+    """Play a session as Codex's own screens do, in plan mode and out of it. Returns its id."""
+    plan = f"I have read them.\n\n<proposed_plan>\n{CODEX_PLAN}\n</proposed_plan>"
+    asks = do(Call("request_user_input", {"questions": [CODEX_QUESTION]}))
+    codex.model.learn("Please see to the scans.", Scenario("plans", (asks, say(plan))))
+    removes = {
+        "cmd": "rm *.jpg",
+        "sandbox_permissions": "require_escalated",
+        "justification": "Delete the scans?",
+    }
+    works = (do(_plan_of_codex("completed", "in_progress")), do(Call("exec_command", removes)))
+    codex.model.learn("Implement the plan.", Scenario("works", (*works, say("Nothing is deleted."))))
+
+    def person(method: str, params: Any) -> Any:
+        if method == "item/tool/requestUserInput":
+            return {"answers": {"format": {"answers": ["US"]}}}
+        assert method == "item/commandExecution/requestApproval", method
+        return {"decision": "decline"}
+
+    with AppServer(codex, person) as server:
+        asked = {"cwd": str(codex.workspace), "approvalPolicy": "on-request", "sandbox": "workspace-write"}
+        config = {"tools": {"update_plan": {"enabled": True}}}
+        thread: str = server.call("thread/start", asked | {"config": config})["thread"]["id"]
+        server.turn(thread, "Please see to the scans.", "plan")
+        server.turn(thread, "Implement the plan.", "default")
+    return thread
+
+
+def test_what_a_person_decides_in_codex_is_known_from_rollout_and_hooks_each_once(
+    codex: Codex, tmp_path: Path
+) -> None:
+    memory = Remembered(codex, tmp_path / "memory")
+    memory.connect()
+    session = decide_in_codex(codex)
+    plan = "Rename the scans"
+    answer = {"what": "US", "form": "answer", "question": QUESTION["question"], "alternatives": ["ISO", "US"]}
+    by_hooks = [
+        ("prompt", "user", {"text": "Please see to the scans."}),
+        ("decision", "user", answer),
+        ("prompt", "user", {"text": "Implement the plan."}),
+        ("todos", "agent", {"items": [
+            {"text": "Read the dates", "status": "completed"}, {"text": "Rename", "status": "in_progress"},
+        ]}),
+    ]  # fmt: skip
+    # Only the rollout has what the agent says, and a plan is a part of that.
+    wanted = [
+        *by_hooks,
+        ("plan", "agent", {"title": plan, "text": CODEX_PLAN}),
+        ("plan", "user", {"title": plan, "status": "accepted"}),
+        ("decision", "user", {"what": "accepted", "form": "plan", "about": plan}),
+    ]
+    transcripts, hooks = memory.from_transcripts(tmp_path / "t"), memory.from_hooks(tmp_path / "h")
+    for one, expected in ((memory, wanted), (transcripts, wanted), (hooks, by_hooks)):
+        wait_until(partial(_has_taken_in, one, session, len(expected)), f"there are {len(expected)} events")
+        found = typed_events(one, session, "prompt", "todos", "decision", "plan")
+        assert spelled(found) == spelled(expected)
+        assert one.take_in()["events"] == 0
+        refused = [call for call in one.calls(session) if call.tool == "exec_command"]
+        assert [call.outcome for call in refused] == (["unfinished"] if one is hooks else ["denied"])
         one.close()

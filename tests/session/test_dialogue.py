@@ -270,6 +270,8 @@ def test_a_request_to_implement_a_plan_has_its_heading_as_goal_and_title() -> No
     assert state.plan is not None
     assert (state.goal["text"], state.title) == ("Export invoices", "Export invoices")
     assert (state.plan["title"], state.plan["status"]) == ("Export invoices", "accepted")
+    lead = "A previous agent produced the plan below to accomplish the user's task. Implement the plan."
+    assert title_of(f"{lead}\n\n# Plan: Export invoices\n\n1. write") == "Export invoices"
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ from fazm_memory.agents.fields import (
 )
 from fazm_memory.agents.tool_calls import (
     OUTPUT,
-    PERSON,
     STATUSES,
     CallResult,
     Meaning,
@@ -34,6 +33,7 @@ from fazm_memory.agents.tool_calls import (
     shell_files,
     steps,
     touched_files,
+    verdict,
 )
 from fazm_memory.engines.shell_effects import KnownFolders
 from fazm_memory.lazy import lazy_regex
@@ -283,7 +283,7 @@ def meanings(
 def _refused(call_id: str, tool: str, tool_input: Any, reason: str) -> Iterator[Meaning]:
     plan = text(mapping(tool_input).get("plan")).strip()
     if tool == PRESENT_PLAN and plan:
-        yield from _verdict(call_id, plan_title(plan), "rejected", reason)
+        yield from verdict(call_id, plan_title(plan), "rejected", reason)
         return
     yield refusal(call_id, tool, tool_input, reason)
 
@@ -294,16 +294,7 @@ def _approved(call_id: str, tool_input: Any, result: Mapping[str, Any]) -> Itera
     final = text(result.get("plan")).strip() or plan
     if not final or result.get("isAgent") is True:
         return
-    yield from _verdict(call_id, plan_title(final), "accepted", "accepted", final if final != plan else "")
-
-
-def _verdict(call_id: str, title: str, status: str, words: str, edited: str = "") -> Iterator[Meaning]:
-    payload = {"title": title, "status": status, "call_id": call_id}
-    if edited:
-        payload["text"] = capped(edited, MAX_TEXT)
-    yield Meaning("plan", payload, "verdict", PERSON)
-    decision = {"what": capped(words, MAX_TEXT), "form": "plan", "about": title, "call_id": call_id}
-    yield Meaning("decision", decision, "decision", PERSON)
+    yield from verdict(call_id, plan_title(final), "accepted", "accepted", final if final != plan else "")
 
 
 def _answers(call_id: str, tool_input: Any, output: str, result: Mapping[str, Any]) -> Iterator[Meaning]:

@@ -66,7 +66,7 @@ END_EVENTS = {
 RECORD_NOISE = frozenset(
     {
         "world_state", "inter_agent_communication", "inter_agent_communication_metadata",
-        "security_risk_score", "realtime_item", "dynamic_tools_updated",
+        "security_risk_score", "realtime_item", "dynamic_tools_updated", "retained_context",
     }
 )  # fmt: skip
 RESPONSE_NOISE = frozenset(

@@ -6,6 +6,7 @@ opening waits for the model, which a later record names.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ from fazm_memory.agents.fields import (
 from fazm_memory.events import Draft
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import open_regular
+from fazm_memory.text import plan_title
 
 NOT_SAID = (
     "<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>",
@@ -66,12 +68,17 @@ def user_text(content: Any, kinds: Any) -> str:
     return strip_injected_text("\n".join(parts)).strip()
 
 
+# A plan that Codex presents in plan mode, what it writes for the user who accepts it, and how a plan begins a
+# new session.
+PROPOSED_PLAN = lazy_regex(r"<proposed_plan>\s*(.*?)\s*</proposed_plan>", re.DOTALL)
+PLAN_ACCEPTED = "Implement the plan."
+PLAN_HANDED_OVER = lazy_regex(r"A previous agent produced the plan below[^\n]*\n\s*")
 BURST = 1_000_000  # a fork's copies are written within this many microseconds of its first record
 UNKNOWN = 4 << 10
 TITLE = 500
 CARRIED = (
     "thread", "session", "agent_id", "cwd", "model", "turn", "met", "born", "copying", "opening", "total",
-    "lines", "at", "git",
+    "lines", "at", "git", "plan",
 )  # fmt: skip
 SUMMARY_FOLLOWS = "use the information in this summary to assist with your own analysis:"
 
@@ -95,6 +102,7 @@ class Rollout:
         self.lines: int = carry.get("lines") or 0
         self.at: int | None = carry.get("at")
         self.git: Mapping[str, Any] = mapping(carry.get("git"))
+        self.plan: str = carry.get("plan") or ""  # the title of a plan that waits for the user
         self.calls = OpenCalls(carry)
         self.name = ""
         self.drafts: list[Draft] = []
@@ -222,14 +230,39 @@ class Rollout:
             return  # messages between agents are recorded as calls
         if payload.get("role") == "assistant":
             parts = (text(mapping(part).get("text")) for part in sequence(payload.get("content")))
-            if words := "\n".join(filter(None, parts)).strip():
-                self._emit("message", {"text": capped(words, MAX_TEXT)})
+            words = "\n".join(filter(None, parts)).strip()
+            if said := PROPOSED_PLAN.sub("", words).strip():
+                self._emit("message", {"text": capped(said, MAX_TEXT)})
+            if (found := PROPOSED_PLAN.search(words)) and found[1]:
+                self.plan = plan_title(found[1])
+                self._plan("presented", found[1])
         elif payload.get("role") == "user":
             passed = mapping(payload.get("internal_chat_message_metadata_passthrough"))
             if words := user_text(payload.get("content"), passed.get("content_item_kinds")):
                 turn = ident(passed.get("turn_id")) or self.turn
                 key = prompt_key(self.session, turn, words) if turn else None
                 self._emit("prompt", {"text": capped(words, MAX_TEXT)}, key)
+                self._judged(words)
+
+    def _judged(self, words: str) -> None:
+        """A plan that the user accepted, here or in an earlier session."""
+        handed_over = PLAN_HANDED_OVER.match(words)
+        if words == PLAN_ACCEPTED and self.plan:
+            self._plan("accepted")
+            payload = {"what": "accepted", "form": "plan", "about": self.plan}
+            self._emit("decision", payload, self._plan_key("decision"), tool_calls.PERSON)
+        elif handed_over and (plan := words[handed_over.end() :].strip()):
+            self.plan = plan_title(plan)
+            self._plan("accepted", plan)
+
+    def _plan(self, status: str, plan: str = "") -> None:
+        payload = {"title": self.plan, "status": status}
+        payload |= {"text": capped(plan, MAX_TEXT)} if plan else {}
+        actor = None if status == "presented" else tool_calls.PERSON
+        self._emit("plan", payload, self._plan_key(status), actor)
+
+    def _plan_key(self, what: str) -> str:
+        return record_key(self.thread, f"{self.name}:{what}")
 
     def _compacted(self, message: str) -> None:
         _, _, after = message.partition(SUMMARY_FOLLOWS)
@@ -275,9 +308,11 @@ class Rollout:
                 branch = {"name": name} | ({"head": head} if head else {})
                 self._draft(PartialDraft("branch", branch, record_key(self.thread, "branch"), at))
 
-    def _emit(self, kind: str, payload: Mapping[str, Any], key: str | None = None) -> None:
+    def _emit(
+        self, kind: str, payload: Mapping[str, Any], key: str | None = None, actor: str | None = None
+    ) -> None:
         self._flush()
-        self._draft(PartialDraft(kind, payload, key or record_key(self.thread, self.name), self.at))
+        self._draft(PartialDraft(kind, payload, key or record_key(self.thread, self.name), self.at, actor))
 
     def _emit_all(self, drafts: Iterable[PartialDraft]) -> None:
         for draft in drafts:
@@ -336,7 +371,7 @@ class Codex:
     """Reads rollouts. `home` is the folder of `~` in their commands."""
 
     name = NAME
-    version = 2
+    version = 3
 
     def __init__(self, home: str | None = None) -> None:
         self.home = home

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +82,7 @@ class Codex(Client):
 
     def trust_hooks(self) -> list[str]:
         """Codex runs a hook only while its hash is the approved one: call this after each change of hooks."""
-        with _AppServer(self) as server:
+        with AppServer(self) as server:
             listed = server.call("hooks/list", {"cwds": [str(self.workspace)]})
             hooks = [hook for entry in listed["data"] for hook in entry["hooks"]]
             waiting = [hook for hook in hooks if hook["trustStatus"] in ("untrusted", "modified")]
@@ -141,10 +141,14 @@ def _dotted(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
             yield f"{prefix}{key}", value
 
 
-class _AppServer:
-    """`codex app-server`: the JSON-RPC door through which Codex's own screens change its configuration."""
+class AppServer:
+    """`codex app-server`: the JSON-RPC door that Codex's own screens use.
 
-    def __init__(self, codex: Codex) -> None:
+    `asked` answers what the server asks the person, by method.
+    """
+
+    def __init__(self, codex: Codex, asked: Callable[[str, Any], Any] | None = None) -> None:
+        self._asked = asked
         self._process = codex.room.spawn(
             [str(codex.binary), "app-server"],
             env=codex.environment(),
@@ -154,9 +158,9 @@ class _AppServer:
         )
         self._last_id = 0
 
-    def __enter__(self) -> _AppServer:
+    def __enter__(self) -> AppServer:
         client = {"name": "fazm-memory-tests", "title": "Fazm Memory tests", "version": "1"}
-        self.call("initialize", {"clientInfo": client})
+        self.call("initialize", {"clientInfo": client, "capabilities": {"experimentalApi": True}})
         self._send({"method": "initialized"})
         return self
 
@@ -167,14 +171,33 @@ class _AppServer:
     def call(self, method: str, params: Mapping[str, Any]) -> Any:
         self._last_id += 1
         self._send({"id": self._last_id, "method": method, "params": params})
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            message = json.loads(line)
-            if message.get("id") == self._last_id:
+        for message in self._messages():
+            if message.get("id") == self._last_id and "method" not in message:
                 if "error" in message:
                     raise AssertionError(f"{method}: {message['error']}")
                 return message["result"]
         raise AssertionError(f"codex app-server ended before it answered {method}")
+
+    def turn(self, thread: str, words: str, mode: str) -> None:
+        """Say something in a collaboration mode, `plan` or `default`, and wait until the turn has ended."""
+        settings = {"model": "gpt-5.5", "reasoning_effort": None, "developer_instructions": None}
+        params = {"threadId": thread, "input": [{"type": "text", "text": words}]}
+        self.call("turn/start", params | {"collaborationMode": {"mode": mode, "settings": settings}})
+        for message in self._messages():
+            if message.get("method") == "turn/completed":
+                return
+        raise AssertionError("codex app-server ended in the middle of a turn")
+
+    def _messages(self) -> Iterator[Any]:
+        """What the server sends. What it asks the person is answered on the way."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            message = json.loads(line)
+            if "method" in message and "id" in message:
+                assert self._asked is not None, f"codex asks {message['method']} and nobody answers"
+                result = self._asked(message["method"], message["params"])
+                self._send({"id": message["id"], "result": result})
+            yield message
 
     def _send(self, message: Mapping[str, Any]) -> None:
         assert self._process.stdin is not None

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from fazm_memory.lazy import lazy_regex
@@ -143,3 +143,16 @@ def texts_of(value: Any) -> Iterator[str]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from texts_of(item)
+
+
+def nearest_word(word: str, known: Iterable[str]) -> str | None:
+    """The known word that a mistyped one is nearest to; None if none is near."""
+    from difflib import get_close_matches  # slow import, and only errors need it
+
+    return next(iter(get_close_matches(word.lower()[:60], list(known), n=1)), None)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The question whether the nearest known word was meant, with a space after it. Empty if none is near."""
+    near = nearest_word(word, known)
+    return "" if near is None else f'Did you mean "{near}"? '

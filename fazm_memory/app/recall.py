@@ -308,12 +308,16 @@ class RecallService(Service):
                 )  # fmt: skip
         return found
 
-    def resume_offer(self, session: str) -> dict[str, Any]:
-        """How a session can be resumed in a terminal. `waits_for` lists open questions to a person."""
+    def resume_offer(self, session: str, briefing: str | None = None) -> dict[str, Any]:
+        """How a session can be resumed in a terminal, with its briefing, which is made if it is not given.
+
+        `waits_for` lists open questions to a person.
+        """
         row = self.store.sessions.resolve(session)
         questions = self._memory.sessions.questions(row).values()
         waiting = [question["id"] for question in questions if question["to"] == "human"]
-        return {**recalling.resume_offer(self.store, row, self.briefing(row.id).text), "waits_for": waiting}
+        text = self.briefing(row.id).text if briefing is None else briefing
+        return {**recalling.resume_offer(self.store, row, text), "waits_for": waiting}
 
     def resume_command(self, session: str) -> str | None:
         """The agent's own command for a session, if it can resume it. Makes no briefing."""

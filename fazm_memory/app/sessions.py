@@ -152,13 +152,20 @@ class SessionService(Service):
             raise result.error
         return self.get(row.id)
 
-    def why_nothing_pending(self, session: str, seq: int) -> str | None:
-        """Why the `pending.done` event at a position matches no open item; None when it does.
+    def why_without_effect(self, session: str, seq: int) -> str | None:
+        """Why the `pending.done` or `fact.retract` event at a position ends nothing; None when it does.
 
-        The event is stored in either case: the item it ends may be recorded later.
+        The event is stored in either case: what it ends may be recorded later.
         """
         row = self.store.sessions.resolve(session)
         event = next(self.store.log.slice(row.n, row.id, seq, seq + 1))
+        if event.kind == "fact.retract":
+            key = event.payload.key
+            stated = self.store.facts.history(key)
+            before = [fact for fact in stated if fact.session != row.id or fact.seq < seq]
+            if not before:
+                return f"there was no fact {key!r}"
+            return f"the fact {key!r} was retracted already" if before[-1].retracted else None
         name = event.payload.id
         from fazm_memory.store import events_of_item
 

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Literal, TypeVar, Union
 
 from fazm_memory.records import MISSING, Field, dataclass, fields, is_dataclass
+from fazm_memory.text import did_you_mean
 
 T = TypeVar("T")
 
@@ -234,7 +235,8 @@ def _check_names(cls: type, raw: Mapping[Any, Any], values: Mapping[str, Any], p
         extra = sorted(set(map(str, raw)) - decoders_of(cls).keys())
         if not extra:
             raise PayloadError("two fields have the same name")
-        raise PayloadError(f"unknown field {prefix}{extra[0]}; known are {', '.join(decoders_of(cls))}")
+        guess, known = did_you_mean(extra[0], decoders_of(cls)), ", ".join(decoders_of(cls))
+        raise PayloadError(f"unknown field {prefix}{extra[0]}. {guess}Known are {known}")
 
 
 def encode(payload: Any) -> dict[str, Any]:

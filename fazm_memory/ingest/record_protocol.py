@@ -20,7 +20,7 @@ from fazm_memory.clock import TimeError, parse_time
 from fazm_memory.engines.redaction import default_redactor
 from fazm_memory.errors import InvalidInput
 from fazm_memory.events import ACTORS, SOURCES, TRUSTS, Draft, lowest_trust
-from fazm_memory.text import plan_title
+from fazm_memory.text import did_you_mean, plan_title
 
 # JSON Schemas of answers: what a question may ask for, and whether an answer matches
 #
@@ -99,7 +99,7 @@ def _fits(schema: Mapping[str, Any], answer: Any) -> bool:
 
 def _keywords(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
     if depth > 2 * DEEPEST_SCHEMA:  # a property is two levels: the table of properties and its own schema
-        raise InvalidInput(f"The answer schema is deeper than {DEEPEST} levels.", hint=HINT)
+        raise InvalidInput(f"The answer schema is deeper than {DEEPEST_SCHEMA} levels.", hint=HINT)
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield str(name), inner
@@ -168,7 +168,8 @@ def line_to_draft(line: bytes) -> Draft:
     if not isinstance(kind, str):
         raise InvalidInput('a line needs a "type", such as "action" or "prompt"')
     if kind not in TYPES:
-        raise InvalidInput(f"unknown type {_echo(kind)}", hint=f"the types are: {', '.join(sorted(TYPES))}")
+        guess, known = did_you_mean(kind, TYPES), ", ".join(sorted(TYPES))
+        raise InvalidInput(f"unknown type {_echo(kind)}", hint=f"{guess}the types are: {known}")
     payload = {name: value for name, value in raw.items() if name not in ENVELOPE}
     if kind == "session.open":
         payload["agent"] = _name(raw, "agent") or "unknown"

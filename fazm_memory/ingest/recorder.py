@@ -159,6 +159,8 @@ class Recorder:
                 calls = self._preparer.calls
                 payload = calls.completed(head.id, prepared.before_inference, head.workspace)
             payload = self._linked(writer, head, payload)
+        elif draft.kind == "decision":
+            self._check_position(writer, head, "decision", "replaces", payload.replaces)
         elif draft.kind == "file":
             payload = _placed(payload, head.workspace)
         entry = NewEvent(
@@ -298,15 +300,32 @@ class Recorder:
         retry_of = action.retry_of
         if retry_of is None:
             retry_of = _retried(writer, head, action)
-        elif not 0 <= retry_of < head.head:
-            raise InvalidInput(
-                f"action: retry_of is {retry_of}, but session {head.id[:8]} has no event there",
-                hint=f"its events go from 0 to {head.head - 1}; leave `retry_of` out to have it found",
-                details={"head": head.head, "session": head.id},
-            )
+        else:
+            self._check_position(writer, head, "action", "retry_of", retry_of)
         if retry_of == action.retry_of and all(map(is_, files, action.files)):
             return action
         return replace(action, files=files, retry_of=retry_of)
+
+    def _check_position(
+        self, writer: Writer, head: SessionHead, kind: str, field: str, position: int | None
+    ) -> None:
+        """Check that the event that a payload names is an earlier one of this kind in the session."""
+        if position is None:
+            return
+        found = None
+        if 0 <= position < head.head:
+            fresh = (new.entry.kind for new in writer.events.get(head.n, ()) if new.seq == position)
+            row = writer.db.execute(
+                "SELECT kind FROM event WHERE id=?", (event_id(head.n, position),)
+            ).fetchone()
+            found = next(fresh, None) if row is None else row[0]
+        if found is None or found.partition(".start")[0] != kind:
+            there = "no event" if found is None else f"a `{found}`"
+            raise InvalidInput(
+                f"{kind}: {field} is {position}, but session {head.id[:8]} has {there} there, no {kind}",
+                hint=f"its events go from 0 to {head.head - 1}; leave `{field}` out to have it found",
+                details={"head": head.head, "session": head.id},
+            )
 
     def _wake(self, writer: Writer, head: SessionHead, entry: NewEvent) -> NewEvent:
         """Restore or resume a session that was observed at work after its end.

@@ -29,7 +29,7 @@ from fazm_memory.mcp_server.stdio import is_request
 from fazm_memory.mcp_server.tool import FULL, SMALL, Caller, Tool, ToolResult, harmless
 from fazm_memory.recall import plain_name
 from fazm_memory.records import dataclass, replace
-from fazm_memory.text import sentence
+from fazm_memory.text import did_you_mean, nearest_word, sentence
 
 if TYPE_CHECKING:
     from fazm_memory.app import Memory
@@ -40,7 +40,6 @@ NEXT_STEP: dict[type[FazmMemoryError], str] = {
     Ambiguous: "Call session_list and pass the whole id.",
     InvalidInput: "Correct the arguments and call again.",
     InvalidRequest: "Correct the arguments and call again.",
-    InvalidTransition: "If the session is paused or closed, call session_resume. Then call again.",
     Conflict: "Call session_events from the position you expected. Then call again with expected_seq = head.",
     RecordingPaused: "Continue without recording and do not retry. The user has paused recording.",
     StoreBusy: "Call again in a moment.",
@@ -49,9 +48,24 @@ NEXT_STEP: dict[type[FazmMemoryError], str] = {
 NEXT_STEP_SMALL: dict[type[FazmMemoryError], str] = NEXT_STEP | {
     NotFound: "Call memory_search for handles, or session_note with kind open for a new session.",
     Ambiguous: "Call memory_search and pass the whole id.",
-    InvalidTransition: "If the session is paused or closed, call session_note with kind open and its handle.",
     Conflict: "Call session_read with view events from the position you expected. Then call again.",
 }
+# What to call after a refused move, by the lifecycle of the session; `copied` is that of another machine.
+NEXT_MOVE = {
+    "paused": "Call session_resume. Then call again.",
+    "closed": "Call session_resume. Then call again.",
+    "archived": "Call session_archive with undo, then session_resume. Then call again.",
+    "copied": "Call session_fork and use the new session.",
+}
+NEXT_MOVE_SMALL = {
+    "paused": "Call session_note with kind open and its handle. Then call again.",
+    "closed": "Call session_note with kind open and its handle. Then call again.",
+    "archived": "Tell the user. A person restores it with `fazm-memory archive --undo`.",
+    "copied": "Call session_note with kind open for a session of your own.",
+}
+NEXT_TO_ARCHIVE = "Call session_close. Then call again."
+NEXT_AT_WORK = "The session is at work: go on recording, or call session_pause or session_close."
+NEXT_AT_WORK_SMALL = "The session is at work: go on with session_note."
 NEXT_FOR_OPEN_QUESTION = "Tell the user the question. Continue when it is answered or waived."
 NEXT_OTHERWISE = "Continue without the memory and ask the user to run `fazm-memory doctor`."
 
@@ -79,6 +93,8 @@ def check_arguments(tool: Tool, arguments: dict[str, Any]) -> None:
         return
     if problem.validator == "additionalProperties":
         raise _unknown_argument(tool, problem)
+    if problem.validator == "enum":
+        raise _unknown_value(tool, problem)
     where = ".".join(str(part) for part in problem.absolute_path)
     message = problem.message if len(problem.message) <= 200 else f"{problem.validator} is not met"
     refused = InvalidRequest if tool.reads_only else InvalidInput
@@ -123,18 +139,27 @@ def plainly_valid(schema: dict[str, Any], value: Any) -> bool:
 
 def _unknown_argument(tool: Tool, problem: Any) -> FazmMemoryError:
     """The refusal of a name that is not in the schema, with the valid names and the nearest of them."""
-    from difflib import get_close_matches
-
     known = list(problem.schema["properties"])
     name = next(name for name in problem.instance if name not in known)
     where = ".".join(str(part) for part in problem.absolute_path)
-    near = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-    guess = f'Did you mean "{near[0]}"? ' if near else ""
+    message = f'{tool.name} has no argument "{f"{where}." if where else ""}{name[:60]}".'
+    return _unknown_word(tool, message, "arguments", name, known)
+
+
+def _unknown_value(tool: Tool, problem: Any) -> FazmMemoryError:
+    """The refusal of a word that an argument does not take, with those that it takes."""
+    name, known = str(problem.instance), list(map(str, problem.schema["enum"]))
+    where = ".".join(str(part) for part in problem.absolute_path)
+    return _unknown_word(tool, f'{tool.name} has no "{name[:60]}" for {where}.', "values", name, known)
+
+
+def _unknown_word(tool: Tool, message: str, what: str, name: str, known: list[str]) -> FazmMemoryError:
+    near = nearest_word(name, known)
     refused = InvalidRequest if tool.reads_only else InvalidInput
     return refused(
-        f'{tool.name} has no argument "{f"{where}." if where else ""}{name[:60]}".',
-        hint=f"{guess}Valid arguments: {', '.join(known)}.",
-        details={"unknown": name[:60], "valid": known, **({"nearest": near[0]} if near else {})},
+        message,
+        hint=f"{did_you_mean(name, known)}Valid {what}: {', '.join(known)}.",
+        details={"unknown": name[:60], "valid": known, **({} if near is None else {"nearest": near})},
     )
 
 
@@ -145,19 +170,31 @@ def error_data(
     details = error.to_json()
     hint = details.pop("hint", "")
     handle = arguments.get("session")
-    steps = NEXT_STEP if caller.tool_set == FULL else NEXT_STEP_SMALL
-    next_step = steps.get(type(error), NEXT_OTHERWISE)
     data = {
         "ok": False,
         **details,
         "kept": _kept(tool, caller, handle),
-        "next": NEXT_FOR_OPEN_QUESTION if "open_questions" in details else next_step,
+        "next": _next_step(error, tool, caller),
     }
     if isinstance(handle, str):
         data["session"] = handle[:200]
     if isinstance(hint, str) and hint and "fazm-memory" not in hint:  # commands are for people
         data["hint"] = hint
     return data
+
+
+def _next_step(error: FazmMemoryError, tool: Tool, caller: Caller) -> str:
+    full = caller.tool_set == FULL
+    if "open_questions" in error.details:
+        return NEXT_FOR_OPEN_QUESTION
+    if isinstance(error, InvalidTransition):
+        lifecycle = str(error.details.get("lifecycle", "copied"))
+        if tool.name == "session_archive" and lifecycle not in ("closed", "archived"):
+            return NEXT_TO_ARCHIVE
+        if full:
+            return NEXT_MOVE.get(lifecycle, NEXT_AT_WORK)
+        return NEXT_MOVE_SMALL.get(lifecycle, NEXT_AT_WORK_SMALL)
+    return (NEXT_STEP if full else NEXT_STEP_SMALL).get(type(error), NEXT_OTHERWISE)
 
 
 def _kept(tool: Tool, caller: Caller, handle: object) -> str:

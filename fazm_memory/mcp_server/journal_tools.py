@@ -29,6 +29,7 @@ from fazm_memory.mcp_server.tool import (
     array,
     boolean,
     choice,
+    harmless,
     input_object,
     integer,
     number,
@@ -103,16 +104,19 @@ def _budget_text(budget: dict[str, Any]) -> str:
 
 
 def fact_retract(caller: Caller, args: dict[str, Any]) -> ToolResult:
-    return _written(
-        record_event(caller, args, "fact.retract", {"key": args["key"], **_given(args, "reason")}),
-        "retraction",
-    )
+    data = record_event(caller, args, "fact.retract", {"key": args["key"], **_given(args, "reason")})
+    note = caller.memory.sessions.why_without_effect(data["session"], data["seq"])
+    if note is not None:
+        hint = "session_state with keys [facts] lists the facts"
+        return ToolResult(data | {"note": note}, f"recorded, but {harmless(note)}; {hint}")
+    return _written(data, "retraction")
 
 
 def session_archive(caller: Caller, args: dict[str, Any]) -> ToolResult:
-    data = record_event(caller, args, "session.archive", _given(args, "reason"))
+    kind = "session.restore" if args.get("undo") else "session.archive"
+    data = record_event(caller, args, kind, _given(args, "reason"))
     session = caller.memory.sessions.get(data["session"])
-    return ToolResult(session_answer(session), f"Session {session['id']} is archived.")
+    return ToolResult(session_answer(session), f"Session {session['id']} is {session['lifecycle']}.")
 
 
 def session_retitle(caller: Caller, args: dict[str, Any]) -> ToolResult:
@@ -317,9 +321,17 @@ TOOLS = (
     Tool(
         "session_archive",
         "Archive a session",
-        "Call to put a closed session away. It stays readable and is found by search. Costs about 150 tokens."
-        ' Example: {"session": "…"}',
-        input_object({"session": SESSION, "reason": REASON, "expected_seq": EXPECTED}, ("session",)),
+        "Call to put a closed session away. It stays readable and is found by search. With undo it is closed"
+        ' again. Costs about 150 tokens. Example: {"session": "…"}',
+        input_object(
+            {
+                "session": SESSION,
+                "undo": boolean("Take it out of the archive.", default=False),
+                "reason": REASON,
+                "expected_seq": EXPECTED,
+            },
+            ("session",),
+        ),
         output_object(SESSION_ANSWER, ("session", "session_info")),
         session_archive,
     ),

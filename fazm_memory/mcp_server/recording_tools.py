@@ -114,7 +114,7 @@ def pending_add(caller: Caller, args: dict[str, Any]) -> ToolResult:
 
 def pending_done(caller: Caller, args: dict[str, Any]) -> ToolResult:
     data = record_event(caller, args, "pending.done", {"id": args["id"]}) | {"id": args["id"]}
-    note = caller.memory.sessions.why_nothing_pending(data["session"], data["seq"])
+    note = caller.memory.sessions.why_without_effect(data["session"], data["seq"])
     if note is not None:
         hint = "session_state with keys [pending_actions] lists open work"
         return ToolResult(data | {"note": note}, f"recorded, but {harmless(note)}; {hint}")

@@ -141,7 +141,9 @@ def session_open(caller: Caller, args: dict[str, Any]) -> ToolResult:
     if args.get("own_folder") and workspace:
         data["folder"] = workspace
         lines.append(f"Work in {quote(workspace)}, a copy that is yours alone. A person merges it back.")
-    if session["lifecycle"] in ("paused", "closed", "archived"):
+    if session["lifecycle"] == "archived":
+        lines.append("Call session_archive with undo, then session_resume, before you record anything.")
+    elif session["lifecycle"] in ("paused", "closed"):
         lines.append("Call session_resume with it before you record anything.")
     return ToolResult(data, "\n".join([*lines, data["context"]]).rstrip())
 

@@ -231,7 +231,7 @@ def session_note(caller: Caller, args: dict[str, Any]) -> ToolResult:
     text = (
         f"{kind} {named.get('id', '')}".strip() + f" recorded in session {data['session']} at {data['seq']}."
     )
-    if kind == "done" and (note := caller.memory.sessions.why_nothing_pending(data["session"], data["seq"])):
+    if kind == "done" and (note := caller.memory.sessions.why_without_effect(data["session"], data["seq"])):
         data["note"] = note
         text = f"Recorded, but {quote(note, 200)} session_read with view state lists open work."
     return ToolResult({**data, **named}, text)

@@ -223,8 +223,8 @@ def _pauses(store: Store, row: SessionRow) -> tuple[tuple[int, int], ...]:
 
 
 def _heard(store: Store, row: SessionRow) -> bool:
-    """Whether calls of a session are reported before they end: by its agent, or by what it did so far."""
-    if row.agent in TELL_AT_ONCE or row.actions == 0:
+    """Whether calls of a session are reported before they end: by its agent, or as its calls so far show."""
+    if row.agent in TELL_AT_ONCE:
         return True
     last = row.n << 32 | row.head
     found = store.db.execute(

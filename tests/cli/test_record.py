@@ -42,6 +42,39 @@ def test_the_end_of_what_was_never_open_is_recorded_and_reported(run: Run) -> No
     assert "note" not in there  # open in its parent where it was left
 
 
+def test_taking_back_a_fact_that_was_never_stated_is_recorded_and_reported(run: Run) -> None:
+    taken_back = {"type": "fact.retract", "session": "s", "key": "port"}
+    fact = {"type": "fact", "session": "s", "key": "port", "value": 80}
+    results = run("record", stdin=[OPEN, taken_back, fact, taken_back, taken_back]).lines
+    assert [one["ok"] for one in results] == [True] * 5
+    assert [one.get("note") for one in results[1:]] == [
+        "there was no fact 'port'", None, None, "the fact 'port' was retracted already",
+    ]  # fmt: skip
+
+
+def test_a_named_position_must_hold_what_is_named(run: Run) -> None:
+    decided = {"type": "decision", "session": "s", "what": "use B"}
+    called = {"type": "action", "session": "s", "tool": "Bash", "input": {"command": "ls"}}
+    named = [
+        decided | {"what": "use A"}, decided | {"replaces": 2}, decided | {"replaces": 0},
+        decided | {"replaces": 1}, called | {"retry_of": 1}, called, called | {"retry_of": 3},
+    ]  # fmt: skip
+    results = run("record", stdin=[OPEN, *named]).lines
+    assert [one["ok"] for one in results] == [True, True, False, False, True, False, True, True]
+    assert "no event there, no decision" in results[2]["error"]
+    assert "a `session.open` there, no decision" in results[3]["error"]
+    assert "a `decision` there, no action" in results[5]["error"]
+    state = run("state", "s", "--json").json
+    assert [one["superseded_by"] for one in state["decisions_made"]] == [2, None]
+
+
+def test_a_mistyped_field_or_type_is_answered_with_the_nearest(run: Run) -> None:
+    field = {"type": "action", "session": "s", "tool": "Bash", "inptu": {}}
+    mistyped, unknown = run("record", stdin=[OPEN, field, {"type": "acton", "session": "s"}]).lines[1:]
+    assert 'Did you mean "input"?' in mistyped["error"]
+    assert unknown["hint"].startswith('Did you mean "action"?')
+
+
 def bash(command: str, output: str = "") -> dict[str, Any]:
     return {"type": "action", "session": "s", "tool": "Bash", "input": {"command": command}, "output": output}
 

@@ -63,6 +63,7 @@ def test_resuming_with_files_restores_them_and_shows_the_briefing(run: Run, worl
     assert f"restore {world.folder}/a.txt: a person changed it since" in resumed.out
     assert "taking up session" in resumed.out
     assert "To continue" in resumed.out
+    assert "CHANGED SINCE" not in resumed.out  # what the person changed was taken back
     assert world.files() == {"a.txt": b"two", "c.txt": b"bee"}
 
 

@@ -28,7 +28,7 @@ from fazm_memory.events.event import (
         (Prompt, {"text": 3}, "text must be text, not a whole number"),
         (Prompt, {"text": None}, "text must be text, not null"),
         (Prompt, ["text"], "the payload must be an object, not a list"),
-        (Prompt, {"text": "x", "tone": "calm"}, "unknown field tone; known are text"),
+        (Prompt, {"text": "x", "tone": "calm"}, "unknown field tone. Known are text"),
         (Action, {"tool": "t", "outcome": "fine"}, "outcome must be one of ok, error, denied"),
         (Action, {"tool": "t", "duration_ms": True}, "duration_ms must be a whole number, not true or false"),
         (Action, {"tool": "t", "duration_ms": 1.5}, "duration_ms must be a whole number, not a number"),

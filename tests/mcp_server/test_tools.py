@@ -422,3 +422,44 @@ def test_the_nearest_argument_is_named(server: MemoryServer) -> None:
     refused = talk(server, lambda ask: ask.refused("session_open", worksapce="/w"))
     assert refused["nearest"] == "workspace"
     assert 'no argument "worksapce"' in refused["error"]
+
+
+def test_an_unknown_word_for_an_argument_is_answered_with_those_it_takes(server: MemoryServer) -> None:
+    async def work(ask: Asking) -> tuple[dict[str, Any], dict[str, Any]]:
+        session = (await ask("session_open", workspace="/w"))["session"]
+        return (
+            await ask.refused("session_state", session=session, keys=["tools_used", "file_modified"]),
+            await ask.refused("message_record", session=session, text="x", **{"from": "person"}),
+        )
+
+    keys, sender = talk(server, work)
+    assert (keys["nearest"], "tools_used" in keys["valid"]) == ("files_modified", True)
+    assert keys["error"] == 'session_state has no "file_modified" for keys.1.'
+    assert sender["valid"] == ["agent", "user"]
+
+
+def test_a_refused_move_names_the_call_that_must_come_first(server: MemoryServer) -> None:
+    async def work(ask: Asking) -> None:
+        session = (await ask("session_open", workspace="/w"))["session"]
+        assert "session_close" in (await ask.refused("session_archive", session=session))["next"]
+        assert "at work" in (await ask.refused("session_resume", session=session))["next"]
+        await ask("session_close", session=session)
+        assert "session_resume" in (await ask.refused("session_pause", session=session))["next"]
+        await ask("session_archive", session=session)
+        assert "session_archive with undo" in (await ask.refused("session_resume", session=session))["next"]
+        restored = await ask("session_archive", session=session, undo=True)
+        assert restored["session_info"]["lifecycle"] == "closed"
+        assert (await ask("session_resume", session=session))["session_info"]["lifecycle"] == "resumed"
+
+    talk(server, work)
+
+
+def test_taking_back_an_unknown_fact_is_recorded_with_a_note(server: MemoryServer) -> None:
+    async def work(ask: Asking) -> tuple[dict[str, Any], dict[str, Any]]:
+        session = (await ask("session_open", workspace="/w"))["session"]
+        unknown = await ask("fact_retract", session=session, key="port")
+        await ask("fact_record", session=session, key="port", value=80)
+        return unknown, await ask("fact_retract", session=session, key="port")
+
+    unknown, known = talk(server, work)
+    assert (unknown["note"], "note" in known) == ("there was no fact 'port'", False)

@@ -156,6 +156,16 @@ def test_beside_a_session_whose_calls_are_reported_late_nobody_can_say_who_it_wa
     assert (one.by, one.evidence) == ("unknown", "a session at work here is not heard as it works")
 
 
+def test_before_its_first_call_a_session_is_heard_only_if_its_agent_is_known_to_report_at_once(
+    env: WatchEnv,
+) -> None:
+    first = env.scribe.open(workspace=str(env.folder), agent="scout")
+    heard = {
+        place.session: place.heard for place in active_workspaces(env.store, env.store.sessions.listing())
+    }
+    assert heard == {env.session: True, first: False}
+
+
 @pytest.mark.parametrize(("agent", "sure"), [("fazm", "likely"), ("gemini", "possible")])
 def test_a_change_during_a_pause_is_recorded_at_once_as_a_persons_and_resumes_nothing(
     env: WatchEnv, agent: str, sure: str

@@ -94,8 +94,8 @@ def _record(
                 }
                 if result.appended.duplicate:
                     answer["duplicate"] = True
-                if draft.kind == "pending.done":
-                    answer |= _pending_note(memory, result.appended.session, result.appended.seq)
+                if draft.kind in ("pending.done", "fact.retract"):
+                    answer |= _note_without_effect(memory, result.appended.session, result.appended.seq)
                 answers[number] = answer
     return [answers[number] for number in sorted(answers)], stopped
 
@@ -106,9 +106,9 @@ def _as_agent(draft: Draft) -> Draft:
     return replace(draft, actor=actor, trust=lowest_trust((draft.trust or "agent", "agent")))
 
 
-def _pending_note(memory: Memory, session: str, seq: int) -> dict[str, str]:
-    """A note if `pending.done` matched nothing, for example because of a typing error."""
-    note = memory.sessions.why_nothing_pending(session, seq)
+def _note_without_effect(memory: Memory, session: str, seq: int) -> dict[str, str]:
+    """A note if an event ended nothing, for example because of a typing error."""
+    note = memory.sessions.why_without_effect(session, seq)
     return {} if note is None else {"note": note}
 
 

@@ -99,7 +99,7 @@ class Remembered:
             calls.append(Recorded(payload["tool"], payload["input"], outcome, payload.get("agent_id")))
         return calls
 
-    def until(self, holds: Callable[[], bool], what: str, timeout: float = 30) -> None:
+    def until(self, holds: Callable[[], bool], what: str, timeout: float = 120) -> None:
         deadline = time.monotonic() + timeout
         while not holds():
             assert time.monotonic() < deadline, f"not within {timeout} s: {what}"

@@ -81,7 +81,7 @@ def zsh(request: pytest.FixtureRequest, tmp_path: Path) -> Ask:
         ) as running:
             os.close(theirs)
             reply = _read_output(ours)
-            assert running.wait(30) == 0, reply
+            assert running.wait(120) == 0, reply
         return [word for word in offered.read_text().split("\n") if word]
 
     return ask

@@ -35,33 +35,39 @@ def memory(claude: Claude, tmp_path: Path) -> Iterator[Remembered]:
     yield made
     made.close()
     companion.send_signal(signal.SIGTERM)
-    assert companion.communicate(timeout=30)[1] == b""
+    assert companion.communicate(timeout=120)[1] == b""
 
 
 def test_files_that_claude_code_changed_by_shell_come_back_and_a_branch_goes_on(
     claude: Claude, memory: Remembered, tmp_path: Path
 ) -> None:
-    workspace = claude.workspace
+    workspace, go_on = claude.workspace, tmp_path / "go-on"
     versions = FileVersions(memory.home, memory.memory.store.keys.database)
 
     def last(name: str) -> FileVersion | None:
         return versions.last(str(workspace), name)
 
     memory.until(lambda: all(last(name) is not None for name in FILES), "the files as they were")
-    run = claude.run(
+    started = claude.start(
         "File the scans.",
         scenario=Scenario(
             "by shell",
             (
                 do(bash("mkdir invoices && mv scan1.txt scan2.txt invoices/ && echo beta >> notes.txt")),
                 # A model takes its time between two calls: changes of one look are told as one.
-                do(bash("sleep 5")),
+                do(bash(f"until test -e '{go_on}'; do sleep 0.1; done")),
                 do(bash('(cd invoices && for f in scan*.txt; do mv "$f" "2026-03_${f#scan}"; done)')),
                 do(bash("rm old.txt")),
                 say("Filed."),
             ),
         ),
     )
+    moved = ("invoices/scan1.txt", "invoices/scan2.txt", "notes.txt")
+    memory.until(
+        lambda: all((one := last(name)) and one.changed_by == "agent" for name in moved), "the moves"
+    )
+    go_on.touch()
+    run = started.wait()
     assert run.returncode == 0, run.stderr
     after = contents(workspace)
     assert set(after) == {"invoices/2026-03_1.txt", "invoices/2026-03_2.txt", "notes.txt"}

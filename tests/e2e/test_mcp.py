@@ -65,7 +65,7 @@ def test_a_killed_agents_decisions_are_read_back_by_the_next_session(
         ),
     )
     started = claude.start("File the invoices.", scenario=first, mcp_config=SERVER)
-    started.wait_for(gate.reached, "the blocked call", timeout=90)
+    started.wait_for(gate.reached, "the blocked call", timeout=120)
     killed = started.kill()
     assert killed.returncode == -9
 
@@ -81,7 +81,7 @@ def test_a_killed_agents_decisions_are_read_back_by_the_next_session(
             say("All filed."),
         ),
     )
-    run = claude.run("Go on with the invoices.", scenario=second, mcp_config=SERVER, timeout=90)
+    run = claude.run("Go on with the invoices.", scenario=second, mcp_config=SERVER, timeout=120)
 
     assert run.returncode == 0, run.stderr
     assert run.session_id != killed.session_id
@@ -106,7 +106,7 @@ def test_what_an_agent_tells_and_what_hooks_see_is_one_session(claude: Claude, t
     )
     allowed = {"permissions": {"allow": ["mcp__fazm-memory"]}}
 
-    run = claude.run("Make a note.", scenario=scenario, settings=allowed, timeout=90)
+    run = claude.run("Make a note.", scenario=scenario, settings=allowed, timeout=120)
 
     assert run.returncode == 0, run.stderr
     claude.call(str(PROGRAM), "run", "--once")
@@ -120,7 +120,7 @@ def test_what_an_agent_tells_and_what_hooks_see_is_one_session(claude: Claude, t
 def test_codex_too_is_killed_and_its_next_session_goes_on(codex: Codex, gate: Gate, tmp_path: Path) -> None:
     remembering(codex, tmp_path)
     server = {
-        "memory": {**SERVER["memory"], "startup_timeout_sec": 90, "required": True, "env": dict(codex.env)}
+        "memory": {**SERVER["memory"], "startup_timeout_sec": 120, "required": True, "env": dict(codex.env)}
     }
     first = Scenario(
         "writes its memory",
@@ -132,7 +132,7 @@ def test_codex_too_is_killed_and_its_next_session_goes_on(codex: Codex, gate: Ga
         ),
     )
     started = codex.start("File the invoices.", scenario=first, mcp_config=server)
-    started.wait_for(gate.reached, "the blocked call", timeout=90)
+    started.wait_for(gate.reached, "the blocked call", timeout=120)
     killed = started.kill()
     assert killed.returncode == -9
 
@@ -164,7 +164,7 @@ def test_codex_has_our_tools_in_its_first_turn_though_it_waits_for_no_server(
     opening = Call("session_note", {"kind": "open", "text": "Make a note"}, namespace="mcp__fazm_memory")
 
     run = codex.run(
-        "Make a note.", scenario=Scenario("opens at once", (do(opening), say("Noted."))), timeout=90
+        "Make a note.", scenario=Scenario("opens at once", (do(opening), say("Noted."))), timeout=120
     )
 
     assert run.returncode == 0, run.stderr
@@ -181,7 +181,7 @@ def test_codex_starts_without_a_memory_that_is_broken(codex: Codex, tmp_path: Pa
     config = codex.codex_home / "config.toml"
     config.write_text(config.read_text().replace(str(PROGRAM), "/usr/bin/false"))
     scenario = Scenario("works", (do(shell("echo one > 1.txt")), say("Noted.")))
-    assert codex.run("Make a note.", scenario=scenario, timeout=90).returncode == 0
+    assert codex.run("Make a note.", scenario=scenario, timeout=120).returncode == 0
     assert (codex.workspace / "1.txt").read_text() == "one\n"
 
 
@@ -194,7 +194,7 @@ def test_a_question_to_a_person_stays_open_when_nobody_sits_at_the_client(
         remembering(client, tmp_path / client.wire.__class__.__name__)
         server = {"memory": {**SERVER["memory"], "env": dict(client.env)}}
         if client is codex:
-            server["memory"] |= {"startup_timeout_sec": 90, "required": True}
+            server["memory"] |= {"startup_timeout_sec": 120, "required": True}
         steps = (
             *before,
             do(call("session_open", key=KEY)),
@@ -202,7 +202,7 @@ def test_a_question_to_a_person_stays_open_when_nobody_sits_at_the_client(
             say("Asked."),
         )
 
-        run = client.run("Ask.", scenario=Scenario("asks", steps), mcp_config=server, timeout=90)
+        run = client.run("Ask.", scenario=Scenario("asks", steps), mcp_config=server, timeout=120)
 
         assert run.returncode == 0, run.stderr
         state = run_json(client, "state", KEY)

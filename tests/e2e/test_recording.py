@@ -162,7 +162,7 @@ def test_a_companion_at_work_knows_of_it_as_it_happens(client: Client, home: Hom
         assert memory.calls(session) == scripted(client, scenario)
     finally:
         companion.send_signal(signal.SIGTERM)
-        out, err = companion.communicate(timeout=30)
+        out, err = companion.communicate(timeout=120)
     assert (companion.returncode, err) == (0, b""), out
 
 

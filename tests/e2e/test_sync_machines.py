@@ -123,6 +123,6 @@ def work_on(mini: MachineWithClaude) -> dict[str, object]:
     finally:
         versions.close()
         companion.send_signal(signal.SIGTERM)
-        errors = companion.communicate(timeout=30)[1]
+        errors = companion.communicate(timeout=120)[1]
     assert errors == b""
     return mini.session(run.session_id)

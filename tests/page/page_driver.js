@@ -3,7 +3,7 @@
  * Clicks and keys come from the browser's own input; see window.py.
  */
 window.driver = (() => {
-  const TIMEOUT_MS = 15000;
+  const TIMEOUT_MS = 60000; // a busy machine is slow, a failing test is rare
   const INTERVAL_MS = 40;
   const INPUTS = { checkbox: "checkbox", radio: "radio", search: "searchbox", number: "spinbutton", button: "button" };
   const TAGS = {

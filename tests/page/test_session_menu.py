@@ -13,7 +13,7 @@ from tests.page.story import add
 from tests.page.window import MAIN, Window, part, region
 
 EVENT = region("Event")
-TIMEOUT = 15.0
+TIMEOUT = 60.0
 Commands = Queue[list[str]]
 
 

@@ -86,6 +86,28 @@ export function oncePerFrame(work) {
   };
 }
 
+/**
+ * Repeat work until nobody asked for it since it began. One run at a time: a slow answer must not replace a newer one.
+ * @param {() => unknown} work
+ * @param {number} pauseMs from the end of one run to the next
+ * @returns {() => Promise<void>}
+ */
+export function oneAtATime(work, pauseMs) {
+  let wanted = false;
+  let running = false;
+  return async () => {
+    wanted = true;
+    if (running) return;
+    running = true;
+    while (wanted) {
+      wanted = false;
+      await work();
+      await new Promise((done) => setTimeout(done, pauseMs));
+    }
+    running = false;
+  };
+}
+
 /** @param {Element} control */
 const nameOf = (control) =>
   control.getAttribute("data-focus") || control.getAttribute("aria-label") || control.textContent || "";

@@ -277,6 +277,7 @@ export class FilteredRows {
   /** @type {string|null|undefined} */
   after = undefined;
   loading = false;
+  grown = false; // events were recorded while rows were loading
 
   /**
    * @param {string} session
@@ -356,6 +357,7 @@ export class FilteredRows {
     } finally {
       this.loading = false;
       this.changed({ shift });
+      if (this.grown) this.grow();
     }
   }
 
@@ -386,6 +388,7 @@ export class FilteredRows {
 
   /** Events were added, so there may be more matches at the end. */
   grow() {
+    this.grown = this.loading;
     if (this.after !== null || this.loading || this.before === undefined) return;
     this.near = this.near ?? 0;
     this.after = undefined;

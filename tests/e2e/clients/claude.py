@@ -53,7 +53,7 @@ class Claude(Client):
     def watch_hooks(self) -> HookLog:
         """Registered through `--settings`, so that the user's settings.json stays for the memory to edit."""
         log = HookLog(self.home / "hook-log")
-        entry = [{"hooks": [{"type": "command", "command": log.command, "timeout": 20}]}]
+        entry = [{"hooks": [{"type": "command", "command": log.command, "timeout": 120}]}]
         self._hooks = dict.fromkeys(HOOK_EVENTS, entry)
         return log
 

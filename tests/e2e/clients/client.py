@@ -103,7 +103,7 @@ class Client(ABC):
         """Approve the hooks as a user would, where the client asks for it; returns those newly approved."""
         return []
 
-    def run(self, prompt: str, *, timeout: float = 60, **options: Unpack[Options]) -> Run:
+    def run(self, prompt: str, *, timeout: float = 120, **options: Unpack[Options]) -> Run:
         """Run to the end; `start` explains the options."""
         return self.start(prompt, **options).wait(timeout)
 

@@ -93,7 +93,7 @@ class Codex(Client):
 
     def command(self, asked: Asked) -> list[str]:
         servers = {
-            name: {"startup_timeout_sec": 20, "default_tools_approval_mode": "approve", **server}
+            name: {"startup_timeout_sec": 120, "default_tools_approval_mode": "approve", **server}
             for name, server in asked.mcp_servers.items()
         }
         settings = {**asked.settings, **({"mcp_servers": servers} if servers else {})}
@@ -166,7 +166,7 @@ class AppServer:
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
-        self._process.communicate(timeout=10)
+        self._process.communicate(timeout=120)
 
     def call(self, method: str, params: Mapping[str, Any]) -> Any:
         self._last_id += 1

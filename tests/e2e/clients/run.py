@@ -68,7 +68,7 @@ class Started:
         transcripts = self._launch.transcripts(self.session_id)
         return any(text.encode() in transcript.read_bytes() for transcript in transcripts)
 
-    def wait_for(self, condition: Callable[[], bool], what: str, timeout: float = 30) -> None:
+    def wait_for(self, condition: Callable[[], bool], what: str, timeout: float = 120) -> None:
         """Wait until something has come about while the client runs."""
         deadline = time.monotonic() + timeout
         while not condition():
@@ -81,9 +81,9 @@ class Started:
     def kill(self) -> Run:
         """kill -9, as a crash or a power cut would have it."""
         os.kill(self.process.pid, signal.SIGKILL)
-        return self.wait(10)
+        return self.wait()
 
-    def wait(self, timeout: float = 60) -> Run:
+    def wait(self, timeout: float = 120) -> Run:
         try:
             returncode = self.process.wait(timeout)
         except subprocess.TimeoutExpired:

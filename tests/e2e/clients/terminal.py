@@ -42,7 +42,7 @@ class Terminal:
         self._thread = threading.Thread(target=self._read)
         self._thread.start()
 
-    def see(self, text: str, timeout: float = 60) -> None:
+    def see(self, text: str, timeout: float = 120) -> None:
         wanted = "".join(text.split())
         with self._news:
             found = self._news.wait_for(lambda: wanted in self._screen(), timeout)
@@ -60,7 +60,7 @@ class Terminal:
         self.see(text)
         self.press(ENTER)
 
-    def end(self, timeout: float = 30) -> int:
+    def end(self, timeout: float = 120) -> int:
         """Wait until the client has ended."""
         try:
             return self.process.wait(timeout)
@@ -102,13 +102,13 @@ class Terminal:
         (client.config_dir / ".claude.json").write_text(json.dumps(started))
 
 
-def wait_until_written(folder: Path, text: str, timeout: float = 30) -> None:
+def wait_until_written(folder: Path, text: str, timeout: float = 120) -> None:
     """Wait until a transcript below the folder has a text."""
     found = lambda: any(text in path.read_text() for path in folder.glob("*/*.jsonl"))  # noqa: E731
     wait_until(found, f"is written: {text}", timeout)
 
 
-def wait_until(holds: Callable[[], bool], what: str, timeout: float = 60) -> None:
+def wait_until(holds: Callable[[], bool], what: str, timeout: float = 120) -> None:
     deadline = time.monotonic() + timeout
     while not holds():
         assert time.monotonic() < deadline, f"not within {timeout} s: {what}"

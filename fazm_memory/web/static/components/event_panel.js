@@ -364,6 +364,7 @@ class SessionState extends HTMLElement {
       this.body,
     );
     fill(this, this.details);
+    if (stateOpen) void this.load(); // the toggle event comes later
   }
 
   toggled() {
@@ -373,7 +374,8 @@ class SessionState extends HTMLElement {
 
   async load() {
     const body = /** @type {HTMLElement} */ (this.body);
-    if (body.childElementCount) return;
+    if (body.childElementCount || this.hasAttribute("aria-busy")) return;
+    this.setAttribute("aria-busy", "true");
     try {
       const state = await api.get(`sessions/${encodeURIComponent(this.session)}/state`, { at: this.at });
       const rest = Object.keys(state).filter((name) => !STATE_FIRST.includes(name) && !STATE_SHOWN_ELSEWHERE.has(name));
@@ -385,6 +387,8 @@ class SessionState extends HTMLElement {
       );
     } catch (error) {
       fill(body, h("p", { class: "note bad" }, /** @type {any} */ (error).message));
+    } finally {
+      this.removeAttribute("aria-busy");
     }
   }
 }

@@ -71,7 +71,10 @@ export class FileDiff extends HTMLElement {
       this.body,
     );
     fill(this, details);
-    if (this.open) details.open = true;
+    if (this.open) {
+      details.open = true;
+      void this.load(); // the toggle event comes later
+    }
     this.redraw = () => this.drawDiff();
     document.addEventListener("fm:diff-view", this.redraw);
   }

@@ -24,6 +24,7 @@ class RecordingStatus extends HTMLElement {
   }
 
   async load() {
+    this.setAttribute("aria-busy", "true");
     try {
       this.draw(await api.get("status"));
     } catch (error) {
@@ -36,6 +37,8 @@ class RecordingStatus extends HTMLElement {
           h("span", { class: "recording-text" }, /** @type {any} */ (error).title),
         ),
       );
+    } finally {
+      this.removeAttribute("aria-busy");
     }
   }
 

@@ -5,7 +5,7 @@
 
 import { api } from "../api.js";
 import { now } from "../clock.js";
-import { announce, errorBlock, fill, h, oncePerFrame, withCommands } from "../dom.js";
+import { announce, errorBlock, fill, h, oncePerFrame, oneAtATime, withCommands } from "../dom.js";
 import { icon } from "../icons.js";
 import { groupByDay, dayName, dayOf } from "../lib/days.js";
 import { parseRoute, sessionHash } from "../lib/route.js";
@@ -19,6 +19,7 @@ import "./search.js";
 
 const PAGE_SIZE = 40;
 const NEAR_END = 400; // pixels from the end at which older sessions are loaded
+const REFRESH_MS = 400; // from one reading of the newest sessions to the next
 
 class Sidebar extends HTMLElement {
   /** @type {any[]} */
@@ -26,7 +27,7 @@ class Sidebar extends HTMLElement {
   /** @type {string|null} */
   next = null;
   loading = false;
-  loadingMore = Promise.resolve();
+  pending = Promise.resolve(); // ends with the last load that began
   generation = 0;
   heights = { row: 66, head: 31 }; // until measured
   visible = { first: 0, last: 0, above: 0, below: 0 };
@@ -54,7 +55,8 @@ class Sidebar extends HTMLElement {
     window.addEventListener("hashchange", () => this.markCurrent());
     store.watch(["session", "ms", "then"], () => this.markCurrent());
     store.watch(["sessionFilters"], () => this.load());
-    document.addEventListener("fm:changes", () => this.refresh());
+    const refresh = oneAtATime(() => this.refresh(), REFRESH_MS);
+    document.addEventListener("fm:changes", () => void refresh());
     const scrolled = oncePerFrame(() => this.scrolled());
     this.scroller.addEventListener("scroll", scrolled, { passive: true });
     new ResizeObserver(scrolled).observe(this.scroller);
@@ -70,9 +72,14 @@ class Sidebar extends HTMLElement {
     return { ...store.state.sessionFilters, limit: PAGE_SIZE };
   }
 
-  async load() {
+  load() {
+    return (this.pending = this.loadNewest());
+  }
+
+  async loadNewest() {
     const generation = (this.generation += 1);
     this.loading = true;
+    this.setAttribute("aria-busy", "true");
     try {
       const answer = await api.get("sessions", this.query());
       if (generation !== this.generation) return;
@@ -90,15 +97,18 @@ class Sidebar extends HTMLElement {
         errorBlock(error, () => this.load()),
       );
     } finally {
-      if (generation === this.generation) this.loading = false;
+      if (generation === this.generation) {
+        this.loading = false;
+        this.removeAttribute("aria-busy");
+      }
     }
     this.loadIfNearEnd();
   }
 
   /** Load the next page, or wait for the one that is loading. */
   loadMore() {
-    if (!this.loading && this.next) this.loadingMore = this.loadPage(this.next);
-    return this.loadingMore;
+    if (!this.loading && this.next) this.pending = this.loadPage(this.next);
+    return this.pending;
   }
 
   /** @param {string} cursor */
@@ -167,7 +177,7 @@ class Sidebar extends HTMLElement {
 
   /** Load the newest page again and keep the older ones. */
   async refresh() {
-    if (this.loading) return;
+    while (this.loading) await this.pending; // its answer may be older than the change
     const generation = this.generation;
     try {
       const answer = await api.get("sessions", this.query());

@@ -3,7 +3,7 @@
  */
 
 import { api } from "../api.js";
-import { errorBlock, fill, h, withCommands } from "../dom.js";
+import { errorBlock, fill, h, oneAtATime, withCommands } from "../dom.js";
 import { dayBounds, dayOf } from "../lib/days.js";
 import { sessionHash } from "../lib/route.js";
 import { contains } from "../lib/time_range.js";
@@ -18,13 +18,13 @@ import "./lanes.js";
 import "./session_header.js";
 
 const ID_LENGTH = 32; // of a whole session id; an address may have its beginning
-const REFRESH_MS = 400; // changes that come within this time are read at once
+const REFRESH_MS = 400; // from one reading of a changed session to the next
 
 class Timeline extends HTMLElement {
   generation = 0;
   hash = "";
-  outdated = false;
-  refreshing = false;
+  changedMeanwhile = false; // while a session was loading
+  refresh = oneAtATime(() => this.readSession(), REFRESH_MS);
   /** @type {(() => void)|null} run at the next change of the log, while a placeholder is shown */
   retry = null;
 
@@ -67,8 +67,14 @@ class Timeline extends HTMLElement {
       // A change means that the server is reachable again. It does not help with other errors.
       this.show(errorBlock(error, retry), /** @type {any} */ (error).status === 0 ? retry : null);
     } finally {
-      if (generation === this.generation) this.removeAttribute("aria-busy");
+      if (generation === this.generation) this.loaded();
     }
+  }
+
+  loaded() {
+    this.removeAttribute("aria-busy");
+    if (this.changedMeanwhile) void this.refresh();
+    this.changedMeanwhile = false;
   }
 
   /** Whether the route changed meanwhile. The address changes before its event. @param {number} generation */
@@ -179,26 +185,14 @@ class Timeline extends HTMLElement {
   /** @param {any} change */
   changed(change) {
     const { session } = store.state;
+    if (this.hasAttribute("aria-busy")) this.changedMeanwhile = true; // the answer may be older than the change
     if (!session) return this.hidden ? undefined : this.retry?.();
-    if (!(change.all || change.sessions?.includes(session))) return;
-    this.outdated = true;
-    if (!this.refreshing) void this.refresh();
+    if (change.all || change.sessions?.includes(session)) void this.refresh();
   }
 
-  /** Read the session until it is up to date. One request at a time: a slow answer must not replace a newer one. */
-  async refresh() {
-    this.refreshing = true;
-    while (this.outdated) {
-      await new Promise((resolve) => setTimeout(resolve, REFRESH_MS));
-      this.outdated = false;
-      const { session } = store.state;
-      if (session) await this.readSession(session);
-    }
-    this.refreshing = false;
-  }
-
-  /** @param {string} session */
-  async readSession(session) {
+  async readSession() {
+    const { session } = store.state;
+    if (!session) return;
     try {
       const info = await api.get(`sessions/${encodeURIComponent(session)}`);
       if (store.state.session !== session) return;

@@ -3,7 +3,7 @@
  * focus, the scroll position and open sections.
  */
 
-import { announce, errorBlock, errorText, fill, h, keepFocus, withCommands } from "../dom.js";
+import { announce, errorBlock, errorText, fill, h, keepFocus, oneAtATime, withCommands } from "../dom.js";
 
 const REFRESH_MS = 400; // from one load to the next
 
@@ -51,17 +51,7 @@ export class Screen extends HTMLElement {
   }
 
   /** Load again after a change. Changes during a load wait for its end, so that many of them do not hide it. */
-  async refresh() {
-    this.stale = true;
-    if (this.refreshing) return;
-    this.refreshing = true;
-    while (this.stale && this.isConnected) {
-      this.stale = false;
-      await this.load();
-      await new Promise((done) => window.setTimeout(done, REFRESH_MS));
-    }
-    this.refreshing = false;
-  }
+  refresh = oneAtATime(() => (this.isConnected ? this.load() : null), REFRESH_MS);
 
   /** Load the content. If loads overlap, only the last one is shown. */
   async load() {

@@ -36,17 +36,24 @@ def points(memory: Memory, query: QueryParameters) -> dict[str, Any]:
 
 
 def _open(state: dict[str, Any]) -> list[dict[str, Any]]:
-    asked = [{"kind": "asked", "id": None, "text": asking["text"], "seq": asking["seq"], "by": "agent"}
-             for asking in state["questions"]]  # fmt: skip
-    handed = [{"kind": "question", "id": asking["id"], "text": asking["note"], "seq": asking["seq"],
-               "by": "agent"} for asking in state["open_questions"] if asking["to"] == "human"]  # fmt: skip
-    pending = [{"kind": "pending", "id": action["id"], "text": action["what"], "seq": action["seq"],
-                "by": "agent"} for action in state["pending_actions"]]  # fmt: skip
-    known = {action["what"] for action in state["pending_actions"]}
-    left = [item["text"] for item in state["todos"] if item["status"] not in DONE]
-    todos = [{"kind": "todo", "id": text, "text": text, "seq": None, "by": "agent"}
-             for text in left if text not in known]  # fmt: skip
-    return [{**point, "state": "open"} for point in (*asked, *handed, *pending, *todos)]
+    handed = [asking for asking in state["open_questions"] if asking["to"] == "human"]
+    pending = state["pending_actions"]
+    known = {action["what"] for action in pending}
+    todos = [item for item in state["todos"] if item["status"] not in DONE and item["text"] not in known]
+    return [
+        *(_point("asked", asking, asking["text"], None) for asking in state["questions"]),
+        *(_point("question", asking, asking["note"], asking["id"]) for asking in handed),
+        *(_point("pending", action, action["what"], action["id"]) for action in pending),
+        *(_point("todo", item, item["text"], item["text"]) for item in todos),
+    ]
+
+
+def _point(kind: str, row: dict[str, Any], text: str, id: str | None) -> dict[str, Any]:
+    """An open point of the agent. Steps of its list have no position and no time."""
+    return {
+        "kind": kind, "id": id, "text": text, "seq": row.get("seq"), "at": row.get("at"), "by": "agent",
+        "state": "open",
+    }  # fmt: skip
 
 
 def _of_handover(memory: Memory, known: set[tuple[str, int | None]]) -> list[dict[str, Any]]:
@@ -60,7 +67,7 @@ def _of_handover(memory: Memory, known: set[tuple[str, int | None]]) -> list[dic
         about = titles.setdefault(session, memory.sessions.get(session))
         found.append({"session": session, "title": about["title"], "lifecycle": about["lifecycle"],
                       "ended": about["ended"], "kind": "handover", "id": item["id"], "text": item["text"],
-                      "seq": seq, "by": "agent", "state": "open"})  # fmt: skip
+                      "seq": seq, "at": item["at"], "by": "agent", "state": "open"})  # fmt: skip
     return found
 
 

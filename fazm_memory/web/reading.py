@@ -134,6 +134,7 @@ FILES_FOUND = 3
 SHORTEST_NAME = 3
 MOST_DRAWN = 2000
 COUNTABLE = 20_000  # events of a session whose kinds are counted
+NOT_WORK = ("session.title", "session.close", "session.archive", "branch", "usage")
 
 
 def status(memory: Memory, query: QueryParameters) -> dict[str, Any]:
@@ -165,6 +166,7 @@ def session(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
     parent = None if row.parent is None else memory.store.sessions.by_key(row.parent, None)
     return {
         **session_with_times(memory, row),
+        "worked_ms": _worked(memory, row.n),
         "parent_session": None if parent is None else {"id": parent.id, "title": parent.title},
         "branches": memory.rewind.branches(row.id),
         "questions": state["open_questions"],
@@ -176,6 +178,16 @@ def session(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
         "quarantined": state["quarantined"],
         "can_undo": memory.timeline.can_undo_rewind(row.id),
     }
+
+
+def _worked(memory: Memory, number: int) -> int | None:
+    """When something was last done: a session may be closed days after that."""
+    found = memory.store.db.execute(
+        f"SELECT at FROM event WHERE id >= ? AND id < ? AND kind NOT IN ({','.join('?' * len(NOT_WORK))})"
+        " ORDER BY id DESC LIMIT 1",
+        (number << 32, (number + 1) << 32, *NOT_WORK),
+    ).fetchone()
+    return None if found is None else found[0] // 1000
 
 
 def _kinds(memory: Memory, number: int, head: int) -> dict[str, int] | None:
@@ -280,6 +292,14 @@ def retries(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
 def files(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
     row = memory.store.sessions.resolve(id)
     found = memory.history.files_modified(row.id, turns=query.number("turns"), by=_author(query))
+    changes = [one for file in found["files"] for one in (file, *file.get("changed_by", ()))]
+    ids = sorted({(row.n << 32) + one["seq"] for one in changes})
+    times = dict(
+        memory.store.db.execute(f"SELECT id, at FROM event WHERE id IN ({','.join('?' * len(ids))})", ids)
+    )
+    for one in changes:  # what a fork has of its parent is in the parent's events
+        at = times.get((row.n << 32) + one["seq"])
+        one["ms"] = None if at is None else at // 1000
     return found | {"title": row.title, "workspace": row.workspace}
 
 

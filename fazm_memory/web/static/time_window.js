@@ -35,6 +35,9 @@ export function zoomBy(factor, about) {
   store.set({ range: zoom(range, factor, about ?? middle, currentDay()) });
 }
 
+/** When something was last done in a session. It may be closed days later. @param {any} info */
+export const lastWork = (info) => info.worked_ms ?? info.last_ms;
+
 /** Show the whole session as far as it lies in the day. */
 export function fitSession() {
   const { info, day } = store.state;
@@ -51,7 +54,7 @@ export function fitSession() {
 export function sessionRange(info, day, ms) {
   const bounds = dayBounds(day);
   const from = Math.max(bounds.from, Math.min(info.opened_ms, ms ?? Infinity));
-  const to = Math.min(bounds.to, Math.max(info.last_ms, ms ?? 0));
+  const to = Math.min(bounds.to, Math.max(lastWork(info), ms ?? 0));
   const start = Math.min(from, to);
   return clamp(padded({ from: start, to: Math.max(to, start + 60_000) }), bounds);
 }

@@ -12,7 +12,7 @@ import { sessionHash } from "../lib/route.js";
 import { clamp, contains, pan, reveal } from "../lib/time_range.js";
 import { foldIdle, timeScale } from "../lib/time_axis.js";
 import { clock, clockSeconds, duration, plural } from "../lib/format.js";
-import { currentDay, fitSession, panBy, showRange, zoomBy } from "../time_window.js";
+import { currentDay, fitSession, lastWork, panBy, showRange, zoomBy } from "../time_window.js";
 import { navigate } from "../router.js";
 import { store } from "../store.js";
 
@@ -136,12 +136,14 @@ class Lanes extends HTMLElement {
     const { range, session, info, ms, seq } = store.state;
     const width = this.stage?.clientWidth || 0;
     if (!range || !width) return;
-    const items = this.data?.items || [];
+    const items = (this.data?.items || []).filter(
+      (/** @type {any} */ item) => item.session.id === session || isActive(item, range),
+    );
     const active = items.filter((/** @type {any} */ item) => !item.session.background);
     const ranges = active.map((/** @type {any} */ item) => ({ from: item.from_ms, to: item.to_ms }));
     // Idle time inside the session is not folded, but the hours before it was active on this day are.
     if (info && !items.some((/** @type {any} */ item) => item.session.id === info.id))
-      ranges.push({ from: info.opened_ms, to: info.last_ms });
+      ranges.push({ from: info.opened_ms, to: lastWork(info) });
     this.scale = timeScale(foldIdle(ranges, range.from, range.to), width);
     const { groups, height } = layoutLanes(items, this.scale, session);
     this.groups = groups;
@@ -287,6 +289,10 @@ class Lanes extends HTMLElement {
     event.stopPropagation();
   }
 }
+
+/** Whether a session has marks in a time range. More than the range is loaded. @param {any} item @param {{from: number, to: number}} range */
+const isActive = (item, range) =>
+  Object.values(item.lanes).some((marks) => marks.some((/** @type {any} */ mark) => contains(range, mark.ms)));
 
 /** @param {string} session @param {number} ms */
 async function selectTime(session, ms) {

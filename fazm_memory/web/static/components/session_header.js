@@ -10,6 +10,7 @@ import { screenHash, sessionHash } from "../lib/route.js";
 import { clock, duration, endText, plural, shortPath } from "../lib/format.js";
 import { navigate, runCommand } from "../router.js";
 import { store } from "../store.js";
+import { lastWork } from "../time_window.js";
 import { Menu } from "./menu.js";
 
 /** @type {Record<string, string>} */
@@ -107,7 +108,7 @@ class SessionHeader extends HTMLElement {
       info.retries
         ? h("a", { href: screenHash("retries", { session: info.id }) }, info.retries === 1 ? "1 retry" : `${info.retries} retries`)
         : null,
-      h("span", null, duration(info.last_ms - info.opened_ms)),
+      h("span", { title: "From the first to the last event" }, duration(lastWork(info) - info.opened_ms)),
       parent
         ? h(
             "a",

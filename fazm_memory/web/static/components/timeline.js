@@ -7,7 +7,7 @@ import { errorBlock, fill, h, oneAtATime, withCommands } from "../dom.js";
 import { dayBounds, dayOf } from "../lib/days.js";
 import { sessionHash } from "../lib/route.js";
 import { contains } from "../lib/time_range.js";
-import { sessionRange } from "../time_window.js";
+import { lastWork, sessionRange } from "../time_window.js";
 import { navigate } from "../router.js";
 import { store } from "../store.js";
 import "./day_chart.js";
@@ -105,7 +105,7 @@ class Timeline extends HTMLElement {
     const changed = store.state.session !== info.id;
     const ms = seq === null ? null : await this.timeOf(info.id, seq);
     if (this.stale(generation)) return;
-    const day = dayOf(ms ?? info.last_ms);
+    const day = dayOf(ms ?? lastWork(info));
     store.set({
       session: info.id,
       seq,
@@ -197,11 +197,12 @@ class Timeline extends HTMLElement {
       const info = await api.get(`sessions/${encodeURIComponent(session)}`);
       if (store.state.session !== session) return;
       const { range, day, live } = store.state;
-      const follows =
-        live && range && day && contains(range, store.state.info?.last_ms ?? 0) && !contains(range, info.last_ms);
+      const before = store.state.info ? lastWork(store.state.info) : 0;
+      const last = lastWork(info);
+      const follows = live && range && day && contains(range, before) && !contains(range, last);
       store.set({
         info,
-        ...(follows ? { range: sessionRange(info, dayOf(info.last_ms), null), day: dayOf(info.last_ms) } : {}),
+        ...(follows ? { range: sessionRange(info, dayOf(last), null), day: dayOf(last) } : {}),
       });
     } catch {
       // The page shows that the connection is lost. The next change tries again.

@@ -96,7 +96,7 @@ class DecisionsScreen extends Screen {
   /** @param {Point} point */
   text({ text, why, question, seq, session, by, kind, at }) {
     const body = seq === null ? text : h("a", { href: sessionHash(session, seq) }, text);
-    const about = [KINDS[kind], by === "person" ? "by you" : "by the agent", at ? ago(Date.parse(at), now()) : ""];
+    const about = [kind === "decision" && by === "person" ? "decided by you" : KINDS[kind], at ? ago(Date.parse(at), now()) : ""];
     return h(
       "div",
       { dir: "auto" },
@@ -147,7 +147,7 @@ class DecisionsScreen extends Screen {
 }
 
 /** @type {Record<string, string>} */
-const KINDS = { asked: "question of the agent", question: "waits for your answer", pending: "to do", todo: "step", handover: "from the handover", decision: "decision" };
+const KINDS = { asked: "asked by the agent", question: "waits for your answer", pending: "to do", todo: "step of the agent's list", handover: "", decision: "decided by the agent" };
 /** @type {Record<string, string>} */
 const TITLES = { done: "Your answer", superseded: "What holds now?", wrong: "What is right instead?" };
 /** @type {Record<string, string>} */

@@ -6,8 +6,9 @@ import { api } from "../api.js";
 import { authorName } from "../components/retry.js";
 import { now } from "../clock.js";
 import { fill, h } from "../dom.js";
-import { ago, plural, relativePath } from "../lib/format.js";
+import { ago, clock, plural, relativePath } from "../lib/format.js";
 import { screenHash, sessionHash } from "../lib/route.js";
+import { dayName, dayOf } from "../lib/days.js";
 import { Screen } from "./screen.js";
 
 const AUTHORS = /** @type {[string, string][]} */ ([
@@ -98,13 +99,13 @@ function fileItem({ session, workspace }, file, by) {
 }
 
 /** One author's last change. @param {string} session @param {any} one */
-function change(session, { change, by, turn, seq, evidence }) {
+function change(session, { change, by, turn, seq, ms, evidence }) {
   return h(
     "p",
     { class: "note" },
     h("span", { class: `pill is-${change}` }, change),
     ` by ${authorName(by)}, `,
-    h("a", { href: sessionHash(session, seq) }, `turn ${turn}, position ${seq}`),
+    h("a", { href: sessionHash(session, seq) }, `${ms === null ? "" : `${dayName(dayOf(ms), dayOf(now()))}, ${clock(ms)}, `}turn ${turn}`),
     evidence ? ` · ${evidence}` : "",
   );
 }

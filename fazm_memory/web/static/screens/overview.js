@@ -159,7 +159,9 @@ const dollarText = (cost) => (cost?.usd ? `${cost.unknown_models.length ? "≥ "
 
 /** @param {any} thread */
 function threadCard(thread) {
-  const { goal, sessions } = thread;
+  const { sessions } = thread;
+  const goal = plainGoal(thread.goal);
+  const asked = thread.asked.filter((/** @type {any} */ one) => plainGoal(one.text) !== goal);
   const latest = sessions[sessions.length - 1];
   return h(
     "section",
@@ -170,10 +172,13 @@ function threadCard(thread) {
     part("Done", thread.done, goal),
     part("Decided", thread.decisions, goal),
     part("Found", thread.failed, goal),
-    part("Asked", thread.asked, goal),
+    part("Asked", asked, goal),
     thread.resume ? h("div", { class: "buttons" }, h("code", null, thread.resume), copyButton(thread.resume, "Copy")) : null,
   );
 }
+
+/** The words of a request or a plan without quotes. @param {string} goal */
+const plainGoal = (goal) => goal.replace(/^(?:plan )?"(.*)"$/s, "$1");
 
 /** @param {any} thread */
 function factsLine({ began, ended, branch, sessions, cost }) {
@@ -190,8 +195,10 @@ function factsLine({ began, ended, branch, sessions, cost }) {
 /** @param {string} title @param {any[]} items @param {string} goal of the thread */
 function part(title, items, goal) {
   if (!items.length) return null;
-  const item = (/** @type {any} */ { text, session, seq }) =>
-    h("li", { dir: "auto" }, session ? h("a", { href: sessionHash(session, seq) }, text) : text);
+  const item = (/** @type {any} */ { text, session, seq }) => {
+    const shown = text.replaceAll(" -> ", " → ");
+    return h("li", { dir: "auto" }, session ? h("a", { href: sessionHash(session, seq) }, shown) : shown);
+  };
   const rest = items.slice(MAX_ITEMS);
   return [
     h("h3", null, title),

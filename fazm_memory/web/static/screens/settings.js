@@ -169,10 +169,13 @@ const agentName = (agent) => AGENT_NAMES[agent.agent] || agent.agent;
 
 /** Agents with problems first. @param {any[]} agents @param {Apply} apply */
 function agentsCard(agents, apply) {
-  const rank = (/** @type {any} */ agent) =>
-    agent.here && agent.trouble ? 0 : isConnected(agent) ? 1 : agent.here ? 2 : 3;
-  const sorted = [...agents].sort((a, b) => rank(a) - rank(b));
-  return card("Agents", [h("ul", { class: "list" }, sorted.map((agent) => agentItem(agent, apply)))], "wide");
+  const rank = (/** @type {any} */ agent) => (agent.here && agent.trouble ? 0 : isConnected(agent) ? 1 : 2);
+  const isShown = (/** @type {any} */ agent) => agent.here || agent.files || isConnected(agent);
+  const shown = agents.filter(isShown).sort((a, b) => rank(a) - rank(b));
+  const others = agents.filter((agent) => !isShown(agent)).map(agentName);
+  const list = shown.length ? h("ul", { class: "list" }, shown.map((agent) => agentItem(agent, apply))) : null;
+  const note = others.length ? h("p", { class: "note" }, `Not found on this machine: ${others.join(", ")}.`) : null;
+  return card("Agents", [list, note].filter(Boolean), "wide");
 }
 
 /** @param {any} agent @param {Apply} apply */

@@ -433,10 +433,10 @@ class SetupService(Service):
     def remove(self) -> list[str]:
         """Disconnect every agent and no longer launch at login. Returns what was taken back."""
         removed = []
+        if self.system.login():  # first: an agent's configuration may be one that cannot be changed
+            self.system.set_login(False)
+            removed.append("login")
         for agent in sorted(connected_agents(self.config.home)):
             self.connect(agent, on=False)
             removed.append(agent)
-        if self.system.login():
-            self.system.set_login(False)
-            removed.append("login")
         return removed

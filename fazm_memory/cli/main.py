@@ -152,8 +152,34 @@ def usage() -> str:
     )
 
 
+# The launcher of the Mac app sets these for its own Python. In a program of the user's that we start, such as
+# git or an agent, another Python would look for its library in our app.
+LAUNCHER_VARIABLES = (
+    "PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "RESOURCEPATH", "EXECUTABLEPATH",
+    "ARGVZERO", "_PY2APP_LAUNCHED_",
+)  # fmt: skip
+# The launcher leaves the locale of C behind, whose encoding is ASCII. The first is a name of macOS.
+ENCODING_LOCALES = ("UTF-8", "C.UTF-8")
+
+
+def leave_launcher() -> None:
+    """Undo what the launcher of the Mac app does to this process and would do to those we start."""
+    import locale
+
+    for variable in LAUNCHER_VARIABLES:
+        os.environ.pop(variable, None)
+    for name in ENCODING_LOCALES:
+        try:
+            locale.setlocale(locale.LC_CTYPE, name)
+            return
+        except locale.Error:
+            continue
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    if getattr(sys, "frozen", None):
+        leave_launcher()
     arguments = list(sys.argv[1:] if argv is None else argv)
     for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, stream) is None:  # closed by the parent process

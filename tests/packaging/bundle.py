@@ -12,6 +12,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PY2APP = Path(str(find_spec("py2app").origin)).parent  # type: ignore[union-attr]
 
+# The stub of py2app gives Python a locale with an encoding while it starts, then the one of C again.
+STUB_LOCALE = "import _locale; _locale.setlocale(_locale.LC_CTYPE, 'C')"
+
 
 @dataclass(frozen=True)
 class Bundle:
@@ -37,7 +40,7 @@ class Bundle:
     def write_boot(self, recipes: str, *, no_chdir: bool) -> None:
         """The boot script, put together as py2app does. `recipes` is what its recipes add."""
         names = ["reset_sys_path", *([] if no_chdir else ["chdir_resource"]), "disable_linecache", "boot_app"]
-        parts = [(PY2APP / "bootstrap" / f"{name}.py").read_text() for name in names]
+        parts = [STUB_LOCALE, *((PY2APP / "bootstrap" / f"{name}.py").read_text() for name in names)]
         scripts = {"fazm-memory": "fazm-memory.py"}
         parts += [recipes, f"DEFAULT_SCRIPT='app.py'\nSCRIPT_MAP={scripts!r}\n_run()\n"]
         (self.resources / "__boot__.py").write_text("\n\n".join(parts))

@@ -43,11 +43,13 @@ BOOTSTRAPS = [
 LIBRARY = f"python{sys.version_info[0]}.{sys.version_info[1]}"
 ARCHIVE = f"{LIBRARY.replace('.', '')}.zip"
 
-# What the app's stub does before it starts Python.
+# What the app's stub does before it starts Python. Only while Python starts, its locale has an encoding
+# (`Bundle.write_boot` does the rest).
 STUB = """#!/bin/sh
 contents=$(cd "$(dirname "$0")/.." && pwd -P)
 export PYTHONHOME="$contents/Resources" RESOURCEPATH="$contents/Resources" ARGVZERO="$0"
 export EXECUTABLEPATH="$contents/MacOS/${0##*/}" PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+export LC_CTYPE="${LC_CTYPE-C.UTF-8}"
 unset PYTHONPATH
 exec "$contents/MacOS/python" "$contents/Resources/__boot__.py" "$@"
 """

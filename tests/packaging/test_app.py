@@ -10,6 +10,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import threading
 import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -225,6 +226,15 @@ def test_the_cask_links_the_command_and_disconnects_the_agents() -> None:
     assert '"disconnect", "--all", "--yes"' in text
 
 
+def test_an_upgrade_by_homebrew_leaves_the_agents_connected_and_restarts_nothing_old() -> None:
+    """Homebrew uninstalls the old version first. It exports no variable with its command."""
+    text = (ROOT / "packaging" / "fazm-memory.rb").read_text()
+    condition, _, disconnect = text.partition("uninstall_preflight do")[2].partition("system_command")
+    assert '["upgrade", "reinstall"].include?(Homebrew.running_command)' in condition
+    assert "disconnect" in disconnect
+    assert "on_upgrade: :quit" in text
+
+
 # -- signing and uninstalling ------------------------------------------------------------------------------
 
 
@@ -288,10 +298,17 @@ class Installed:
             place.mkdir(parents=True)
         self.launch_agent.write_text("x")
         self.settings.write_text("{}\n")
-        recorder(folder / "bin", self.ran, "launchctl", "osascript", "tccutil", "security")
+        recorder(folder / "bin", self.ran, "launchctl", "security")
+        # Like the real one it knows only apps that are there.
+        (folder / "bin" / "tccutil").write_text(
+            f'#!/bin/sh\n[ -d "$APP" ] && echo "tccutil|$*" >> "{self.ran}"\n'
+        )
+        (folder / "bin" / "tccutil").chmod(0o755)
         cli = self.app / "Contents" / "MacOS" / "fazm-memory"
         cli.parent.mkdir(parents=True)
-        cli.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fazm_memory.cli.main "$@"\n')
+        cli.write_text(
+            f'#!/bin/sh\necho "cli|$*" >>"{self.ran}"\nexec "{sys.executable}" -m fazm_memory.cli.main "$@"\n'
+        )
         cli.chmod(0o755)
         self.env = {
             "HOME": str(self.home), "PATH": f"{folder / 'bin'}:/usr/bin:/bin", "APP": str(self.app),
@@ -334,6 +351,38 @@ def test_uninstalling_everything_leaves_no_memory_and_no_key(installed: Installe
     assert f"security|delete-generic-password|-s|{SERVICE}|-a|store abc|" in installed.ran.read_text()
 
 
+def test_the_permissions_are_taken_back_while_the_system_still_knows_the_app(installed: Installed) -> None:
+    assert installed.uninstall().returncode == 0
+    assert "tccutil|reset All org.fazm.memory" in installed.ran.read_text()
+
+
+def test_an_app_that_runs_is_quit_in_order_before_its_memory_is_removed(installed: Installed) -> None:
+    """By a signal: quitting by an Apple event needs a permission of the terminal, which may be denied."""
+    cli = installed.app / "Contents" / "MacOS" / "fazm-memory"
+    command = [cli, "run", "--headless", "--no-page"]
+    with subprocess.Popen(command, env=installed.env, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        shown = [running.stdout.readline()]
+        while "Press Ctrl-C" not in shown[-1]:
+            assert shown[-1], shown
+            shown.append(running.stdout.readline())
+        reaped = threading.Thread(
+            target=running.wait
+        )  # the script sees a process until its parent has waited
+        reaped.start()
+        done = installed.uninstall("--everything")
+        running.kill()  # if the script has not ended it
+        reaped.join()
+        assert "Stopped" in running.stdout.read()
+    assert (done.returncode, running.returncode) == (0, 0)
+    assert not installed.memory.exists()
+
+
+def test_uninstalling_ends_the_launch_at_login(installed: Installed) -> None:
+    assert installed.uninstall().returncode == 0
+    assert "cli|setup --remove\n" in installed.ran.read_text()
+
+
 def test_uninstalling_leaves_the_keys_of_other_memories(installed: Installed) -> None:
     assert installed.uninstall("--everything").returncode == 0
     assert "security|" not in installed.ran.read_text()
@@ -372,6 +421,15 @@ def test_the_workflow_runs_where_runners_exist_and_hides_no_failure() -> None:
         assert "| tee" not in step or "set -o pipefail" in step
     assert '"$CLI" mcp' in text
     assert "kill -TERM" in text
+
+
+def test_the_actions_of_the_workflow_use_a_node_that_runners_have() -> None:
+    """Node 20 was removed from them. These are the first versions that use Node 24."""
+    text = (ROOT / ".github" / "workflows" / "macos.yml").read_text()
+    oldest = {"checkout": 5, "setup-python": 6, "setup-node": 5, "upload-artifact": 6}
+    used = {name: int(version) for name, version in re.findall(r"uses: actions/([\w-]+)@v(\d+)", text)}
+    assert used.keys() == oldest.keys()
+    assert all(used[name] >= version for name, version in oldest.items())
 
 
 def test_the_workflow_uploads_the_app_as_it_was_signed_and_the_report() -> None:

@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 import yaml
 
+from fazm_memory import __version__
 from fazm_memory.agents import hook_script
 
-from .bundle import ROOT, Bundle, build_bundle
+from .bundle import ROOT, STUB_LOCALE, Bundle, build_bundle
 
 pytestmark = [pytest.mark.e2e, pytest.mark.linux("a Mac builds the real bundle")]
 SESSION = {"type": "session.open", "session": "s1", "agent": "fazm", "workspace": "/w", "title": "Tidy"}
@@ -36,6 +37,20 @@ for name in names:
         import_module(name)
     except ImportError as error:
         print(name, error)
+"""
+# What a program prints, before and after our entry point has run.
+DECODE = """
+import subprocess, sys
+def printed():
+    try:
+        return subprocess.run(["printf", "größe"], capture_output=True, text=True).stdout
+    except UnicodeDecodeError:
+        return "ASCII"
+sys.frozen = "macosx_app"
+print(printed())
+from fazm_memory.cli.main import main
+main(["--version"])
+print(printed())
 """
 
 
@@ -304,6 +319,23 @@ def test_everything_that_a_function_imports_is_in_the_bundle(machine: Machine) -
     assert (done.stdout, done.stderr) == ("", "")
 
 
+def test_programs_that_it_starts_do_not_see_the_environment_of_its_own_python(machine: Machine) -> None:
+    """Otherwise an agent written in Python would look for its library in the app."""
+    command = f"/bin/sh -c 'env > {machine.cwd}/seen'"
+    machine.bundle.run("import", "--acp", command, cwd=machine.cwd, env=machine.env)
+    seen = (machine.cwd / "seen").read_text()
+    assert "FAZM_MEMORY_HOME=" in seen
+    assert str(machine.bundle.path) not in seen
+    assert "PYTHON" not in seen
+
+
+def test_text_of_other_programs_is_read_as_utf_8_although_the_launcher_leaves_the_locale_of_c(
+    machine: Machine,
+) -> None:
+    done = machine.bundle.python(f"{STUB_LOCALE}\n{DECODE}", machine.cwd, machine.env)
+    assert done.stdout.splitlines() == ["ASCII", f"fazm-memory {__version__}", "größe"], done.stderr
+
+
 def test_every_data_file_of_the_package_is_in_the_bundle(machine: Machine) -> None:
     (library,) = machine.bundle.resources.glob("lib/python3.*")
     data = {
@@ -402,7 +434,7 @@ OPEN = """#!/bin/sh
 def test_the_steps_of_the_workflow_work_with_the_simulated_app(copy: Bundle, tmp_path: Path) -> None:
     machine, tools = Machine(copy, tmp_path), tmp_path / "bin"
     tools.mkdir()
-    for name in ("launchctl", "osascript", "tccutil", "security", "open"):
+    for name in ("launchctl", "tccutil", "security", "open"):
         (tools / name).write_text(OPEN if name == "open" else "#!/bin/sh\n")
         (tools / name).chmod(0o755)
     (machine.cwd / "packaging").symlink_to(ROOT / "packaging")

@@ -50,12 +50,16 @@ CHATTER = lazy_regex(
     r"|no response requested|api error|you'?re right|good (?:question|catch|point)|i understand|done)\b"
     r"[^a-z]*(?:continue|go on|please|you|very much|again)?\W*"
 )
+CHECK = (
+    r"(?:all |the |both |every |\d+ |of |unit |integration |e2e |existing |new |other |race )*"
+    r"(?:tests?|checks?|lint\w*|builds?|formatting|fmt|everything|race detect\w+|type ?checks?)"
+    r"(?:(?:,| and| &)+ (?:all )?(?:lint\w*|tests?|formatting|builds?))*"
+    r"(?: (?:is|are|now|still|all|also))* (?:pass(?:es|ed|ing)?|green|clean|ok|fine|succeeds?)"
+    r"(?: (?:and|with) [^.,]{0,40}(?:clean|pass\w*|issues)| cleanly)?"
+)
 PASSED = lazy_regex(
     r"(?i)\W*all (?:is |are )?(?:green|passing|good|clean|done|set)\W*"
-    r"|\W*(?:all |the |both |\d+ |of |unit |integration |existing |new |other )*"
-    r"(?:tests?|checks?|lint\w*|builds?)(?:(?:,| and| &)+ (?:all )?(?:lint\w*|tests?|formatting|builds?))*"
-    r"(?: (?:is|are|now|still|all|also))* (?:pass(?:es|ed|ing)?|green|clean|ok|fine)"
-    r"(?: (?:and|with) [^.]{0,40}(?:clean|pass\w*|issues))?\W*"
+    rf"|\W*{CHECK}(?:(?:[,;]| and| &)+ {CHECK})*(?:\s*[—–:(-]\s*[^.]{{0,90}})?\W*"
 )  # told by the last run of the checks
 PASTED_WORD = lazy_regex(r"(?<!\S)(?!https?:)[^\s]{90,}")
 DIAGNOSTICS = lazy_regex(

@@ -320,7 +320,8 @@ def _length(lines: Iterable[str]) -> int:
 
 THREAD_PARTS = {
     "asked": "goal", "why": "decisions", "plan": "decisions", "rule": "preferences", "todo": "open",
-    "waiting": "open", "open": "open", "failed": "failed", "found": "failed", "run": "references",
+    "waiting": "open", "open": "open", "failed": "failed", "found": "failed", "before": "failed",
+    "run": "references",
     "read": "references", "known": "references",
 }  # fmt: skip
 

@@ -66,6 +66,20 @@ PASTED = lazy_regex(
     r"| ?(?:create|delete) mode \d|/[a-z][\w:-]*(?=\s|$)|go: (?:downloading|finding)|\[\d\d?:\d\d).*$",
     re.MULTILINE,
 )
+LEAST_PASTED = 100  # characters of a review
+ADDRESSED = lazy_regex(
+    r"(?i)\b(?:i|i'm|i'd|i've|we|we're|you|my|our|me|us|please|let's|lets)\b|\bcan (?:this|it|that)\b"
+)  # in words to somebody
+REVIEWS = lazy_regex(
+    r"\b(?:Consider|Suggest(?:ion|ed)?)\b|\b(?:Low|Medium|High|Critical) Severity\b|\b[Tt]his (?:could"
+    r"|may|might|can"
+    r"|means|allows|change|function|test|comment|method|code)\b|\bshould be\b|\brisks?\b"
+    r"|\b(?:lacks|is (?:missing|hardcoded|inconsistent|misleading|unused|redundant|inaccurate))\b"
+)  # as reviews of code do
+INTRODUCES = lazy_regex(
+    r"(?i)\b(?:feedback|review(?:er)?s?|comments?|finding|remark|suggestion|(?:cursor|copilot|codex|bugbot"
+    r"|coderabbit|greptile)\b)\b[^\n]*:?\s*$"
+)
 NOT_TYPED = lazy_regex(r"\s*(?:<[a-z][\w-]*>|\[Request interrupted|Caveat:|This session is being continued)")
 
 
@@ -104,6 +118,7 @@ class Line:
     about: str = ""  # the options that it picks
     corrects: bool = False
     overturned: bool = False  # said by the agent, and overturned by the user's next words
+    pasted: bool = False  # by the user, of a review by somebody else
 
     @property
     def from_end(self) -> int:
@@ -272,14 +287,25 @@ def dialogue_lines(session: str, talk: Sequence[Utterance], edits: Sequence[int]
         overturned = said.role in ANSWERS and turn < len(asking) and asking[turn] in correcting
         sentences = _sentences(said)
         count = len(sentences)
+        pasted = pasted_from(said)
         ends = [*sentences[: MAX_LINES * 2 // 3], *sentences[MAX_LINES * 2 // 3 :][-MAX_LINES // 3 :]]
         lines += [
             Line(session, said.role, one.form, one.text, one.heading, said.seq, said.at, said.trust,
                  one.place, count, turn, depth, work, len(asking) - turn, talk_only, said.about,
-                 said.corrects, overturned)
+                 said.corrects, overturned, pasted is not None and one.place >= pasted)
             for one in ends
         ]  # fmt: skip
     return lines
+
+
+def pasted_from(said: Utterance) -> int | None:
+    """The place from which a request is a review by somebody else that the user pasted, or None."""
+    if said.role not in ("first", "asked") or len(said.text) < LEAST_PASTED:
+        return None
+    begin, _, rest = said.text.strip().partition("\n")
+    if INTRODUCES.search(begin) and len(rest) >= LEAST_PASTED and ADDRESSED.search(begin):
+        return 1
+    return 0 if REVIEWS.search(said.text) and not ADDRESSED.search(said.text) else None
 
 
 def _asks(said: Utterance) -> bool:

@@ -20,6 +20,7 @@ from fazm_memory.recall.items import (
     SessionEnd,
     added_items,
     branch_of,
+    is_bare_answer,
     is_remark,
     plan_title_of,
     preference_item,
@@ -45,7 +46,7 @@ from fazm_memory.session import (
 from fazm_memory.store import SessionRow, Store, events_of_item
 
 EARLIER_REQUESTS = 6  # of the earlier days of a session, the latest
-EARLIER_FACTOR = 0.7  # for items of earlier days of the same session
+EARLIER_FACTOR = 0.45  # for items of earlier days of the same session
 SUMMARY_KINDS = frozenset({"files", "more", "place", "changed", "looked"})  # one item for each day
 
 
@@ -62,7 +63,7 @@ def earlier_items(state: SessionState, since: int, worth: float, end: SessionEnd
     return [
         replace(item, id=f"{item.id}:before") if item.kind in SUMMARY_KINDS else item
         for item in items
-        if not (item.kind == "request" and item.seq == first)
+        if not (item.kind == "request" and item.seq == first) and not is_bare_answer(item)
     ]
 
 

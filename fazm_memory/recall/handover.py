@@ -18,19 +18,20 @@ from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall.dialogue import ANSWERED, PLAN_PROMPT
 from fazm_memory.recall.digest import Request, SessionDigest
 from fazm_memory.recall.items import Item
-from fazm_memory.recall.lines import GOAL
+from fazm_memory.recall.lines import GOAL, PASTED, with_short_quote
 from fazm_memory.recall.quoting import neutral, plain_name, quote
 from fazm_memory.recall.sentences import shortened
 from fazm_memory.records import dataclass, replace
 
 GROUPS = (
-    "asked", "why", "naming", "done", "added", "found", "failed", "plan", "earlier", "known", "read", "apps",
-    "commits", "run", "todo", "waiting", "open", "files",
+    "asked", "why", "naming", "done", "added", "before", "found", "failed", "plan", "earlier", "known",
+    "read", "apps", "commits", "run", "todo", "waiting", "open", "files",
 )  # fmt: skip
 JOINED = {"added": ", ", "earlier": "; ", "commits": "; "}  # groups on one line
-SPOKEN = frozenset({"asked", "why", "done", "found", "plan"})  # shown by turn, if they are from the dialogue
-JOINED_OUTCOME = lazy_regex(r'("[^"]*"(?: \([^"]*?\))?(?: \[\w+\])?) -> (.*)')
-LONGEST_FIRST = 110  # characters of a request of an earlier day
+SPOKEN = frozenset(
+    {"asked", "why", "done", "found", "before", "plan"}
+)  # shown by turn, if they are from the dialogue
+JOINED_OUTCOME = lazy_regex(r'((?:[^"]*)"[^"]*"(?: \([^"]*?\))?(?: \[\w+\])?) -> (.*)')
 PLAN = lazy_regex(r"(?i)^plan:\s*")
 RULES = "USER RULES"
 HABITS = "HABITS"
@@ -40,9 +41,13 @@ MAX_RESUME = 6
 ROOM_PER_RESUME = 2000  # characters of a context
 BRIEF = 70  # characters of what a thread is for, if it is only named
 MAX_NEXT = 4
-PLANNED = "planned: "
 MAX_PLAN = 5  # lines of a plan
-LAST_TURN = "last: "  # of what NOW tells
+LAST_TURN = "on the last request:"  # which NOW tells
+RESULT_MARK = "-> "  # before what came of a request
+BEFORE = "before: "  # the state that a change ended
+PARTS = {"plan": "planned: ", "before": BEFORE, "found": "found: "}  # what stands before such a sentence
+PART_ORDER = ("", "found: ", "planned: ", BEFORE)
+LONGEST_NOW = 110  # characters of the last request in NOW
 NO_TASK = "no open task; "
 NOTHING_OPEN = "no open task is recorded"
 
@@ -189,6 +194,9 @@ def _top_lines(
 def _last_words(thread: Thread, item: Item) -> str:
     """What came of the last request, with the request of a session that is not in the heading."""
     task = thread.tasks[-1]
+    words, outcomes = _with_outcomes([item])
+    if outcomes and item.label == "asked":
+        return f"{with_short_quote(words, LONGEST_NOW)}{ANSWERED}{'; '.join(outcomes)}"
     if len(thread.tasks) == 1 or ANSWERED in item.text or task.goal is None or task.goal.turn != item.turn:
         return item.text
     return f"{goal_text(Thread((task,)), BRIEF)}{ANSWERED}{item.text}"
@@ -227,7 +235,6 @@ def heading(thread: Thread, folder: str | None, agent: str = "") -> str:
     place = last.session.workspace
     where = f" in {quote(place, 160)}" if place and place != folder else ""
     done, total = last.todos
-    since = next((f", since {task.began_on}" for task in thread.tasks if task.began_on), "")
     machines = _machines(thread)
     named = machines or last.session.agent != agent
     notes = [
@@ -236,7 +243,17 @@ def heading(thread: Thread, folder: str | None, agent: str = "") -> str:
         f"{done} of {total} steps done" if done < total else "",
     ]
     about = ", ".join(filter(None, notes))
-    return f"{branch}{_times(thread)}{since}{f' ({about})' if about else ''}{where}: {goal_text(thread)}"
+    notes_text = f" ({about})" if about else ""
+    return f"{branch}{_times(thread)}{notes_text}{where}: {goal_text(thread)}{_since(thread)}"
+
+
+def _since(thread: Thread) -> str:
+    """When a thread began, if on an earlier day, and with which request."""
+    task = next((task for task in thread.tasks if task.began_on), None)
+    if task is None:
+        return ""
+    first = f": {_request(task.first, BRIEF)}" if task.first is not None and task.goal is not None else ""
+    return f" (since {task.began_on}{first})"
 
 
 def _machines(thread: Thread) -> str:
@@ -263,7 +280,7 @@ def _times(thread: Thread) -> str:
 def goal_ids(threads: Iterable[Thread]) -> set[str]:
     """The items that the headings of these threads show."""
     firsts = [thread.tasks[0] for thread in threads if not thread.older]
-    return {task.goal.id for task in firsts if task.goal is not None and task.first is None}
+    return {task.goal.id for task in firsts if task.goal is not None}
 
 
 def goal_text(thread: Thread, longest: int = GOAL) -> str:
@@ -271,12 +288,12 @@ def goal_text(thread: Thread, longest: int = GOAL) -> str:
     for task in thread.tasks:
         if task.plan_title and task.goal is None:
             return f"plan {quote(PLAN.sub('', task.plan_title), longest)}"
-        if task.first is not None:
-            return _request(task.first, min(longest, LONGEST_FIRST) if task.goal is not None else longest)
         if task.goal is not None and task.goal.kind == "plan":
             return f"plan {quote(PLAN.sub('', task.goal.text), longest)}"
         if task.goal is not None:
             return _asked(task.goal.text, task.goal.trust, longest)
+        if task.first is not None:
+            return _request(task.first, longest)
         if task.requests:
             return _request(task.requests[0], longest)
     title = next((task.session.title for task in thread.tasks if task.session.title), None)
@@ -292,8 +309,9 @@ def _request(request: Request, longest: int) -> str:
 
 def _asked(quoted: str, trust: str, longest: int) -> str:
     """A quoted request, shortened inside its quotes."""
+    pasted = PASTED if quoted.startswith(PASTED) else ""
     words = quoted.partition('"')[2].rpartition('"')[0]
-    return f'"{shortened(words, longest)}"{"" if trust == "user" else f" [{trust}]"}'
+    return f'{pasted}"{shortened(words, longest)}"{"" if trust == "user" else f" [{trust}]"}'
 
 
 def _groups(
@@ -307,15 +325,15 @@ def _groups(
     The `last` turn is the one that NOW is about.
     """
     order = {task.session.id: nth for nth, task in enumerate(thread.tasks)}
+    goals = {(task.session.id, task.goal.turn) for task in thread.tasks[:1] if task.goal is not None}
     turns: dict[tuple[int, int], list[Item]] = {}
     for item in items:
         if item.label in SPOKEN and item.turn >= 0:
             turns.setdefault((order.get(item.session, 0), item.turn), []).append(item)
     lines: list[str] = []
     for _, turn in sorted(turns.items()):
-        first, *more = turn_texts(turn)
-        told = LAST_TURN if (turn[0].session, turn[0].turn) in last else ""
-        lines += [f"  - {told}{first}", *(f"    {text}" for text in more)]
+        place = (turn[0].session, turn[0].turn)
+        lines += turn_lines(turn, headed=place in goals, above=place in last)
     rest = [item for item in items if item.label not in SPOKEN or item.turn < 0]
     for group in dict.fromkeys((*GROUPS, *(item.label for item in rest))):
         rows = [item for item in rest if item.label == group]
@@ -332,43 +350,58 @@ def _groups(
     return lines
 
 
-def turn_texts(turn: Sequence[Item]) -> list[str]:
-    """A turn as lines: the user's words or a plan with what came of it, then single sentences."""
+def turn_lines(turn: Sequence[Item], *, headed: bool = False, above: bool = False) -> list[str]:
+    """A turn: the user's words or a plan, what came of them, then single sentences, each on a line.
+
+    `headed`: the request stands in the heading of the thread. `above`: NOW tells the request and its outcome.
+    """
     said = sorted(turn, key=lambda item: (item.message, item.place))
     plan = [item for item in said if item.label == "plan"]
-    answers = [item.text for item in said if item.label == "why" and item.kind == "answer"]
-    words = _with_outcomes([item for item in said if item.label == "asked"])
-    texts = list(filter(None, ("; ".join(filter(None, (_plan_title(plan), words, *answers))),)))
-    answered = ANSWERED in texts[0] if texts else True
-    for item in (*plan, *said):
+    asked = [item for item in said if item.label == "asked"]
+    title, planned = _plan_title(plan)
+    words, outcomes = _with_outcomes(asked)
+    answers = [_with_outcomes([item]) for item in said if item.label == "why" and item.kind == "answer"]
+    request = "; ".join(filter(None, (title, words, *(answer for answer, _ in answers))))
+    results = [*planned, *outcomes, *(text for _, found in answers for text in found)]
+    more: list[tuple[str, str]] = []
+    for item in said:
         text = item.text.rstrip(".;")
         if item.label == "asked" or item.kind == "answer" or (item in plan and not item.place):
             continue
-        if item.label != "plan" and not answered:
-            texts[0] = f"{texts[0]}{ANSWERED}{text}"
-            answered = True
-        elif item.label != "plan" or item in plan[:MAX_PLAN]:
-            if item in plan:
-                begin = "" if any(line.startswith(PLANNED) for line in texts) else PLANNED
-                text = f"{begin}{text.partition(ANSWERED)[0]}"
-            texts.append(text)
-    return list(dict.fromkeys(texts))
+        if item in plan:
+            if item in plan[:MAX_PLAN]:
+                more.append((PARTS["plan"], text))
+        elif (request or headed) and not (results or above) and item.label not in PARTS:
+            results.append(text)
+        else:
+            more.append((PARTS.get(item.label, ""), text))
+    lines = [f"  - {request}"] if request else [f"  - {LAST_TURN}"] if above and more else []
+    lines += [f"{'    ' if lines else '  '}{RESULT_MARK}{text}" for text in dict.fromkeys(results)]
+    more.sort(key=lambda named: PART_ORDER.index(named[0]))
+    if results:
+        more = [
+            *(named for named in more if named[0] != BEFORE),
+            *[part for part in more if part[0] == BEFORE][:1],
+        ]
+    for part, text in dict.fromkeys(more):
+        if text not in results:
+            lines.append(f"    {part}{text}" if lines else f"  - {part}{text}")
+    return lines
 
 
-def _plan_title(plan: Sequence[Item]) -> str:
-    """The title of a plan, with what came of it, if it was chosen."""
+def _plan_title(plan: Sequence[Item]) -> tuple[str, list[str]]:
+    """The title of a plan, if it was chosen, and what came of the plan."""
     if not plan or plan[0].place:
-        return ""
-    title, arrow, outcome = plan[0].text.partition(ANSWERED)
-    return f'plan "{PLAN.sub("", title)}"{arrow}{outcome}'
+        return "", []
+    title, _, outcome = plan[0].text.partition(ANSWERED)
+    return f'plan "{PLAN.sub("", title)}"', [outcome] if outcome else []
 
 
-def _with_outcomes(asked: Sequence[Item]) -> str:
-    """The user's words, then what came of them."""
+def _with_outcomes(asked: Sequence[Item]) -> tuple[str, list[str]]:
+    """The user's words, and what came of them."""
     parts = [(item, JOINED_OUTCOME.fullmatch(item.text)) for item in asked]
     words = _as_one_quote([replace(item, text=found[1]) if found else item for item, found in parts])
-    outcomes = [found[2].rstrip(".;") for _, found in parts if found]
-    return ANSWERED.join(filter(None, (words, "; ".join(outcomes))))
+    return words, [found[2].rstrip(".;") for _, found in parts if found]
 
 
 def _as_one_quote(asked: Sequence[Item]) -> str:
@@ -376,12 +409,13 @@ def _as_one_quote(asked: Sequence[Item]) -> str:
     texts: list[str] = []
     before: Item | None = None
     for item in asked:
+        begin = f'{PASTED}"' if item.text.startswith(PASTED) else '"'
         if (
             before is not None and before.message == item.message
-            and before.text.endswith('"') and item.text.startswith('"')
+            and before.text.endswith('"') and before.text.startswith(begin) and item.text.startswith(begin)
         ):  # fmt: skip
             gap = " " if item.place == before.place + 1 else " … "
-            texts[-1] = f"{texts[-1][:-1]}{gap}{item.text[1:]}"
+            texts[-1] = f"{texts[-1][:-1]}{gap}{item.text.removeprefix(begin)}"
         else:
             texts.append(item.text)
         before = item

@@ -181,7 +181,7 @@ WEIGHTS: dict[str, float] = {
     "pull": 0.8,
     "uncommitted": 0.7,
     "fact": 0.7,
-    "checks": 0.6,
+    "checks": 0.4,
     "said": 0.6,
     "held": 0.5,
     "files": 0.45,
@@ -203,6 +203,13 @@ LABELS: dict[str, str] = {
     "checks": "run", "commit": "commits", "uncommitted": "open", "apps": "apps", "added": "added",
 }  # fmt: skip
 UNKNOWN_END = SessionEnd()
+ANSWERED = " -> "  # between a question and its answer
+GENERIC_QUESTION = lazy_regex(
+    r"(?i)(?:so,? |or )?(?:would you like|do you want|want|shall|should|may) (?:me to|i|we"
+    r"|us to)? ?(?:go ahead and )?"
+    r"(?:implement|fix|do|make|proceed|start|apply|explore|add|change|update|continue|address|go|dive)\b"
+    r"[^?`'_/.]{0,100}\?"
+)  # that means nothing without what came before it
 CHANGES = ("created", "modified", "renamed", "deleted")
 NAMED_FILES = 4
 LATEST_FILES = 8
@@ -378,6 +385,12 @@ def _open(state: SessionState, end: SessionEnd) -> Iterator[ItemFields]:
 def is_remark(item: Item) -> bool:
     """Whether an item is a correction alone, which says little without what it corrects."""
     return item.kind == "decision" and item.text.startswith('"')
+
+
+def is_bare_answer(item: Item) -> bool:
+    """Whether an item is an answer to a question that means nothing by itself."""
+    question, arrow, _ = item.text.partition(ANSWERED)
+    return item.kind == "decision" and bool(arrow) and GENERIC_QUESTION.fullmatch(question) is not None
 
 
 def is_step(item: Item) -> bool:
@@ -583,7 +596,8 @@ def _repository(state: SessionState, since: int) -> Iterator[tuple[str, str, str
         paths = sorted(uncommitted, key=lambda path: -uncommitted[path]["seq"])
         as_of = to_datetime(min(entry["as_of"] for entry in uncommitted.values()))
         last = max(entry["seq"] for entry in uncommitted.values())
-        text = f"not committed at {as_of:%H:%M}:{_named(paths, MAX_NAMED, folder)}"
+        least = " at least" if len(state.uncommitted) > len(uncommitted) else ""
+        text = f"not committed at {as_of:%H:%M}:{least}{_named(paths, MAX_NAMED, folder)}"
         yield "uncommitted", "files", text, last
     checks = [
         row for row in getattr(state, "checks", {}).values()

@@ -25,10 +25,18 @@ from fazm_memory.recall.chooser import (
     weigh_names,
 )
 from fazm_memory.recall.dialogue import ANSWERED, Line, Utterance, dialogue_lines
-from fazm_memory.recall.items import Item, Section, item_id
-from fazm_memory.recall.outcomes import CLOSING, TurnOutcome, outcomes_by_turn
+from fazm_memory.recall.items import GENERIC_QUESTION, WEIGHTS, Item, Section, item_id
+from fazm_memory.recall.outcomes import (
+    BEFORE,
+    CLOSING,
+    FILE_LINE,
+    TurnOutcome,
+    outcomes_by_turn,
+    tells_before,
+)
 from fazm_memory.recall.quoting import neutral, quote
 from fazm_memory.recall.sentences import compact_request, compact_statement, shortened
+from fazm_memory.recall.untaken import Untaken, untaken_points
 from fazm_memory.records import dataclass, replace
 
 MAX_LINES = 250  # of one session, the best
@@ -46,8 +54,9 @@ PERSONAL = lazy_regex(
     r"|fix|make"
     r"|check|look|review|update|write|remove|change|use|implement|create|find|explain|show)\b"
 )  # in words to somebody
+ROOT_CAUSE = lazy_regex(r"(?i)\W*(?:the )?(?:root )?cause\b")
 ERROR = lazy_regex(r"(?i)\b(?:error|fail\w*|exception|cannot|can't|denied|panic|not found|fatal)\b")
-TALK_ONLY = 0.7  # of the worth of what only led to a later change
+TALK_ONLY = 0.55  # of the worth of what only led to a later change
 CORRECTS = lazy_regex(
     r"(?i)\b(?:not|no|only|should(?:n'?t)?|wrong|actually|but|because|since|so that|i (?:want|think"
     r"|expect|would)|why)\b"
@@ -56,12 +65,32 @@ DECIDING = lazy_regex(
     r"(?i)\b(?:don'?t|do not|never|always|instead|rather|must|wrong|not correct|let'?s|prefer|keep|root cause"
     r"|turns out|decid\w+|option \w|on purpose|revert)\b"
 )
+WORDING = lazy_regex(
+    r"(?i)\b(?:like this|something like|says?|print|call it|wording|message|rename|text|label"
+    r"|title)\b.*[:'\"]"
+)  # a request that dictates words
 LONG_ANSWER = 3  # lines
-LONGEST_OUTCOME = 200
-BRIEF_OUTCOME = 130  # of a turn that only led to a later change
+EFFECT = lazy_regex(
+    r"(?i)\b(?:wraps?|ensures?|prevents?|handles?|works|no longer|instead|covers?|matches|supports?)\b"
+)  # what a change does
+LONGEST_OUTCOME = 180
+LONGEST_REQUEST = 120  # characters of a request that stands with its outcome
+BRIEF_OUTCOME = 140  # of a turn that only led to a later change
 LONGEST_QUOTE = 300
 PLAIN_REQUEST = 115  # characters of a request that decides nothing
+ORDERS_UNDO = lazy_regex(
+    r"(?i)(?:^|[.!,;] )(?:(?:ok|no|actually|please|then|let'?s|can (?:you|we)|could you),? )*(?:revert"
+    r"|undo|roll back|take back)\b"
+    r"|\b(?:put|change|switch) (?:it|that|this) back\b"
+)
+UNDID = lazy_regex(
+    r"(?i)\W*(?:done[.,!] |ok[.,!] )?(?:i(?:'ve| have)? )?(?:reverted|undone|undid|rolled back)\b"
+)
+UNDO_WITHIN = 3  # turns
+UNDONE = "undone later: "
 OVERTURNED = 0.5  # of the worth of what the user's next words overturned
+PASTED = "pasted: "  # before words that the user pasted
+ENOUGH_TERMS = 3  # of an answer that can be understood without its question
 BARE = 3  # characters of a reply that picks an option
 REQUESTS = ("first", "asked", "reply", "answer", "refusal", "plan")
 Judged = tuple[Line, dict[str, float], float]  # a line, its features and its worth
@@ -147,6 +176,7 @@ def dialogue_items(
     within = {line for outcome in alone.values() for line in outcome.lines[1:]}
     known = {line for line, _, _ in judged}
     judged += [(line, {}, outcome.score) for line, outcome in alone.items() if line not in known]
+    undone = undone_turns(lines, outcomes)
     for line, features, score in judged:
         item = _item(line, score * worth, features, folder)
         if line.turn == last and (line is joined.get(last) or (line in alone and last not in joined)):
@@ -158,11 +188,14 @@ def dialogue_items(
             if "wants to know" in features:  # what was done with the answer says more
                 outcome = replace(outcome, score=outcome.score + FEATURES["wants to know"])
             longest = BRIEF_OUTCOME if line.talk_only else LONGEST_OUTCOME
+            if line.turn in undone:
+                outcome = replace(outcome, text=f"{UNDONE}{outcome.text}")
             item = _with_outcome(item, outcome, score, worth, folder, longest)
-        elif line in told or line in within:
+        elif line in told or line in within or (line.turn in undone and not line.by_user):
             continue
         elif line in alone:
-            text = neutral(without_prefix(alone[line].text, folder))
+            undo = UNDONE if line.turn in undone else ""
+            text = f"{undo}{neutral(without_prefix(alone[line].text, folder))}"
             item = replace(item, text=text, score=max(item.score, alone[line].score * worth))
         if line.talk_only and not DECIDING.search(item.text):
             item = replace(item, score=item.score * TALK_ONLY)
@@ -171,9 +204,43 @@ def dialogue_items(
         if item.score > FLOOR * worth:
             items.append(item)
     items = _latest_wording(items)
+    if (left := untaken_points(talk)) is not None:
+        items.append(_left_item(session, left, worth))
     best = sorted(items, key=lambda item: -item.score)[:MAX_LINES]
     names = sorted(weigh_names(lines).items(), key=lambda entry: (-entry[1], entry[0]))[:60]
     return Dialogue(tuple(sorted(best, key=lambda item: item.seq)), goal, tuple(names))
+
+
+def _left_item(session: str, left: Untaken, worth: float) -> Item:
+    text = f"named by the agent, not taken up: {left.text}"
+    return Item(
+        item_id(session, "proposed", f"left.{left.seq}"), "OPEN", "proposed", text,
+        WEIGHTS["proposed"] * worth,
+        session, left.seq, left.trust, "todo", at=left.at,
+    )  # fmt: skip
+
+
+def undone_turns(lines: Sequence[Line], outcomes: Mapping[int, TurnOutcome]) -> set[int]:
+    """The turns whose work a later request or answer says to have been undone."""
+    words: dict[int, set[str]] = {}
+    changing: dict[int, bool] = {}
+    undoing: set[int] = set()
+    for line in lines:
+        words.setdefault(line.turn, set()).update(terms_of_text(line.text))
+        changing[line.turn] = changing.get(line.turn, True) and not line.talk_only
+        if (line.by_user and not line.pasted and ORDERS_UNDO.search(line.text)) or (
+            line.role in CLOSING and not line.place and UNDID.match(line.text)
+        ):
+            undoing.add(line.turn)
+    undone: set[int] = set()
+    for turn in undoing & outcomes.keys():
+        before = [
+            other for other in range(max(0, turn - UNDO_WITHIN), turn)
+            if other in outcomes and changing.get(other) and other not in undoing
+        ]  # fmt: skip
+        if before:
+            undone.add(max(before, key=lambda other: (len(words[other] & words[turn]), other)))
+    return undone
 
 
 def _goal_line(judged: Iterable[Judged]) -> Line | None:
@@ -239,7 +306,7 @@ def _closes(line: Line) -> bool:
     if line.role not in CLOSING or BROKEN_OFF.match(line.text):
         return False
     telling = line.text.endswith("?") or any(
-        pattern.search(line.text) for pattern in (RESULT, CHOICE, FINDING, UNFINISHED)
+        pattern.search(line.text) for pattern in (RESULT, CHOICE, FINDING, UNFINISHED, EFFECT)
     )
     return telling or line.count >= LONG_ANSWER
 
@@ -278,9 +345,17 @@ def _with_outcome(
     said = request.text.rpartition(ANSWERED)[2].strip('"') if request.kind == "answer" else request.text
     bare = request.kind == "answer" and (len(said) <= BARE or YES.fullmatch(said))
     return replace(
-        request, text=text if bare else f"{request.text}{ANSWERED}{text}", score=both * worth,
+        request, text=text if bare else f"{with_short_quote(request.text, LONGEST_REQUEST)}{ANSWERED}{text}",
+        score=both * worth,
         label="done" if bare else request.label, kind="said" if bare else request.kind,
     )  # fmt: skip
+
+
+def with_short_quote(text: str, longest: int) -> str:
+    """A text with the words in its quotes cut."""
+    before, _, words = text.partition('"')
+    words, _, after = words.rpartition('"')
+    return f'{before}"{shortened(words, longest)}"{after}'
 
 
 def _later(lines: Sequence[Line], terms: Sequence[frozenset[str]]) -> dict[int, frozenset[str]]:
@@ -321,7 +396,10 @@ def _item(line: Line, score: float, features: dict[str, float], folder: str | No
 
 def is_plain(line: Line) -> bool:
     """Whether a request only asks for something, and decides, corrects and forbids nothing."""
-    return not (line.corrects or line.about or DECIDING.search(line.text) or CORRECTS.search(line.text))
+    return not (
+        line.corrects or line.about
+        or any(pattern.search(line.text) for pattern in (DECIDING, CORRECTS, WORDING))
+    )  # fmt: skip
 
 
 def _in_quotes(text: str, line: Line) -> str:
@@ -329,6 +407,8 @@ def _in_quotes(text: str, line: Line) -> str:
     question, arrow, answer = (
         text.rpartition(ANSWERED) if line.role in ("reply", "answer") else ("", "", text)
     )
+    if GENERIC_QUESTION.fullmatch(question) and len(terms_of_text(answer)) >= ENOUGH_TERMS:
+        arrow, text = "", answer
     quoted = (
         f"{neutral(question)}{ANSWERED}{quote(answer, LONGEST_QUOTE)}"
         if arrow
@@ -338,6 +418,8 @@ def _in_quotes(text: str, line: Line) -> str:
         quoted = f"on the plan: {quoted}"
     if line.about and line.role != "refusal" and not line.place:
         quoted += f" ({neutral(line.about)})"
+    if line.pasted:
+        quoted = f"{PASTED}{quoted}"
     return quoted if line.trust == "user" else f"{quoted} [{line.trust}]"
 
 
@@ -345,6 +427,8 @@ def line_label(line: Line) -> str:
     """The group in which a line is shown."""
     text = line.text
     if line.by_user:
+        if line.pasted:
+            return "asked"
         if line.role == "refusal" and RESTRICTION.search(text) and "?" not in text:
             return "rule"
         if (
@@ -353,8 +437,14 @@ def line_label(line: Line) -> str:
         ):  # fmt: skip
             return "rule"
         return "why" if line.role in ("answer", "reply") else "asked"
-    if line.role in ("plan", "summary"):
-        return {"plan": "plan", "summary": "earlier"}[line.role]
+    if line.role == "summary":
+        return "earlier"
+    if (line.role == "plan" and line.place and BEFORE.match(line.heading)) or (
+        line.role in CLOSING and tells_before(line) and not FILE_LINE.match(text)
+    ):
+        return "found" if ROOT_CAUSE.match(line.heading) else "before"
+    if line.role == "plan":
+        return "plan"
     if line.role == "final" and UNFINISHED.search(text) and not RESULT.search(text):
         return "open"
     return "found" if FINDING.search(text) else "why" if CHOICE.search(text) else "done"

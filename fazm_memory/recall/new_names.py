@@ -16,9 +16,10 @@ from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import dataclass
 from fazm_memory.session import discarded_names, is_named
 from fazm_memory.store import EVENT_COLUMNS, SessionRow, Store, effective_ranges, event_id, to_event
+from fazm_memory.text import plural
 
 MAX_ACTIONS = 400  # of one session, the latest
-LONGEST = 48  # characters of a name
+LONGEST = 80  # characters of a name
 MAX_TEXT = 60_000  # characters of an edit that are read
 BEFORE_FIELDS = ("old_string", "old_str", "oldText", "old_text")
 AFTER_FIELDS = ("new_string", "new_str", "newText", "new_text", "content", "contents", "file_text")
@@ -133,9 +134,11 @@ def ranked_names(names: Iterable[str], mentions: Mapping[str, int]) -> list[str]
     telling.sort(key=lambda name: -mentions.get(name, 0))
     groups: dict[str, list[str]] = {}
     for name in telling:
-        groups.setdefault(_subject(name), []).append(name)
+        groups.setdefault(_subject(name).lower() if TEST.match(name) else name, []).append(name)
     return [
-        group[0] if len(group) == 1 else f"{group[0]} and {len(group) - 1} more tests of it"
+        group[0]
+        if len(group) == 1
+        else f"{group[0]} and {plural(len(group) - 1, 'more test')} of {_subject(group[0])}"
         for group in groups.values()
     ]
 
@@ -143,7 +146,7 @@ def ranked_names(names: Iterable[str], mentions: Mapping[str, int]) -> list[str]
 def _subject(name: str) -> str:
     """What a test is about, or the name itself."""
     found = TEST.match(name)
-    return found[0].lower() if found else name
+    return found[0] if found else name
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,12 @@ from fazm_memory.recall.sentences import compact_statement, shortened
 from fazm_memory.records import dataclass
 
 CLOSING = ("closing", "final")
+LISTED = ("item", "list", "row")
 FIRST_LINES = 8  # of an answer, where it says what came of the request
 FEWEST_HEADINGS = 2
-NUMBERED = lazy_regex(r"\W*(?:\d{1,2}|[A-Z])[.):] ")
+NUMBERED = lazy_regex(
+    r"\W*(?:(?i:issue|problem|bug|gap|finding|concern|fix|step|option) *#?)?(?:\d{1,2}|[A-Z])[.):] "
+)
 PART = lazy_regex(r"(?<=[.!?]) (?=[A-Z0-9`\"'(])")
 WEAK = lazy_regex(
     r"(?i)(?:this is an? (?:great|good|excellent|interesting)|i(?:'ve| have)? (?:done|completed?"
@@ -29,7 +32,7 @@ WEAK = lazy_regex(
     r"|are) (?:now )?(?:complete|done|finished))\b"
 )  # an opening that says little by itself
 IDLE = lazy_regex(
-    r"(?i)(?:all (?:done|fixed|set)|done|fixed|perfect|great|good|excellent|the (?:changes?"
+    r"(?i)(?:all (?:done|fixed|set)|done|fixed|perfect|great|good|clean|excellent|the (?:changes?"
     r"|implementation|fix|refactor\w*|work|feature|code) (?:is|are)"
     r" (?:now )?(?:complete|done|ready|in place|finished)(?: and all tests pass)?"
     r"|everything (?:is )?(?:works?|passes|clean|done)"
@@ -51,14 +54,17 @@ ANNOUNCES = lazy_regex(
     r"|changed|happen\w*|findings?|plan|design|result)\b[^.!?:]*(?::\s*|$)"
 )  # of what follows
 BEFORE = lazy_regex(
-    r"(?i)\W*(?:\d+[.)]\s*)?(?:(?:the |current |original |old |actual )*(?:problem|issue|bug|symptom"
+    r"(?i)(?!\W*(?:issue|problem|bug)s? *(?:#?\d|found|remaining|to fix))\W*(?:\d+[.)]\s*)?"
+    r"(?:(?:the |current |original |old |actual )*(?:problem|issue|bug|symptom"
     r"|situation|behaviou?r)s?"
     r"(?: (?:statement|summary|description))?|root cause|before|background|context|why (?:it"
     r"|this) (?:happen|fail)\w*"
     r"|what (?:was wrong|happened|went wrong)|error|cause)\b(?!.*\b(?:fixed|solved|resolved)\b)"
 )  # a heading of what was wrong
+FILE_LINE = lazy_regex(r"(?i)\W*(?:files?|location|function|test)\b[^.:]{0,20}:")
 BEFORE_LINE = lazy_regex(
-    r"(?i)\W*(?:(?:the )?(?:problem|issue|bug|symptom|old code)s?(?: was)?|root cause|before"
+    r"(?i)(?!\W*(?:issue|problem|bug) *#?\d)\W*(?:(?:the )?(?:problem|issue|bug|symptom"
+    r"|old code)s?(?: was)?|root cause|before"
     r"|previously|was|files?|location"
     r"|function|test)\b[^.:]{0,20}:"
 )
@@ -70,8 +76,26 @@ AFTER = lazy_regex(
 )  # a heading of what came of it
 VERDICT = lazy_regex(
     r"(?i)\W*(?:(?:the|my|overall|final|short) )*(?:verdict|conclusion|assessment|bottom line|tl;?dr"
-    r"|short answer|in short"
+    r"|short answer|in short|in summary|to summari[sz]e|net (?:result|effect)"
     r"|answer|recommendation|root cause)\b\W*"
+    r"|(?i:so,? you'?re right)\b\W+"
+)
+SHORT_RESULT = lazy_regex(
+    r"(?i)\W*((?:reverted|undone|undid|rolled back|restored|removed|deleted|committed|pushed|merged"
+    r"|squashed|rebased"
+    r"|renamed|closed|sent)\b[^.!?:]{0,60})[.!](?=\s|$)"
+)  # a first sentence of few words that says what was done
+YES_OR_NO = lazy_regex(
+    r"(?i)\W*(?:(yes|yep|correct|exactly|that'?s (?:right|correct)|you(?:'re| are) (?:absolutely "
+    r"|completely )?(?:right|correct))"
+    r"|(no|nope|not (?:yet|quite|really|exactly|currently)|unfortunately not))\b(?!\s+(?:problem"
+    r"|worries|need))"
+)  # an answer that begins with its verdict
+CLOSED_QUESTION = lazy_regex(
+    r"(?i)(?:^|[.!?,:;] |\b(?:but|and|so|or|check|know) )(?:if |whether )?(?:is|are|was|were|does|do"
+    r"|did|has|have|can|could|will"
+    r"|would|should|isn'?t|aren'?t|doesn'?t|don'?t|didn'?t|won'?t|shouldn'?t)\b[^?]*\?|, (?:right|or"
+    r"|correct)\?|\b(?:right|correct)\?"
 )
 PLAIN_HEADING = lazy_regex(
     r"(?i)\W*(?:\d+[.)]\s*)?(?:the |a |key |main |updated |final |all |new |other |more |quick "
@@ -106,17 +130,35 @@ def outcomes_by_turn(
     """
     worth = dict(judged)
     by_turn: dict[int, list[Line]] = {}
+    asked: dict[int, str] = {}
     for line in lines:
+        if line.by_user:
+            asked[line.turn] = line.text  # the last sentence of a request
         if line.role in CLOSING or (line.role == "interim" and line.turn not in closed):
             by_turn.setdefault(line.turn, []).append(line)
     found = {}
     for turn, answer in by_turn.items():
-        if (outcome := _outcome(answer, worth, longest)) is not None:
+        if (outcome := _outcome(answer, worth, longest, asked.get(turn, ""))) is not None:
             found[turn] = outcome
     return found
 
 
-def _outcome(answer: Sequence[Line], worth: dict[Line, float], longest: int) -> TurnOutcome | None:
+def _verdict_word(answer: Sequence[Line], asked: str) -> str:
+    """What the first words of an answer say in short: yes or no to a question, or "Reverted." """
+    begin = answer[0].text
+    if answer[0].role == "interim":
+        return ""
+    if (done := SHORT_RESULT.match(begin)) is not None:
+        return f"{done[1]}. "
+    said = YES_OR_NO.match(begin)
+    if said is None or CLOSED_QUESTION.search(asked) is None:
+        return ""
+    return "yes: " if said[1] else "no: "
+
+
+def _outcome(
+    answer: Sequence[Line], worth: dict[Line, float], longest: int, asked: str
+) -> TurnOutcome | None:
     first = _best(answer, worth) if answer[0].role == "interim" else _first(answer)
     outline = _outline(answer)
     if first is None:
@@ -134,6 +176,12 @@ def _outcome(answer: Sequence[Line], worth: dict[Line, float], longest: int) -> 
         text = joined
         taken.append(line)
     text = _without_lead(text)
+    word = _verdict_word(answer, asked)
+    if text.lower().startswith(word.rstrip(": ").lower()):
+        word = ""
+    text = f"{word}{text}"
+    if word and answer[0] not in taken:
+        taken.append(answer[0])
     best = max((worth.get(line, 0.0) for line in (*taken, *answer[:FIRST_LINES])), default=0.0)
     return TurnOutcome(shortened(text, longest), tuple(taken), best)
 
@@ -160,10 +208,10 @@ def _first(answer: Sequence[Line]) -> Line | None:
     weak: Line | None = None
     seen = 0
     before = False  # in a part about the fault or the state before
-    for line in answer:
+    for nth, line in enumerate(answer):
         if line.form in ("heading", "lead"):
             before = BEFORE.match(line.text) is not None
-        if before or line.form == "heading":
+        if before or line.form == "heading" or announces_code(line, answer[nth + 1 : nth + 2]):
             continue
         seen += 1
         if seen > FIRST_LINES:
@@ -196,6 +244,11 @@ def _verdict(answer: Sequence[Line]) -> Line | None:
     return None
 
 
+def announces_code(line: Line, after: Sequence[Line]) -> bool:
+    """Whether a lead-in announces a block of code, which is not among the lines."""
+    return line.form == "lead" and not (after and after[0].seq == line.seq and after[0].form in LISTED)
+
+
 def tells_before(line: Line) -> bool:
     """Whether a line of an answer describes the fault or the state before, not what came of the request."""
     return BEFORE_LINE.match(line.text) is not None or (
@@ -222,7 +275,9 @@ def _following(answer: Sequence[Line], first: Line) -> list[Line]:
     """The lines right after the first, as long as they belong to it."""
     after = [line for line in answer if line.seq == first.seq and line.place > first.place]
     found: list[Line] = []
-    for line in after:
+    for nth, line in enumerate(after):
+        if announces_code(line, after[nth + 1 : nth + 2]):
+            continue
         if line.form == "heading":
             if found or not (AFTER.match(line.text) or line.place == first.place + 1):
                 break

@@ -35,7 +35,8 @@ STATUS_MARKS = lazy_regex("[\u2600-\u27bf\u2b50-\u2b55\U0001f300-\U0001faff\ufe0
 TAG = lazy_regex(r"</?[a-zA-Z][\w:-]*(?:\s[^<>]*)?>")
 CODE = lazy_regex(r"`([^`\s]+)`")
 REMARK = lazy_regex(
-    r"(?i)(?:(?:done|perfect|great|good|excellent|exactly|yes|right|ok|okay|sure|alright|absolutely|got it"
+    r"(?i)(?:(?:done|perfect|great|good|clean|excellent|exactly|yes|right|ok|okay|sure|alright"
+    r"|absolutely|got it"
     r"|fixed)\s*[.!,:–—-]+\s+|(?:great|good) (?:question|catch|point|thinking|idea|call)\w*\s*[.!,:–—-]*\s+"
     r"|you'?re (?:absolutely |completely )?right(?: to ask| again)?\s*[.!,:–—-]+\s+"
     r"|(?:ah,? |ok,? |now |wait,? |aha[!,]? )*i (?:can |now |clearly )*(?:see|understand|found|get it)"

@@ -108,7 +108,7 @@ def test_a_session_that_goes_on_keeps_what_its_earlier_days_reported(memory: Clo
     for now, day in (("14T11", "Earlier today"), ("15T09", "Yesterday, Saturday 14 November")):
         text = memory.at(f"2026-11-{now}:00:00+00:00").recall.context("/w").text
         assert f"{day}:" in text
-        assert '10:00-10:00, since Thursday 12 November: "name the photos by day"' in text
+        assert '(since Thursday 12 November: "name the photos by day")' in text
         for result in ('"and the music"', 'decided "days first" because "they sort"', '"now the videos"',
                        'files: "/w/v.mov"', 'Bash "make" error: "no rule", then', "naming in"):  # fmt: skip
             assert result in text

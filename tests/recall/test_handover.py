@@ -53,7 +53,7 @@ def test_a_question_of_the_user_stands_with_its_answer(memory: ClockedMemory) ->
     memory.say("s", "prompt", text="then rename the Globex folder to Globex Ltd")
     memory.say("s", "message", text="Renamed the folder Globex to Globex Ltd.")
     text = memory.at(MORNING).recall.context("/w").text
-    assert '"why is the invoice of Hooli not among them?" -> The invoice of Hooli is a draft' in text
+    assert '"why is the invoice of Hooli not among them?"\n    -> The invoice of Hooli is a draft' in text
 
 
 def test_a_session_past_midnight_tells_what_came_before_it(memory: ClockedMemory) -> None:
@@ -204,7 +204,7 @@ def test_a_request_stands_with_what_came_of_it(memory: ClockedMemory) -> None:
         "add a total for each supplier",
         "Added a total after the rows of each supplier.",
     )
-    assert '"drop the rows without a supplier" -> I removed 14 rows without a supplier' in text
+    assert '"drop the rows without a supplier"\n    -> I removed 14 rows without a supplier' in text
 
 
 def test_now_tells_what_came_of_the_last_request(memory: ClockedMemory) -> None:
@@ -216,7 +216,7 @@ def test_now_tells_what_came_of_the_last_request(memory: ClockedMemory) -> None:
         "Added a total after the rows of each supplier.",
     )
     [now] = [line for line in text.splitlines() if line.startswith("NOW")]
-    assert now.endswith('"add a total for each supplier" -> Added a total after the rows of each supplier.')
+    assert now.endswith('"add a total for each supplier" -> Added a total after the rows of each supplier')
 
 
 def test_a_question_that_waits_has_its_options_and_its_subject(memory: ClockedMemory) -> None:

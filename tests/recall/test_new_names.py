@@ -109,5 +109,5 @@ def test_names_that_were_talked_about_come_first_and_tests_are_counted() -> None
     assert ranked_names(names, {"loadUser": 3}) == [
         "loadUser",
         "helper_one",
-        "TestSave_Empty and 1 more tests of it",
+        "TestSave_Empty and 1 more test of TestSave",
     ]

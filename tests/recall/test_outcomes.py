@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from fazm_memory.recall.chooser import PASSED
 from fazm_memory.recall.dialogue import Utterance, dialogue_lines, without_quoted
 from fazm_memory.recall.outcomes import TurnOutcome, outcomes_by_turn
+from fazm_memory.recall.untaken import untaken_points
 
 from .conftest import ClockedMemory
 
@@ -124,3 +128,79 @@ def test_now_ends_with_the_last_run_of_the_checks(memory: ClockedMemory) -> None
     text = memory.at(MORNING).recall.context("/w").text
     [now] = [line for line in text.splitlines() if line.startswith("NOW")]
     assert now.endswith("last run: pytest tests/test_totals.py (ok 16:00)")
+
+
+def test_an_answer_that_begins_with_its_verdict_keeps_it(memory: ClockedMemory) -> None:
+    text = _context(
+        memory,
+        "sort the price list by supplier",
+        "Sorted the price list by supplier and saved it as prices.csv.",
+        "is the total of each supplier still correct?",
+        "No, the totals of two suppliers are missing since the list was sorted.",
+        "thanks, add them",
+        "Added the totals of both suppliers to prices.csv.",
+    )
+    assert '"is the total of each supplier still correct?"\n    -> No, the totals of two suppliers' in text
+
+
+def test_work_that_was_taken_back_is_told_as_undone(memory: ClockedMemory) -> None:
+    text = _context(
+        memory,
+        "tidy the price list of the suppliers",
+        "Removed the empty rows from prices.csv.",
+        "write the prices with a comma",
+        "I changed the price column to commas in prices.csv and in the report.",
+        "revert that, the prices need a point",
+        "Reverted. The price column of prices.csv has points again.",
+        "sort the list by supplier",
+        "Sorted the price list by supplier and saved it as prices.csv.",
+    )
+    assert "-> undone later: I changed the price column to commas" in text
+    assert "-> Reverted. The price column of prices.csv has points again" in text
+
+
+def test_a_review_that_the_user_pasted_is_not_told_as_the_users_order(memory: ClockedMemory) -> None:
+    review = (
+        "The exporter reads the whole response without a limit. This could exhaust the memory. "
+        "Consider using a limited reader of one megabyte for the response of the server."
+    )
+    text = _context(
+        memory,
+        "write an exporter for the prices",
+        "Added the exporter to export_prices.py.",
+        review,
+        "The response is limited to one megabyte now.",
+        "and add a log line",
+        "Added a log line to export_prices.py.",
+    )
+    assert '  - pasted: "The exporter reads the whole response' in text
+
+
+def test_the_points_of_a_review_that_nobody_took_up_come_next(memory: ClockedMemory) -> None:
+    review = (
+        "The exporter has these issues:\n\n### Issue 1: The last column is dropped\n\nSee line 12.\n\n"
+        "### Issue 2: Umlauts break in the header\n\nSee line 40.\n\n"
+        "### Issue 3: The docs name a removed option\n"
+    )
+    text = _context(
+        memory, "review the exporter", review, "can you fix issue 1", "Every column is written now."
+    )
+    [left] = [line for line in text.splitlines() if "not taken up" in line]
+    assert left.startswith("NEXT    1: named by the agent, not taken up: 2 Umlauts break in the header")
+    assert "3 The docs name a removed option" in left
+    assert "last column" not in left
+
+
+@pytest.mark.parametrize("answer", ["can you fix all of them", "fix issue 1, 2 and 3"])
+def test_points_that_were_all_taken_up_are_not_open(answer: str) -> None:
+    review = "### Issue 1: The last column\n\n### Issue 2: Umlauts break\n\n### Issue 3: The docs"
+    talk = [Utterance("closing", review, 1, 0, "agent"), Utterance("asked", answer, 2, 0, "user")]
+    assert untaken_points(talk) is None
+
+
+@pytest.mark.parametrize("outcome", [
+    "All tests pass — unit tests, integration tests, and race detection all green.",
+    "All tests pass, lint passes, formatting is clean.",
+])  # fmt: skip
+def test_passed_checks_are_no_outcome(outcome: str) -> None:
+    assert PASSED.fullmatch(outcome)

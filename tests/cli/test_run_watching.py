@@ -120,8 +120,18 @@ def test_what_changed_between_a_kill_and_the_next_start_is_found_and_reported_as
     assert all(event["evidence"].startswith("changed while not watched") for event in results.values())
 
 
+@pytest.mark.parametrize(
+    ("watched", "by", "evidence"),
+    [(True, "person", "was paused"), (False, "unknown", "while it was not watched")],
+)
 def test_whoever_takes_up_a_session_again_is_reported_what_changed_while_it_was_put_aside(
-    run: Run, memory: Memory, companion: Callable[[], subprocess.Popen[str]], tmp_path: Path
+    run: Run,
+    memory: Memory,
+    companion: Callable[[], subprocess.Popen[str]],
+    tmp_path: Path,
+    watched: bool,
+    by: str,
+    evidence: str,
 ) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
@@ -134,23 +144,30 @@ def test_whoever_takes_up_a_session_again_is_reported_what_changed_while_it_was_
     until(lambda: memory.store.db.execute("SELECT at FROM tree").fetchone(), process)
     session = memory.sessions.listing()[0]["id"]
     run("pause", session, now=None)
-    until(lambda: not memory.recording.watched_folders(), process)
+    if not watched:
+        process.kill()
+        process.communicate()
 
     (folder / "a.txt").rename(folder / "A.txt")
     (folder / "b.txt").unlink()
+    if watched:
+        until(lambda: len(files(memory)) == 2, process)
     results = run("resume", session, "--json", now=None).json["briefing"]
     changed = {(one["change"], one["path"], one.get("from")) for one in results["changed_since"]}
     assert changed == {
         ("renamed", str(folder / "A.txt"), str(folder / "a.txt")),
         ("deleted", str(folder / "b.txt"), None),
     }
-    assert {one["by"] for one in results["changed_since"]} == {"unknown"}
-    assert "while it was not watched" in results["changed_since"][0]["evidence"]
+    assert {one["by"] for one in results["changed_since"]} == {by}
+    assert all(evidence in one["evidence"] for one in results["changed_since"])
     assert "CHANGED SINCE" in results["text"]
 
-    # Once resumed it is watched again, and the same is recorded: who, nobody can tell, and between when.
+    # What nobody watched is recorded when the folder is watched again.
+    if not watched:
+        process = companion()
     until(lambda: len(files(memory)) == 2, process)
-    assert {event["since"] < event["seen"] for event in files(memory).values()} == {True}
+    sure = "likely" if watched else "possible"
+    assert {(event["by"], event["sure"]) for event in files(memory).values()} == {("person", sure)}
 
 
 def test_exclude_returns_when_the_companion_obeys(

@@ -140,10 +140,11 @@ def test_sessions_say_on_which_machine_they_are_recorded(on: On, tmp_path: Path)
     (row,) = on("laptop", "sessions", "--device", "mini", "--json").json
     assert "recorded on “mini”" in on("laptop", "show", row["id"]).out
     assert "on “mini”" in on("laptop", "search", "cactus").out
-    on("laptop", "fork", row["id"])
+    fork = on("laptop", "fork", row["id"], "--json").json["id"]
     shown = on("laptop", "branches", row["id"]).out
     assert "mini" in shown
     assert "here" in shown
+    on("laptop", "record", stdin=[{"type": "prompt", "session": fork, "text": "Water the fern"}])
     assert 'here and on "mini"' in on("laptop", "context", "--workspace", str(tmp_path)).out
     assert "Up to date" in on("mini", "sync").out
 

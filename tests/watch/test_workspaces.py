@@ -171,8 +171,9 @@ def test_a_change_during_a_pause_is_recorded_at_once_as_a_persons_and_resumes_no
     env: WatchEnv, agent: str, sure: str
 ) -> None:
     env.scribe.tell(env.session, move("close"), at=now())
-    asked = Action("shell", {"command": "ls"})  # the calls of "gemini" are reported late
-    env.session = env.scribe.open(asked, workspace=str(env.folder), agent=agent)
+    env.session = env.scribe.open(workspace=str(env.folder), agent=agent)
+    long_ago = now() - 60_000_000
+    env.scribe.tell(env.session, Action("shell", {"command": "ls"}), at=long_ago)  # "gemini" reports late
     (env.folder / "a.txt").write_text("before")
     env.begin()
     env.scribe.tell(env.session, move("pause"), at=now())

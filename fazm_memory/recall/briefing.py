@@ -159,11 +159,14 @@ def _backwards(store: Store, row: SessionRow, kinds: Collection[str], most: int)
 
 def _changed_since(state: SessionState, paused_at: int | None) -> list[dict[str, Any]]:
     """Files that changed after the pause, or that were not changed by the agent."""
-    return [
-        {"path": entry.path, "change": entry.authors()[-1].change, "by": entry.by, "evidence": entry.evidence}
-        for entry in state.files_modified.values()
-        if (paused_at is not None and entry.seq > paused_at) or entry.by != "agent"
-    ]
+    changed: list[dict[str, Any]] = []
+    for entry in state.files_modified.values():
+        if (paused_at is not None and entry.seq > paused_at) or entry.by != "agent":
+            last = entry.authors()[-1].change
+            origin = {"from": entry.origin} if last == "renamed" and entry.origin is not None else {}
+            about = {"path": entry.path, "change": last, "by": entry.by, "evidence": entry.evidence}
+            changed.append(about | origin)
+    return changed
 
 
 def _lines(row: SessionRow, standing: str, last: Event | None, command: str | None) -> list[str]:
@@ -190,10 +193,10 @@ def _artifact_lines(state: SessionState) -> list[str]:
 def _change_lines(changed: list[dict[str, Any]]) -> list[str]:
     if not changed:
         return []
-    named = [
-        f"- {change['change']} {quote(change['path'], 160)} by {change['by']}"
-        for change in changed[-MAX_CHANGES:]
-    ]
+    named = []
+    for change in changed[-MAX_CHANGES:]:
+        was = f" (was {quote(change['from'], 160)})" if "from" in change else ""
+        named.append(f"- {change['change']} {quote(change['path'], 160)}{was} by {change['by']}")
     more = [f"- and {len(changed) - MAX_CHANGES} more"] if len(changed) > MAX_CHANGES else []
     return ["CHANGED SINCE", *named, *more]
 

@@ -82,6 +82,24 @@ def terminal_width() -> int:
     return max(40, os.get_terminal_size().columns) if sys.stdout.isatty() else 200
 
 
+def fit(text: str, *, lines: int = 1, indent: int = 8) -> str:
+    """A line for people, on at most so many lines of the terminal. Unchanged if the output is none."""
+    if not sys.stdout.isatty():
+        return text
+    width = terminal_width()
+    if lines > 1:
+        import textwrap
+
+        return textwrap.fill(text, width, subsequent_indent=" " * indent, max_lines=lines, placeholder=" …",
+                             break_on_hyphens=False)  # fmt: skip
+    room, parts = width, OWN_COLOURS.split(text)
+    for n in range(0, len(parts), 2):  # every second part is one of our colours
+        if len(parts[n]) > room:
+            parts[n] = parts[n][: max(0, room - 1)] + ("…" if room else "")
+        room -= len(parts[n])
+    return "".join(parts)
+
+
 def table(rows: Iterable[Sequence[str]], header: Sequence[str]) -> None:
     """Print columns. Lines are cut at the width of the terminal."""
     cells = [[single_line(cell) for cell in row] for row in rows]

@@ -36,3 +36,12 @@ def test_without_a_terminal_progress_is_a_line_every_few_seconds(
         for done in (10, 90, 120, 200):
             progress.at(done)
     assert capsys.readouterr().err == "Importing, MB: 90 of 300\nImporting, MB: 200 of 300\n"
+
+
+def test_a_line_is_fitted_to_the_terminal_with_its_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "one \x1b[2mtwo three\x1b[0m four"
+    assert output.fit(text) == text  # no terminal
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(output, "terminal_width", lambda: 10)
+    assert output.fit(text) == "one \x1b[2mtwo t…\x1b[0m"
+    assert output.fit("one two three four five", lines=2, indent=2) == "one two\n  three …"

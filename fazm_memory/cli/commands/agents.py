@@ -17,6 +17,7 @@ from fazm_memory.cli.output import (
     Progress,
     echo,
     echo_err,
+    fit,
     format_size,
     format_time,
     integer,
@@ -73,13 +74,25 @@ def agents_command(args: argparse.Namespace) -> int:
             format_time(agent.last_hook, now) if agent.last_hook else "-",
         )
         for agent in found
+        if agent.files or agent.here
     ]
-    table(rows, ("agent", "records", "last used", "connected", "last hook"))
+    if rows:
+        table(rows, ("agent", "records", "last used", "connected", "last hook"))
+    others = [agent.agent for agent in found if not (agent.files or agent.here)]
+    if rows and others:
+        echo(paint(fit(f"not found: {', '.join(others)}", lines=3, indent=2), "dim"))
     for agent in found:
         if agent.trouble and agent.here:
             echo_err(f"{agent.agent}: {agent.trouble}")
     if not any(agent.files or agent.here for agent in found):
-        echo("\nNo agent found on this machine. Use one of them once. `record` records any other agent.")
+        echo(
+            fit(
+                f"No agent found on this machine. Use one of them once: {', '.join(others)}.",
+                lines=4,
+                indent=0,
+            )
+        )
+        echo("`fazm-memory record` records any other agent.")
     return 0
 
 

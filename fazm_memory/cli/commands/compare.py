@@ -19,6 +19,7 @@ from fazm_memory.cli.main import open_memory
 from fazm_memory.cli.output import (
     MOMENT,
     echo,
+    fit,
     format_time,
     integer,
     paint,
@@ -355,7 +356,7 @@ def _file_history(args: argparse.Namespace, memory: Memory) -> int:
         origin = f" (from {single_line(change['from'])})" if change["from"] else ""
         place = paint(f"{change['session'][:8]} @{change['seq']}", "dim")
         when, title = format_time(change["at"], memory.now()), _short(change["title"] or "", 60)
-        echo(f"{when}  {change['change']}{times} by {change['by']}{origin}  {place}  {title}")
+        echo(fit(f"{when}  {change['change']}{times} by {change['by']}{origin}  {place}  {title}"))
         if change["request"]:
             echo(f"    {_short(change['request'], max(40, width - 4))}")
     older = len(result["changes"]) - FILE_CHANGES

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 from typing import Any
 
 from fazm_memory.cli.commands.rewind import report_rewind, show_file_plan
@@ -46,6 +47,8 @@ def open_command(args: argparse.Namespace) -> int:
     workspace = os.path.abspath(args.workspace or os.getcwd())
     memory = open_memory(args)
     fields = {"key": args.key, "title": args.title, "source": callers_source()}
+    if args.title is None and args.key is None and sys.stdout.isatty():
+        echo_err("A new session begins. What is open from before: `fazm-memory context`")
     if args.own_folder is None:
         return _report(args, memory.sessions.open(args.agent, workspace=workspace, **fields))
     session = memory.own_folders.open(args.agent, workspace, folder=args.own_folder or None, **fields)

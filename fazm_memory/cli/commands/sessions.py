@@ -32,6 +32,7 @@ from fazm_memory.cli.output import (
     MOMENT,
     echo,
     echo_err,
+    fit,
     format_time,
     latest_session,
     moment,
@@ -103,8 +104,9 @@ def sessions_command(args: argparse.Namespace) -> int:
 def _narrow_table(rows: list[dict[str, Any]], quarantined: dict[str, str], now: int, width: int) -> None:
     """Id, state, age, title and folder. The title gets the room that the others leave."""
     cells = [
-        (row["id"][:8], _lifecycle_text(row, quarantined)[:15], format_time(row["last_at"], now),
-         single_line(row["title"] or ""), (row["workspace"] or "").rstrip("/").rsplit("/", 1)[-1][:16])
+        (row["id"][:8], _lifecycle_text(row, quarantined).partition(" (")[0][:15],
+         format_time(row["last_at"], now), single_line(row["title"] or ""),
+         (row["workspace"] or "").rstrip("/").rsplit("/", 1)[-1][:16])
         for row in rows
     ]  # fmt: skip
     header = ("id", "state", "last", "title", "folder")
@@ -151,8 +153,6 @@ def show_command(args: argparse.Namespace) -> int:
         echo(f"recorded on “{session['device']}”; `fazm-memory fork {session['id'][:8]}` continues it here")
     if session["parent"]:
         echo(f"forked from {session['parent'][:8]} at {session['parent_seq']}")
-    if session["ended"] is not None:
-        echo(f"ended: {session['ended']}")
     if session["cost"] is not None:
         echo(f"cost: {cost_text(session['cost'])}")
     if (command := memory.recall.resume_command(session["id"])) is not None:
@@ -324,7 +324,7 @@ def events_command(args: argparse.Namespace) -> int:
             continue  # `show` and the timeline have the tokens of each turn
         found = True
         at = format_time(event["at"], memory.now())
-        echo(f"{event['seq']:>6}  {at}  turn {event['turn']:<3} {event_line(event)}")
+        echo(fit(f"{event['seq']:>6}  {at}  turn {event['turn']:<3} {event_line(event)}"))
     if not found:
         echo("No events match.")
     return 0
@@ -398,12 +398,10 @@ def search_command(args: argparse.Namespace) -> int:
         on = f"on “{group[0]['device']}”" if group[0].get("device") else None
         title = group[0]["title"] or "(no title)"
         head = (single_line(part) for part in (title, group[0]["agent"], on, group[0]["workspace"]) if part)
-        echo("  ".join([paint(session[:8], "bold"), *head]))
+        echo(fit("  ".join([paint(session[:8], "bold"), *head])))
         for hit in group:
-            echo(
-                f"    @{hit['seq']}  {format_time(hit['at'], memory.now())}  {hit['kind']}  {hit['snippet']}"
-                f"{_changed_since(hit, memory.now())}"
-            )
+            place = f"    @{hit['seq']}  {format_time(hit['at'], memory.now())}  {hit['kind']}"
+            echo(fit(f"{place}  {hit['snippet']}{_changed_since(hit, memory.now())}", lines=3))
     if not hits:
         echo("Nothing found.")
     return 0

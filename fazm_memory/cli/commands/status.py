@@ -80,7 +80,7 @@ def _problems(status: dict[str, Any]) -> list[str]:
         )
     if status["sources"] and not {"hook", "mcp", "record"} & status["sources"].keys():
         problems.append(
-            "No connected agent has sent anything yet, so none gets its context. `fazm-memory agents`"
+            "No connected agent was used yet, so none gets its context. `fazm-memory setup` connects one."
         )
     if status["desktop"] is not None and not status["desktop"]["permitted"]:
         problems.append("Windows and documents are not recorded: Accessibility permission is missing."

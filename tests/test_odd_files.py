@@ -66,7 +66,7 @@ ALLOWED = {
     "app/doctor.py:check_agents": OURS,
     "app/doctor.py:_check_hook": OURS,
     "app/doctor.py:_encryption": OURS,
-    "app/backfill.py:import_progress": OURS,
+    "app/agents.py:import_progress": OURS,
 }
 SECONDS = 30
 HUGE = 1 << 40

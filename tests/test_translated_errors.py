@@ -26,7 +26,7 @@ from fazm_memory.translation import (
 PACKAGE = Path(errors.__file__).parent
 # What starting the app, a click in its menu, a link and a step of the setup come past.
 SHOWN = (
-    "agents/connect.py", "app/backfill.py", "app/process.py", "app/setup.py", "config.py",
+    "agents/connect.py", "app/agents.py", "app/process.py", "app/setup.py", "config.py",
     "ingest/pause_switch.py", "ingest/recorder.py", "menubar/commands.py", "paths.py", "store/database.py",
     "store/event_log.py", "store/keys.py", "store/recovery/journal.py", "store/sessions.py",
     "store/snapshots.py", "store/store.py", "store/writer.py", "sync/crypto.py", "sync/importer.py",

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from fazm_memory.app.agent_status import (
+    from fazm_memory.app.agents import (
         AgentOverview,
         agent_overviews,
         connection_setup,
+        import_acp,
+        import_agents,
         is_temporary_place,
     )
-    from fazm_memory.app.backfill import import_acp, import_agents
     from fazm_memory.app.companion import Companion
     from fazm_memory.app.costs import cost_text
     from fazm_memory.app.demo import run_demo
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     __name__,
     {
-        "agent_status": "AgentOverview agent_overviews connection_setup is_temporary_place",
-        "backfill": "import_acp import_agents",
+        "agents": (
+            "AgentOverview agent_overviews connection_setup import_acp import_agents is_temporary_place"
+        ),
         "companion": "Companion",
         "costs": "cost_text",
         "demo": "run_demo",

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from fazm_memory.agents import RecordFile, connected_agents, hook_script
-from fazm_memory.app.backfill import agent_places, importer_for, pause_spans
+from fazm_memory.app.agents import agent_places, importer_for, pause_spans
 from fazm_memory.app.memory import Memory
 from fazm_memory.app.process import (
     boot_time,

@@ -32,7 +32,7 @@ from fazm_memory.agents import (
     hook_script,
     readers,
 )
-from fazm_memory.app.agent_status import AgentOverview, agent_overviews, connection_setup
+from fazm_memory.app.agents import AgentOverview, agent_overviews, connection_setup
 from fazm_memory.app.memory import Memory
 from fazm_memory.app.process import companion_pid
 from fazm_memory.clock import iso

@@ -16,8 +16,13 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from fazm_memory.agents import CONNECTABLE, apply_plan, connected_agents, plan_connect, plan_disconnect
-from fazm_memory.app.agent_status import agent_overviews, connection_setup
-from fazm_memory.app.backfill import Backfill, import_agents, import_progress
+from fazm_memory.app.agents import (
+    Backfill,
+    agent_overviews,
+    connection_setup,
+    import_agents,
+    import_progress,
+)
 from fazm_memory.app.memory import Service
 from fazm_memory.clock import to_datetime
 from fazm_memory.config import Config

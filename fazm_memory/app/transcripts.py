@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from fazm_memory import agents
-from fazm_memory.app.backfill import agent_places, pause_spans
+from fazm_memory.app.agents import agent_places, pause_spans
 from fazm_memory.app.memory import Service
 from fazm_memory.clock import iso, to_datetime
 from fazm_memory.errors import Conflict, InvalidRequest, NotFound

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "See what happened": {
         "status": ("status", "Show whether it is recording, the last events and the size."),
-        "timeline": ("serve", "Open the timeline in your browser."),
+        "timeline": ("run", "Open the timeline in your browser."),
         "sessions": ("sessions", "List sessions, latest first."),
         "show": (
             "sessions",
@@ -57,7 +57,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "continue": ("lifecycle", "Go on with a session in another agent."),
         "context": ("context", "Show what was done and what is open: what a new session is told."),
         "conventions": ("context", "Show how a session named files, and apply it to new names."),
-        "replay": ("replay", "Show the steps of a session, or repeat them on other files."),
+        "replay": ("rewind", "Show the steps of a session, or repeat them on other files."),
         "artifacts": ("context", "Show, write or export feature lists, logs and checklists."),
         "facts": ("context", "List, add or retract facts."),
         "handoff": ("lifecycle", "Leave a question for a person or an agent."),
@@ -77,8 +77,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "import": ("agents", "Import the past from the agents' own records."),
         "record": ("record", "Record events of any agent, as JSON lines on stdin."),
         "run": ("run", "Run the companion, which records in the background."),
-        "mcp": ("serve", "Run the MCP server on stdin and stdout."),
-        "serve": ("serve", "Serve MCP over HTTP and the timeline, on this machine only."),
+        "mcp": ("run", "Run the MCP server on stdin and stdout."),
+        "serve": ("run", "Serve MCP over HTTP and the timeline, on this machine only."),
     },
     "Keep it safe": {
         "recording": ("privacy", "Pause, resume or show recording."),
@@ -91,13 +91,13 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "sync": ("sync", "Sync this memory with your other machines, end-to-end encrypted."),
     },
     "Maintain": {
-        "doctor": ("doctor", "Check that everything works here."),
-        "verify": ("store", "Check the log against its hash chain."),
-        "recover": ("store", "Save what is readable of a damaged store."),
-        "export": ("store", "Write a session to a file for another machine."),
-        "import-bundle": ("store", "Import such a file."),
-        "demo": ("doctor", "Play two days of work in a temporary folder."),
-        "completion": ("completion", "Print a completion script for your shell."),
+        "doctor": ("maintain", "Check that everything works here."),
+        "verify": ("maintain", "Check the log against its hash chain."),
+        "recover": ("maintain", "Save what is readable of a damaged store."),
+        "export": ("maintain", "Write a session to a file for another machine."),
+        "import-bundle": ("maintain", "Import such a file."),
+        "demo": ("maintain", "Play two days of work in a temporary folder."),
+        "completion": ("maintain", "Print a completion script for your shell."),
     },
 }
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}

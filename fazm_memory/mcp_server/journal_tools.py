@@ -9,7 +9,6 @@ from typing import Any, get_args
 
 from fazm_memory.errors import InvalidInput, NotFound
 from fazm_memory.events import ArtifactForm, TodoStatus
-from fazm_memory.mcp_server.pages import character_budget, fit_rows, fit_tables
 from fazm_memory.mcp_server.reading_tools import NOTE
 from fazm_memory.mcp_server.recording_tools import ABOUT_WRITING, WRITTEN, record_event, takes
 from fazm_memory.mcp_server.session_tools import BUDGET, REASON
@@ -28,7 +27,10 @@ from fazm_memory.mcp_server.tool import (
     ToolResult,
     array,
     boolean,
+    character_budget,
     choice,
+    fit_rows,
+    fit_tables,
     harmless,
     input_object,
     integer,

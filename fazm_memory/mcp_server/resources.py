@@ -6,9 +6,19 @@ import json
 from typing import Any
 
 from fazm_memory.errors import InvalidInput, NotFound
-from fazm_memory.mcp_server.pages import character_budget, decode_cursor, encode_cursor, fit_rows, fit_tables
 from fazm_memory.mcp_server.reading_tools import LEADING
-from fazm_memory.mcp_server.tool import FULL, MOST_INTEGER, MOST_TOKENS, Caller, session_for_reading
+from fazm_memory.mcp_server.tool import (
+    FULL,
+    MOST_INTEGER,
+    MOST_TOKENS,
+    Caller,
+    character_budget,
+    decode_cursor,
+    encode_cursor,
+    fit_rows,
+    fit_tables,
+    session_for_reading,
+)
 from fazm_memory.recall import plain_name, quote
 
 SCHEME = "fazm-memory"

@@ -38,7 +38,7 @@ from fazm_memory.app import Memory
 from fazm_memory.errors import FazmMemoryError, InvalidInput
 from fazm_memory.events import FORM_SOURCE
 from fazm_memory.loopback import BODY, LOOPBACK
-from fazm_memory.mcp_server import calls, pages, resources
+from fazm_memory.mcp_server import calls, resources
 from fazm_memory.mcp_server import resources as prompts
 from fazm_memory.mcp_server.calls import HostAgent, from_environment
 from fazm_memory.mcp_server.static_lists import (
@@ -49,7 +49,16 @@ from fazm_memory.mcp_server.static_lists import (
     tool_listing,
 )
 from fazm_memory.mcp_server.stdio import ABOUT, INSTRUCTIONS, NAME, TITLE, Preload
-from fazm_memory.mcp_server.tool import SMALL, SOURCE, Caller, ToolResult, harmless, session_answer
+from fazm_memory.mcp_server.tool import (
+    SMALL,
+    SOURCE,
+    Caller,
+    ToolResult,
+    decode_cursor,
+    encode_cursor,
+    harmless,
+    session_answer,
+)
 from fazm_memory.recall import quote
 from fazm_memory.text import sentence
 
@@ -445,11 +454,11 @@ def _page(
     items: Sequence[Item], params: types.PaginatedRequestParams | None
 ) -> tuple[list[Item], str | None]:
     try:
-        at = pages.decode_cursor(params.cursor if params else None, {"skip": int})
+        at = decode_cursor(params.cursor if params else None, {"skip": int})
     except InvalidInput as error:
         raise MCPError(types.INVALID_PARAMS, error.message) from None
     skip = 0 if at is None else at["skip"]
-    following = pages.encode_cursor({"skip": skip + PAGE}) if skip + PAGE < len(items) else None
+    following = encode_cursor({"skip": skip + PAGE}) if skip + PAGE < len(items) else None
     return list(items[skip : skip + PAGE]), following
 
 

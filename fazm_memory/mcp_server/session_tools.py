@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from fazm_memory.clock import parse_time
-from fazm_memory.mcp_server.pages import character_budget, decode_cursor, encode_cursor, fit_tables
 from fazm_memory.mcp_server.recording_tools import record_event
 from fazm_memory.mcp_server.tool import (
     ANY_OBJECT,
@@ -26,8 +25,12 @@ from fazm_memory.mcp_server.tool import (
     Tool,
     ToolResult,
     boolean,
+    character_budget,
     check_new_session,
     choice,
+    decode_cursor,
+    encode_cursor,
+    fit_tables,
     input_object,
     integer,
     moment,

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fazm_memory.errors import InvalidInput, InvalidRequest, NotFound
-from fazm_memory.mcp_server import memory_tools, reading_tools, recording_tools, session_tools
-from fazm_memory.mcp_server.pages import character_budget, fit_rows
+from fazm_memory.mcp_server import reading_tools, recording_tools, session_tools
 from fazm_memory.mcp_server.tool import (
     LEAST_TOKENS,
     MOST_TOKENS,
@@ -19,7 +18,9 @@ from fazm_memory.mcp_server.tool import (
     Schema,
     Tool,
     ToolResult,
+    character_budget,
     check_new_session,
+    fit_rows,
     input_object,
     random_id,
     session_answer,
@@ -44,16 +45,18 @@ MORE = "For more, call again with a larger budget."
 
 
 def memory_context(caller: Caller, args: dict[str, Any]) -> ToolResult:
-    return memory_tools.memory_context(caller, args)
+    return reading_tools.memory_context(caller, args)
 
 
 def memory_search(caller: Caller, args: dict[str, Any]) -> ToolResult:
     limit = args.get("limit", HITS)
-    return memory_tools.memory_search(caller, {**args, "limit": limit, "max_tokens": max(BUDGET, 90 * limit)})
+    return reading_tools.memory_search(
+        caller, {**args, "limit": limit, "max_tokens": max(BUDGET, 90 * limit)}
+    )
 
 
 def names_propose(caller: Caller, args: dict[str, Any]) -> ToolResult:
-    return memory_tools.names_propose(caller, args)
+    return reading_tools.names_propose(caller, args)
 
 
 # -- session_read ----------------------------------------------------------------------------------------

@@ -10,8 +10,6 @@ from typing import Any
 
 from fazm_memory.mcp_server import (
     journal_tools,
-    memory_tools,
-    pages,
     reading_tools,
     recording_tools,
     resources,
@@ -20,7 +18,7 @@ from fazm_memory.mcp_server import (
 )
 from fazm_memory.mcp_server import resources as prompts
 from fazm_memory.mcp_server.stdio import is_request
-from fazm_memory.mcp_server.tool import FULL, SMALL, Tool
+from fazm_memory.mcp_server.tool import FULL, SMALL, Tool, encode_cursor
 
 PAGE = 50  # entries of a list; all tools fit on one page
 # In the order in which a model reads them.
@@ -33,7 +31,6 @@ TOOLS: dict[str, Tool] = {
         journal_tools.TOOLS,
         session_tools.LISTING_TOOLS,
         reading_tools.TOOLS,
-        memory_tools.TOOLS,
     )
     for tool in tools
 }
@@ -99,7 +96,7 @@ def answer(message: Any, tools: str = SMALL) -> dict[str, Any] | None:
     if is_request(message, "resources/templates/list"):
         return {"resourceTemplates": [template_listing(template) for template in resources.TEMPLATES]}
     if is_request(message, "resources/list"):  # the sessions are on the next page, which needs the memory
-        return {"resources": [resources.context_resource()], "nextCursor": pages.encode_cursor({"skip": 0})}
+        return {"resources": [resources.context_resource()], "nextCursor": encode_cursor({"skip": 0})}
     return None
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from fazm_memory.recall import context
     from fazm_memory.recall.briefing import Briefing, artifact_markdown, build_briefing, render_news
     from fazm_memory.recall.context import Context, context_file_name, render_context
-    from fazm_memory.recall.continuation import Continuation, build_continuation
     from fazm_memory.recall.digest import Digest, build_digest, candidate_sessions
     from fazm_memory.recall.habits import Habits, find_habits
     from fazm_memory.recall.quoting import BLOCK, CHARACTERS_PER_TOKEN, plain_name, quote, quoted_strings
@@ -26,7 +25,13 @@ if TYPE_CHECKING:
         plan_replay,
         workflow_folder,
     )
-    from fazm_memory.recall.resume import ResumeOption, resume_offer, resume_options
+    from fazm_memory.recall.resume import (
+        Continuation,
+        ResumeOption,
+        build_continuation,
+        resume_offer,
+        resume_options,
+    )
     from fazm_memory.recall.search import changed_since, parse_start, search_memory, search_notes
 
 __getattr__ = lazy_exports(
@@ -34,13 +39,12 @@ __getattr__ = lazy_exports(
     {
         "briefing": "Briefing artifact_markdown build_briefing render_news",
         "context": "Context context_file_name render_context",
-        "continuation": "Continuation build_continuation",
         "digest": "Digest build_digest candidate_sessions",
         "habits": "Habits find_habits",
         "quoting": "BLOCK CHARACTERS_PER_TOKEN plain_name quote quoted_strings",
         "reminders": "Reminder collect_reminders write_reminders",
         "replay": "ReplayPlan ReplaySource ReplayStep extract_workflow plan_replay workflow_folder",
-        "resume": "ResumeOption resume_offer resume_options",
+        "resume": "Continuation ResumeOption build_continuation resume_offer resume_options",
         "search": "changed_since parse_start search_memory search_notes",
     },
 )

@@ -11,15 +11,15 @@ from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from fazm_memory.session import diff, retention
-    from fazm_memory.session.consequences import (
+    from fazm_memory.session.dialogue import chosen_options, listed_options, title_of
+    from fazm_memory.session.diff import (
         CALL_KINDS,
         DEFERRED_WINDOW,
         Consequences,
         consequences_of,
         disk_changes_by_call,
+        hunks,
     )
-    from fazm_memory.session.dialogue import chosen_options, listed_options, title_of
-    from fazm_memory.session.diff import hunks
     from fazm_memory.session.naming_report import (
         folder_progress_text,
         learn_from_session,
@@ -78,9 +78,8 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     __name__,
     {
-        "consequences": ("CALL_KINDS Consequences DEFERRED_WINDOW consequences_of disk_changes_by_call"),
         "dialogue": "chosen_options listed_options title_of",
-        "diff": "hunks",
+        "diff": "CALL_KINDS Consequences DEFERRED_WINDOW consequences_of disk_changes_by_call hunks",
         "naming_report": (
             "folder_progress_text learn_from_session naming_json naming_report_json paths_in_use"
         ),
@@ -90,8 +89,8 @@ __getattr__ = lazy_exports(
         "retention": "DAY GROUPS RECENTLY_ACTIVE RetentionPolicy StoredPayload TRANSIENT",
         "state": (
             "BOUNDS FOLD_VERSION FileAuthor FileEntry QUARANTINED_CALLS SessionState VALUE_BOUND "
-            "changed_files check_answered fits has_limits from_plain from_snapshot parent_folder state_hash "
-            "state_to_json to_plain to_snapshot waiting_questions"
+            "changed_files check_answered fits has_limits from_plain from_snapshot parent_folder "
+            "state_hash state_to_json to_plain to_snapshot waiting_questions"
         ),
         "succession": "as_known_later own_part without_handed_over",
         "upcoming": "next_steps",

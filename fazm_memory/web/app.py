@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from fazm_memory.errors import FazmMemoryError, NotFound
 from fazm_memory.loopback import App, Message, Receive, Scope, Send, is_under
-from fazm_memory.web import actions, points, reading, settings, setup
+from fazm_memory.web import actions, points, reading, settings
 from fazm_memory.web.changes import ChangeFeed
 from fazm_memory.web.requests import (
     HEADERS,
@@ -97,8 +97,8 @@ class PageApp:
     # -- routes ------------------------------------------------------------------------------------------
 
     def _routes(self) -> list[Route]:
-        reads = {**reading.ROUTES, **settings.READS, **setup.READS, **points.READS}
-        writes = {**actions.ROUTES, **settings.WRITES, **setup.WRITES, **points.WRITES}
+        reads = {**reading.ROUTES, **settings.READS, **points.READS}
+        writes = {**actions.ROUTES, **settings.WRITES, **points.WRITES}
         routes = [
             Route(f"{API}/{path}", self._read(path, work), methods=["GET"]) for path, work in reads.items()
         ]

@@ -1,7 +1,9 @@
-"""The page's settings: agents, permissions, watched folders, exclusions, storage, retention.
+"""The page's settings: agents, permissions, watched folders, exclusions, storage, retention, setup.
 
 The retention policy is read from its file each time, because another process may have changed it. What a
 policy would delete is computed only on request, because that reads the sizes of all old events.
+
+The setup has the steps of the first launch. Its texts are in the user's language.
 """
 
 from __future__ import annotations
@@ -15,10 +17,11 @@ from fazm_memory.agents import apply_plan, plan_connect, plan_disconnect
 from fazm_memory.app import Memory, agent_overviews, companion_pid, connection_setup
 from fazm_memory.clock import iso, to_datetime
 from fazm_memory.config import LIMITS, reload_retention, save_settings
-from fazm_memory.errors import ConfigError, InvalidInput, StoreBusy
+from fazm_memory.errors import ConfigError, FazmMemoryError, InvalidInput, StoreBusy
 from fazm_memory.records import fields
 from fazm_memory.session import RetentionPolicy
 from fazm_memory.store import VERSIONS_DATABASE
+from fazm_memory.translation import current_language, translate, translate_filled
 from fazm_memory.watch import exclusions as seeded
 from fazm_memory.watch import watched_roots
 from fazm_memory.web.requests import JsonBody, QueryParameters
@@ -293,6 +296,55 @@ SYNC_STEPS: dict[str, Callable[[Memory, JsonBody], dict[str, Any]]] = {
 }  # fmt: skip
 
 
-READS = {"settings": settings, "settings/retention": preview_retention}
-WRITES = {"settings/agents": agents, "settings/retention": change_retention, "settings/sync": sync}
+# -- setup -----------------------------------------------------------------------------------------------
+
+
+def setup(memory: Memory, query: QueryParameters) -> dict[str, Any]:
+    return {
+        "language": current_language(),
+        "finished": memory.setup.finished,
+        "steps": [step.to_json() for step in memory.setup.steps()],
+        "labels": {
+            "heading": translate("Set up Fazm Memory"),
+            "about": translate("Every step can be skipped. You find all of them in the settings later."),
+            "done": translate("done"),
+            "skip": translate("Skip"),
+            "undo": translate("Take Back"),
+            "edits": translate("Show the changes"),
+            "finish": translate("Finish"),
+            "reading": translate("Importing…"),
+            "nothing": translate("Nothing is left to set up."),
+        },
+    }
+
+
+def apply_step(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    """Do or take back one choice of a step."""
+    step, choice = body.needed("step"), body.text("choice") or ""
+    try:
+        return {"message": memory.setup.apply(step, choice, on=body.flag("on", True))}
+    except FazmMemoryError as error:
+        error.message, error.hint = translate_filled(error.message), translate_filled(error.hint)
+        raise
+
+
+def import_part(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    """Import the next part of the last month. The page calls it until nothing is left."""
+    return memory.setup.import_part()
+
+
+def finish_setup(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    memory.setup.finish()
+    return {"finished": True}
+
+
+READS = {"settings": settings, "settings/retention": preview_retention, "setup": setup}
+WRITES = {
+    "settings/agents": agents,
+    "settings/retention": change_retention,
+    "settings/sync": sync,
+    "setup": apply_step,
+    "setup/import": import_part,
+    "setup/finish": finish_setup,
+}
 SLOW = frozenset({"settings/retention"})  # reads the sizes of all old events

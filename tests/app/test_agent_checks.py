@@ -13,7 +13,7 @@ import pytest
 
 from fazm_memory.agents import hook_script
 from fazm_memory.agents.connect import apply_plan, plan_connect
-from fazm_memory.app.agent_status import connection_setup, is_temporary_place
+from fazm_memory.app.agents import connection_setup, is_temporary_place
 from fazm_memory.app.companion import Companion
 from fazm_memory.app.doctor import READ_BYTES, Check, _contains, check_agents
 from fazm_memory.app.memory import Memory

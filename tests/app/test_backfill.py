@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fazm_memory.app.backfill import import_agents
+from fazm_memory.app.agents import import_agents
 from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
 from fazm_memory.ingest import importer

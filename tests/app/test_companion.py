@@ -18,7 +18,7 @@ import pytest
 
 from fazm_memory.agents import hook_script
 from fazm_memory.app import companion as module
-from fazm_memory.app.backfill import pause_spans
+from fazm_memory.app.agents import pause_spans
 from fazm_memory.app.companion import Companion
 from fazm_memory.app.maintenance import ANNOUNCED
 from fazm_memory.app.memory import Memory

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.cli.commands.replay import _always
+from fazm_memory.cli.commands.rewind import _always
 from fazm_memory.errors import InvalidInput
 from fazm_memory.recall.replay import substitute, substitute_in_command
 from tests.app.memory_fixture import MemoryFixture

@@ -13,7 +13,7 @@ def test_what_failed_and_what_to_do_stands_at_the_end(
     run: Run, monkeypatch: pytest.MonkeyPatch, hint: str
 ) -> None:
     found = [Check("key", "ok", "in the keyring"), Check("integrity", "broken", "a gap", hint)]
-    monkeypatch.setattr("fazm_memory.cli.commands.doctor.run_checks", lambda memory, more: iter(found))
+    monkeypatch.setattr("fazm_memory.cli.commands.maintain.run_checks", lambda memory, more: iter(found))
     ran = run("doctor")
     assert ran.code == 1
     assert (

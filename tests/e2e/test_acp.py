@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fazm_memory.agents.acp import AcpClient
-from fazm_memory.app.backfill import import_acp
+from fazm_memory.app.agents import import_acp
 from tests.agents.reading import of_kind
 from tests.app.memory_fixture import MemoryFixture
 

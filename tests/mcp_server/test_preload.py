@@ -239,7 +239,7 @@ MAKERS = {"dataclasses", "inspect", "fazm_memory.mcp_server.static_lists"}
     ("module", "left"),
     [
         ("fazm_memory.mcp_server.stdio", SDK_AND_STORE | SHAPES | SLOW | MAKERS),
-        ("fazm_memory.cli.commands.serve", SDK_AND_STORE | SHAPES | SLOW | MAKERS),
+        ("fazm_memory.cli.commands.run", SDK_AND_STORE | SHAPES | SLOW | MAKERS),
         ("fazm_memory.mcp_server.static_lists", SDK_AND_STORE | SHAPES | {"webbrowser", "secrets", "random"}),
     ],
 )

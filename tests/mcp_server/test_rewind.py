@@ -12,9 +12,8 @@ import pytest
 
 from fazm_memory.app.rewind import EXCLUDED
 from fazm_memory.ingest.record_protocol import line_to_draft
-from fazm_memory.mcp_server.pages import character_budget, size
 from fazm_memory.mcp_server.server import MemoryServer
-from fazm_memory.mcp_server.tool import TOKENS
+from fazm_memory.mcp_server.tool import TOKENS, character_budget, size
 from fazm_memory.store.file_versions import digest_of
 from fazm_memory.watch.versions import SECRET_NAME
 from tests.files_world import World

@@ -20,7 +20,7 @@ from fazm_memory.events.event import (
     Message,
     Prompt,
 )
-from fazm_memory.session.consequences import consequences_of
+from fazm_memory.session.diff import consequences_of
 from fazm_memory.session.reducer import fold, initial_state
 from tests.scribe import event
 from tests.session.test_untrusted_sources import history

@@ -11,6 +11,7 @@ from fazm_memory.engines.redaction.classify import (
     KEY_QUALIFIERS,
     MARKER,
     Kind,
+    disorder,
     is_address,
     is_bare_secret,
     is_disordered,
@@ -25,7 +26,6 @@ from fazm_memory.engines.redaction.classify import (
     not_placeholder_or_word,
     words,
 )
-from fazm_memory.engines.redaction.disorder import disorder
 from fazm_memory.engines.redaction.rules import NAME, Rule, Span, has_digit, text_at
 
 KEYWORDS = (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fazm_memory.engines.redaction.classify import is_odd, is_placeholder, is_stand_in
-from fazm_memory.engines.redaction.disorder import disorder
+from fazm_memory.engines.redaction.classify import disorder, is_odd, is_placeholder, is_stand_in
 from fazm_memory.engines.redaction.rules import Rule, Span, first_group, text_at
 
 # Between a program and its flag: the rest of one command on one line. Continued lines are joined in another

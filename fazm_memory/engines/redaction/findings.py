@@ -13,8 +13,14 @@ from operator import attrgetter
 
 import ahocorasick_rs
 
-from fazm_memory.engines.redaction.classify import MARKER, is_address, is_placeholder, is_stand_in, is_word
-from fazm_memory.engines.redaction.disorder import disorder
+from fazm_memory.engines.redaction.classify import (
+    MARKER,
+    disorder,
+    is_address,
+    is_placeholder,
+    is_stand_in,
+    is_word,
+)
 
 MOST_SECRETS = 512
 _SHORTEST = 6

@@ -15,8 +15,7 @@ from typing import Any
 
 import ahocorasick_rs
 
-from fazm_memory.engines.redaction.classify import is_sham, words
-from fazm_memory.engines.redaction.disorder import disorder
+from fazm_memory.engines.redaction.classify import disorder, is_sham, words
 from fazm_memory.engines.redaction.rules import NAME, Rule, Span, text_at
 
 _RUN = r"[A-Za-z0-9_+/~-]"

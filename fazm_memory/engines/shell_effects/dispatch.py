@@ -6,15 +6,6 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
-from fazm_memory.engines.shell_effects.archives import (
-    PACKERS,
-    UNPACKERS,
-    compress,
-    download,
-    tar,
-    unzip,
-    zip_files,
-)
 from fazm_memory.engines.shell_effects.builtins import BUILTINS, FlowScope, Return, printf_into
 from fazm_memory.engines.shell_effects.file_commands import (
     FILE_COMMANDS,
@@ -34,7 +25,19 @@ from fazm_memory.engines.shell_effects.search import (
     xargs,
 )
 from fazm_memory.engines.shell_effects.state import Value, joined, known, spaced, unknown
-from fazm_memory.engines.shell_effects.text_tools import TOOLS, apply_patch, perl, sed
+from fazm_memory.engines.shell_effects.text_tools import (
+    PACKERS,
+    TOOLS,
+    UNPACKERS,
+    apply_patch,
+    compress,
+    download,
+    perl,
+    sed,
+    tar,
+    unzip,
+    zip_files,
+)
 
 if TYPE_CHECKING:
     from fazm_memory.engines.shell_effects.interpreter import Interpreter

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 
 from fazm_memory.engines.redaction import default_redactor
-from fazm_memory.engines.redaction.disorder import disorder
+from fazm_memory.engines.redaction.classify import disorder
 from fazm_memory.engines.redaction.rules import expand
 
 VALUES = {

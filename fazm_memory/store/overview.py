@@ -14,7 +14,7 @@ from fazm_memory.clock import TimeError, iso, parse_time
 from fazm_memory.events import SOURCES
 from fazm_memory.records import dataclass, field
 from fazm_memory.store.event_log import EVENT_COLUMNS, event_id, to_event
-from fazm_memory.store.projections import MINUTE, minutes_of
+from fazm_memory.store.projections import MINUTE, NO_MAINTENANCE, minutes_of
 from fazm_memory.store.store import Store
 
 MOST = 200  # sessions with an open question
@@ -50,7 +50,9 @@ def _earlier_totals(store: Store) -> dict[str, int]:
 
 def _earlier_sources(store: Store, moment: int) -> dict[str, tuple[int, str]]:
     rows = store.db.execute(
-        "SELECT source, max(at), id >> 32 FROM event WHERE at <= ? GROUP BY source ORDER BY source", (moment,)
+        f"SELECT source, max(at), id >> 32 FROM event WHERE at <= ? AND {NO_MAINTENANCE}"
+        " GROUP BY source ORDER BY source",
+        (moment,),
     ).fetchall()
     ids = dict(store.db.execute("SELECT n, id FROM session").fetchall())
     return {source if source in SOURCES else "record": (at, ids[number]) for source, at, number in rows}

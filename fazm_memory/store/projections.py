@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from fazm_memory.errors import NotFound, StoreDamaged, StoreNewer
-from fazm_memory.events import FAILED, SOURCES, Event
+from fazm_memory.events import FAILED, SOURCES, Event, kinds
 from fazm_memory.store.event_log import event_id
 from fazm_memory.store.writer import UPDATE_HEAD, Writer
 
@@ -48,6 +48,8 @@ SET_INDEXED = (
     "UPDATE session SET indexed=?2, (last_at, head, actions, failures, files_modified, mac) ="
     " (SELECT last_at, head, actions, failures, files_modified, mac FROM standing WHERE n=?1) WHERE n=?1"
 )
+
+NO_MAINTENANCE = f"kind NOT IN ({', '.join(repr(kind) for kind in sorted(kinds.MAINTENANCE_KINDS))})"
 
 BehindRow = tuple[int, str, int, int, int]  # number, id, head, indexed, snapped
 
@@ -177,7 +179,8 @@ class Projections:
         found = {name: (last["at"], last["session"]) for name, last in stored.items()}
         for number, session, head, indexed, _ in self.behind():
             tail = self.db.execute(
-                "SELECT source, max(at) FROM event WHERE id >= ? AND id < ? GROUP BY source",
+                f"SELECT source, max(at) FROM event WHERE id >= ? AND id < ? AND {NO_MAINTENANCE}"
+                " GROUP BY source",
                 (event_id(number, indexed), event_id(number, head)),
             )
             for source, at in tail.fetchall():
@@ -202,6 +205,8 @@ def minutes_of(events: Iterable[Event]) -> dict[int, list[int]]:
 
 def _note_sources(sources: dict[str, Event], events: list[Event]) -> None:
     for event in events:
+        if event.kind in kinds.MAINTENANCE_KINDS:
+            continue  # a clean-up is no news of a source
         name = _source_name(event.source)
         known = sources.get(name)
         if known is None or known.at <= event.at:

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.events.event import Action, FileTouch, Prompt, Rewind
+from fazm_memory.events.event import Action, FileTouch, Forgotten, Prompt, Rewind
 from fazm_memory.session.reducer import fold, initial_state
 from fazm_memory.store import projections, snapshots
 from fazm_memory.store.event_log import event_id
 from fazm_memory.store.forget import forget_events
+from fazm_memory.store.overview import store_overview
 from fazm_memory.store.projections import INDEX_AFTER
 from fazm_memory.store.store import FEW, Store
 from fazm_memory.store.verify import verify_store
@@ -142,6 +143,15 @@ def test_an_older_event_taken_in_later_does_not_set_a_source_back(store: Store, 
     scribe.tell(session, Prompt("old"), source="hook", at=T0 + 5 * SECOND)
     store.index_all()
     assert store.projections.sources()["hook"] == (T0 + 90 * SECOND, session)
+
+
+def test_a_clean_up_is_no_news_of_its_source(store: Store, scribe: Scribe) -> None:
+    session = scribe.open(Prompt("one"))
+    scribe.tell(session, Forgotten(count=1, reason="retention"), source="companion", at=T0 + 90 * SECOND)
+    waiting = store.projections.sources()
+    store.index_all()
+    assert set(waiting) == set(store.projections.sources()) == {"record"}
+    assert set(store_overview(store)["sources"]) == {"record"}
 
 
 @pytest.mark.parametrize("batch", [1, 7, 60])

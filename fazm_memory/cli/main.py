@@ -103,9 +103,10 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 DEFAULT = "status"
 # Commands that only read. With --now they show what was known then, and nothing later.
-READING = frozenset(
+SHOW_THE_PAST = frozenset(
     {"status", "sessions", "show", "events", "state", "files", "retries", "diff", "compare", "search",
-     "cost", "habits", "branches", "untrusted", "context", "conventions", "replay", "facts", "questions"}
+     "cost", "habits", "branches", "untrusted", "context", "conventions", "replay", "facts", "questions",
+     "continue", "resume", "mcp"}
 )  # fmt: skip
 INTERNAL_ERROR = 70
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -295,19 +296,19 @@ def open_memory(args: argparse.Namespace) -> Memory:
     from fazm_memory.cli.output import echo_err
 
     now = clock(args.now)
-    as_of = now() if args.now is not None and _only_reads(args) else None
+    as_of = now() if args.now is not None and _shows_the_past(args) else None
     memory = Memory(config.load(), now, on_slow_open=echo_err, as_of=as_of)
     OPENED.append(memory)
     return memory
 
 
-def _only_reads(args: argparse.Namespace) -> bool:
-    """Whether a command only reads. A bundle is a copy of the whole session, so it has all of it."""
+def _shows_the_past(args: argparse.Namespace) -> bool:
+    """Whether a command shows what was known at --now. A bundle is a copy of the whole session."""
     if args.command == "artifacts":
         return not (args.done or args.from_file)
     if args.command == "export":
         return bool(args.format != "bundle")
-    return args.command in READING or bool(getattr(args, "offer", False))
+    return args.command in SHOW_THE_PAST
 
 
 # -- who runs a command: a person, or an agent in its shell ----------------------------------------------

@@ -75,6 +75,17 @@ def test_a_session_of_the_future_is_not_found(read: Any, run: Run) -> None:
     assert run("show", late, now=BETWEEN).code != 0
 
 
+def test_a_briefing_and_a_session_that_goes_on_know_nothing_later(read: Any, run: Run) -> None:
+    late = next(row["id"] for row in read("sessions", now=LATE) if row["title"] == "Late")
+    assert run("resume", late, now=BETWEEN).code == 4
+    assert run("continue", late, "--with", "codex", now=BETWEEN).code == 4
+    (early,) = read("sessions")
+    briefing = run("resume", early["id"], "--offer", now=BETWEEN).out
+    assert "sort the scans" in briefing
+    assert "invoices" not in briefing
+    assert "invoices" in run("resume", early["id"], "--offer", now=LATE).out
+
+
 def test_what_was_recorded_late_brings_nothing_of_the_future_with_it(read: Any, run: Run) -> None:
     late = line("usage", EARLY, input_tokens=1)
     assert run("record", stdin=[late], now=LATE).code == 0

@@ -331,7 +331,19 @@ def _can_clone(source: str, parent: str) -> bool:
 
 
 def _is_repository(folder: str) -> bool:
-    return os.path.lexists(os.path.join(folder, ".git")) and shutil.which("git") is not None
+    return os.path.lexists(os.path.join(folder, ".git")) and git_runs()
+
+
+def git_runs(platform: str = sys.platform) -> bool:
+    """Whether git is installed.
+
+    On a Mac without Apple's developer tools, /usr/bin/git only shows a dialog that offers to install them.
+    """
+    found = shutil.which("git")
+    if platform != "darwin" or found != "/usr/bin/git":
+        return found is not None
+    tried = subprocess.run(["/usr/bin/xcode-select", "-p"], capture_output=True, timeout=TIMEOUT, check=False)
+    return tried.returncode == 0
 
 
 def _has_commit(source: str) -> bool:

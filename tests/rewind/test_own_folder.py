@@ -304,3 +304,19 @@ def test_the_copy_and_its_workspace_share_their_memory(memory: Memory, shop: Pat
         for folder in (str(shop), session["folder"])
     ]
     assert titles == [{"Before", "Apart"}, {"Before", "Apart"}]
+
+
+@pytest.mark.parametrize(("tools", "runs"), [(0, True), (2, False)])
+def test_apples_git_is_not_run_without_the_developer_tools_which_it_would_only_offer_in_a_dialog(
+    monkeypatch: pytest.MonkeyPatch, tools: int, runs: bool
+) -> None:
+    ran: list[list[str]] = []
+
+    def run(command: list[str], **_: object) -> SimpleNamespace:
+        ran.append(command)
+        return SimpleNamespace(returncode=tools)
+
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr("subprocess.run", run)
+    assert own_folder.git_runs("darwin") is runs
+    assert ran == [["/usr/bin/xcode-select", "-p"]]

@@ -227,7 +227,12 @@ def _quoted(found: _Assignment, match: Any) -> Span | None:
     value = found.value()
     if found.is_flag():
         return None if is_placeholder(value) else (found.start, found.end)
-    if value.lower() in found.name.lower() or found.joint == TAG:
+    name = found.name.lower()
+    if (
+        value.lower() in name
+        or value.lower() == name.rsplit(".", 1)[-1].replace("_", "")
+        or found.joint == TAG
+    ):
         return None  # a constant with its own name as the value
     if found.joint == COMMA:
         # A list of words may contain "password". Only a name in quotes and a value with a digit are a pair.
@@ -261,7 +266,7 @@ def _bare(found: _Assignment) -> Span | None:
             end -= 1  # the end of a shell command
         value = found.value(end)
         is_other = is_placeholder(value) or is_address(value) or value.startswith("$(")
-        is_other = is_other or (is_stand_in(value) if found.kind is Kind.PASSWORD else is_sham(value))
+        is_other = is_other or is_stand_in(value) or (found.kind is not Kind.PASSWORD and is_sham(value))
         return (found.start, end) if len(value) >= 3 and not is_other else None
     if found.joint == SPACE and _is_listed(found):
         return found.start, found.end
@@ -311,7 +316,8 @@ def _flag_value(found: _Assignment) -> Span | None:
     if (
         len(value) < 3
         or is_placeholder(value)
-        or value.startswith(("-", "$", "("))
+        or is_stand_in(value)
+        or value.startswith(("-", "$", "(", "`"))
         or value.lower().rstrip(".") in _ABOUT_FLAGS
     ):
         return None
@@ -330,7 +336,9 @@ def _in_sentence(found: _Assignment, end: int) -> Span | None:
     """A value in a sentence, `the password is hunter2`. Words do not count."""
     value = found.value(end).rstrip(".!?:")
     shortest = 5 if found.kind is Kind.PASSWORD else 12
-    if len(value) < shortest or value.isdigit() or not is_odd(value) or is_placeholder(value) or "(" in value:
+    if len(value) < shortest or value.isdigit() or is_placeholder(value) or "(" in value:
+        return None
+    if not is_odd(value) and disorder(value) < 1:
         return None
     return found.start, found.start + len(value)
 
@@ -384,6 +392,17 @@ def _set(data: bytes, found: Any) -> Span | None:
 
 
 RULES: tuple[Rule, ...] = (
+    Rule(
+        "signing-argument",
+        "generic",
+        ("createhmac(", "hmac.new(", "jwt.sign(", "jwt.encode(", "jwt.verify(", "jwt.decode("),
+        # The key comes second, except in Python's `hmac`.
+        rf"(?i:\w+\.new\()\s*b(?:\"([^\"\n]+)\"|'([^'\n]+)')"
+        rf"|(?i:[\w.]*(?:hmac|sign|encode|verify|decode)\((?:\s*\{{[^{{}}\n]{{0,120}}\}}\s*,|{_ARGUMENT}))\s*b?{_LITERAL}",
+        must_match="crypto.createHmac('sha256', '{alnum:32}')",
+        must_not_match="crypto.createHmac('sha256', 'your-secret')",
+        check=_set,
+    ),
     Rule(
         "login-argument",
         "generic",

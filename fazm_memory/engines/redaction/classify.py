@@ -43,6 +43,10 @@ _PASSWORDS = words(
     """pwd pw pass mdp psk cvv cvc cvv2 otp mnemonic kennwort contrasena senha wachtwoord losenord salasana
     adgangskode passord jelszo bindpw rootpw"""
 )
+# Words before "pass" that make it a round of work: `two-pass`, `re-pass`.
+_OTHER_PASSES = words(
+    "re by first second next last final single one two three multi render optimizer compiler"
+)
 _PASSWORD_ENDINGS = (
     *("password", "passwd", "passphrase", "passcode", "passwort", "passw"),
     *("userpass", "dbpass", "storepass", "keypass", "requirepass", "motdepasse"),
@@ -87,6 +91,8 @@ def kind_of(name: str) -> Kind:
     last, before = parts[-1], parts[-2] if len(parts) > 1 else ""
     if last in ("passwords", "passphrases", "credentials", "apikeys"):
         last = last[:-1]
+    if last == "pass" and before in _OTHER_PASSES:
+        return Kind.NONE
     if last.endswith(_PASSWORD_ENDINGS) or last in _PASSWORDS:
         return Kind.NONE if before in ("no", "reset", "forgot", "without") else Kind.PASSWORD
     if last == "phrase" and before in ("pass", "seed", "recovery"):
@@ -106,7 +112,7 @@ _REFERENCE = re.compile(
     r"\$\{.*|\$\(.*|!\w+|\$[A-Za-z_]\w*|%\w+%|\{\{.*|\{[^{}]*\}|#\{.*|<[^<>]*>|\[[\w .-]*\]|@\w+|:\w+|\?+"
     r"|(?:secrets|env|vars|process\.env|os\.environ|os\.getenv|import\.meta\.env|ENV|System\.getenv)[.(\[].*"
     r"|(?:op|vault|sm|ssm|keyring|keychain|secretref)://?.*|arn:aws:.*"
-    r"|[*xX.•_\-+=#~\xff …]+"
+    r"|[*xX.:•_\-+=#~\xff …]+"
     r"|[A-Za-z0-9]{1,10}[-_](?:\.{2,}|\*+|\xff+)"  # only the form: `sk-...`
     r"|(?:required|nullable|sometimes|string|bail)(?:\|[a-z_]+(?::[\w,.]+)?)+",  # how a form is validated
     re.DOTALL,
@@ -178,17 +184,20 @@ _NOT_VALUES = words(
     expired hidden redacted masked found set unset ok valid wrong accepted prompt char varchar text
     pass password passwd secret token key username user your example changeme placeholder type types array
     &mut &str &dyn &self list dict map basic bearer oauth oauth2 jwt header query cookie http https apikey
-    api_key credentials include omit same-origin ask read write admin always never auto manual generated
+    api_key credentials include omit same-origin ask read write always never auto manual generated
     inherit random dynamic function async await new return lambda not and or is in if else for with from
     import"""
 )
 
 
 def is_word(value: str) -> bool:
-    """Whether this is a word that programs and schemas use there: `string`, `required`, `expired`."""
-    return value.lower() in _NOT_VALUES
+    """Whether this is a word that programs and schemas use there: `string`, `string?`, `REQUIRED.`"""
+    return value.lower().rstrip("?.!") in _NOT_VALUES
 
 
+_SCHEMA = re.compile(
+    r"(?i:str|string|text|int|integer|number|bytes|binary|bool|boolean|any|object|required)[?!.]"
+)
 _SENSITIVE_WORD = re.compile(r"pass|pwd|secret|token|key|auth|cred|cookie", re.IGNORECASE)
 _LABEL = re.compile(
     r"(?i)(?:(?:enter|your|current|new|confirm|old|repeat|the|my)[ _-]?)*"
@@ -216,8 +225,8 @@ def is_literal_secret(value: str, kind: Kind) -> bool:
     if len(value.split()) > 1:
         return kind is Kind.PASSWORD and (is_passphrase(value) or _is_two_words(value))
     if kind is Kind.PASSWORD:
-        return not is_stand_in(value)
-    if value.lower() in _NOT_VALUES or _NO_TOKEN.search(value) or is_sham(value) or is_stand_in(value):
+        return not is_stand_in(value) and not _SCHEMA.fullmatch(value)
+    if is_word(value) or _NO_TOKEN.search(value) or is_sham(value) or is_stand_in(value):
         return False  # a word, or an expression with signs that tokens do not have
     if _SHORT_NUMBER.fullmatch(value):
         return False
@@ -230,7 +239,7 @@ _STAND_INS = words(
     """test tests testing example sample dummy fake foo bar baz foobar changeme changeit change-me change_me
     placeholder password passwd pass pwd secret mysecret mypassword my-password my_password yourpassword
     your-password string text value none null todo tbd xxx abc guest anonymous key apikey token hidden
-    testpass anonymous@ db-secret postgres root admin minioadmin"""
+    testpass anonymous@ db-secret not-needed not_needed notneeded unused"""
 )
 
 
@@ -256,10 +265,10 @@ def is_field_secret(value: str, kind: Kind) -> bool:
     if len(parts) > 2 and all(_PROSE_WORD.fullmatch(part) for part in parts):
         return kind is Kind.PASSWORD and is_passphrase(value)
     if kind is Kind.PASSWORD:
-        return value.lower() not in ("string", "required", "optional") and not (
+        return value.lower().rstrip("?!.") not in ("string", "required", "optional") and not (
             len(parts) > 1 and _LABEL.fullmatch(value)
         )
-    if value.lower() in _NOT_VALUES:
+    if is_word(value):
         return False
     return kind is Kind.KEY or (len(parts) == 1 and not (value.isalpha() and len(value) < 8))
 
@@ -273,7 +282,7 @@ _CODE = re.compile(r"[A-Za-z_][\w.]*[(\[{].*|[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+|
 def is_bare_secret(value: str, kind: Kind, *, own_line: bool) -> bool:
     """Whether a value without quotes is a secret. It may also be an identifier in a program."""
     value = value[:_LONGEST_VALUE]
-    if value.lower() in _NOT_VALUES or not is_literal_secret(value, kind):
+    if is_word(value) or not is_literal_secret(value, kind):
         return False
     if kind is Kind.PASSWORD and _is_invented(value, own_line=own_line):
         return True
@@ -282,7 +291,9 @@ def is_bare_secret(value: str, kind: Kind, *, own_line: bool) -> bool:
     if value.isdigit():
         return len(value) >= 6
     if not _IDENTIFIER.fullmatch(value):
-        return len(value) >= 4
+        # Two joined words, and more words on the line: `api_key: User-provided key`.
+        is_prose = not own_line and kind is not Kind.PASSWORD and value.replace("-", "").isalpha()
+        return len(value) >= 4 and not (is_prose and disorder(value) < 0)
     if _SENSITIVE_WORD.search(value) and not (own_line and _has_digit(value)):
         return False
     if value.isalpha() or "_" in value:

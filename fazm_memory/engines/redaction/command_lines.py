@@ -60,6 +60,15 @@ def _token(data: bytes, found: Any) -> Span | None:
 _PROGRAM = re.compile(rb"[\w.-]{2,40}+(?:[\"'],)?[ \t]")
 
 
+_NAMED_AFTER = re.compile(
+    rb" as (?:the|my|your|our) (?:[\w.-]{1,24} ){0,3}(?i:token|key|password|secret|passphrase)\b"
+)
+
+
+def _is_named_after(data: bytes, position: int) -> bool:
+    return _NAMED_AFTER.match(data, position) is not None
+
+
 def _is_program(data: bytes, position: int) -> bool:
     """Whether arguments may follow. `http` is also the beginning of addresses."""
     return _PROGRAM.match(data, position) is not None
@@ -117,6 +126,13 @@ RULES: tuple[Rule, ...] = (
         "snmpwalk -v2c -c public host",
     ),
     _command(
+        "broker-password",
+        "mosquitto_pub|mosquitto_sub|mosquitto_rr|mqttui",
+        r"-P[ \t]+|--pw[ \t]+",
+        "mosquitto_pub -u sensor -P {alnum:10} -t a -m b",
+        "mosquitto_pub -p 1883 -t a -m b",
+    ),
+    _command(
         "redis-password",
         "redis-cli|valkey-cli",
         r"-a[ \t]+",
@@ -166,6 +182,18 @@ RULES: tuple[Rule, ...] = (
         "curl -u me https://api.example.com:8443/",
         value=r"([^\s\"']+)",
     ),
+    Rule(
+        "user-key-flag",
+        "command line",
+        ("curl ", "wget ", "http ", "xh "),
+        rf"(?i:curl|wget|http|xh)[ \t]{_BETWEEN}?(?:-u[ \t]*|--user[= \t]+|-a[ \t]+|--auth[= \t]+)[\"']?"
+        r"([^\s:\"']{12,}):[\"']?(?:\s|\z)",
+        must_match="curl -u {alnum:32}: https://api.example.com",
+        must_not_match="curl -u administrator: https://api.example.com",
+        requires=b":",
+        admits=_is_program,
+        check=_token,
+    ),
     _command(
         "curl-cookie",
         "curl|wget",
@@ -209,11 +237,24 @@ RULES: tuple[Rule, ...] = (
         (
             *("vault login ", "cargo login ", "snyk auth ", "wandb login ", "ngrok authtoken "),
             *("railway login ", "infracost auth ", "npm login ", "pulumi login ", "turso auth "),
-            "operator unseal ",
+            *("operator unseal ", "auth -t ", "login -t "),
         ),
-        r"\w+ (?:login|auth|authtoken|unseal)[ \t]+(?:token[ \t]+)?[\"']?([\w.~+/=-]{16,})",
+        r"(?:\w+ )?(?:login|auth|authtoken|unseal)[ \t]+(?:token[ \t]+|-t[ \t]+)?[\"']?([\w.~+/=-]{16,})",
         must_match="vault login s.{alnum:24}",
         must_not_match="vault login -method=userpass",
+        check=_token,
+    ),
+    Rule(
+        "value-as-key",
+        "generic",
+        (" as the ", " as my ", " as your ", " as our "),
+        r"([\w.~+/=:-]{12,200})[`\"']? as "
+        r"(?:the|my|your|our) (?:[\w.-]{1,24} ){0,3}(?i:token|key|password|secret|passphrase)\b",
+        must_match="use {alnum:24} as the Acme token",
+        must_not_match="use the access-token-from-step-2 as the Acme token",
+        before=204,
+        word_start=False,
+        admits=_is_named_after,
         check=_token,
     ),
     Rule(
@@ -298,7 +339,7 @@ RULES: tuple[Rule, ...] = (
         "command line",
         ("dscl ", "networksetup ", "htpasswd ", "wpa_passphrase ", "net user ", "net use "),
         rf"(?:dscl[ \t]{_BETWEEN}?-passwd[ \t]+\S+|networksetup[ \t]+-setairportnetwork[ \t]+\S+[ \t]+{_TEXT}"
-        rf"|htpasswd[ \t]{_BETWEEN}?-[a-zA-Z]*b[a-zA-Z]*[ \t]+\S+[ \t]+\S+"
+        rf"|htpasswd[ \t]{_BETWEEN}?-[a-zA-Z]*b[a-zA-Z]*(?:[ \t]+-\w+)*[ \t]+\S+[ \t]+\S+"
         rf"|wpa_passphrase[ \t]+{_TEXT}|net user[ \t]+\S+|net use[ \t]{_BETWEEN}?/user:\S+"
         rf"|net use[ \t]+(?:\S+[ \t]+)?\\\\\S+)[ \t]+{_NO_SWITCH}",
         must_match="networksetup -setairportnetwork en0 Home {alnum:10}",
@@ -313,6 +354,16 @@ RULES: tuple[Rule, ...] = (
         must_match="nmcli dev wifi connect Office password {alnum:10}",
         must_not_match="nmcli dev wifi connect Office password <password>",
         requires=b" password ",
+        check=_argument,
+    ),
+    Rule(
+        "wireless-code",
+        "generic",
+        ("wifi:",),
+        r"WIFI:(?:[^\n]{0,120}?;)?P:((?:[^;\\\n]|\\.){4,63});",
+        must_match="WIFI:T:WPA;S:Home;P:{alnum:12};;",
+        must_not_match="wifi: on; P: 4;",
+        requires=b"P:",
         check=_argument,
     ),
     Rule(
@@ -337,10 +388,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "redis-settings",
         "command line",
-        ("requirepass", "masterauth", "6379> auth "),
+        ("requirepass", "masterauth", "6379> auth ", "acl setuser "),
         # In a shell, a settings file, a list of arguments, or at the prompt of the client.
         rf"(?:(?i:requirepass|masterauth)(?:[ \t]+|[\"'],[ \t]*)"
-        rf"|6379> (?i:auth)[ \t]+(?:\w+[ \t]+)?){_VALUE}",
+        rf"|6379> (?i:auth)[ \t]+(?:\w+[ \t]+)?|(?i:acl setuser)[ \t][^\n]{{1,120}}?[ \t]>){_VALUE}",
         must_match="requirepass {alnum:12}",
         must_not_match="requirepass <password>",
         check=_argument,
@@ -393,7 +444,7 @@ RULES: tuple[Rule, ...] = (
         "piped-password",
         "command line",
         ("echo ", "printf "),
-        rf"(?:echo|printf)(?:[ \t]+-\w+)*[ \t]+{_VALUE}[ \t]*\|[ \t]*"
+        rf"(?:echo|printf)(?:[ \t]+-\w+)*(?:[ \t]+[\"']?%s(?:\\n)?[\"']?)?[ \t]+{_VALUE}[ \t]*\|[ \t]*"
         r"(?:sudo[ \t]+(?:-\w+[ \t]+)*-S|(?:docker|podman|npm)[ \t]+login|gh[ \t]+(?:auth|secret)"
         r"|(?:npx[ \t]+)?(?:wrangler[ \t]+(?:pages[ \t]+)?secret|vercel[ \t]+env)"
         r"|chpasswd|passwd|gpg|cryptsetup)",

@@ -23,6 +23,7 @@ from fazm_memory.engines.redaction.classify import (
     not_stand_in,
     with_digit,
 )
+from fazm_memory.engines.redaction.disorder import disorder
 from fazm_memory.engines.redaction.rules import Rule, Span, has_digit, text_at
 
 # Between two lines of a key: line ends, quotes and signs of string literals, and the prefixes that viewers
@@ -142,6 +143,8 @@ def _header(data: bytes, found: Any) -> Span | None:
     value = data[start:end].decode("latin-1")
     if is_placeholder(value) or value.startswith(("{", "$", "<", "(", "[", "%")) or "(" in value:
         return None
+    if data[found.start() : start].rstrip(b" \t\n\"'`").endswith(b",") and disorder(value) < 0:
+        return None  # the next name in a list: `{"authorization", "x-amz-security-token"}`
     return (start, end) if has_digit(data[start:end]) or len(value) >= 20 or value.endswith("=") else None
 
 
@@ -178,12 +181,18 @@ def _cookie(data: bytes, found: Any) -> Span | None:
 
 
 _NAMED_HEADER = re.compile(rb"(?i:authorization)[\"']?\]?\s{0,3}[:=,]")
+_USER = re.compile(rb"://[^\s/?#@\"'<>`\\]{0,512}+@")
 _SCHEME = re.compile(rb"(?i:bearer)[ :=+]{1,40}[\"']?[A-Za-z0-9._~+/-]{12}")
 
 
 def _is_header(data: bytes, position: int) -> bool:
     """Whether a value may follow the word. In programs it mostly is a part of a name."""
     return _NAMED_HEADER.match(data, position) is not None
+
+
+def _has_user(data: bytes, position: int) -> bool:
+    """Whether the host of this address has a user before it. Most have none."""
+    return _USER.match(data, position) is not None
 
 
 def _is_scheme(data: bytes, position: int) -> bool:
@@ -288,8 +297,8 @@ RULES: tuple[Rule, ...] = (
         r"://[^\s/?#:@\"'<>`\\]*:([^\s/?#@\"'<>`]+(?:@[^\s/?#@\"'<>`]+)*)@[A-Za-z0-9.\[_%$<{\xff-]",
         must_match="postgres://app:{alnum:12}@db.example.com/main",
         must_not_match="https://example.com:8080/path?mail=a@b.example",
-        requires=b"@",
         word_start=False,
+        admits=_has_user,
         check=not_stand_in,
     ),
     Rule(
@@ -299,8 +308,8 @@ RULES: tuple[Rule, ...] = (
         r"://([A-Za-z0-9_\-]{16,})@[A-Za-z0-9]",
         must_match="https://{alnum:32}@git.example.com/a/b.git",
         must_not_match="https://someone@git.example.com/a/b.git",
-        requires=b"@",
         word_start=False,
+        admits=_has_user,
         check=_opaque,
     ),
     Rule(
@@ -317,7 +326,8 @@ RULES: tuple[Rule, ...] = (
         "authorization-header",
         "generic",
         ("authorization",),
-        rf"(?i:authorization)[\"']?\]?\s{{0,3}}[:=,]\s{{0,3}}[\"'`]?(?:(?i:{_AUTH_SCHEMES})[ :]+)?"
+        rf"(?i:authorization)[\"']?\]?\s{{0,3}}[:=,]\s{{0,3}}[\"'`]?"
+        rf"(?:(?i:{_AUTH_SCHEMES})[ :]+|[A-Za-z][A-Za-z-]{{2,23}} )?"
         rf"({_PARAMETER}(?:,[ \t]*{_PARAMETER})+|[^\s\"'`]{{4,}}(?:[ ,]+[\w-]+=[^\s\"'`]+)*)",
         must_match="Authorization: Basic {alnum:20}==",
         must_not_match='headers = {"Authorization": f"Bearer {token}"}',
@@ -343,6 +353,16 @@ RULES: tuple[Rule, ...] = (
         must_match="Basic {alnum:19}=",
         must_not_match="basic understanding",
         check=_basic,
+    ),
+    Rule(
+        "auth-header",
+        "generic",
+        ("-auth:", '-auth":', "-auth':", '-auth", ', "-auth', "),
+        r"-(?i:auth)[\"']?[:,] ?[\"'`]?([\w.~+/=-]{16,})",
+        must_match="X-Acme-Auth: {uuid}",
+        must_not_match="X-Acme-Auth: required-for-all-requests",
+        word_start=False,
+        check=with_digit,
     ),
     Rule(
         "cookie",

@@ -89,12 +89,12 @@ def _hints() -> tuple[Any, list[tuple[str, _Hint]]]:
 _OTHER = words(
     """account_id addr address alt arn artifact asset assets audience blob block branch bucket build bundle
     cache cached checksum chunk cid class col commit container continuation contract conversation correlation
-    count css cursor date dedupe dict digest digest256 dir domain email entity etag event file filename
+    count css cursor date dedupe dict digest digest256 dir domain email entity etag file filename
     fingerprint fixture field group item lookup map memo metric object record routing s3 shard store topic
     unique folder font foreign gid guid hash hashes hostname href icon id idempotency ids image img index
     integrity ip issuer iv job keyid kid layer length limit line link mail md5 message module msg name
     names next nonce offset oid order package page partition path pid pod port primary pub pubkey public
-    ref refs region release request resolved revision row run salt_rounds serial session_id sha sha1
+    ref refs region release rev request resolved revision row run salt_rounds serial session_id sha sha1
     sha224 sha256 sha384 sha512 size snapshot sort span src style subject tag test tests thread thumbprint
     time timestamp title tool toolu trace transaction tree tx txhash txid type uid uri url user username
     uuid version wallet width zone"""
@@ -130,7 +130,8 @@ _BASE64 = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_-"
 _BESIDE = re.compile(r"[\s\"'`:=(#,>|\[]{1,12}")
 # A value on the line below its name: alone, or after the word "value".
 _BELOW = re.compile(
-    r"\n[ \t]{0,40}(?:-[ \t])?(?:[\"']?(?i:value|default|string|data|plaintext|password|secret)[\"']?"
+    r"\n(?:[ \t]{0,8}\n)?[ \t]{0,40}(?:-[ \t])?"
+    r"(?:[\"']?(?i:value|default|string|data|plaintext|password|secret)[\"']?"
     r"[ \t]{0,8}[:=][ \t]{0,8}"
     r"|<string>|<value>)?[\"'`\[\\>]{0,4}\Z"
 )
@@ -204,6 +205,11 @@ def _trimmed(data: bytes, start: int, end: int) -> Span:
 def _stands_alone(data: bytes, start: int, end: int) -> bool:
     """Not the name of a file or a function, an address or a part of a longer word."""
     after = data[end : end + 6]
+    if after.lstrip(b" \t")[:2].strip() == b"=" and data[max(0, start - 80) : start].rstrip(b" \t")[-1:] in (
+        b"",
+        b"\n",
+    ):
+        return False  # the name in an assignment
     if after[:1] in (b"(", b"@", b"[") or (
         after[:1] == b"." and after[1:5].isalpha() and after[1:5].islower()
     ):

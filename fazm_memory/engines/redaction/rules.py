@@ -27,7 +27,7 @@ _EDGE = 256
 _NEAR = 512
 _READ = 32  # bytes of a match that are one step of work
 # The work of a match of a common rule, and of a check that looks back for words.
-_MATCHED, _CHECK = 2, 12
+_MATCHED, _CHECK = 2, 18
 
 _OPTIONS = re2.Options()
 _OPTIONS.encoding = re2.Options.Encoding.LATIN1
@@ -111,7 +111,7 @@ class Rule:
     def cost(self, reach: int) -> int:
         """How much work it is to match the pattern once."""
         if self.is_local:
-            return 20 if self.is_backtracking else 8
+            return 20 if self.is_backtracking else 8 if self.collect else 5
         return 8 + (reach + min(self.before, REACH)) // 512
 
     def is_possible(self, data: bytes, position: int, after: int) -> bool:

@@ -56,6 +56,8 @@ _SENSITIVE = re.compile(r"(?i)pass|pwd|secret|token|key|auth|cred")
 _SIGN_INSIDE = re.compile(r"\w+[!@#$%^&*+~?][^\s]*\w[!?]*")
 _DIGIT_INSIDE = re.compile(r".*[A-Za-z]\d+[A-Za-z].*")
 _LONG = re.compile(r"[\w+/=.~-]{16,}")
+_CODE = re.compile(r"[ (){}\[\]<>]")
+_DIGITS = re.compile(r"[0-9a-f]{32,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 
 
@@ -147,6 +149,8 @@ def _is_heading(data: bytes, start: int, cells: list[Span]) -> bool:
     """Whether these are the headings of a data file: short names, in the first line with so many cells."""
     if len(cells) < 2 or not all(_HEADING.fullmatch(data, *cell) for cell in cells[1:]):
         return False
+    if data[slice(*cells[-1])].lstrip()[:1] == b"#":
+        return False  # a comment at the end of a line of a program
     separator = bytes([data[cells[0][1]]])
     before = data[max(0, start - _WIDEST) : start].rstrip(b"\n").rsplit(b"\n", 1)[-1] if start else b""
     return before.count(separator) != len(cells) - 1
@@ -212,9 +216,15 @@ def _data_value(data: bytes, cell: Span, kind: Kind) -> Span | None:
         return None
     if kind is Kind.PASSWORD:
         return span if is_field_secret(value, kind) else None
-    if is_placeholder(value) or is_address(value) or _NUMBER.fullmatch(value):
+    if is_placeholder(value) or is_address(value) or _NUMBER.fullmatch(value) or _CODE.search(value):
         return None
-    return span if is_disordered(value) or (kind is Kind.KEY and len(value) >= 8 and is_odd(value)) else None
+    return (
+        span
+        if is_disordered(value)
+        or _DIGITS.fullmatch(value)
+        or (kind is Kind.KEY and len(value) >= 8 and is_odd(value))
+        else None
+    )
 
 
 def _table_value(data: bytes, cell: Span, kind: Kind) -> Span | None:
@@ -352,12 +362,13 @@ SQL_RULES: tuple[Rule, ...] = (
         "generic",
         (
             *("identified by", "identified with", "identified via", "password '", "password to '"),
-            *("set password", "create user", "alter user"),
+            *("set password", "create user", "alter user", "grant "),
         ),
         r"(?i:identified (?:(?:with|via) \S+ )?(?:by|as|using)(?: password)?|password(?: to)?"
         r"|set password(?: for [^\s=]+)?\s*=\s*(?:(?:old_)?password\()?)\s*'((?:[^'\\\n]|\\.|'')+)'"
         # Oracle allows double quotes or none, which sentences have too. So the whole statement must match.
-        r"|(?i:(?:create|alter) user \S+ identified by )(?:\"([^\"\n]+)\"|([^\s'\";,()=]+))",
+        r"|(?i:(?:(?:create|alter) user \S+|grant [^;\n]{1,200}?) identified by )"
+        r"(?:\"([^\"\n]+)\"|([^\s'\";,()=]+))",
         must_match="CREATE USER app IDENTIFIED BY '{alnum:12}'",
         must_not_match="IDENTIFIED BY %s",
         check=not_placeholder_or_word,

@@ -50,6 +50,28 @@ def test_codes_and_values_with_signs_are_removed(text: str, secret: str) -> None
     assert secret not in default_redactor().text(text).text
 
 
+@pytest.mark.parametrize("password", ["admin", "root", "postgres", "minioadmin", "admin123"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "password: {}",
+        "DB_PASSWORD={}",
+        "mysql -u me -p{} shop",
+        "postgres://me:{}@db/main",
+        'password = "{}"',
+    ],
+)
+def test_a_weak_password_is_removed_beside_its_name_but_its_word_stays_elsewhere(
+    form: str, password: str
+) -> None:
+    text = form.format(password) + "\nthe admin of postgres is not root of minioadmin"
+
+    redacted = default_redactor().text(text).text
+
+    assert redacted.endswith("\nthe admin of postgres is not root of minioadmin")
+    assert password not in redacted.split("\n")[0].removeprefix("postgres:")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -58,8 +80,16 @@ def test_codes_and_values_with_signs_are_removed(text: str, secret: str) -> None
         *('password: "secret://prod/db#password"', 'sed -i "s/password=.*/password=/" app.conf'),
         *(
             r'grep -E "password: \S+" app.log',
-            "POSTGRES_PASSWORD: postgres",
-            "MINIO_ROOT_PASSWORD=minioadmin",
+            '"password": "string?",\n"username": "string?"',
+            ":param refresh_token: REQUIRED.  The token of the client.",
+            "QWEN_SERVER_TOKEN=secret serve --token secret",
+            "VLLM_API_KEY=not-needed",
+            'NAMES = {"api-key", "authorization", "x-amz-security-token"}',
+            "Re-pass `--json-schema` every time; a two-pass `lookup`",
+            'X_PAT + "$")\nIPV6_ADDRZ_RE = re.compile(X)',
+            "    AWSCredential,  # noqa: TC004\n    S3Config,  # noqa: TC004\n    S3Provider,  # noqa: TC004\n",
+            "https://github.com/acme/tool?rev=8ec53a9202aa36fc799094f39bc2982aa795b3ff",
+            "digest = hmac.new(key, b'\\x01', sha256).digest()",
         ),
         *(
             "pin: 13",

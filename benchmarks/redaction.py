@@ -44,6 +44,8 @@ JOINTS = (
     "-",
     "'",
 )
+# Escapes in escapes, which are decoded level by level.
+NESTED = ('\\\\\\"' * 20, "%2522" * 20, "&amp;quot;" * 10, "\\\\u005c\\u0022" * 10)
 ORDINARY = 300  # files of the standard library
 
 
@@ -89,7 +91,7 @@ class Hostile:
 
 def parts_of_rules() -> list[str]:
     """Keywords, examples and halves of examples of every rule."""
-    found: set[str] = set()
+    found: set[str] = set(NESTED)
     for rule in all_rules():
         example = rule.example
         found.update((*rule.keywords[:3], example, example[: len(example) // 2], rule.counterexample))

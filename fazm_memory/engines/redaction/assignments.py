@@ -82,6 +82,7 @@ _REGEX = f"{_REST}{_CLOSED}{_JOINT}{_BLOCK}(?:{_QUOTED}|{_BARE})"
 SIGN, PAIR, COMMA, TAG, SENTENCE, SPACE, DOUBLE, SINGLE, TICK, BARE = range(1, 11)
 
 _LONGEST_NAME = 64
+_NAME_BYTES = frozenset(NAME)
 _NAME_END = re.compile(rb"(?:[\w.-]| (?=(?i:key|phr|de passe|passe))){0,64}")
 _LONGEST_PHRASE = 256
 _NEAR = 256
@@ -178,9 +179,12 @@ def _padded(data: bytes, name_end: int, start: int, end: int) -> int:
 def _name(data: bytes, position: int) -> Span:
     """The span of the whole name around a keyword."""
     position += data[position] in b"\"'"  # the keyword may include the quote before the name
-    before = data[max(0, position - _LONGEST_NAME) : position]
+    start = position
+    first = max(0, position - _LONGEST_NAME)
+    while start > first and data[start - 1] in _NAME_BYTES:
+        start -= 1
     found = _NAME_END.match(data, position)
-    return position - len(before) + len(before.rstrip(NAME)), found.end() if found else position
+    return start, found.end() if found else position
 
 
 # What may follow a name and a word, a comma or the end of the line. Prose and arguments have others there.

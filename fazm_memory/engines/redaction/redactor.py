@@ -154,7 +154,7 @@ class Finder:
                 if budget.work < 0:  # what is encoded was not searched, or not to its end
                     yield plain, *self._first_encoded(plain.data), len(self.rules)
                     return
-                below.extend(unescaped(view))
+                below.extend(unescaped(view, budget))
             layer = below
 
     def _first_encoded(self, data: bytes) -> Span:

@@ -111,7 +111,7 @@ class Rule:
     def cost(self, reach: int) -> int:
         """How much work it is to match the pattern once."""
         if self.is_local:
-            return 20 if self.is_backtracking else 8 if self.collect else 5
+            return 14 if self.is_backtracking else 8 if self.collect else 3
         return 8 + (reach + min(self.before, REACH)) // 512
 
     def is_possible(self, data: bytes, position: int, after: int) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from fazm_memory.engines.redaction.rules import compiled
+from fazm_memory.engines.redaction.rules import HasWork, compiled
 
 # Terminal escapes. Strings with a terminator (OSC, DCS, SOS, PM, APC) come first. Without a terminator only
 # the introducer is removed: removing the rest would be a way to hide text. Each class excludes ESC, so a scan
@@ -317,19 +317,24 @@ _CONTEXT = 256
 _LEAST_CUT = 256
 
 
-def unescaped(view: View) -> Iterator[View]:
+def unescaped(view: View, budget: HasWork) -> Iterator[View]:
     """One view per kind of escape: of strings and shells, of URLs, of HTML. Each decodes one level.
 
-    A view has only the text around escapes. The rest was searched before.
+    A view has only the text around escapes. The rest was searched before. Each escape is a step of work.
     """
     for sign, escape in _STRING_ESCAPES:
-        if sign in view.data:
+        if signs := view.data.count(sign):
+            if signs > 2 * budget.work:
+                budget.work = -1
+                return
             replacements = [(*found.span(), _plain(found[0])) for found in escape.finditer(view.data)]
+            budget.work -= len(replacements)
             if replacements:
                 yield view.replaced(_with_cuts(view.data, replacements))
                 if escape is _PERCENT and b"+" in view.data:
                     # A plus is a space in form data, but not elsewhere.
                     form = [(*found.span(), _plain(found[0])) for found in _FORM.finditer(view.data)]
+                    budget.work -= len(form)
                     yield view.replaced(_with_cuts(view.data, form))
 
 

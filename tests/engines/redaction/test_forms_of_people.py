@@ -87,7 +87,7 @@ def test_a_weak_password_is_removed_beside_its_name_but_its_word_stays_elsewhere
             'NAMES = {"api-key", "authorization", "x-amz-security-token"}',
             "Re-pass `--json-schema` every time; a two-pass `lookup`",
             'X_PAT + "$")\nIPV6_ADDRZ_RE = re.compile(X)',
-            "    AWSCredential,  # noqa: TC004\n    S3Config,  # noqa: TC004\n    S3Provider,  # noqa: TC004\n",
+            "  AWSCredential,  # noqa: TC004\n  S3Config,  # noqa: TC004\n  S3Provider,  # noqa: TC004\n",
             "https://github.com/acme/tool?rev=8ec53a9202aa36fc799094f39bc2982aa795b3ff",
             "digest = hmac.new(key, b'\\x01', sha256).digest()",
         ),

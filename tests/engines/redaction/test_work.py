@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.redaction import Hostile, first_texts
+from benchmarks.redaction import NESTED, Hostile, first_texts
 from fazm_memory.engines.redaction import Redactor
 from fazm_memory.engines.redaction.redactor import Finder
 from fazm_memory.engines.redaction.rules import Rule, Span
@@ -50,6 +50,12 @@ def wrapped(text: str, layers: int) -> str:
 
 
 REPEATED = (
+    *(
+        f"{word}{joint}{escapes}"
+        for word in ("mnemonic", "api_key")
+        for joint in ('="', '\\": \\"')
+        for escapes in NESTED
+    ),
     *('"', "'", "`", "=", "{", "[", "(", "\\", "-", "4", " ", "\n", "\x1b[", "a\u0301"),
     *(
         "password=",

@@ -15,6 +15,7 @@ from typing import Any
 import re2
 
 from fazm_memory.engines.redaction.classify import (
+    disorder,
     is_disordered,
     is_odd,
     is_placeholder,
@@ -23,7 +24,6 @@ from fazm_memory.engines.redaction.classify import (
     not_stand_in,
     with_digit,
 )
-from fazm_memory.engines.redaction.disorder import disorder
 from fazm_memory.engines.redaction.rules import Rule, Span, has_digit, text_at
 
 # Between two lines of a key: line ends, quotes and signs of string literals, and the prefixes that viewers

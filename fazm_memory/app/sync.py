@@ -37,10 +37,15 @@ from fazm_memory.sync import (
     new_code,
     open_transport,
     own_folders,
+    pair_fingerprint,
     place_of,
+    post_offer,
     post_request,
     read_answer,
+    read_offer,
     read_request,
+    refuse_request,
+    withdraw_request,
 )
 
 Progress = Callable[[int], None]
@@ -58,7 +63,11 @@ class Joining:
     place: dict[str, Any]
     device: Identity
     name: str
+    offer: bytes | None = None  # the public key of the first machine
     answer: PairAnswer | None = None
+
+
+IN_BETWEEN = "somebody may be in between"
 
 
 class SyncService(Service):
@@ -154,9 +163,15 @@ class SyncService(Service):
     ) -> dict[str, Any]:
         """Join by the code that `pair` shows on another machine, and sync once."""
         self.ask_to_join(code, folder=folder, url=url, name=name)
-        fingerprint = _poll(self.join_fingerprint, wait)
-        if not confirm(fingerprint, "the other machine"):
-            raise Declined("The fingerprints differ. Nothing was joined.", hint="somebody may be in between")
+        try:
+            fingerprint = _poll(self.join_fingerprint, wait)
+            if not confirm(fingerprint, "the other machine"):
+                raise Declined("The fingerprints differ. Nothing was joined.", hint=IN_BETWEEN)
+            _poll(lambda: self.join_accepted() or None, wait)
+        except BaseException:
+            with contextlib.suppress(FazmMemoryError):  # what went wrong before says more
+                withdraw_request(open_transport(self._asked_to_join().place), code)
+            raise
         self.finish_join(files=files, transcripts=transcripts)
         return {**self._who(), **self.round(progress=progress)}
 
@@ -171,16 +186,32 @@ class SyncService(Service):
         post_request(open_transport(place), code, device, self._joining.name)
 
     def join_fingerprint(self) -> str | None:
-        """Second step: the fingerprint to compare, once the other machine has answered."""
+        """Second step: the fingerprint to compare, once the key of the other machine is here."""
+        joining = self._asked_to_join()
+        if joining.offer is None:
+            joining.offer = read_offer(open_transport(joining.place), joining.code)
+        if joining.offer is None and self.join_accepted() and joining.answer is not None:
+            joining.offer = joining.answer.signer  # an older version offers no key before its answer
+        if joining.offer is None:
+            return None
+        return pair_fingerprint(joining.offer, joining.device)
+
+    def join_accepted(self) -> bool:
+        """Third step: whether the other machine has confirmed. Raises Declined if it has refused."""
         joining = self._asked_to_join()
         if joining.answer is None:
-            joining.answer = read_answer(open_transport(joining.place), joining.code, joining.device)
-        return None if joining.answer is None else joining.answer.fingerprint
+            answer = read_answer(open_transport(joining.place), joining.code, joining.device)
+            if answer is not None and joining.offer not in (None, answer.signer):
+                raise Declined(
+                    "Another machine answered than was shown. Nothing was joined.", hint=IN_BETWEEN
+                )
+            joining.answer = answer
+        return joining.answer is not None
 
     def finish_join(self, *, files: bool = False, transcripts: bool = False) -> dict[str, Any]:
         """Last step, after people compared the fingerprints: belong to the vault."""
         joining = self._asked_to_join()
-        if joining.answer is None:
+        if not self.join_accepted() or joining.answer is None:
             raise NotFound(
                 "The other machine has not answered yet.", hint="confirm the fingerprint there first"
             )
@@ -198,17 +229,23 @@ class SyncService(Service):
         """Show a code, wait for the machine that enters it, and certify that machine once confirmed."""
         self._identity()
         self.round()
-        code = new_code()
+        code = self.pair_code()
         show(code)
-        request = _poll(lambda: self.pair_request(code), wait)
-        if not confirm(request["fingerprint"], f"“{request['name']}”"):
-            raise Declined("The fingerprints differ. The machine was not joined.")
-        return self.confirm_pair(code, request["fingerprint"])
+        try:
+            request = _poll(lambda: self.pair_request(code), wait)
+            if not confirm(request["fingerprint"], f"“{request['name']}”"):
+                raise Declined("The fingerprints differ. The machine was not joined.", hint=IN_BETWEEN)
+            return self.confirm_pair(code, request["fingerprint"])
+        except BaseException:
+            with contextlib.suppress(FazmMemoryError):
+                refuse_request(open_transport(self.state.get("place")), code)
+            raise
 
     def pair_code(self) -> str:
         """First step of pairing: a code to enter on the other machine."""
-        self._identity()
-        return new_code()
+        identity, code = self._identity(), new_code()
+        post_offer(open_transport(self.state.get("place")), code, identity)
+        return code
 
     def pair_request(self, code: str) -> dict[str, Any] | None:
         """Second step: the device that entered the code, and the fingerprint to compare. None before that."""
@@ -224,7 +261,9 @@ class SyncService(Service):
         identity = self._identity()
         transport = open_transport(self.state.get("place"))
         request = read_request(transport, code)
-        if request is None or request.fingerprint(identity.keys.sign_public) != fingerprint:
+        if request is None:
+            raise Declined("The other machine no longer asks to join.", hint="begin again with a new code")
+        if request.fingerprint(identity.keys.sign_public) != fingerprint:
             raise Declined(
                 "Another machine has used the code meanwhile. No machine was joined.",
                 hint="begin again with a new code",

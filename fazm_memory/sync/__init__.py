@@ -17,9 +17,14 @@ if TYPE_CHECKING:
         answer_request,
         candidate,
         new_code,
+        pair_fingerprint,
+        post_offer,
         post_request,
         read_answer,
+        read_offer,
         read_request,
+        refuse_request,
+        withdraw_request,
     )
     from fazm_memory.sync.state import REMOTES, Identity, SyncState, find_folders, own_folders
     from fazm_memory.sync.transports import Transport, open_transport, place_of
@@ -29,7 +34,8 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "exporter": "OUTGOING",
-        "pairing": "PairAnswer answer_request candidate new_code post_request read_answer read_request",
+        "pairing": "PairAnswer answer_request candidate new_code pair_fingerprint post_offer post_request"
+        " read_answer read_offer read_request refuse_request withdraw_request",
         "state": "REMOTES Identity SyncState find_folders own_folders",
         "transports": "Transport open_transport place_of",
         "vault": "EXCLUDED RoundReport Vault create_vault device_rows join_vault",

@@ -1,8 +1,9 @@
 """Join a second machine by a short code, through the vault's own place.
 
-The code, 56 random bits through scrypt, seals two messages: the new device's public keys, and the answer with
-its certificate and the vault's keys, which only its private key opens. People compare a fingerprint of both
-devices before the answer is made and before it is used.
+The code, 56 random bits through scrypt, seals three messages: the public key of the first device (the offer),
+the public keys of the new one (the request), and the answer with its certificate and the vault's keys, which
+only its private key opens. With the offer and the request both devices show a fingerprint of the two. People
+compare it on both before the answer is made and before it is used. A refusal is an answer without content.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import Declined, InvalidInput
 from fazm_memory.records import asdict, dataclass
 from fazm_memory.sync.crypto import (
     NotAuthentic,
@@ -89,6 +90,27 @@ def post_request(transport: Transport, code: str, identity: Identity, name: str)
     return request
 
 
+def withdraw_request(transport: Transport, code: str) -> None:
+    """On the new machine: take the request back."""
+    transport.delete(Rendezvous.of(code).name("request"))
+
+
+def post_offer(transport: Transport, code: str, identity: Identity) -> None:
+    """On the first machine: leave its public key, so that the new one can show the fingerprint at once."""
+    meeting = Rendezvous.of(code)
+    transport.put(meeting.name("offer"), seal(meeting.key, identity.keys.sign_public, "pair offer"))
+
+
+def read_offer(transport: Transport, code: str) -> bytes | None:
+    """On the new machine: the public key of the first one, once it is there."""
+    meeting = Rendezvous.of(code)
+    data = transport.get(meeting.name("offer"))
+    try:
+        return None if data is None else unseal(meeting.key, data, "pair offer")
+    except NotAuthentic:
+        return None  # not complete yet
+
+
 def read_request(transport: Transport, code: str) -> PairRequest | None:
     """On the first machine: the request, once it is there."""
     meeting = Rendezvous.of(code)
@@ -116,6 +138,21 @@ def answer_request(
     sealed = seal_for(bytes.fromhex(request.box), orjson.dumps(answer), "pair answer")
     transport.put(meeting.name("answer"), seal(meeting.key, sealed, "pair answer"))
     transport.delete(meeting.name("request"))
+    transport.delete(meeting.name("offer"))
+
+
+def refuse_request(transport: Transport, code: str) -> None:
+    """On the first machine: end the pairing without an answer. A machine that asked is told."""
+    meeting = Rendezvous.of(code)
+    if transport.get(meeting.name("request")) is not None:
+        transport.put(meeting.name("answer"), seal(meeting.key, b"", "pair answer"))
+        transport.delete(meeting.name("request"))
+    transport.delete(meeting.name("offer"))
+
+
+def pair_fingerprint(offer: bytes, identity: Identity) -> str:
+    """On the new machine: the fingerprint to compare, from the key that the first one offered."""
+    return fingerprint(offer, identity.keys.sign_public)
 
 
 @dataclass(frozen=True)
@@ -125,25 +162,31 @@ class PairAnswer:
     identity: Identity
     certificate: Certificate
     epochs: dict[str, Any]
-    fingerprint: str
+    signer: bytes  # the public key of the first machine
 
     def accept(self, state: SyncState, *, place: dict[str, Any], name: str) -> None:
         enter(state, self.identity, self.certificate, self.epochs, place=place, name=name)
 
 
 def read_answer(transport: Transport, code: str, identity: Identity) -> PairAnswer | None:
-    """On the new machine: the answer, once it is there. It is deleted from the store."""
+    """On the new machine: the answer, once it is there. It is deleted from the store. Raises Declined."""
     meeting = Rendezvous.of(code)
     data = transport.get(meeting.name("answer"))
     if data is None:
         return None
     sealed = unseal(meeting.key, data, "pair answer")
-    raw = orjson.loads(unseal_from(identity.keys.box_private, sealed, "pair answer"))
     transport.delete(meeting.name("answer"))
+    if not sealed:
+        raise Declined("The other machine refused. Nothing was joined.", hint="run both commands again")
+    raw = orjson.loads(unseal_from(identity.keys.box_private, sealed, "pair answer"))
     vault = VaultKeys(*(bytes.fromhex(raw[name]) for name in ("key", "root_sign", "root_box")))
     certificate = Certificate(**raw["certificate"])
-    shown = fingerprint(bytes.fromhex(raw["signer"]), identity.keys.sign_public)
-    return PairAnswer(Identity(vault, identity.device, identity.keys), certificate, raw["epochs"], shown)
+    return PairAnswer(
+        Identity(vault, identity.device, identity.keys),
+        certificate,
+        raw["epochs"],
+        bytes.fromhex(raw["signer"]),
+    )
 
 
 def candidate() -> Identity:

@@ -258,6 +258,10 @@ def _sync_answer(memory: Memory, body: JsonBody) -> dict[str, Any]:
     return {"fingerprint": memory.sync.join_fingerprint()}
 
 
+def _sync_accepted(memory: Memory, body: JsonBody) -> dict[str, Any]:
+    return {"accepted": memory.sync.join_accepted()}
+
+
 def _sync_finish(memory: Memory, body: JsonBody) -> dict[str, Any]:
     return memory.sync.finish_join()
 
@@ -291,8 +295,8 @@ def _sync_leave(memory: Memory, body: JsonBody) -> dict[str, Any]:
 
 SYNC_STEPS: dict[str, Callable[[Memory, JsonBody], dict[str, Any]]] = {
     "round": _sync_round, "init": _sync_init, "join": _sync_join, "ask": _sync_ask, "answer": _sync_answer,
-    "finish": _sync_finish, "pair": _sync_pair, "request": _sync_request, "confirm": _sync_confirm,
-    "rename": _sync_rename, "remove": _sync_remove, "leave": _sync_leave,
+    "accepted": _sync_accepted, "finish": _sync_finish, "pair": _sync_pair, "request": _sync_request,
+    "confirm": _sync_confirm, "rename": _sync_rename, "remove": _sync_remove, "leave": _sync_leave,
 }  # fmt: skip
 
 

@@ -93,6 +93,55 @@ def test_a_declined_fingerprint_joins_nobody(machines: Machines) -> None:
     assert [row["name"] for row in mini.sync.devices()] == ["mini"]
 
 
+def pair_objects(machines: Machines) -> list[str]:
+    names = [str(path.relative_to(machines.folder)) for path in machines.files()]
+    return [name for name in names if name.startswith("pair")]
+
+
+def test_a_refusal_is_told_to_the_machine_that_asked_and_leaves_nothing(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), Machine(machines.root, "laptop")
+    with pytest.raises(Declined, match="fingerprints differ"):
+        mini.sync.pair(
+            show=lambda new: laptop.sync.ask_to_join(new, folder=str(machines.folder), name="laptop"),
+            confirm=lambda fingerprint, who: False,
+            wait=60,
+        )
+    with pytest.raises(Declined, match="other machine refused"):
+        laptop.sync.join_accepted()
+    assert not laptop.sync.active
+    assert pair_objects(machines) == []
+    laptop.close()
+
+
+def test_a_pairing_that_nobody_confirms_leaves_nothing(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), Machine(machines.root, "laptop")
+    with pytest.raises(NotFound, match="did not answer"):
+        mini.sync.pair(show=lambda code: None, confirm=lambda fingerprint, who: True, wait=0)
+    code = new_code()
+    with pytest.raises(NotFound, match="did not answer"):
+        laptop.sync.join_by_code(
+            code, folder=str(machines.folder), confirm=lambda fingerprint, who: True, wait=0
+        )
+    assert pair_objects(machines) == []
+    laptop.close()
+
+
+def test_an_answer_of_another_machine_than_was_shown_is_refused(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), Machine(machines.root, "laptop")
+    studio = machines.add("studio")
+    machines.settle()
+    code = mini.sync.pair_code()
+    laptop.sync.ask_to_join(code, folder=str(machines.folder), name="laptop")
+    assert laptop.sync.join_fingerprint() is not None
+    request = studio.sync.pair_request(code)
+    assert request is not None
+    studio.sync.confirm_pair(code, request["fingerprint"])
+    with pytest.raises(Declined, match="Another machine answered"):
+        laptop.sync.join_accepted()
+    assert not laptop.sync.active
+    laptop.close()
+
+
 def post(machines: Machines, code: str) -> None:
     from fazm_memory.sync import candidate, open_transport, post_request
 

@@ -201,15 +201,16 @@ def test_a_machine_is_paired_on_the_page(machines: Machines) -> None:
     with pytest.raises(NotFound):
         step(laptop, do="answer")
     step(laptop, do="ask", place=str(machines.folder), name="laptop", code=code)
-    assert step(laptop, do="answer")["fingerprint"] is None
-    with pytest.raises(NotFound):
-        step(laptop, do="finish")
     request = step(mini, do="request", code=code)["request"]
     assert request["name"] == "laptop"
+    assert step(laptop, do="answer")["fingerprint"] == request["fingerprint"]  # before anybody confirms
+    assert not step(laptop, do="accepted")["accepted"]
+    with pytest.raises(NotFound):
+        step(laptop, do="finish")
     with pytest.raises(Declined):
         step(mini, do="confirm", code=code, fingerprint="another")
     step(mini, do="confirm", code=code, fingerprint=request["fingerprint"])
-    assert step(laptop, do="answer")["fingerprint"] == request["fingerprint"]
+    assert step(laptop, do="accepted")["accepted"]
     assert step(laptop, do="finish")["sync"]["active"]
     machines.settle()
     assert {row["name"] for row in mini.sync.devices()} == {"mini", "laptop"}

@@ -333,7 +333,8 @@ def _show_status(status: dict[str, Any], now: int) -> None:
             f"  What was forgotten here is not yet forgotten on: {', '.join(status['forgotten_not_yet_by'])}."
         )
     if status["sessions_waiting"]:
-        echo(f"  {plural(status['sessions_waiting'], 'session')} wait for the session they were forked from.")
+        forks = plural(status["sessions_waiting"], "fork")
+        echo(f"  Not here yet, because the parent session is not: {forks}.")
     _show_files(status["files"])
     _show_transcripts(status["transcripts"])
     if status["folders_unclear"]:

@@ -97,10 +97,11 @@ const isCode = (text) => text.replace(/[^a-z0-9]/gi, "").length <= 20;
 /** @param {CommandDialog} dialog @param {Record<string, string>} body @param {boolean} companion @param {Apply} apply */
 async function joinByCode(dialog, body, companion, apply) {
   await post({ do: "ask", ...body });
-  dialog.fill(h("p", { class: "note", "aria-busy": "true" }, "Waiting for the other machine to confirm…"));
+  dialog.fill(h("p", { class: "note", "aria-busy": "true" }, "Waiting for the other machine…"));
   const { fingerprint } = await poll(dialog, { do: "answer" }, (found) => found.fingerprint);
   dialog.fill(...fingerprintRows(fingerprint, "the other machine"));
   dialog.act = async () => {
+    await poll(dialog, { do: "accepted" }, (found) => found.accepted);
     await post({ do: "finish" });
     dialog.close();
     begin(companion, apply, "Joined");

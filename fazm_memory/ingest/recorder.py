@@ -320,9 +320,8 @@ class Recorder:
             ).fetchone()
             found = next(fresh, None) if row is None else row[0]
         if found is None or found.partition(".start")[0] != kind:
-            there = "no event" if found is None else f"a `{found}`"
             raise InvalidInput(
-                f"{kind}: {field} is {position}, but session {head.id[:8]} has {there} there, no {kind}",
+                f"{kind}: {field} is {position}, but session {head.id[:8]} has no {kind} there",
                 hint=f"its events go from 0 to {head.head - 1}; leave `{field}` out to have it found",
                 details={"head": head.head, "session": head.id},
             )

@@ -61,9 +61,9 @@ def test_a_named_position_must_hold_what_is_named(run: Run) -> None:
     ]  # fmt: skip
     results = run("record", stdin=[OPEN, *named]).lines
     assert [one["ok"] for one in results] == [True, True, False, False, True, False, True, True]
-    assert "no event there, no decision" in results[2]["error"]
-    assert "a `session.open` there, no decision" in results[3]["error"]
-    assert "a `decision` there, no action" in results[5]["error"]
+    assert "replaces is 2, but session" in results[2]["error"]
+    assert "has no decision there" in results[3]["error"]
+    assert "has no action there" in results[5]["error"]
     state = run("state", "s", "--json").json
     assert [one["superseded_by"] for one in state["decisions_made"]] == [2, None]
 

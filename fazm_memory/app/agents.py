@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory import agents, ingest
@@ -225,7 +227,7 @@ def import_agents(
     unread = importer.unread(records)
     found = Counter(record.agent for record in records)
     total = sum(file.bytes for file in unread)
-    waves = _then_copied(memory, _rendered(memory, importer.backlog(unread)), records)
+    waves = _copied(memory, _rendered(memory, importer.backlog(unread)), records, total)
     return Backfill(dict(found), total, _reported(memory.config.home, waves, total))
 
 
@@ -275,12 +277,63 @@ def _rendered(memory: Memory, waves: Iterator[ImportStatistics]) -> Iterator[Imp
         yield wave
 
 
-def _then_copied(
-    memory: Memory, waves: Iterator[ImportStatistics], records: Sequence[RecordFile]
+def _copied(
+    memory: Memory, waves: Iterator[ImportStatistics], records: Sequence[RecordFile], total: int
 ) -> Iterator[ImportStatistics]:
-    """Copy the agents' own transcripts once their sessions are recorded."""
-    yield from waves
+    """The waves of an import. The agents' own transcripts are copied once their sessions are recorded.
+
+    In a long import that is done beside it, in a thread: most of it is compression, outside the interpreter.
+    """
+    from fazm_memory.ingest import WORTHWHILE
+
+    if total < WORTHWHILE:
+        yield from waves
+    else:
+        with CopyThread(memory) as beside:
+            for wave in waves:
+                beside.copy(wave.finished)
+                yield wave
     memory.transcripts.copy(records)
+
+
+class CopyThread:
+    """Copies transcripts in a thread. It has a connection of its own."""
+
+    NAME = "copies of transcripts"
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._waiting: SimpleQueue[Sequence[RecordFile] | None] = SimpleQueue()
+        self._stopped = False
+        self._error: BaseException | None = None
+        self._thread = Thread(target=self._run, name=self.NAME)
+
+    def __enter__(self) -> CopyThread:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Wait until everything is copied, or only for the present file if the import failed."""
+        self._stopped = kind is not None
+        self._waiting.put(None)
+        self._thread.join()
+        if self._error is not None and kind is None:
+            raise self._error
+
+    def copy(self, records: Sequence[RecordFile]) -> None:
+        self._waiting.put(records)
+
+    def _run(self) -> None:
+        memory = Memory(self._memory.config, self._memory.now)
+        try:
+            while (records := self._waiting.get()) is not None:
+                for record in records:
+                    if not self._stopped:
+                        memory.transcripts.copy([record])
+        except BaseException as error:  # raised by the import
+            self._error = error
+        finally:
+            memory.close()
 
 
 def import_acp(memory: Memory, command: Sequence[str]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         read_pause,
     )
     from fazm_memory.ingest.quota import QuotaLimits, read_usage
-    from fazm_memory.ingest.read_ahead import ReadAhead, WorkerSetup, worker_count
+    from fazm_memory.ingest.read_ahead import WORTHWHILE, ReadAhead, WorkerSetup, worker_count
     from fazm_memory.ingest.record_protocol import LineReader, check_schema, coerce_answer, line_to_draft
     from fazm_memory.ingest.recorder import Recorder, RecordResult
     from fazm_memory.ingest.spool import (
@@ -48,7 +48,7 @@ __getattr__ = lazy_exports(
         "importer": "ImportStatistics Importer NOTHING_LEFT TimeRange WAVE_BYTES",
         "pause_switch": "COMPANION_AGENT COMPANION_SESSION PauseSwitch companion_opening read_pause",
         "quota": "QuotaLimits read_usage",
-        "read_ahead": "ReadAhead WorkerSetup worker_count",
+        "read_ahead": "ReadAhead WORTHWHILE WorkerSetup worker_count",
         "record_protocol": "LineReader check_schema coerce_answer line_to_draft",
         "recorder": "RecordResult Recorder",
         "spool": "HOOK_SEEN_PREFIX PART_SUFFIX PROBE HookEvent Spool SpoolReader due_at",

@@ -43,7 +43,8 @@ NEWEST, LAST_DAY, OLDER, NOTHING_LEFT = range(4)
 class ImportStatistics:
     """Counts of an import. `known` were recorded before; `troubles` are files, each with the reason.
 
-    `next_age` of a wave says which sessions come next: NEWEST, LAST_DAY, OLDER or NOTHING_LEFT.
+    `next_age` of a wave says which sessions come next: NEWEST, LAST_DAY, OLDER or NOTHING_LEFT. `finished`
+    are the files of sessions that are recorded whole. These two are not added up.
     """
 
     files: int = 0
@@ -56,6 +57,7 @@ class ImportStatistics:
     troubles: dict[str, str] = field(default_factory=dict)
     sessions: set[str] = field(default_factory=set)  # those with new events
     next_age: int = NOTHING_LEFT
+    finished: list[RecordFile] = field(default_factory=list)
 
     def add(self, other: ImportStatistics) -> None:
         for name in ("files", "bytes", "events", "known", "bad"):
@@ -462,12 +464,15 @@ class Importer:
             self._read_early(left[: _wave(left)])
             statistics = self.take(wave, elders=left)
             failed |= statistics.troubles.keys()
-            left = [*self.unread(file.record for file in wave if str(file.record.path) not in failed), *left]
+            unfinished = self.unread(file.record for file in wave if str(file.record.path) not in failed)
+            left = [*unfinished, *left]
+            going_on = set(map(_name, unfinished))
+            statistics.finished = [file.record for file in wave if _name(file) not in going_on]
             statistics.next_age = min((ages[_name(file)] for file in left), default=NOTHING_LEFT)
             yield statistics
 
     def _read_early(self, wave: Sequence[UnreadFile]) -> None:
-        """Have workers read the first chunks of a wave."""
+        """Have workers begin to read a wave."""
         if self._ahead is not None:
             for file in wave:
                 self._ahead.start(self._task(file.record, file.cursor, _chunk_limit(len(wave))))

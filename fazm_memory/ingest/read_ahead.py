@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import IO, Any
@@ -28,6 +28,7 @@ from fazm_memory.records import dataclass, field, replace
 
 WORTHWHILE = 16 << 20  # bytes to import; for less the workers would start in vain
 MOST_WORKERS = 4
+MOST_CHUNKS = 4  # of a file that a worker reads without being asked for each
 LENGTH = struct.Struct(">Q")
 Place = tuple[Path, int]  # a file, and the offset where a chunk begins
 
@@ -47,12 +48,13 @@ class WorkerSetup:
 
 @dataclass(frozen=True)
 class ReadTask:
-    """Read the next chunk of a file. `reader` is the position of its reader in `agents.readers`."""
+    """Read the next chunks of a file. `reader` is the position of its reader in `agents.readers`."""
 
     reader: int
     record: RecordFile
     cursor: Cursor
     limit: int
+    chunks: int = MOST_CHUNKS
 
     @property
     def place(self) -> Place:
@@ -69,6 +71,15 @@ class ReadResult:
     chunk: Chunk
     carry: Mapping[str, Any] = field(default_factory=dict)
     secrets: Mapping[SessionName, Mapping[str, str]] = field(default_factory=dict)
+
+
+def next_task(task: ReadTask, answer: ReadResult | str) -> ReadTask | None:
+    """What a worker reads next without being asked. Both sides use this, so they agree."""
+    if isinstance(answer, str) or not answer.chunk.more or task.chunks <= 1:
+        return None
+    if answer.chunk.cursor.offset <= task.cursor.offset:  # no progress, or no byte offsets
+        return None
+    return replace(task, cursor=answer.chunk.cursor, chunks=task.chunks - 1)
 
 
 class WorkerLost(Exception):
@@ -92,25 +103,37 @@ class ReadAhead:
     """Chunks that workers read before they are asked for."""
 
     def __init__(self, setup: WorkerSetup, workers: int) -> None:
-        self._workers = [_Worker(setup) for _ in range(workers)]
         self._pending: dict[Place, Future[ReadResult]] = {}
+        self._lock = threading.Lock()  # of the above: what follows a chunk is added when the chunk comes
+        self._workers = [_Worker(setup, self._expect) for _ in range(workers)]
 
     def start(self, task: ReadTask) -> None:
-        """Have a chunk read, unless it is being read already."""
-        if task.place not in self._pending:
-            worker = min(self._workers, key=lambda worker: worker.load)
-            self._pending[task.place] = worker.submit(task)
+        """Have a chunk read, and some that follow it, unless it is being read already."""
+        with self._lock:
+            if task.place in self._pending:
+                return
+            future = self._pending[task.place] = Future()
+        min(self._workers, key=lambda worker: worker.load).submit(task, future)
+
+    def _expect(self, task: ReadTask) -> Future[ReadResult]:
+        """A chunk that a worker reads next."""
+        with self._lock:
+            future = self._pending[task.place] = Future()
+        return future
 
     def result(self, task: ReadTask) -> ReadResult:
         """The chunk of a task. Raises WorkerLost or ReadError."""
         self.start(task)
-        return self._pending.pop(task.place).result()
+        with self._lock:
+            future = self._pending.pop(task.place)
+        return future.result()
 
     def keep(self, task: ReadTask, result: ReadResult) -> None:
         """Take back a chunk that will be asked for again."""
         future: Future[ReadResult] = Future()
         future.set_result(result)
-        self._pending[task.place] = future
+        with self._lock:
+            self._pending[task.place] = future
 
     def close(self) -> None:
         for worker in self._workers:
@@ -118,14 +141,17 @@ class ReadAhead:
 
 
 class _Worker:
-    def __init__(self, setup: WorkerSetup) -> None:
+    """A worker process. `expect` makes the future of a chunk that it reads without being asked."""
+
+    def __init__(self, setup: WorkerSetup, expect: Callable[[ReadTask], Future[ReadResult]]) -> None:
         # -P: a module in the current folder must not pass for one of ours.
         command = [sys.executable, "-P", "-c", f"from {__name__} import main; main()"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._to, self._from = self._process.stdin, self._process.stdout
-        self._waiting: deque[Future[ReadResult]] = deque()
+        self._expect = expect
+        self._waiting: deque[tuple[ReadTask, Future[ReadResult]]] = deque()
         self._lock = threading.Lock()
         self._lost = False
         # Answers are taken as they come: a worker that cannot write would not read either.
@@ -135,18 +161,16 @@ class _Worker:
 
     @property
     def load(self) -> int:
-        """Chunks that wait here. A lost worker gets none while there is another."""
+        """Tasks that wait here. A lost worker gets none while there is another."""
         return sys.maxsize if self._lost else len(self._waiting)
 
-    def submit(self, task: ReadTask) -> Future[ReadResult]:
-        future: Future[ReadResult] = Future()
+    def submit(self, task: ReadTask, future: Future[ReadResult]) -> None:
         with self._lock:
             if self._lost:
                 future.set_exception(WorkerLost())
-                return future
-            self._waiting.append(future)
+                return
+            self._waiting.append((task, future))
         self._send(task)
-        return future
 
     def close(self) -> None:
         """End the worker, also in the middle of a chunk. It has nothing that could be lost."""
@@ -168,7 +192,9 @@ class _Worker:
             while True:
                 answer = _read(self._from)
                 with self._lock:
-                    future = self._waiting.popleft()
+                    task, future = self._waiting.popleft()
+                    if (following := next_task(task, answer)) is not None:
+                        self._waiting.appendleft((following, self._expect(following)))
                 if isinstance(answer, ReadResult):
                     future.set_result(answer)
                 else:
@@ -180,7 +206,7 @@ class _Worker:
         with self._lock:
             self._lost = True
             waiting, self._waiting = self._waiting, deque()
-        for future in waiting:
+        for _, future in waiting:
             future.set_exception(WorkerLost())
 
 
@@ -223,14 +249,16 @@ def work(from_importer: IO[bytes], to_importer: IO[bytes]) -> None:
     redactor, agents = setup.redactor(), readers(setup.places)
     while True:
         try:
-            task: ReadTask = _read(from_importer)
+            task: ReadTask | None = _read(from_importer)
         except EOFError:
             return
-        try:
-            answer: ReadResult | str = read_redacted(agents, redactor, task)
-        except Exception as error:  # reported by the importer for this file; the others are read
-            answer = f"{type(error).__name__}: {error}"
-        _write(to_importer, answer)
+        while task is not None:
+            try:
+                answer: ReadResult | str = read_redacted(agents, redactor, task)
+            except Exception as error:  # reported by the importer for this file; the others are read
+                answer = f"{type(error).__name__}: {error}"
+            _write(to_importer, answer)
+            task = next_task(task, answer)
 
 
 def main() -> None:

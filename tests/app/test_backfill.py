@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from fazm_memory.app.agents import import_agents
+from fazm_memory import ingest
+from fazm_memory.agents import RecordFile
+from fazm_memory.app.agents import CopyThread, import_agents
 from fazm_memory.app.memory import Memory
+from fazm_memory.app.transcripts import TranscriptService
 from fazm_memory.config import Config
-from fazm_memory.ingest import importer
+from fazm_memory.errors import StoreFull
+from fazm_memory.ingest import CopyStatistics, importer
 from fazm_memory.recall.context import context_path
 
 NOW = datetime(2026, 11, 15, 9, tzinfo=UTC)
@@ -81,3 +86,46 @@ def test_folders_named_by_dates_count_as_one() -> None:
     folder = Path("/home/.codex/sessions/2026")
     assert importer._folder(folder / "11" / "14" / "rollout.jsonl") == folder.parent
     assert importer._folder(Path("/w/projects/-w-a/s.jsonl")) == Path("/w/projects/-w-a")
+
+
+def test_a_long_import_copies_the_transcripts_beside_it(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "WORTHWHILE", 0)
+    threads = set()
+    copy = TranscriptService.copy
+
+    def noted(service: TranscriptService, records: list[RecordFile]) -> CopyStatistics:
+        threads.update((threading.current_thread().name, record.session) for record in records)
+        return copy(service, records)
+
+    monkeypatch.setattr(TranscriptService, "copy", noted)
+
+    for _ in import_agents(memory).waves:
+        pass
+
+    beside = {session[:2] for thread, session in threads if thread == CopyThread.NAME}
+    assert beside == {session for session, *_ in SESSIONS}
+    assert memory.transcripts.overview()["files"] == len(SESSIONS)
+
+
+def test_an_error_of_the_copies_ends_a_long_import(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingest, "WORTHWHILE", 0)
+    monkeypatch.setattr(TranscriptService, "copy", lambda *_: raise_(StoreFull("The disk is full.")))
+
+    with pytest.raises(StoreFull):
+        list(import_agents(memory).waves)
+
+
+def test_an_import_that_is_stopped_leaves_no_thread(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingest, "WORTHWHILE", 0)
+    waves = import_agents(memory).waves
+    next(waves)
+
+    waves.close()
+
+    assert CopyThread.NAME not in {thread.name for thread in threading.enumerate()}
+
+
+def raise_(error: Exception) -> None:
+    raise error

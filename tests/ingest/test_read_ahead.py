@@ -199,6 +199,24 @@ def test_what_a_worker_returns_is_redacted_also_what_the_cursor_carries(machine:
     assert TOKEN in json.dumps(dict(result.chunk.cursor.carry))  # the next chunk redacts the whole call
 
 
+def test_a_worker_goes_on_with_a_file_without_being_asked(machine: Machine) -> None:
+    path = machine.write(1, [f"request {nth} {'x' * 300}" for nth in range(60)])
+    record = next(record for record in readers(machine.places)[0].find(machine.places) if record.path == path)
+    first = ReadTask(0, record, Cursor(), 4096, chunks=3)
+    ahead = machine.workers()
+    try:
+        places, task = [], first
+        for _ in range(3):
+            chunk = ahead.result(task).chunk
+            task = ReadTask(0, record, chunk.cursor, 4096)
+            places.append(task.place in ahead._pending)
+    finally:
+        ahead.close()
+
+    assert places == [True, True, False]
+    assert chunk.more
+
+
 def test_a_chunk_that_is_kept_is_not_read_again(machine: Machine) -> None:
     missing = RecordFile("claude-code", machine.projects / f"{session_id(7)}.jsonl", session_id(7), 1, 1.0)
     task = ReadTask(0, missing, Cursor(), 1 << 20)

@@ -7,7 +7,7 @@ the parent is the transcript that shares the first record. Copies are not record
 
 from __future__ import annotations
 
-import json
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -324,8 +324,7 @@ def _agent_id(path: Path) -> str | None:
 # A transcript does not say that it was replaced; only the new one does. It seldom names the session before,
 # so that is searched for in the same folder. If more than one session fits, nothing is reported.
 
-# The name of a session's transcript; copies that people keep have other names.
-PLAN_BEGIN = 300  # characters of a plan by which a transcript is searched
+PRESENTS = b'"ExitPlanMode"'  # the call that presents a plan
 ACCEPTED = "plan accepted in a new session"
 CLEARED = "clear"  # as the hook calls it
 TAIL = 64 << 10
@@ -381,41 +380,42 @@ def _presenter(path: Path, accepted: Mapping[str, Any]) -> str:
     """The session that presented a plan: the one it names, or the only one that ended with it."""
     if named := accepted.get("session"):
         return str(named) if (path.parent / f"{named}.jsonl").is_file() else ""
-    begin = json.dumps(accepted["text"][:PLAN_BEGIN], ensure_ascii=False)[1:-1].encode("utf-8", "replace")
-    others = (other for other in path.parent.glob("*.jsonl") if other != path and _presents_plans(other))
-    found = [other.stem for other in others if _ended_with(other, begin, accepted["text"])]
+    mark = _plan_mark(accepted["text"])
+    found = [
+        other.stem for other in path.parent.glob("*.jsonl") if other != path and mark in _plans_left(other)
+    ]
     return found[0] if len(found) == 1 and SESSION_NAME.fullmatch(found[0]) else ""
 
 
-def _presents_plans(path: Path) -> bool:
-    """Whether a transcript has a plan. Most have none, so that the others are searched once."""
+def _plan_mark(plan: str) -> bytes:
+    return hashlib.sha256(plan.encode("utf-8", "replace")).digest()
+
+
+def _plans_left(path: Path) -> frozenset[bytes]:
+    """Marks of the plans that a session presented and that the user left without a word."""
     try:
         stat = path.stat()
-        return _has_plan(path, stat.st_mtime_ns, stat.st_size)
+        return _plans_in(path, stat.st_mtime_ns, stat.st_size)
     except OSError:
-        return False
+        return frozenset()
 
 
 @lru_cache(maxsize=4096)
-def _has_plan(path: Path, mtime_ns: int, size: int) -> bool:
-    return b'"ExitPlanMode"' in read_regular(path, LARGEST)
-
-
-def _ended_with(path: Path, begin: bytes, plan: str) -> bool:
-    """Whether a session presented this plan and the user left it without a word."""
-    try:
-        data = read_regular(path, LARGEST)
-    except OSError:
-        return False
-    if begin not in data:
-        return False
-    presented: set[str] = set()
+def _plans_in(path: Path, mtime_ns: int, size: int) -> frozenset[bytes]:
+    """The same for a transcript as it is now. Each is searched once, however many plans are looked up."""
+    data = read_regular(path, LARGEST)
+    if PRESENTS not in data:
+        return frozenset()
+    left: dict[bytes, bool] = {}  # by the first answer to a plan
+    waiting: dict[str, bytes] = {}  # the plan of each call that has no answer yet
     for line in data.splitlines():
-        if begin in line or b"tool_result" in line:
-            content = mapping((record_of(line) or {}).get("message")).get("content")
-            for block in map(mapping, sequence(content)):
-                if text(mapping(block.get("input")).get("plan")).strip() == plan:
-                    presented.add(text(block.get("id")))
-                elif block.get("tool_use_id") in presented:
-                    return refusal_reason(text(block.get("content"))) == ""
-    return False
+        if b'"plan"' not in line and not any(call.encode() in line for call in waiting):
+            continue
+        content = mapping((record_of(line) or {}).get("message")).get("content")
+        for block in map(mapping, sequence(content)):
+            plan, call = text(mapping(block.get("input")).get("plan")).strip(), text(block.get("id"))
+            if plan and call:
+                waiting[call] = _plan_mark(plan)
+            elif (answered := waiting.pop(text(block.get("tool_use_id")), None)) is not None:
+                left.setdefault(answered, refusal_reason(text(block.get("content"))) == "")
+    return frozenset(mark for mark, silent in left.items() if silent)

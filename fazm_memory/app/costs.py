@@ -189,7 +189,7 @@ class CostService(Service):
 
     def _thread_labels(self) -> dict[str, str]:
         """The goal of the thread that each session belongs to."""
-        threads = self._memory.recall.context().data["threads"]
+        threads = self._memory.recall.present_context().data["threads"]
         return {session: thread["goal"] for thread in threads for session in thread["sessions"]}
 
     def of_sessions(self, sessions: Iterable[str]) -> dict[str, Any] | None:

@@ -154,9 +154,9 @@ class MaintenanceService(Service):
         """Write the exported contexts again. While recording is paused, remove them."""
         home = self.config.home
         if (home / CONTEXT_FOLDER).exists() and not self._memory.recall.export_contexts():
-            from fazm_memory.recall import context
+            from fazm_memory.recall import exports
 
-            context.remove_other_exports(home, ())
+            exports.remove_other_exports(home, ())
 
     def retain(
         self,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from fazm_memory import __version__
 from fazm_memory import recall as recalling
 from fazm_memory import session as sessions
 from fazm_memory.app.memory import Service
@@ -98,8 +100,22 @@ class RecallService(Service):
             self.digest(workspace, besides=besides),
             budget=budget or self.config.context_tokens,
             secret=self.store.keys.chain,
-            choices=recalling.context.read_choices(self.store),
+            choices=recalling.exports.read_choices(self.store),
         )
+
+    def present_context(
+        self, workspace: str | None = None, *, budget: int | None = None
+    ) -> recalling.WrittenContext:
+        """The same, from the file that hooks hand out if nothing changed since it was written."""
+        vault = (self.config.home / STORE_FOLDER / SYNC_DATABASE).exists()  # it may name folders first
+        if not vault and budget in (None, self.config.context_tokens) and self.store.as_of is None:
+            with self.store.db.reading():
+                inputs = repr((self._inputs_of_all(), self._inputs_of(workspace)))
+            written = recalling.exports.read_context(self.config.home, workspace, inputs)
+            if written is not None:
+                return written
+        context = self.context(workspace, budget=budget)
+        return recalling.WrittenContext(context.text, context.data)
 
     def digest(self, workspace: str | None = None, *, besides: str | None = None) -> recalling.Digest:
         """What was done and left open, today and on the last active day before."""
@@ -110,7 +126,7 @@ class RecallService(Service):
         if not self.store.db.read_only:
             self.store.index_all()  # the digest reads counts that are written with the index
         pinned = {
-            item for item, choice in recalling.context.read_choices(self.store).items() if choice == "pin"
+            item for item, choice in recalling.exports.read_choices(self.store).items() if choice == "pin"
         }
         self.store.snapshot_heads(recalling.candidate_sessions(self.store, workspace, pinned))
         with self.store.db.reading():
@@ -137,25 +153,27 @@ class RecallService(Service):
 
     def choose_item(self, item: str, choice: str | None) -> dict[str, str]:
         """Pin or exclude an item of the context, or (None) let its rank decide again."""
-        chosen = recalling.context.set_choice(self.store, item, choice)
+        chosen = recalling.exports.set_choice(self.store, item, choice)
         self._export_again(item)
         return chosen
 
     def _export_again(self, item: str) -> None:
         """Update the exports that a choice about an item changes. While recording is paused, remove all."""
         home = self.config.home
-        folders = dict.fromkeys(recalling.context.folders_with_item(home, item))
+        folders = dict.fromkeys(recalling.exports.folders_with_item(home, item))
         begins = {item.partition(":")[0]}
         # The item may not be in any export yet.
         for row in self.store.sessions.in_workspace(None, limit=1, begins=begins):
             folders |= dict.fromkeys([None, row.workspace])
         for folder in folders:
-            if not (home / CONTEXT_FOLDER / f"{recalling.context.context_file_name(folder)}.md").exists():
+            if not (home / CONTEXT_FOLDER / f"{recalling.exports.context_file_name(folder)}.md").exists():
                 continue
             if not self._memory.recording.status()["recording"]:
-                recalling.context.remove_other_exports(home, ())
+                recalling.exports.remove_other_exports(home, ())
                 return
-            recalling.context.write_context(home, folder, self.context(folder))
+            context = self.context(folder)
+            written = recalling.WrittenContext(context.text, context.data)
+            recalling.exports.write_context(home, folder, written)
 
     def export_contexts(self, workspaces: Sequence[str] = ()) -> list[Path]:
         """Write the files that hooks read: the contexts of the machine, of these and of the latest folders,
@@ -167,9 +185,9 @@ class RecallService(Service):
             return self._export_contexts(workspaces)
 
     def _export_contexts(self, workspaces: Sequence[str]) -> list[Path]:
-        rows = self.store.sessions.listing(limit=4 * recalling.context.MAX_SESSIONS)
+        rows = self.store.sessions.listing(limit=4 * recalling.exports.MAX_SESSIONS)
         latest = list(dict.fromkeys(row.workspace for row in rows if row.workspace))[
-            : recalling.context.MAX_FOLDERS
+            : recalling.exports.MAX_FOLDERS
         ]
         wanted: list[str | None] = list(dict.fromkeys([None, *workspaces, *latest]))
         home = self.config.home
@@ -177,18 +195,18 @@ class RecallService(Service):
             common = self._inputs_of_all()
             inputs = {folder: (common, self._inputs_of(folder)) for folder in wanted}
         paths = [self._export_context(folder, inputs[folder]) for folder in wanted]
-        news = self._export_news(rows[: recalling.context.MAX_SESSIONS], inputs)
-        asked = rows[: recalling.context.MAX_SESSIONS] if self.config.ask_for_note else ()
-        news += [recalling.context.write_note_request(home, *entry) for entry in self._note_requests(asked)]
+        news = self._export_news(rows[: recalling.exports.MAX_SESSIONS], inputs)
+        asked = rows[: recalling.exports.MAX_SESSIONS] if self.config.ask_for_note else ()
+        news += [recalling.exports.write_note_request(home, *entry) for entry in self._note_requests(asked)]
         found = self.reminders() if self.config.reminders else ()
         reminders = recalling.write_reminders(home / CONTEXT_FOLDER, found)
-        folders = recalling.context.write_folders(home, wanted)
-        recalling.context.remove_other_exports(home, [*paths, *news, *reminders, folders])
+        folders = recalling.exports.write_folders(home, wanted)
+        recalling.exports.remove_other_exports(home, [*paths, *news, *reminders, folders])
         return paths
 
     def exported_today(self) -> bool:
         """Whether contexts were written today. Those of another day name the days wrongly."""
-        path = recalling.context.context_path(self.config.home, None)
+        path = recalling.exports.context_path(self.config.home, None)
         try:
             at = parse_time(json.loads(path.with_suffix(".json").read_bytes())["at"])
         except (OSError, ValueError, KeyError):
@@ -200,18 +218,21 @@ class RecallService(Service):
         db = self.store.db
         facts = db.execute("SELECT count(*), max(at), sum(retracted) FROM fact").fetchone()
         marks = db.execute(f"SELECT key, value FROM meta WHERE {MARKS} ORDER BY key").fetchall()
-        return self.now() // HOUR, self.config.context_tokens, tuple(facts), tuple(map(tuple, marks))
+        clock = self.now() // HOUR, time.strftime("%Z%z", time.localtime(self.now() // 1_000_000))
+        return __version__, clock, self.config.context_tokens, tuple(facts), tuple(map(tuple, marks))
 
     def _inputs_of(self, folder: str | None) -> Hashable:
         """What the context of a folder depends on besides: its sessions, and how far each is recorded."""
-        choices = recalling.context.read_choices(self.store)
+        choices = recalling.exports.read_choices(self.store)
         pinned = {item for item, choice in choices.items() if choice == "pin"}
         return tuple(recalling.candidate_sessions(self.store, folder, pinned))
 
     def _export_context(self, folder: str | None, inputs: Hashable) -> Path:
-        path = recalling.context.context_path(self.config.home, folder)
+        path = recalling.exports.context_path(self.config.home, folder)
         if self._exported.get(folder) != inputs or not path.exists():
-            recalling.context.write_context(self.config.home, folder, self.context(folder))
+            context = self.context(folder)
+            written = recalling.WrittenContext(context.text, context.data)
+            recalling.exports.write_context(self.config.home, folder, written, repr(inputs))
             self._exported[folder] = inputs
         return path
 
@@ -222,7 +243,7 @@ class RecallService(Service):
             for row in rows:
                 if not row.agent_session_id:
                     continue
-                path = recalling.context.news_path(home, row.agent_session_id)
+                path = recalling.exports.news_path(home, row.agent_session_id)
                 # The news depend on the session and on others in its folder.
                 present = (row, inputs.get(row.workspace))
                 before, any_news = self._news_of.get(row.n, (None, False))
@@ -231,7 +252,7 @@ class RecallService(Service):
                     any_news = bool(text)
                     self._news_of[row.n] = (present, any_news)
                     if text:
-                        recalling.context.write_news(home, row.agent_session_id, text)
+                        recalling.exports.write_news(home, row.agent_session_id, text)
                 if any_news:
                     written.append(path)
         return written
@@ -263,7 +284,7 @@ class RecallService(Service):
                     if steps := len(state.pending_actions):
                         yield (
                             row.agent_session_id,
-                            recalling.context.note_request(row.agent_session_id, steps),
+                            recalling.exports.note_request(row.agent_session_id, steps),
                         )
 
     def conventions(self, session: str, *, names: Sequence[str] = ()) -> dict[str, Any]:

@@ -439,7 +439,7 @@ def memory_search(caller: Caller, args: dict[str, Any]) -> ToolResult:
 
 def memory_context(caller: Caller, args: dict[str, Any]) -> ToolResult:
     budget = args.get("budget", args.get("max_tokens", TOKENS))
-    context = caller.memory.recall.context(args.get("workspace") or caller.workspace, budget=budget)
+    context = caller.memory.recall.present_context(args.get("workspace") or caller.workspace, budget=budget)
     data = {name: context.data[name] for name in ("workspace", "at", "tokens", "budget", "left_out")}
     return ToolResult({**data, "text": context.text}, context.text)
 

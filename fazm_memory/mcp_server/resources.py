@@ -101,7 +101,7 @@ def _session(caller: Caller, uri: str) -> tuple[dict[str, Any], str, dict[str, s
 def read(caller: Caller, uri: str) -> tuple[str, str]:
     """The MIME type and text of a resource."""
     if uri == CONTEXT:
-        return "text/plain", caller.memory.recall.context(caller.workspace).text
+        return "text/plain", caller.memory.recall.present_context(caller.workspace).text
     found, part, query = _session(caller, uri)
     if part == "state":
         whole = caller.memory.history.state(found["id"], quarantined=False)
@@ -175,7 +175,7 @@ def _resume_call(caller: Caller) -> str:
 
 def _continue(caller: Caller, args: dict[str, str]) -> str:
     workspace = args.get("workspace") or caller.workspace
-    context = caller.memory.recall.context(workspace).text
+    context = caller.memory.recall.present_context(workspace).text
     full = caller.tool_set == FULL
     return (
         "Continue the earlier work like yesterday: the same folders, the same naming, the same skipped"

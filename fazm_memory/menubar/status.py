@@ -274,7 +274,7 @@ def _handover(memory: Memory, sources: Mapping[str, tuple[int, str]]) -> Handove
 
 def _handover_lines(memory: Memory) -> HandoverLines:
     day, summary = headline(memory.recall.digest())
-    threads = memory.recall.context().data["threads"]
+    threads = memory.recall.present_context().data["threads"]
     if not threads:
         return HandoverLines(day, summary)
     current = threads[0]

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from fazm_memory.recall import context
+    from fazm_memory.recall import exports
     from fazm_memory.recall.briefing import Briefing, artifact_markdown, build_briefing, render_news
-    from fazm_memory.recall.context import Context, context_file_name, render_context
-    from fazm_memory.recall.digest import Digest, build_digest, candidate_sessions
+    from fazm_memory.recall.context import Context, render_context
+    from fazm_memory.recall.digest import Digest, build_digest
+    from fazm_memory.recall.exports import WrittenContext, candidate_sessions, context_file_name
     from fazm_memory.recall.habits import Habits, find_habits
     from fazm_memory.recall.quoting import BLOCK, CHARACTERS_PER_TOKEN, plain_name, quote, quoted_strings
     from fazm_memory.recall.reminders import Reminder, collect_reminders, write_reminders
@@ -38,8 +39,9 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "briefing": "Briefing artifact_markdown build_briefing render_news",
-        "context": "Context context_file_name render_context",
-        "digest": "Digest build_digest candidate_sessions",
+        "context": "Context render_context",
+        "digest": "Digest build_digest",
+        "exports": "WrittenContext candidate_sessions context_file_name",
         "habits": "Habits find_habits",
         "quoting": "BLOCK CHARACTERS_PER_TOKEN plain_name quote quoted_strings",
         "reminders": "Reminder collect_reminders write_reminders",

@@ -13,6 +13,7 @@ from typing import Any
 from fazm_memory.clock import modification_time, to_datetime, to_micros
 from fazm_memory.engines import naming
 from fazm_memory.recall.dialogue import Utterance, read_dialogue
+from fazm_memory.recall.exports import candidate_sessions, pinned_sessions
 from fazm_memory.recall.habits import habit_items
 from fazm_memory.recall.items import (
     UNKNOWN_END,
@@ -119,9 +120,7 @@ LASTING = frozenset(
 )  # fmt: skip
 PLACES = frozenset({"files", "place", "mended", "evicted"})  # and of work outside repositories
 CALLS = frozenset({"failed", "interrupted", "looked"})  # of a repository, soon of no use
-MAX_SESSIONS = 40
 MAX_OLDER = 6  # sessions before the last active day
-SHORT = 8  # characters of a session's id in the ids of its items
 MINUTE = 60_000_000
 
 
@@ -215,7 +214,7 @@ def build_digest(
     for row in older:
         tasks.append(_task(store, row, *_long_ago(row, today), pinned, today, states))
     included = {task.session.n for task in tasks}
-    for row in _pinned_rows(store, workspace, pinned):
+    for row in pinned_sessions(store, workspace, pinned):
         if row.n not in included and _other(row, besides):
             task = _task(store, row, *_long_ago(row, today), pinned, today, states)
             own_items = tuple(item for item in task.items if item.id in pinned)
@@ -266,21 +265,6 @@ def _with_day_before(
 
 def _other(row: SessionRow, besides: str | None) -> bool:
     return besides is None or besides not in (row.agent_session_id, row.id)
-
-
-def _pinned_rows(store: Store, workspace: str | None, pinned: Collection[str]) -> list[SessionRow]:
-    """The sessions of pinned items in this workspace."""
-    if not pinned:
-        return []
-    begins = {begin for id_ in pinned if len(begin := id_.partition(":")[0]) == SHORT}
-    return store.quarantine_view.rows(store.sessions.in_workspace(workspace, limit=None, begins=begins))
-
-
-def candidate_sessions(store: Store, workspace: str | None, pinned: Collection[str] = ()) -> list[SessionRow]:
-    """The sessions for a digest, latest first, then those of pinned items."""
-    rows = store.quarantine_view.rows(store.sessions.in_workspace(workspace, limit=MAX_SESSIONS))
-    known = {row.n for row in rows}
-    return rows + [row for row in _pinned_rows(store, workspace, pinned) if row.n not in known]
 
 
 def _days(store: Store, rows: list[SessionRow], today: date) -> list[tuple[str, date, float]]:

@@ -60,7 +60,9 @@ def _of_handover(memory: Memory, known: set[tuple[str, int | None]]) -> list[dic
     """What the handover calls open and no session lists, such as files that are not committed."""
     titles: dict[str, dict[str, Any]] = {}
     found = []
-    for item in (item for thread in memory.recall.context(None).data["threads"] for item in thread["open"]):
+    for item in (
+        item for thread in memory.recall.present_context(None).data["threads"] for item in thread["open"]
+    ):
         session, seq = item["session"], item["seq"]
         if session is None or (session, seq) in known:
             continue

@@ -12,7 +12,7 @@ from fazm_memory.app import Memory, day_bounds, session_with_times
 from fazm_memory.clock import iso, parse_time, to_datetime
 from fazm_memory.errors import InvalidInput, NotFound
 from fazm_memory.events import By
-from fazm_memory.recall import context as choices
+from fazm_memory.recall import exports as choices
 from fazm_memory.store import EventFilter, kinds_of, outcomes_of
 from fazm_memory.web.requests import JsonBody, QueryParameters, whole_number
 
@@ -27,7 +27,7 @@ def context(memory: Memory, query: QueryParameters) -> dict[str, Any]:
 
 
 def _context(memory: Memory, workspace: str | None) -> dict[str, Any]:
-    data = dict(memory.recall.context(workspace).data)
+    data = dict(memory.recall.present_context(workspace).data)
     chosen = choices.read_choices(memory.store)
     data["items"] = [
         {
@@ -53,7 +53,7 @@ def overview(memory: Memory, query: QueryParameters) -> dict[str, Any]:
     time of the import.
     """
     importing, costs, totals = memory.setup.importing(), memory.costs, memory.timeline.day_totals()
-    handover = [] if importing else memory.recall.context(None).data["threads"]
+    handover = [] if importing else memory.recall.present_context(None).data["threads"]
     threads = [{**thread, "cost": costs.of_sessions(thread["sessions"])} for thread in handover]
     if totals is not None:
         days = {

@@ -12,7 +12,7 @@ import pytest
 
 from fazm_memory.agents import hook_script
 from fazm_memory.ingest.spool import Spool
-from fazm_memory.recall.context import context_file_name, write_folders, write_note_request
+from fazm_memory.recall.exports import context_file_name, write_folders, write_note_request
 
 
 class HookEnv:

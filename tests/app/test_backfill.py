@@ -18,7 +18,7 @@ from fazm_memory.app.transcripts import TranscriptService
 from fazm_memory.config import Config
 from fazm_memory.errors import StoreFull
 from fazm_memory.ingest import CopyStatistics, importer
-from fazm_memory.recall.context import context_path
+from fazm_memory.recall.exports import context_path
 
 NOW = datetime(2026, 11, 15, 9, tzinfo=UTC)
 REST = "000000-2222-4333-8444-555555555555"  # of the id of a session

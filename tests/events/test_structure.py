@@ -12,7 +12,7 @@ import pytest
 from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
 from fazm_memory.events.event import RETAINED_FIELDS
-from fazm_memory.recall import context
+from fazm_memory.recall import exports
 from fazm_memory.session.retention import DAY, TRANSIENT, RetentionPolicy
 from fazm_memory.store import retention
 from fazm_memory.store.event_log import event_id, unpack
@@ -143,7 +143,7 @@ def test_a_forgotten_mark_means_the_same_after_a_recovery(memory: MemoryFixture)
     result = memory.maintenance.recover()
     assert (result["needed"], result["lost"]) == (True, 1)
     assert stands(memory, *sessions) == before
-    assert context.read_choices(memory.store) == {f"{sessions[0][:8]}:decision:2": "pin"}
+    assert exports.read_choices(memory.store) == {f"{sessions[0][:8]}:decision:2": "pin"}
     assert memory.maintenance.verify().clean
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fazm_memory.agents import hook_script
-from fazm_memory.recall.context import context_file_name
+from fazm_memory.recall.exports import context_file_name
 from fazm_memory.recall.quoting import BLOCK
 
 from .conftest import ClockedMemory

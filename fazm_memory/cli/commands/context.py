@@ -26,8 +26,6 @@ from fazm_memory.cli.output import (
 from fazm_memory.clock import iso
 from fazm_memory.errors import InvalidRequest, NotFound
 from fazm_memory.lazy import lazy_regex
-from fazm_memory.recall import artifact_markdown
-from fazm_memory.session import folder_progress_text
 from fazm_memory.text import shorten
 
 READABLE = 120  # columns of the longest line of a context in a terminal
@@ -44,7 +42,7 @@ def context_arguments(parser: argparse.ArgumentParser) -> None:
 def context_command(args: argparse.Namespace) -> int:
     memory = open_memory(args)
     workspace = None if args.workspace is None else os.path.abspath(os.path.expanduser(args.workspace))
-    context = memory.recall.context(workspace, budget=args.budget)
+    context = memory.recall.present_context(workspace, budget=args.budget)
     for item, choice in ((args.pin, "pin"), (args.exclude, "exclude"), (args.include, None)):
         if item is None:
             continue
@@ -53,7 +51,7 @@ def context_command(args: argparse.Namespace) -> int:
                 f'This context has no item "{item}"', hint="`fazm-memory context --json` lists the items."
             )
         memory.recall.choose_item(item, choice)
-        context = memory.recall.context(workspace, budget=args.budget)
+        context = memory.recall.present_context(workspace, budget=args.budget)
     if args.json:
         for thread in context.data["threads"]:
             thread["cost"] = memory.costs.of_sessions(thread["sessions"])
@@ -89,6 +87,8 @@ def conventions_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def conventions_command(args: argparse.Namespace) -> int:
+    from fazm_memory.session import folder_progress_text
+
     learned = open_memory(args).recall.conventions(args.id, names=args.apply or ())
     if args.json:
         print_json(learned)
@@ -227,6 +227,8 @@ def artifacts_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def artifacts_command(args: argparse.Namespace) -> int:
+    from fazm_memory.recall import artifact_markdown
+
     memory = open_memory(args)
     if args.name is None and (args.done or args.from_file or args.export):
         raise InvalidRequest(

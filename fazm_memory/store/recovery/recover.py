@@ -51,7 +51,7 @@ from fazm_memory.store.verify import verify_store
 from fazm_memory.store.writer import Writer
 from fazm_memory.text import plural
 
-CHOICES = "context.choices"  # the key that `recall/choices.py` uses
+CHOICES = "context.choices"  # the key that `recall/exports.py` uses
 
 
 def take_over(wreck: DamagedDatabase, store: Store) -> None:

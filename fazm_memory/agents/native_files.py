@@ -58,6 +58,7 @@ class RowTable:
     folders: tuple[str, ...] = ()  # columns that name the folder of the session
     rights: tuple[str, ...] = ()  # columns that run or allow something: not taken from another machine
     settings: str = ""  # a column of JSON with such settings, of which only HARMLESS is taken
+    triggered: tuple[str, ...] = ()  # columns that a trigger of the agent changes in a new row
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,7 @@ ROW_DATABASES: dict[str, RowDatabase] = {
                 "session_key IN (SELECT session_key FROM session_windows WHERE session_id = ?1)",
                 shared=True,
                 settings="entry_json",
+                triggered=("entry_valid",),  # OpenClaw refuses all sessions if it is not set for one
             ),
             RowTable("session_windows", "session_id = ?1", "created_at"),
             RowTable("transcript_events", "session_id = ?1", "created_at"),
@@ -314,6 +316,7 @@ def restore_rows(path: Path, agent: str, session: str, copy: bytes) -> None:
         with closing(
             sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
         ) as connection:
+            add_functions(connection)
             connection.execute("BEGIN IMMEDIATE")
             known = {name: table for name, table in tables.items() if _columns(connection, name)}
             for table in reversed(known.values()):
@@ -330,6 +333,16 @@ def restore_rows(path: Path, agent: str, session: str, copy: bytes) -> None:
             connection.execute("COMMIT")
     except (sqlite3.Error, KeyError, OverflowError) as error:
         raise Conflict(f"{path} was not changed: {error}.", hint=f"close {agent} and try again") from error
+
+
+def add_functions(connection: sqlite3.Connection) -> None:
+    """Add what the SQLite of this Python is too old for. OpenClaw's tables check rows with it."""
+    if sqlite3.sqlite_version_info < (3, 43):
+        connection.create_function("octet_length", 1, _octet_length, deterministic=True)
+
+
+def _octet_length(value: Any) -> int | None:
+    return None if value is None else len(value if isinstance(value, bytes) else str(value).encode())
 
 
 def _others(connection: sqlite3.Connection, tables: Mapping[str, RowTable], session: str) -> dict[str, int]:
@@ -369,7 +382,10 @@ def _insert(connection: sqlite3.Connection, table: RowTable, row: dict[str, Any]
     stored = [
         value.encode("utf-8", "surrogateescape") if _is_odd(value) else value for value in values.values()
     ]
-    connection.execute(f"{verb} INTO {table.name} ({names}) VALUES ({marks})", stored)
+    inserted = connection.execute(f"{verb} INTO {table.name} ({names}) VALUES ({marks})", stored)
+    for name in values.keys() & set(table.triggered) if inserted.rowcount else ():
+        query = f"UPDATE {table.name} SET {name} = ? WHERE rowid = ?"
+        connection.execute(query, (values[name], inserted.lastrowid))
 
 
 def _is_odd(value: Any) -> bool:

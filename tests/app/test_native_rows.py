@@ -21,24 +21,38 @@ from tests.agents.reading import FIXTURES
 from tests.app.test_transcripts import DAY, Machine
 
 OPENCLAW = """
-CREATE TABLE session_nodes (session_key TEXT PRIMARY KEY, current_session_id TEXT NOT NULL, entry_json TEXT);
+CREATE TABLE session_nodes (session_key TEXT PRIMARY KEY, current_session_id TEXT NOT NULL, entry_json TEXT,
+    entry_valid INTEGER NOT NULL DEFAULT 0);
+CREATE TRIGGER session_nodes_entry_valid_after_insert AFTER INSERT ON session_nodes BEGIN
+    UPDATE session_nodes SET entry_valid = 0 WHERE session_key = NEW.session_key;
+END;
 CREATE TABLE session_windows (session_id TEXT PRIMARY KEY, session_key TEXT, created_at INTEGER);
 CREATE TABLE transcript_events (session_id TEXT, seq INTEGER, event_json TEXT, created_at INTEGER,
-    event_zstd BLOB, PRIMARY KEY (session_id, seq));
+    event_zstd BLOB, navigation_json TEXT, PRIMARY KEY (session_id, seq),
+    CHECK (navigation_json IS NULL OR octet_length(navigation_json) <= 16384));
 CREATE TABLE transcript_rewrite_watermarks (session_id TEXT PRIMARY KEY, generation TEXT);
-INSERT INTO session_nodes VALUES ('agent:main:main', 'claw-2', '{"sessionId":"claw-2","elevated":"full"}');
+INSERT INTO session_nodes VALUES ('agent:main:main', 'claw-2', '{"sessionId":"claw-2","elevated":"full"}', 1);
+UPDATE session_nodes SET entry_valid = 1;
 INSERT INTO session_windows VALUES ('claw-1', 'agent:main:main', 1794900000000);
 INSERT INTO session_windows VALUES ('claw-2', 'agent:main:main', 1794910000000);
 INSERT INTO transcript_events VALUES ('claw-1', 0,
     '{"type":"session","id":"claw-1","cwd":"/Users/dana/bread","timestamp":"2026-11-17T08:00:00Z"}',
-    1794900000000, NULL);
+    1794900000000, NULL, NULL);
 INSERT INTO transcript_events VALUES ('claw-1', 1,
     '{"type":"message","id":"m1","timestamp":"2026-11-17T08:00:01Z","message":{"role":"user","content":"Bake."}}',
-    1794900001000, NULL);
+    1794900001000, NULL, '{"title":"Brötchen"}');
 INSERT INTO transcript_events VALUES ('claw-2', 0,
     '{"type":"session","id":"claw-2","cwd":"/Users/dana/bread","timestamp":"2026-11-17T10:00:00Z"}',
-    1794910000000, NULL);
+    1794910000000, NULL, NULL);
 """
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection of the agent, whose SQLite is newer than that of some Pythons."""
+    connection = sqlite3.connect(path)
+    native_files.add_functions(connection)
+    return connection
+
 
 # The database, the fixture, a session and its tables with the column that names the session.
 AGENTS: dict[str, tuple[str, str, str, dict[str, str]]] = {
@@ -80,12 +94,14 @@ def machine(tmp_path: Path, agent: str) -> Iterator[Machine]:
     made.now += 86_400_000_000 * 30
     path, fixture, _, _ = AGENTS[agent]
     (made.user / path).parent.mkdir(parents=True)
-    with closing(sqlite3.connect(made.user / path)) as connection:
+    with closing(connect(made.user / path)) as connection:
         connection.executescript((FIXTURES / fixture).read_text() if fixture else OPENCLAW)
         if not fixture:
             answer = b'{"type":"message","id":"m2","message":{"role":"assistant","content":"Done."}}'
             values = (AGENTS[agent][2], zstandard.ZstdCompressor().compress(answer))
-            connection.execute("INSERT INTO transcript_events VALUES (?, 2, NULL, 1794900002000, ?)", values)
+            connection.execute(
+                "INSERT INTO transcript_events VALUES (?, 2, NULL, 1794900002000, ?, NULL)", values
+            )
             connection.commit()
     made.touch(made.user / path)
     yield made
@@ -97,7 +113,7 @@ def database(machine: Machine, agent: str) -> Path:
 
 
 def rows(path: Path, agent: str) -> dict[str, list[Any]]:
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(connect(path)) as connection:
         return {
             table: sorted(connection.execute(f"SELECT * FROM {table}").fetchall(), key=repr)
             for table in AGENTS[agent][3]
@@ -105,7 +121,7 @@ def rows(path: Path, agent: str) -> dict[str, list[Any]]:
 
 
 def delete(path: Path, agent: str) -> None:
-    with closing(sqlite3.connect(path)) as connection, connection:
+    with closing(connect(path)) as connection, connection:
         for table, column in AGENTS[agent][3].items():
             gone = connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (AGENTS[agent][2],))
             assert gone.rowcount > 0
@@ -127,11 +143,23 @@ def test_a_deleted_session_comes_back_and_the_others_stay(machine: Machine, agen
     assert [step["action"] for step in again["files"]] == ["same"]
 
 
+@pytest.mark.parametrize("agent", ["openclaw"], indirect=True)
+def test_a_restored_entry_of_openclaw_is_marked_valid_again(machine: Machine, agent: str) -> None:
+    """A trigger takes the mark away from a new row, and OpenClaw then refuses every session."""
+    path, session = database(machine, agent), "claw-2"
+    copy = session_rows(path, agent, session)
+    change(path, "DELETE FROM session_nodes", "DELETE FROM session_windows WHERE session_id = 'claw-2'",
+           "DELETE FROM transcript_events WHERE session_id = 'claw-2'")  # fmt: skip
+    restore_rows(path, agent, session, copy)
+    assert session_rows(path, agent, session) == copy
+    assert b'"entry_valid": 1' in copy
+
+
 def test_a_session_that_went_on_is_only_replaced_with_force(machine: Machine, agent: str) -> None:
     path, session = database(machine, agent), AGENTS[agent][2]
     machine.record()
     table, column = list(AGENTS[agent][3].items())[-1]
-    with closing(sqlite3.connect(path)) as connection, connection:
+    with closing(connect(path)) as connection, connection:
         name = {"goose": "name", "openclaw": "session_key"}.get(agent, "title")
         connection.execute(f"UPDATE {table} SET {name} = 'Another title' WHERE {column} = ?", (session,))
     changed = rows(path, agent)
@@ -181,7 +209,7 @@ def copy_now(machine: Machine) -> None:
 
 
 def change(path: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(path)) as connection, connection:
+    with closing(connect(path)) as connection, connection:
         for statement in statements:
             connection.execute(statement)
 
@@ -204,7 +232,8 @@ def test_an_agent_that_is_writing_is_not_disturbed(machine: Machine, agent: str)
     machine.record()
     before = session_rows(path, agent, session)
     delete(path, agent)
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+    with closing(connect(path)) as connection:
+        connection.isolation_level = None
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("BEGIN IMMEDIATE")
         table = next(iter(AGENTS[agent][3]))
@@ -329,7 +358,7 @@ def test_a_foreign_project_that_the_session_does_not_use_is_refused(tmp_path: Pa
     with pytest.raises(Conflict, match="another session"):
         restore(own, foreign, session)
     restore(own, session)
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(connect(path)) as connection:
         found = connection.execute("SELECT id FROM project ORDER BY id").fetchall()
     assert found == [("other",), ("own",)]
 
@@ -373,7 +402,7 @@ def test_rows_whose_numbers_are_taken_get_new_ones(tmp_path: Path) -> None:
     change(path, "DELETE FROM messages", "DELETE FROM sessions", "INSERT INTO sessions VALUES ('b', 3.0)")
     change(path, "INSERT INTO messages VALUES (2, 'b', 'another', 4.0, 1, 0)")
     restore_rows(path, "hermes", "a", copy)
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(connect(path)) as connection:
         found = connection.execute("SELECT id, content FROM messages ORDER BY id").fetchall()
     assert found == [(2, "another"), (3, "first"), (4, "second"), (5, "third")]
     assert native_files.restored_rows_state(path, "hermes", "a", copy) == "same"

@@ -337,7 +337,7 @@ def is_boilerplate(line: Line) -> bool:
         return True
     if line.role == "interim" and THOUGHT.search(line.text) and not FINDING.search(line.text):
         return True
-    return bool(LEAD_INS.match(line.text)) and not FINDING.search(line.text)
+    return bool(LEAD_INS.match(line.text)) and not FAULT.search(line.text)
 
 
 def tells(text: str) -> bool:

@@ -305,7 +305,8 @@ def pasted_from(said: Utterance) -> int | None:
     begin, _, rest = said.text.strip().partition("\n")
     if INTRODUCES.search(begin) and len(rest) >= LEAST_PASTED and ADDRESSED.search(begin):
         return 1
-    return 0 if REVIEWS.search(said.text) and not ADDRESSED.search(said.text) else None
+    whole = REVIEWS.search(said.text) and not ADDRESSED.search(said.text) and "?" not in said.text
+    return 0 if whole else None
 
 
 def _asks(said: Utterance) -> bool:

@@ -46,6 +46,7 @@ from fazm_memory.session import (
 )
 from fazm_memory.store import SessionRow, Store, events_of_item
 
+EARLIER_DECISIONS = 4  # of the earlier days of a session, the latest
 EARLIER_REQUESTS = 6  # of the earlier days of a session, the latest
 EARLIER_FACTOR = 0.45  # for items of earlier days of the same session
 SUMMARY_KINDS = frozenset({"files", "more", "place", "changed", "looked"})  # one item for each day
@@ -77,7 +78,7 @@ def earlier_part(state: SessionState, since: int) -> SessionState:
         branch=state.branch,
         files_modified={path: entry for path, entry in state.files_modified.items() if entry.seq < since},
         folders=_before(state.folders, since, "last_seq"),
-        decisions_made=_before(state.decisions_made, since),
+        decisions_made=dict(list(_before(state.decisions_made, since).items())[-EARLIER_DECISIONS:]),
         errors={
             key: error
             for key, error in _before(state.errors, since).items()

@@ -18,7 +18,7 @@ from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall.dialogue import ANSWERED, PLAN_PROMPT
 from fazm_memory.recall.digest import Request, SessionDigest
 from fazm_memory.recall.items import Item
-from fazm_memory.recall.lines import GOAL, PASTED, with_short_quote
+from fazm_memory.recall.lines import AT_WORK, GOAL, PASTED, with_short_quote
 from fazm_memory.recall.quoting import neutral, plain_name, quote
 from fazm_memory.recall.sentences import shortened
 from fazm_memory.records import dataclass, replace
@@ -371,7 +371,7 @@ def turn_lines(turn: Sequence[Item], *, headed: bool = False, above: bool = Fals
         if item in plan:
             if item in plan[:MAX_PLAN]:
                 more.append((PARTS["plan"], text))
-        elif (request or headed) and not (results or above) and item.label not in PARTS:
+        elif (request or headed) and not (results or above) and _is_result(item):
             results.append(text)
         else:
             more.append((PARTS.get(item.label, ""), text))
@@ -387,6 +387,11 @@ def turn_lines(turn: Sequence[Item], *, headed: bool = False, above: bool = Fals
         if text not in results:
             lines.append(f"    {part}{text}" if lines else f"  - {part}{text}")
     return lines
+
+
+def _is_result(item: Item) -> bool:
+    """Whether a sentence is of an answer and not a remark at work, a cause or a plan."""
+    return item.label not in PARTS and not item.reason.startswith(AT_WORK)
 
 
 def _plan_title(plan: Sequence[Item]) -> tuple[str, list[str]]:

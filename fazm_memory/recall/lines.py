@@ -24,12 +24,13 @@ from fazm_memory.recall.chooser import (
     terms_of_text,
     weigh_names,
 )
-from fazm_memory.recall.dialogue import ANSWERED, Line, Utterance, dialogue_lines
+from fazm_memory.recall.dialogue import ANSWERED, ANSWERS, Line, Utterance, dialogue_lines
 from fazm_memory.recall.items import GENERIC_QUESTION, WEIGHTS, Item, Section, item_id
 from fazm_memory.recall.outcomes import (
     BEFORE,
     CLOSING,
     FILE_LINE,
+    INTENDS,
     TurnOutcome,
     outcomes_by_turn,
     tells_before,
@@ -89,9 +90,11 @@ UNDID = lazy_regex(
 UNDO_WITHIN = 3  # turns
 UNDONE = "undone later: "
 OVERTURNED = 0.5  # of the worth of what the user's next words overturned
+PASTED_DETAIL = 0.5  # of the worth of what follows the begin of something pasted
 PASTED = "pasted: "  # before words that the user pasted
 ENOUGH_TERMS = 3  # of an answer that can be understood without its question
 BARE = 3  # characters of a reply that picks an option
+DECISIONS = ("refusal", "verdict", "answer")  # of the user
 REQUESTS = ("first", "asked", "reply", "answer", "refusal", "plan")
 Judged = tuple[Line, dict[str, float], float]  # a line, its features and its worth
 GOAL = 150  # characters
@@ -100,6 +103,7 @@ KINDS = {
     "verdict": "refusal",
     "plan": "plan", "summary": "summary",
 }  # fmt: skip
+AT_WORK = "said by the agent at work"
 REASONS = {
     "first": "the first request",
     "asked": "a request",
@@ -111,7 +115,7 @@ REASONS = {
     "summary": "from the agent's summary of a compacted conversation",
     "final": "from the answer that ended the session",
     "closing": "from the answer that closed a turn",
-    "interim": "said by the agent at work",
+    "interim": AT_WORK,
 }
 FEATURE_REASONS = {
     "last question": "an open question of the agent",
@@ -165,6 +169,7 @@ def dialogue_items(
         if not is_boilerplate(line)
         and not (line.role == "final" and line.text.endswith("?"))  # known from the state
         and not (line.turn in closed and is_working_thought(line))
+        and not (line.role in ANSWERS and INTENDS.match(compact_statement(line.text)))
         and (features := line_features(line, found, scene))
     ]
     last = max((line.turn for line in lines), default=0)
@@ -197,8 +202,10 @@ def dialogue_items(
             undo = UNDONE if line.turn in undone else ""
             text = f"{undo}{neutral(without_prefix(alone[line].text, folder))}"
             item = replace(item, text=text, score=max(item.score, alone[line].score * worth))
-        if line.talk_only and not DECIDING.search(item.text):
+        if line.talk_only and line.role not in DECISIONS and not DECIDING.search(item.text):
             item = replace(item, score=item.score * TALK_ONLY)
+        if line.pasted and line.place > 1:
+            item = replace(item, score=item.score * PASTED_DETAIL)
         if line.overturned:
             item = replace(item, score=item.score * OVERTURNED)
         if item.score > FLOOR * worth:
@@ -321,7 +328,7 @@ def _joined_requests(
             continue
         if line.role == "plan" and line.place:
             continue
-        if line is goal:  # it is in the heading
+        if line is goal or (line.pasted and line.place > 1):  # in the heading; no begin
             continue
         if line.turn not in best or score > best[line.turn][1]:
             best[line.turn] = (line, score)

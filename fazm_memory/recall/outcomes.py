@@ -24,24 +24,35 @@ NUMBERED = lazy_regex(
 )
 PART = lazy_regex(r"(?<=[.!?]) (?=[A-Z0-9`\"'(])")
 WEAK = lazy_regex(
-    r"(?i)(?:this is an? (?:great|good|excellent|interesting)|i(?:'ve| have)? (?:done|completed?"
+    r"(?i)(?:(?:ah|oh|so),? (?:that'?s|this is) (?:a|an|the)\b|(?:that'?s|this is) (?:a|an"
+    r"|the) (?:\w+ )?(?:detail|clue|insight)"
+    r"|this is an? (?:great|good|excellent|interesting)|i(?:'ve| have)? (?:done|completed?"
     r"|finished|now have|reviewed|looked"
     r"|analy[sz]ed)|based on|looking at|thorough|comprehensive|done a|now i|i (?:now )?(?:see"
     r"|understand|have)|let me|that's (?:a|an) "
     r"(?:clean|good|great|excellent)|the (?:changes|implementation|work|refactoring) (?:is"
     r"|are) (?:now )?(?:complete|done|finished))\b"
 )  # an opening that says little by itself
+INTENDS = lazy_regex(
+    r"(?i)\W*(?:(?:ok|great|good|perfect|now|so|first|next),? )*(?:i'?ll|i will|i'?m going to|i need to"
+    r"|i should|let me"
+    r"|let's|this is a (?:new|separate) task|i (?:now )?see (?:the|an?|that|now|what)"
+    r"|i found (?:\w+ )?issues? to fix)\b"
+)  # what the agent is about to do
 IDLE = lazy_regex(
-    r"(?i)(?:all (?:done|fixed|set)|done|fixed|perfect|great|good|clean|excellent|the (?:changes?"
+    r"(?i)(?:all (?:the )?work (?:for|on|in|from)[^.!?]{0,60} (?:complete|done|finished)|all (?:done"
+    r"|fixed|set)|done|fixed|perfect|great|good|clean|excellent|the (?:changes?"
     r"|implementation|fix|refactor\w*|work|feature|code) (?:is|are)"
     r" (?:now )?(?:complete|done|ready|in place|finished)(?: and all tests pass)?"
     r"|everything (?:is )?(?:works?|passes|clean|done)"
     r"|implementation complete|complete|you'?re (?:absolutely |completely )?right[^.!?]*"
     r"|that'?s a (?:great|good|fair|valid) (?:point|question|catch|idea)|i understand)[.!]?"
 )
+HEADING_NUMBER = lazy_regex(r"^\W*\d{1,2}[.)]\s+")
 ENDINGS = lazy_regex(r"((?:[.!?;]|:) )")
 DANGLING = lazy_regex(
-    r"(?i)\b(?:was|is|are|were|shows?|reads?|looks? like|with|becomes?|includes?|following|now|to|has"
+    r"(?i)\b(?:was|is|are|were|shows?|reads?|looks? like|see|sees|output|with|becomes?|includes?"
+    r"|following|now|to|has"
     r"|have|because|that|will)"
     r"[:\s]*$"
 )  # the end of a lead-in
@@ -59,7 +70,7 @@ BEFORE = lazy_regex(
     r"|situation|behaviou?r)s?"
     r"(?: (?:statement|summary|description))?|root cause|before|background|context|why (?:it"
     r"|this) (?:happen|fail)\w*"
-    r"|what (?:was wrong|happened|went wrong)|error|cause)\b(?!.*\b(?:fixed|solved|resolved)\b)"
+    r"|what (?:was wrong|happened|went wrong)|error|cause)\b(?!.*\b(?:fixed|solved|resolved|after|new|now)\b)"
 )  # a heading of what was wrong
 FILE_LINE = lazy_regex(r"(?i)\W*(?:files?|location|function|test)\b[^.:]{0,20}:")
 BEFORE_LINE = lazy_regex(
@@ -77,7 +88,7 @@ AFTER = lazy_regex(
 VERDICT = lazy_regex(
     r"(?i)\W*(?:(?:the|my|overall|final|short) )*(?:verdict|conclusion|assessment|bottom line|tl;?dr"
     r"|short answer|in short|in summary|to summari[sz]e|net (?:result|effect)"
-    r"|answer|recommendation|root cause)\b\W*"
+    r"|answer|recommendation|root cause|\w+ resolved|decision)\b\W*"
     r"|(?i:so,? you'?re right)\b\W+"
 )
 SHORT_RESULT = lazy_regex(
@@ -196,8 +207,12 @@ def _ended(text: str, line: Line, after: Line) -> str:
 
 
 def _best(answer: Sequence[Line], worth: dict[Line, float]) -> Line | None:
-    """The line that says most, of what an agent said at work."""
-    able = [line for line in answer if line in worth and tells(line.text) and not line.text.endswith("?")]
+    """The line that says most, of what an agent said at work: a result, not what it looks at or plans."""
+    able = [
+        line for line in answer
+        if line in worth and tells(line.text) and not line.text.endswith("?")
+        and RESULT.search(line.text) and not INTENDS.match(compact_statement(line.text))
+    ]  # fmt: skip
     return max(able, key=lambda line: worth[line], default=None)
 
 
@@ -218,6 +233,8 @@ def _first(answer: Sequence[Line]) -> Line | None:
             break
         text = _plain(line)
         if not tells(text) or text.endswith("?") or tells_before(line) or DIAGNOSTICS.search(text):
+            continue
+        if INTENDS.match(text):
             continue
         if WEAK.match(text):
             weak = weak or line
@@ -246,7 +263,8 @@ def _verdict(answer: Sequence[Line]) -> Line | None:
 
 def announces_code(line: Line, after: Sequence[Line]) -> bool:
     """Whether a lead-in announces a block of code, which is not among the lines."""
-    return line.form == "lead" and not (after and after[0].seq == line.seq and after[0].form in LISTED)
+    listed = after and after[0].seq == line.seq and after[0].form in LISTED
+    return line.form == "lead" and not listed and DANGLING.search(line.text) is not None
 
 
 def tells_before(line: Line) -> bool:
@@ -294,7 +312,8 @@ def _following(answer: Sequence[Line], first: Line) -> list[Line]:
 
 def _plain(line: Line) -> str:
     """What a line says, without remarks, passed checks and announcements."""
-    text = compact_statement(ANNOUNCES.sub("", compact_statement(line.text))).rstrip(" :;")
+    said = HEADING_NUMBER.sub("", line.text) if line.form == "heading" else line.text
+    text = compact_statement(ANNOUNCES.sub("", compact_statement(said))).rstrip(" :;")
     parts = [
         part for part in PART.split(text) if part and not PASSED.fullmatch(part) and not IDLE.fullmatch(part)
     ]

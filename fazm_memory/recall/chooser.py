@@ -64,7 +64,8 @@ PASSED = lazy_regex(
 PASTED_WORD = lazy_regex(r"(?<!\S)(?!https?:)[^\s]{90,}")
 DIAGNOSTICS = lazy_regex(
     r"(?i)\b(?:diagnostics?|lsp|gopls|linter (?:warning|hint)s?)\b.*\b(?:stale|false positives?|transient"
-    r"|will clear|cached?|outdated|ignor\w+|pre-?existing|unrelated|catch up|not (?:real|related))\b"
+    r"|just style|suggestions|will clear|cached?|outdated|ignor\w+|pre-?existing|unrelated|catch up"
+    r"|not (?:real|related))\b"
 )  # of an editor, of the moment
 COMMAND = lazy_regex(r"/[a-z][\w:-]*")
 CORRECTION = lazy_regex(

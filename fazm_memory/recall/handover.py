@@ -18,7 +18,7 @@ from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall.dialogue import ANSWERED, PLAN_PROMPT
 from fazm_memory.recall.digest import Request, SessionDigest
 from fazm_memory.recall.items import Item
-from fazm_memory.recall.lines import AT_WORK, GOAL, PASTED, with_short_quote
+from fazm_memory.recall.lines import AT_WORK, GOAL, PASTED, UNDONE, with_short_quote
 from fazm_memory.recall.quoting import neutral, plain_name, quote
 from fazm_memory.recall.sentences import shortened
 from fazm_memory.records import dataclass, replace
@@ -37,6 +37,7 @@ RULES = "USER RULES"
 HABITS = "HABITS"
 RESUME = "RESUME"
 ALSO = "Also"
+CHANGING = frozenset({"plan", "request"})
 MAX_RESUME = 6
 ROOM_PER_RESUME = 2000  # characters of a context
 BRIEF = 70  # characters of what a thread is for, if it is only named
@@ -279,13 +280,13 @@ def _times(thread: Thread) -> str:
 
 def goal_ids(threads: Iterable[Thread]) -> set[str]:
     """The items that the headings of these threads show."""
-    firsts = [thread.tasks[0] for thread in threads if not thread.older]
+    firsts = [thread.told[0] for thread in threads if not thread.older]
     return {task.goal.id for task in firsts if task.goal is not None}
 
 
 def goal_text(thread: Thread, longest: int = GOAL) -> str:
     """What a thread is for, in the user's words if possible."""
-    for task in thread.tasks:
+    for task in thread.told:
         if task.plan_title and task.goal is None:
             return f"plan {quote(PLAN.sub('', task.plan_title), longest)}"
         if task.goal is not None and task.goal.kind == "plan":
@@ -325,15 +326,16 @@ def _groups(
     The `last` turn is the one that NOW is about.
     """
     order = {task.session.id: nth for nth, task in enumerate(thread.tasks)}
-    goals = {(task.session.id, task.goal.turn) for task in thread.tasks[:1] if task.goal is not None}
+    goals = {(task.session.id, task.goal.turn) for task in thread.told[:1] if task.goal is not None}
     turns: dict[tuple[int, int], list[Item]] = {}
     for item in items:
         if item.label in SPOKEN and item.turn >= 0:
             turns.setdefault((order.get(item.session, 0), item.turn), []).append(item)
     lines: list[str] = []
+    undone = undone_changes(thread.told)
     for _, turn in sorted(turns.items()):
         place = (turn[0].session, turn[0].turn)
-        lines += turn_lines(turn, headed=place in goals, above=place in last)
+        lines += turn_lines(turn, headed=place in goals, above=place in last, undone=place in undone)
     rest = [item for item in items if item.label not in SPOKEN or item.turn < 0]
     for group in dict.fromkeys((*GROUPS, *(item.label for item in rest))):
         rows = [item for item in rest if item.label == group]
@@ -350,10 +352,13 @@ def _groups(
     return lines
 
 
-def turn_lines(turn: Sequence[Item], *, headed: bool = False, above: bool = False) -> list[str]:
+def turn_lines(
+    turn: Sequence[Item], *, headed: bool = False, above: bool = False, undone: bool = False
+) -> list[str]:
     """A turn: the user's words or a plan, what came of them, then single sentences, each on a line.
 
     `headed`: the request stands in the heading of the thread. `above`: NOW tells the request and its outcome.
+    `undone`: a later session changed that again.
     """
     said = sorted(turn, key=lambda item: (item.message, item.place))
     plan = [item for item in said if item.label == "plan"]
@@ -375,9 +380,12 @@ def turn_lines(turn: Sequence[Item], *, headed: bool = False, above: bool = Fals
             results.append(text)
         else:
             more.append((PARTS.get(item.label, ""), text))
+    more.sort(key=lambda named: PART_ORDER.index(named[0]))
+    if undone:
+        told = [f"{UNDONE}{text}" for text in [*results, *(text for _, text in more)][:1]]
+        results, more = (told, []) if request or headed else ([], [("", text) for text in told])
     lines = [f"  - {request}"] if request else [f"  - {LAST_TURN}"] if above and more else []
     lines += [f"{'    ' if lines else '  '}{RESULT_MARK}{text}" for text in dict.fromkeys(results)]
-    more.sort(key=lambda named: PART_ORDER.index(named[0]))
     if results:
         more = [
             *(named for named in more if named[0] != BEFORE),
@@ -478,8 +486,36 @@ class Thread:
         return not any(task.recent for task in self.tasks)
 
     @property
+    def told(self) -> tuple[SessionDigest, ...]:
+        """The sessions of the last active days, or all if there are none."""
+        return tuple(task for task in self.tasks if task.recent or self.older)
+
+    @property
     def branch(self) -> str:
         return next((task.branch for task in reversed(self.tasks) if task.branch), "")
+
+
+FROM_TO = lazy_regex(r"(?i)\bfrom ['\"]?([\w./-]{2,30})['\"]?(?: back)? to ['\"]?([\w./-]{2,30})")
+TO = lazy_regex(r"(?i)(?<!from )\bto ['\"]?([\w./-]{2,30})")
+
+
+def undone_changes(tasks: Iterable[SessionDigest]) -> set[tuple[str, int]]:
+    """The turns of a change "to X" after which a later session changed "from X to Y".
+
+    A turn is a session and a number.
+    """
+    undone: set[tuple[str, int]] = set()
+    later: set[str] = set()  # what was changed away, in sessions that came later
+    for task in sorted(tasks, key=lambda task: -task.began):
+        for item in task.items:
+            request = item.text.partition(ANSWERED)[0]
+            if item.kind in CHANGING and {word.lower() for word in TO.findall(request)} & later:
+                undone.add((item.session, item.turn))
+        for item in task.items:
+            if item.kind in CHANGING:
+                request = item.text.partition(ANSWERED)[0]
+                later |= {before.lower() for before, _ in FROM_TO.findall(request)}
+    return undone
 
 
 def group_threads(tasks: Sequence[SessionDigest]) -> list[Thread]:

@@ -36,7 +36,8 @@ WEAK = lazy_regex(
 INTENDS = lazy_regex(
     r"(?i)\W*(?:(?:ok|great|good|perfect|now|so|first|next),? )*(?:i'?ll|i will|i'?m going to|i need to"
     r"|i should|let me"
-    r"|let's|this is a (?:new|separate) task|i (?:now )?see (?:the|an?|that|now|what)"
+    r"|let's|this is a (?:new|separate) task|the (?:existing|previous|current) plan\b"
+    r"|i (?:now )?see (?:the|an?|that|now|what)"
     r"|i found (?:\w+ )?issues? to fix)\b"
 )  # what the agent is about to do
 IDLE = lazy_regex(

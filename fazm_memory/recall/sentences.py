@@ -43,6 +43,7 @@ REMARK = lazy_regex(
     r"(?: now)?(?: (?:the|what the|why the) (?:issue|problem|bug|cause)(?: is)?)?(?: now)?\s*[.!:–—-]+\s+"
     r"|(?:ah,? |now |so )?found (?:it|(?:the|an?) (?:issue|problem|bug|cause))\s*[.!:–—-]+\s+"
     r"|(?:let me|let's) [^.!?:]{3,40}[.!]\s+(?=\S)"
+    r"|based on (?:the|my|this) (?:summary|review|analysis|search|reading)(?: of [^,]{3,40})?,\s+"
     r"|(?:that|this) (?:clarifies|explains) (?:everything|it)\s*[.!:–—-]+\s+(?:so:?\s+)?"
     r"|(?:now|so|also|then|and|but|next|finally)(?:[,:]\s+|\s+)(?=[a-z\w](?!hat\b))"
     r"|i(?:'ve| have) (?:also |now )?(?=[a-z]+(?:ed|t)\b|made\b|written\b))"

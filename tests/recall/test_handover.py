@@ -272,3 +272,20 @@ def test_the_goal_of_a_pasted_log_is_its_error() -> None:
     goal = dialogue_items("s" * 8, talk, folder=None, worth=1.0, recency=0).goal
     assert goal is not None
     assert "unknown field retry" in goal.text
+
+
+def test_a_change_that_a_later_session_changed_again_is_told_as_undone(memory: ClockedMemory) -> None:
+    files = [{"path": f"/w/{name}.md", "change": "modified"} for name in ("one", "two")]
+    for hour, session, request in (
+        (10, "a", "# Number the chapters\nChange the numbers to 1-based"),
+        (15, "b", "# Number the chapters again\nChange the numbers from 1-based to 0-based"),
+    ):
+        memory.at(f"2026-11-14T{hour}:00:00+00:00")
+        memory.say(session, "prompt", text="tidy the chapters of the report")
+        memory.say(session, "message", text="Removed the empty pages of the report.")
+        memory.say(session, "prompt", text=request.partition("\n")[2])
+        memory.say(session, "action", tool="Edit", files=files)
+        memory.say(session, "message", text=f"Renumbered the chapters in session {session} as asked.")
+    text = memory.at(MORNING).recall.context("/w").text
+    assert "undone later: Renumbered the chapters in session a" in text
+    assert "undone later: Renumbered the chapters in session b" not in text

@@ -227,9 +227,10 @@ LISTS = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "update_
 WEB = frozenset({"WebFetch", "WebSearch", "web_fetch", "google_web_search"})
 DIALOGUE = frozenset({"AskUserQuestion", "ExitPlanMode", "EnterPlanMode"})  # shown as a decision or a plan
 SUBAGENT_CALLS = frozenset({"Task", "Agent", "task", "spawn_agent", "delegate_task"})
+NOT_RUN = "Sibling tool call errored"  # Claude Code's words for a call beside one that failed
 FINISHED = ("completed", "cancelled")
 SHORTEST_RUN = 3  # events; fewer are as quickly read as their label
-SHORTEST = {"look": 2, "check": 2}  # the same for reads and searches, and for checks that passed
+SHORTEST = {"look": 2, "check": 2, "edit": 2}  # for reads and searches, checks that passed, edits of one file
 NARRATION = 240  # characters of the longest words before a call that are shown with the call
 LIST_WITHIN = 6  # positions after a call in which the list or decision that it led to is recorded
 LATE = 1_000_000  # microseconds by which an event precedes an earlier recorded one
@@ -281,6 +282,8 @@ def outline_rows(events: Sequence[Event]) -> list[OutlineRow]:
         (event for event in shown if event is not branch),
         key=lambda event: (event.seq > 0, event.at, event.seq),
     )
+    if len(shown) > 1 and _is_plain_opening(shown[0]):
+        shown = shown[1:]  # the header of the session says agent, folder and branch
     shown = _without_repeats(shown, None if branch is None else branch.payload.name)
     shown, nested = _subagents(shown)
     narration = _narration(shown)
@@ -425,6 +428,10 @@ def _late(events: Iterable[Event]) -> set[int]:
     return late
 
 
+def _is_plain_opening(event: Event) -> bool:
+    return event.kind == "session.open" and event.payload is not None and event.payload.parent is None
+
+
 def _first_branch(events: Sequence[Event]) -> Event | None:
     """The branch on which a session was opened. It is shown with the opening."""
     after_opening = dropwhile(lambda event: event.kind == "session.open", events)
@@ -475,7 +482,9 @@ Run = tuple[str, str]
 def _run_of(event: Event) -> Run | None:
     """What makes an event similar to its neighbours. Failures and untrusted input are never folded."""
     p: Any = event.payload
-    if event.kind != "action" or p is None or p.outcome in FAILED or event.trust in UNTRUSTED - {"web"}:
+    if event.kind != "action" or p is None or event.trust in UNTRUSTED - {"web"}:
+        return None
+    if p.outcome in FAILED and not (p.tool in LOOKS and NOT_RUN in (p.error or "")):
         return None
     if p.tool in EDITS:
         return "edit", target_of(p.input)

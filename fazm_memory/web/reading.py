@@ -173,6 +173,7 @@ def session(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
         "kinds": _kinds(memory, row.n, row.head),
         "tools": state["tools_used"],
         "trust": state["trust"],
+        "branch": state["branch"],
         "running": state["running"],
         "retries": len(state["retries"]),
         "quarantined": state["quarantined"],

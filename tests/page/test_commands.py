@@ -182,7 +182,7 @@ def test_new_events_appear_at_once_and_wait_for_a_reader_who_scrolled_up(
     page.there("option", re.compile("One more thing, live"), EVENTS)
     page.has(part("slider", "Time range"), "aria-valuetext", re.compile(r"to 1[78]:"))  # the lanes follow
     page.settle()
-    page.row("Session started")  # the reader scrolls up
+    page.row("Prompt: ")  # the reader scrolls up
     add(server.world, "dana-release", "message", {"text": "And another."})
     page.press("button", re.compile("^1 new event"))
     page.there("option", re.compile("And another"), EVENTS)

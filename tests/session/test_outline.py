@@ -202,13 +202,26 @@ def test_a_single_look_before_the_answer_is_shown_with_it() -> None:
     assert rows[1].said == "(Read a.go)"
 
 
-def test_the_branch_on_which_a_session_began_is_shown_with_its_opening() -> None:
-    opened = event(0, SessionOpen("claude-code", "a"), "session.open")
+def test_the_branch_on_which_a_fork_began_is_shown_with_its_opening() -> None:
+    opened = event(0, SessionOpen("claude-code", "a", parent="p", parent_seq=3), "session.open")
     events = [opened, event(1, Branch("fix"), "branch"), prompt(2), event(3, Branch("HEAD"), "branch"),
               event(4, Branch("fix"), "branch"), event(5, Branch("main"), "branch")]  # fmt: skip
     rows = outline_rows(events)
     assert positions(rows) == [(0,), (2,), (5,)]
     assert rows[0].said == "On branch fix."
+
+
+def test_the_opening_of_a_session_is_no_row_once_something_happened() -> None:
+    opened = event(0, SessionOpen("claude-code", "a"), "session.open")
+    assert positions(outline_rows([opened])) == [(0,)]
+    assert positions(outline_rows([opened, prompt(1)])) == [(1,)]
+
+
+def test_a_call_that_did_not_run_beside_a_failed_one_folds_with_the_others() -> None:
+    not_run = "<tool_use_error>Sibling tool call errored</tool_use_error>"
+    reads = [read(nth, f"{nth}.go") for nth in range(2)]
+    unread = event(2, Action("Read", {"file_path": "/p/c.go"}, outcome="error", error=not_run))
+    assert positions(outline_rows([*reads, unread])) == [(0, 1, 2)]
 
 
 def test_a_session_resumed_by_its_own_work_has_no_row_for_it() -> None:

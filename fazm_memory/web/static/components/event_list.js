@@ -315,8 +315,11 @@ class EventList extends HTMLElement {
     const { source } = this;
     if (!source?.count) return;
     const { seq } = store.state;
-    const at =
-      seq === null ? (by < 0 ? source.count : this.segment.base + this.firstVisible() - 1) : await source.indexOf(seq);
+    let at = by < 0 ? source.count : this.segment.base + this.firstVisible() - 1;
+    if (seq !== null) {
+      at = await source.indexOf(seq);
+      if (by > 0 && (source.seqAt(at) ?? 0) > seq) at -= 1; // an event before the first row
+    }
     let index = Math.min(source.count - 1, Math.max(0, at + by));
     let row = source.row(index);
     if (row?.fold?.turn) {

@@ -99,6 +99,7 @@ class SessionHeader extends HTMLElement {
       h("span", null, info.agent),
       info.device ? h("span", { class: "pill", title: "Recorded on this machine" }, `on ${info.device}`) : null,
       info.workspace ? h("span", { title: info.workspace }, shortPath(info.workspace, 2)) : null,
+      info.branch ? h("span", { title: "Branch" }, info.branch) : null,
       h("span", null, plural(info.turns, "turn")),
       h("span", null, plural(info.actions, "action")),
       info.failures ? h("span", { class: "is-bad" }, `${info.failures} failed`) : null,

@@ -422,22 +422,30 @@ def _hooks(place: Place, rounds: int) -> Iterator[Figure]:
         payload = _hook_event(place, event)
         ours, bare = [], []
         for _ in range(rounds):
-            ours.append(timed(_hook, command, payload, place.environment))
-            bare.append(timed(_hook, [NOTHING], b"", place.environment))
+            ours.append(_hook(command, payload, place.environment))
+            bare.append(_hook([NOTHING], b"", place.environment))
             spool.done(spool.take())
-        yield Figure(what, "ms", median(ours) * 1e3, median(bare) * 1e3, NOTHING, goal=Goal(at_most=most))
+        for unit, attribute, goal in (
+            ("ms", "wall", None),
+            ("ms of processor", "processor", Goal(at_most=most)),
+        ):
+            its, floor = (median(getattr(one, attribute) for one in column) * 1e3 for column in (ours, bare))
+            yield Figure(what, unit, its, floor, NOTHING, goal=goal)
 
 
 def _hook_event(place: Place, name: str) -> bytes:
+    """An event of Claude Code, with the fields that it has there."""
     folder = next((path for path in place.projects.iterdir() if path.is_dir()), place.projects)
-    event = {
-        "hook_event_name": name,
+    event: dict[str, Any] = {
         "session_id": "bench",
-        "source": "startup",
+        "transcript_path": str(folder / "bench.jsonl"),
         "cwd": _cwd(folder),
-        "tool_name": "Bash",
-        "tool_input": {"command": "x" * 900},
+        "hook_event_name": name,
     }
+    if name == "SessionStart":
+        event["source"] = "startup"
+    else:
+        event |= {"tool_name": "Bash", "tool_input": {"command": "x" * 900}}
     return json.dumps(event).encode()
 
 
@@ -451,8 +459,12 @@ def _cwd(folder: Path) -> str:
     return "/"
 
 
-def _hook(command: list[str], data: bytes, environment: Mapping[str, str]) -> None:
+def _hook(command: list[str], data: bytes, environment: Mapping[str, str]) -> Spent:
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     subprocess.run(command, input=data, stdout=subprocess.DEVNULL, check=True, env=dict(environment))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Spent(time.monotonic() - began, spent)
 
 
 # The page.

@@ -8,7 +8,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from fazm_memory.agents import hook_script
+from fazm_memory.recall import exports
 from fazm_memory.recall.exports import context_file_name
 from fazm_memory.recall.quoting import BLOCK
 
@@ -180,3 +183,54 @@ def test_news_appear_when_another_session_works_in_the_folder(memory: ClockedMem
     for _ in range(2):
         memory.recall.export_contexts()
         assert "invoice table" in hook(memory, session_id="mine", source="resume")
+
+
+@pytest.fixture
+def marked(memory: ClockedMemory, monkeypatch: pytest.MonkeyPatch) -> ClockedMemory:
+    """One decision, and written contexts whose text can be told from a new one."""
+    write = exports.write_context
+
+    def write_marked(
+        home: Path, folder: str | None, context: exports.WrittenContext, inputs: str = ""
+    ) -> Path:
+        return write(home, folder, exports.WrittenContext("as written", context.data), inputs)
+
+    monkeypatch.setattr(exports, "write_context", write_marked)
+    memory.at("2026-11-14T10:00:00+00:00").say("s", "decision", what="by month")
+    memory.recall.export_contexts()
+    return memory
+
+
+def test_the_written_context_is_given_while_nothing_changed(marked: ClockedMemory) -> None:
+    assert marked.recall.present_context("/w").text == "as written"
+    assert marked.recall.present_context("/w", budget=300).text != "as written"
+
+
+@pytest.mark.parametrize("change", ["an event", "a choice", "a fact", "another hour", "another text"])
+def test_a_written_context_is_not_given_after_a_change(marked: ClockedMemory, change: str) -> None:
+    memory = marked
+    if change == "an event":
+        memory.say("s", "decision", what="by year")
+    elif change == "a choice":
+        exports.set_choice(memory.store, f"{memory.sessions.get('s')['id'][:8]}:decision:1", "pin")
+    elif change == "a fact":
+        memory.recall.add_fact("paper", "A4")
+    elif change == "another hour":
+        memory.at("2026-11-14T11:00:00+00:00")
+    else:
+        exports.context_path(memory.config.home, "/w").write_text("cut by a power cut")
+
+    found = memory.recall.present_context("/w")
+
+    assert found.text == memory.recall.context("/w").text
+    assert found.data == memory.recall.context("/w").data
+
+
+def test_a_written_context_is_read_as_it_was_rendered(memory: ClockedMemory) -> None:
+    memory.at("2026-11-14T10:00:00+00:00").say("s", "decision", what="by month", why="ünïcode")
+    memory.recall.export_contexts()
+    rendered = memory.recall.context("/w")
+
+    found = memory.recall.present_context("/w")
+
+    assert (found.text, found.data) == (rendered.text, rendered.data)

@@ -159,6 +159,12 @@ def plan_text(plan: dict[str, Any]) -> str:
     return f"{plan['title'] or '(no title)'} ({plan['status']})"
 
 
+def pending_text(action: dict[str, Any]) -> str:
+    """An open item. Only one that is closed by its id has that in front."""
+    of_list = action["id"].startswith("todo:")
+    return action["what"] or "" if of_list else f"{action['id']}: {action['what']}"
+
+
 def next_text(step: dict[str, Any]) -> str:
     """What comes next, and who says so."""
     told = {"request": "you asked", "todo": "step", "agent": "the agent proposed"}.get(
@@ -250,7 +256,7 @@ ENTRIES: dict[str, Callable[[Any], str]] = {
     "files_modified": lambda entry: f"{file_change_text(entry)}, @{entry['seq']}",
     "todos": lambda entry: f"{entry['status']}: {entry['text']}",
     "next": lambda entry: next_text(entry),
-    "pending_actions": lambda entry: f"{entry['id']}: {entry['what']}",
+    "pending_actions": lambda entry: pending_text(entry),
     "errors": failed_call_text,
     "artifacts": lambda entry: f"{entry['name']}: {entry['done']} of {entry['total']} done, @{entry['seq']}",
     "retries": lambda entry: (

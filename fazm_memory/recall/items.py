@@ -601,7 +601,7 @@ def _repository(state: SessionState, since: int) -> Iterator[tuple[str, str, str
         yield "uncommitted", "files", text, last
     checks = [
         row for row in getattr(state, "checks", {}).values()
-        if row["seq"] >= since and len(row["command"]) <= LONGEST_CHECK
+        if row["seq"] >= since and len(row["command"]) <= LONGEST_CHECK and "resolved_by" not in row
     ]  # fmt: skip
     if checks:
         yield "checks", "run", _checks(checks[-MAX_CHECKS:]), checks[-1]["seq"]

@@ -445,6 +445,9 @@ def resolve(b: StateBuilder, seq: int | None, by: int) -> None:
         if failed is None or failed["mended_by"] is not None:
             return
         b.errors[seq] = failed | {"mended_by": by}
+        for command, row in b.checks.items():
+            if row["seq"] == seq and row["outcome"] != "ok":  # it passed since, by another command line
+                b.checks[command] = row | {"resolved_by": by}
         seq = failed.get("retry_of")
 
 

@@ -321,6 +321,8 @@ NEW_REQUEST = lazy_regex(
     r"(?:change|thing|task|request|feature|question)\b",
     re.I,
 )
+CLAUSE_END = lazy_regex(r"[,.;:(\n]| (?:rather than|instead of|because|since|please)\b", re.I)
+MAX_NAMED = 4  # words of an alternative
 YES_BUT = lazy_regex(r"\w+[ ,]+but\b", re.I)
 LABEL = lazy_regex(r"(?<![\w.#/-])([1-9])(?![\w/-]|\.\d)|\b[Oo]ption ([A-H])\b")
 ORDINALS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "former": "1", "latter": "2"}
@@ -447,6 +449,10 @@ def _answers(words: str, question: str) -> bool:
         )
     if begins is not None or len(words) > MAX_CHOICE:
         return begins is not None
+    if " or " in question.lower():  # "CSV, rather than TSV" names one of the alternatives
+        named = content_words(CLAUSE_END.split(words, 1)[0])
+        if named and len(named) <= MAX_NAMED and named <= subject:
+            return True
     return PICK.match(words) is not None or (
         ORDER.match(words) is not None and LEAVES_CHOICE.search(question) is not None
     )

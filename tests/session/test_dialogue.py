@@ -136,6 +136,21 @@ def test_a_choice_names_the_text_of_its_option(words: str, chosen: list[str] | N
 
 
 @pytest.mark.parametrize(
+    ("words", "form"),
+    [
+        ("CSV, rather than TSV", "answer"),
+        ("tsv please", "answer"),
+        ("use YAML instead", "answer"),
+        ("look at the importer now", None),
+    ],
+)
+def test_an_answer_may_name_one_of_two_alternatives(words: str, form: str | None) -> None:
+    asked = Message("The writer is done. Should I use CSV or TSV for the export?")
+    decisions = after(Prompt("export"), asked, Prompt(words)).decisions_made
+    assert [decision["form"] for decision in decisions.values()] == ([form] if form else [])
+
+
+@pytest.mark.parametrize(
     "words",
     [
         "where is it used?",

@@ -131,3 +131,11 @@ def test_a_call_that_the_user_stopped_is_minor() -> None:
     )
     (error,) = after(stopped).errors.values()
     assert error["minor"] is True
+
+
+def test_a_check_that_passed_by_another_command_line_is_no_failed_check_any_more() -> None:
+    failing, passing = failed("pytest tests -q", "FAILED test_a"), sh("python -m pytest tests -q", "3 passed")
+    assert "resolved_by" not in after(failing).checks["pytest tests -q"]
+    found = after(failing, passing).checks
+    assert found["pytest tests -q"]["resolved_by"] == 2
+    assert "resolved_by" not in after(failing, passing, failing).checks["pytest tests -q"]

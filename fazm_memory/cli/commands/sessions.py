@@ -17,6 +17,7 @@ from fazm_memory.cli.event_text import (
     failed_call_text,
     file_change_text,
     next_text,
+    pending_text,
     plan_text,
     print_state,
     pull_request_text,
@@ -183,7 +184,7 @@ def _sections(state: dict[str, Any], retries: list[dict[str, Any]], now: int) ->
         f"question {question['id']} for the {question['to']}: {question['note']}"
         for question in state["open_questions"]
     ]
-    pending = [f"{action['id']}: {action['what']}" for action in state["pending_actions"]]
+    pending = [pending_text(action) for action in state["pending_actions"]]
     return [
         ("open", [*asked, *questions, *pending], 5),
         ("next", [near(next_text(step)) for step in state["next"]], 4),

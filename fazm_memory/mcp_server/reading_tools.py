@@ -192,10 +192,36 @@ def event_line(event: dict[str, Any]) -> str:
         failed = f" {event.get('outcome')}" if event.get("outcome") != "ok" else ""
         about = f"{quote(str(event.get('tool')), 60)} {quote(target_of(payload.get('input')), 120)}{failed}"
     else:
-        said = next((payload[name] for name in ("what", "text", "note", "key", "path", "title", "id")
-                     if isinstance(payload.get(name), str)), "")  # fmt: skip
-        about = quote(said, 160) if said else ""
+        about = _said(event["kind"], payload)
     return f"@{event['seq']} turn {event['turn']} {event['kind']} [{event['trust']}] {about}".rstrip()
+
+
+def _said(kind: str, payload: dict[str, Any]) -> str:
+    """What an event other than a call says, in a few words."""
+    names: tuple[str, ...] = (
+        "what",
+        "text",
+        "note",
+        "key",
+        "path",
+        "title",
+        "name",
+        "id",
+        "reason",
+        "summary",
+    )
+    before: list[str] = []
+    if kind == "plan":  # its text begins with its title
+        names, before = ("title", "text"), [payload.get("status") or "presented"]
+    elif kind == "decision" and payload.get("form"):
+        asked = payload.get("question") or payload.get("about")
+        before = [payload["form"], *([f"{quote(asked, 120)}:"] if asked else [])]
+    elif kind == "todos":
+        items = payload.get("items") or []
+        done = sum(item.get("status") == "completed" for item in items)
+        return f"{done} of {len(items)} steps done"
+    said = next((payload[name] for name in names if isinstance(payload.get(name), str)), "")
+    return " ".join([*before, quote(said, 160) if said else ""]).strip()
 
 
 def session_diff(caller: Caller, args: dict[str, Any]) -> ToolResult:

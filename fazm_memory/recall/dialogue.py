@@ -158,7 +158,8 @@ def utterances(
     events: Sequence[Event], decisions: Mapping[int, Mapping[str, Any]] = MappingProxyType({})
 ) -> list[Utterance]:
     """The dialogue of these events, each with its role."""
-    talk = _without_retyped([event for event in events if _spoken(event)])
+    rejected = _rejected_plans(events)
+    talk = _without_retyped([event for event in events if _spoken(event) and event.seq not in rejected])
     last_message = max((nth for nth, event in enumerate(talk) if event.kind == "message"), default=-1)
     first_prompt = next((nth for nth, event in enumerate(talk) if event.kind == "prompt"), -1)
     found: list[Utterance] = []
@@ -187,6 +188,19 @@ def utterances(
         corrects = decision.get("form") == "correction"
         found.append(Utterance(role, text, event.seq, event.at, event.trust, about, corrects))
     return found
+
+
+def _rejected_plans(events: Sequence[Event]) -> set[int]:
+    """The presented plans that the user rejected."""
+    rejected: set[int] = set()
+    presented: dict[str, int] = {}
+    for event in events:
+        plan: Any = event.payload
+        if event.kind == "plan" and plan.status == "presented":
+            presented[plan.title] = event.seq
+        elif event.kind == "plan" and plan.status == "rejected" and plan.title in presented:
+            rejected.add(presented.pop(plan.title))
+    return rejected
 
 
 def without_quoted(text: str, before: str) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from fazm_memory.mcp_server.calls import NEXT_FOR_OPEN_QUESTION
+from fazm_memory.mcp_server.reading_tools import event_line
 from fazm_memory.mcp_server.server import MemoryServer
 
 from .conftest import Asking, talk
@@ -155,3 +158,21 @@ def test_a_long_session_keeps_its_goal_and_plan_in_any_budget(server: MemoryServ
     for state, text in talk(server, work):
         assert state["goal"]["text"].startswith("Sort the scans.")
         assert "goal: " in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "said"),
+    [
+        ("plan", {"title": "Sort", "text": "# Sort"}, 'presented "Sort"'),
+        ("plan", {"title": "Sort", "status": "rejected"}, 'rejected "Sort"'),
+        ("decision", {"what": "keep", "form": "refusal", "about": "Bash rm"}, 'refusal "Bash rm": "keep"'),
+        ("decision", {"what": "US", "form": "answer", "question": "Which?"}, 'answer "Which?": "US"'),
+        ("decision", {"what": "ISO dates"}, '"ISO dates"'),
+        ("todos", {"items": [{"text": "a", "status": "completed"}, {"text": "b"}]}, "1 of 2 steps done"),
+        ("branch", {"name": "main"}, '"main"'),
+        ("session.close", {"reason": "exit"}, '"exit"'),
+    ],
+)
+def test_a_line_of_an_event_says_what_it_is_about(kind: str, payload: dict[str, Any], said: str) -> None:
+    line = event_line({"seq": 1, "turn": 2, "kind": kind, "trust": "agent", "payload": payload})
+    assert line == f"@1 turn 2 {kind} [agent] {said}"

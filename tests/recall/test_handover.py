@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from fazm_memory.recall.dialogue import Utterance, dialogue_lines
+from fazm_memory.events.event import Plan
+from fazm_memory.recall.dialogue import Utterance, dialogue_lines, utterances
 from fazm_memory.recall.lines import dialogue_items, line_label, replaced_plans
 from fazm_memory.recall.sentences import compact_request, compact_statement, split_sentences
 from tests.recall.conftest import ClockedMemory
+from tests.scribe import event
 
 MORNING = "2026-11-15T09:00:00+00:00"
 
@@ -80,6 +82,18 @@ def test_a_question_of_the_agent_waits_only_in_the_last_session_of_its_thread(me
     text = memory.at(MORNING).recall.context("/w").text
     assert "Shall I print it?" in next(line for line in text.splitlines() if line.startswith("WAITING 1:"))
     assert "sort the chapters by date?" not in text
+
+
+def test_a_rejected_plan_is_not_told() -> None:
+    first, second = "# Rename by vendor\n1. read", "# Rename by date\n1. read"
+    found = utterances(
+        [
+            event(Plan("Rename by vendor", text=first), 1),
+            event(Plan("Rename by vendor", status="rejected"), 2),
+            event(Plan("Rename by date", text=second), 3),
+        ]
+    )
+    assert [one.text for one in found] == [second]
 
 
 def test_a_plan_replaces_an_earlier_one_with_its_title() -> None:

@@ -329,6 +329,7 @@ ORDINALS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "former": 
 ORDINAL = lazy_regex(r"\bthe (first|second|third|fourth|former|latter)\b|^(first|second|third)\b")
 EVERY = lazy_regex(r"(?:do |let'?s do |yes,? )?(?:both|all(?: of| three| four|\W*$))")
 NUMBERED = lazy_regex(r"1[.)] .*\b2[.)] ", re.S)  # one answer to each of several questions
+MIN_QUESTIONS = 2  # in a list that is a list of questions
 LABELS_WITHIN = 80
 PICKS_LABEL = lazy_regex(r"(?:option )?[1-9](?: and\b|,| \+)|option [a-h]\b", re.I)  # "3 and I would also…"
 
@@ -403,7 +404,7 @@ def read_prompt(b: StateBuilder, event: Event, text: str) -> None:
         entry = {
             "what": bounded_text(words),
             "form": "answer",
-            "question": asked["text"] if answers else None,  # else only its option is taken up
+            "question": (_numbered_questions(words, listed) or asked["text"]) if answers else None,
             "asked": asked["seq"],
         }
         entry["alternatives"] = list(listed.values()) if chosen or "options" in asked else []
@@ -413,6 +414,13 @@ def read_prompt(b: StateBuilder, event: Event, text: str) -> None:
         about = asked["text"] if asked is not None else None
         entry = {"what": bounded_text(words), "form": "correction", "about": about}
         add_decision(b, event, entry | ({"files": files} if (files := _files_just_changed(b, event)) else {}))
+
+
+def _numbered_questions(words: str, listed: Mapping[str, str]) -> str:
+    """The list of questions that a numbered answer is to, if the message before it has one."""
+    if NUMBERED.match(words) is None or sum("?" in text for text in listed.values()) < MIN_QUESTIONS:
+        return ""
+    return bounded_text(" ".join(f"{label}. {text}" for label, text in listed.items())) or ""
 
 
 def asks_back(words: str) -> bool:

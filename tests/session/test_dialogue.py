@@ -135,6 +135,14 @@ def test_a_choice_names_the_text_of_its_option(words: str, chosen: list[str] | N
     assert len(decision["alternatives"]) == 3
 
 
+def test_numbered_answers_are_joined_to_the_numbered_questions() -> None:
+    asked = (
+        "I have two questions:\n\n1. Keep the old names?\n2. Which folder?\n\nOr shall I start right away?"
+    )
+    decision = only_decision(Prompt("rename"), Message(asked), Prompt("1. no\n2. ~/Scans"))
+    assert decision["question"] == "1. Keep the old names? 2. Which folder?"
+
+
 @pytest.mark.parametrize(
     ("words", "form"),
     [

@@ -116,6 +116,10 @@ def _describe(event: Event) -> tuple[Any, Any, Any]:
         return f"Session: {kind.removeprefix('session.')}", reason, None
     if kind in ("fact", "fact.retract"):
         return p.key, _plain(p.value) if kind == "fact" else p.reason or "retracted", None
+    if kind == "decision" and p.form == "refusal" and p.about:
+        return p.what, f"refused: {p.about}", None
+    if kind == "decision" and p.form == "plan" and p.about:
+        return p.what, f"plan: {p.about}", None
     if kind == "decision" and p.form is not None:
         return p.what, p.question or p.why, p.about
     if kind == "plan":

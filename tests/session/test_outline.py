@@ -20,7 +20,7 @@ from fazm_memory.events.event import (
     Todos,
     Usage,
 )
-from fazm_memory.session import OutlineRow, outline_rows, outline_turns
+from fazm_memory.session import OutlineRow, outline_rows, outline_turns, summary_row
 
 SECOND = 1_000_000
 
@@ -130,6 +130,12 @@ def test_a_question_and_its_answer_are_one_row() -> None:
     asked = event(1, Action("AskUserQuestion", {"questions": []}))
     answer = event(2, Decision("Postgres", form="answer", question="Which?"), "decision")
     assert positions(outline_rows([prompt(0), asked, answer])) == [(0,), (2,)]
+
+
+def test_a_refusal_says_what_was_refused() -> None:
+    refused = event(1, Decision("keep them", form="refusal", about="Bash rm a"), "decision")
+    row = summary_row(refused)
+    assert (row["title"], row["detail"]) == ("keep them", "refused: Bash rm a")
 
 
 def test_a_turn_has_its_request_its_result_and_what_happened_between() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import pytest
 from benchmarks.imports import write_transcripts
 from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
+from tests.agents.reading import FIXTURES
 from tests.cli.conftest import Run
 
 SESSION = "11111111-2222-4333-8444-555555555555"
@@ -284,3 +287,11 @@ def test_a_gemini_chat_in_a_json_file_is_read(run: Run, user: Path) -> None:
     assert (session["agent"], session["title"]) == ("gemini", "Sort the scans")
     [question] = run("state", session["id"], "--json").json["questions"]
     assert question["text"] == "Shall I go on?"
+
+
+def test_the_size_of_databases_is_not_called_zero(run: Run, user: Path) -> None:
+    path = user / ".local" / "share" / "opencode" / "opencode.db"
+    path.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript((FIXTURES / "opencode-1.18.33" / "sessions.sql").read_text())
+    assert " from databases (opencode 1 file)" in run("import", "opencode").out

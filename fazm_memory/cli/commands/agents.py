@@ -495,8 +495,9 @@ def _report(statistics: ImportStatistics, found: dict[str, int], seconds: float,
         echo_err("hint: `fazm-memory agents` lists the agents. `fazm-memory record` records any other agent.")
         return
     where = ", ".join(f"{agent} {plural(count, 'file')}" for agent, count in sorted(found.items()))
-    imported = f"{plural(statistics.events, 'new event')} from {format_size(statistics.bytes)} of records"
-    echo(f"{imported} ({where}), in {seconds:.1f} s")
+    # The rows of a database are not counted in bytes.
+    size = f"{format_size(statistics.bytes)} of records" if statistics.bytes else "databases"
+    echo(f"{plural(statistics.events, 'new event')} from {size} ({where}), in {seconds:.1f} s")
     _warn(statistics)
 
 

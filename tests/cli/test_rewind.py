@@ -33,11 +33,13 @@ def worked(world: World) -> int:
 def test_a_plan_is_shown_then_done_then_taken_back(run: Run, world: World) -> None:
     position, now = worked(world), iso(world.now())
     shown = run("rewind", world.session, "--to", str(position), "--files", "--dry-run", now=now)
+    assert shown.out.startswith("To take back: 1 action, from “")
     assert f"restore {world.folder}/a.txt: the agent changed it" in shown.out
     assert f"rename back {world.folder}/b.txt (now {world.folder}/c.txt)" in shown.out
     assert world.files() == {"a.txt": b"two", "c.txt": b"bee"}
     done = run("rewind", world.session, "--to", str(position), "--files", now=now)
     assert (done.code, f"rewind {world.session[:8]} --undo" in done.out) == (0, True)
+    assert "Taken back: 1 action, from “" in done.out
     assert world.files() == {"a.txt": b"one", "b.txt": b"bee"}
     assert run("rewind", world.session, "--undo", now=now).code == 0
     assert world.files() == {"a.txt": b"two", "c.txt": b"bee"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fazm_memory.cli.main import callers_source, open_memory
 from fazm_memory.cli.output import (
@@ -21,8 +21,12 @@ from fazm_memory.cli.output import (
     single_line,
     table,
 )
+from fazm_memory.clock import iso
 from fazm_memory.errors import InvalidRequest
 from fazm_memory.text import plural
+
+if TYPE_CHECKING:
+    from fazm_memory.app import Memory
 
 SHOWN = 60
 COLOURS = {"refuse": "red", "cannot": "yellow", "keep": "dim"}
@@ -115,19 +119,23 @@ def rewind_command(args: argparse.Namespace) -> int:
         return report_rewind(args, result, f"The latest rewind of {result['id']} was undone.")
     if args.to is None:
         raise InvalidRequest(
-            "The position is missing", hint="Use --to N, or --undo to undo the latest rewind."
+            "The position is missing",
+            hint=f"Use --to N (`fazm-memory events {args.id} --kind action` shows N), or --undo.",
         )
     row = memory.sessions.get(args.id, brief=True)
     args.to = memory.history.position(args.id, args.to)
-    change = memory.history.diff(args.id, row["events"], args.to)
     plan = memory.rewind.plan(args.id, args.to, everyone=args.everyone) if args.files else None
+    effect = _effect(memory, row, args.to)
     if args.dry_run:
-        preview = {"session": row["id"], "to": args.to, "dry_run": True, "diff": change}
         if args.json:
+            change = memory.history.diff(args.id, row["events"], args.to)
+            preview = {"session": row["id"], "to": args.to, "dry_run": True, "diff": change}
             print_json(preview if plan is None else preview | {"plan": plan})
             return 0
-        echo(_effect(change))
-        if plan is not None:
+        echo(f"To take back: {effect}")
+        if plan is None:
+            echo(paint("Files stay as they are. With --files they go back too.", "dim"))
+        else:
             _show_plan(plan)
             echo(paint(f"To apply exactly this plan: --plan {plan['digest']}", "dim"))
         if row["device"]:
@@ -142,7 +150,7 @@ def rewind_command(args: argparse.Namespace) -> int:
         plan=args.plan or (plan["digest"] if plan else None),
     )  # fmt: skip
     result["left"] = [file for file in plan["files"] if file["action"] in ("keep", "cannot")] if plan else []
-    text = f"{result['id']} is back at {args.to}. {_effect(change)}"
+    text = f"{result['id']} is back at {args.to}. Taken back: {effect}"
     if result.get("taken_over"):
         text = (
             f"{result['id']} continues {row['id'][:8]} of “{row['device']}” on this machine from {args.to}."
@@ -171,9 +179,14 @@ def show_file_plan(args: argparse.Namespace, plan: dict[str, Any]) -> int:
     return 0
 
 
-def _effect(change: dict[str, Any]) -> str:
-    keys = sorted({*change["added"], *change["removed"], *change["changed"]} - {"counts"})
-    return f"Changed in its state: {', '.join(keys)}." if keys else "Its state does not change."
+def _effect(memory: Memory, session: dict[str, Any], to: int) -> str:
+    """What a rewind takes back, in words."""
+    if to >= session["events"]:
+        return "nothing."
+    point = memory.timeline.rewind_point(session["id"], to)
+    first = single_line(f"{point['title']} {point['target'] or ''}".strip())[:60]
+    when = format_time(iso(point["ms"] * 1000), memory.now())
+    return f"{plural(point['actions'], 'action')}, from “{first}” ({when}) on."
 
 
 def _show_plan(plan: dict[str, Any]) -> None:

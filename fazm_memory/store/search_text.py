@@ -168,6 +168,7 @@ INDEXED_TEXT: dict[str, Any] = {
 TERM = lazy_regex(r'"([^"]*)"|(\w+)', re.UNICODE)
 MOST_TERMS = 32
 SNIPPET = 240
+WORD = 24  # characters within which a snippet is cut between two words
 PLACES = 8  # of a word in a text, to choose its snippet
 _SMALL = """
     a about all am an and any are as at be been but by can could did didn do does doesn done for from had has
@@ -289,8 +290,12 @@ def snippet(text: str, terms: list[SearchTerm]) -> str:
         inside = {nth for place, nth in places[first:] if place < at + SNIPPET * 3 // 4}
         if len(inside) > best:
             start, best = max(0, at - SNIPPET // 4), len(inside)
-    cut = line[start : start + SNIPPET]
-    return ("…" if start else "") + cut + ("…" if start + SNIPPET < len(line) else "")
+    if start and (space := line.find(" ", start, start + WORD)) >= 0:
+        start = space + 1
+    end = min(len(line), start + SNIPPET)
+    if end < len(line) and (space := line.rfind(" ", end - WORD, end)) >= 0:
+        end = space
+    return ("…" if start else "") + line[start:end] + ("…" if end < len(line) else "")
 
 
 def _places(text: str, word: str) -> Iterator[int]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fazm_memory.events.event import Action, Decision, Fact, FileChange, FileTouch, Message, Pending, Prompt
 from fazm_memory.store.forget import forget_events
 from fazm_memory.store.search_index import recency
+from fazm_memory.store.search_text import SearchTerm, snippet
 from fazm_memory.store.store import Store
 from tests.scribe import SECOND, T0, Scribe
 
@@ -216,3 +217,16 @@ def test_recency_only_ever_pushes_what_is_newer() -> None:
     assert pushed == sorted(pushed, reverse=True)
     assert pushed[0] == recency(-DAY) == 1.5
     assert pushed[-1] == pytest.approx(1.0)
+
+
+def test_a_snippet_begins_and_ends_between_two_words() -> None:
+    words = [
+        *(f"word{number}" for number in range(100)),
+        "needle",
+        *(f"word{number}" for number in range(100)),
+    ]
+    shown = snippet(" ".join(words), [SearchTerm("needle", "needle")])
+    assert shown.startswith("…")
+    assert shown.endswith("…")
+    assert "needle" in shown
+    assert set(shown.strip("…").split()) <= set(words)

@@ -17,17 +17,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
+# What belongs to writing sessions is used as `agents.X`: it is slow to load, and offers do not need it.
+from fazm_memory import agents
 from fazm_memory.agents import (
     INVALID_ID_REASON,
     NEW_SESSION_COMMANDS,
     RESUME_COMMANDS,
-    CarriedCall,
-    CarriedEntry,
     is_resumable_id,
     native_resume_command,
     no_command_reason,
     rewound_reason,
-    shell_command,
 )
 from fazm_memory.events import UNTRUSTED, Action, Event, target_of
 from fazm_memory.recall.quoting import plain_name, quote
@@ -190,7 +189,7 @@ REASONING = "the model's reasoning, which is never recorded"
 class Continuation:
     """The entries in order, and what is missing, each with how often."""
 
-    entries: list[CarriedEntry]
+    entries: list[agents.CarriedEntry]
     missing: Counter[str] = field(default_factory=Counter)
 
     def not_carried(self) -> list[str]:
@@ -220,7 +219,7 @@ def build_continuation(store: Store, row: SessionRow, handover: str, now: int) -
     if earlier := len(found) - len(built.entries):
         built.missing["earlier message or call"] += earlier
     begin = built.entries[0].at if built.entries else now
-    built.entries.insert(0, CarriedEntry("user", handover, begin, row.head))
+    built.entries.insert(0, agents.CarriedEntry("user", handover, begin, row.head))
     return built
 
 
@@ -242,16 +241,18 @@ def _events(store: Store, row: SessionRow, missing: Counter[str]) -> Iterator[Ev
         del missing[name]
 
 
-def _entries(events: Iterable[Event], missing: Counter[str]) -> Iterator[CarriedEntry]:
+def _entries(events: Iterable[Event], missing: Counter[str]) -> Iterator[agents.CarriedEntry]:
     for event in events:
         if event.kind == "action":
             if event.payload.agent_id is not None:
                 missing["call of a subagent"] += 1
                 continue
-            yield CarriedEntry("assistant", "", event.at, event.seq, _call(event, event.payload, missing))
+            yield agents.CarriedEntry(
+                "assistant", "", event.at, event.seq, _call(event, event.payload, missing)
+            )
         elif (text := _text(event)) is not None:
             role, said = text
-            yield CarriedEntry(role, said, event.at, event.seq)  # type: ignore[arg-type]
+            yield agents.CarriedEntry(role, said, event.at, event.seq)  # type: ignore[arg-type]
 
 
 def _text(event: Event) -> tuple[str, str] | None:
@@ -276,16 +277,16 @@ def _own_words(event: Event, text: str) -> str:
     return quote(text, MAX_OUTPUT) if event.trust in UNTRUSTED else text
 
 
-def _call(event: Event, action: Action, missing: Counter[str]) -> CarriedCall:
+def _call(event: Event, action: Action, missing: Counter[str]) -> agents.CarriedCall:
     output = _output(action)
     if len(output) > MAX_OUTPUT or (action.output is None and action.output_summary):
         missing["shortened output"] += 1
-    command = shell_command(action.input)
+    command = agents.shell_command(action.input)
     what = f"Called {plain_name(action.tool)}"
     if target := target_of(action.input):
         what += f" on {quote(target, 300)}"
     ended = "" if action.outcome == "ok" else f"{action.outcome}: "
-    return CarriedCall(
+    return agents.CarriedCall(
         id=hashlib.sha256(f"{event.session}:{event.seq}".encode()).hexdigest()[:24],
         command=command[:MAX_COMMAND] if command else None,
         text=f"{what}: {action.outcome}.",

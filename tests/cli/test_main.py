@@ -27,11 +27,13 @@ def test_help_and_version_load_neither_the_database_nor_a_server(flag: str) -> N
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("command", [["status"], ["sessions"], ["search", "invoices"]])
+@pytest.mark.parametrize("command", [["status"], ["sessions"], ["search", "invoices"], ["show"]])
 def test_a_command_that_reads_loads_nothing_that_only_recording_and_contexts_need(
     command: list[str], run: Run
 ) -> None:
-    run("sessions")  # makes the store
+    run(
+        "record", stdin=[{"type": "prompt", "session": "s", "agent": "claude-code", "text": "sort"}], now=None
+    )
     code = (
         "import sys; from fazm_memory.cli.main import main; main(sys.argv[1:]);"
         "heavy = {'peewee', 'fazm_memory.engines.redaction', 'fazm_memory.engines.shell_effects',"

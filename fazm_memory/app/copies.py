@@ -201,6 +201,43 @@ class WatchedNames(CopyPlace):
         return len(found)
 
 
+class ContextChoices(CopyPlace):
+    """What the user pinned or excluded, by ids of items. An id has the name of a fact or of an open point."""
+
+    name = "choices of what contexts say"
+
+    def _found(self, request: ForgetRequest) -> list[str]:
+        from fazm_memory.recall import context  # slow import
+
+        choices = context.read_choices(self.memory.store)
+        if request.match is not None and request.session is None:
+            return [item for item in choices if request.match.in_text(item)]
+        query = "SELECT id FROM session WHERE n=?"
+        sessions = {self.memory.store.db.execute(query, (n,)).fetchone()[0] for n in request.chosen}
+        return [
+            item
+            for item in choices
+            if any(session.startswith(item.split(":")[0]) for session in sessions)
+            and (request.whole_session or _has_name(item))
+        ]
+
+    def find(self, request: ForgetRequest) -> int:
+        return len(self._found(request))
+
+    def forget(self, request: ForgetRequest) -> int:
+        from fazm_memory.recall import context  # slow import
+
+        found = self._found(request)
+        for item in found:
+            context.set_choice(self.memory.store, item, None)
+        return len(found)
+
+
+def _has_name(item: str) -> bool:
+    """Whether the id of an item ends in a name and not in a position."""
+    return not item.rsplit(":", 1)[-1].replace(".", "").isdigit()
+
+
 class StoredVersions(CopyPlace):
     """Versions of files.
 
@@ -510,6 +547,13 @@ class OtherRecords(CopyPlace):
                     "Its name, its agent's id of it or its folder contains it.",
                     f"`fazm-memory forget {id_[:12]}` forgets the whole session.",
                 )
+        for key, value in db.execute("SELECT key, value FROM meta").fetchall():
+            if match.in_text(f"{key} {value}"):
+                yield RemainingCopy(
+                    f"the record `{key.split(':')[0]}` of the store",
+                    "It has the name of a folder, a device or an agent that contains it.",
+                    "It is replaced when that changes.",
+                )
         keys = (key for (key,) in db.execute("SELECT key FROM event WHERE key IS NOT NULL"))
         if any(match.in_text(key) for key in keys):
             yield RemainingCopy(
@@ -530,8 +574,8 @@ class OtherRecords(CopyPlace):
 
 # The log is changed between the places before it and the context files, which are rendered from it.
 BEFORE_LOG: tuple[type[CopyPlace], ...] = (
-    SpooledEvents, ReaderStates, WatchedNames, StoredVersions, FrameworkData, CopiedTranscripts,
-    ExportedBundles,
+    SpooledEvents, ReaderStates, WatchedNames, ContextChoices, StoredVersions, FrameworkData,
+    CopiedTranscripts, ExportedBundles,
 )  # fmt: skip
 AFTER_LOG: tuple[type[CopyPlace], ...] = (ContextFiles, SetAsideStores, OtherMachines, OtherRecords)
 PLACES = (*BEFORE_LOG, *AFTER_LOG)

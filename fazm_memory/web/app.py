@@ -97,16 +97,15 @@ class PageApp:
     # -- routes ------------------------------------------------------------------------------------------
 
     def _routes(self) -> list[Route]:
-        reads = {**reading.ROUTES, **settings.READS, **points.READS}
-        writes = {**actions.ROUTES, **settings.WRITES, **points.WRITES}
-        routes = [
+        reads, writes = page_routes()
+        found = [
             Route(f"{API}/{path}", self._read(path, work), methods=["GET"]) for path, work in reads.items()
         ]
-        routes += [
+        found += [
             Route(f"{API}/{path}", self._write(work), methods=["POST"]) for path, work in writes.items()
         ]
-        routes.append(Route(f"{API}/changes", self._changes, methods=["GET"]))
-        return [*routes, Route("/{path:path}", self._file, methods=["GET"])]
+        found.append(Route(f"{API}/changes", self._changes, methods=["GET"]))
+        return [*found, Route("/{path:path}", self._file, methods=["GET"])]
 
     def _read(self, path: str, work: reading.Read) -> Endpoint:
         run = self.threads.read
@@ -159,6 +158,14 @@ class PageApp:
         modules = sorted(name for name in self.files if name.endswith(".js"))
         preloads = "".join(f'<link rel="modulepreload" href="{folder}{name}">' for name in modules)
         return text.replace("</head>", f"{preloads}</head>")
+
+
+def page_routes() -> tuple[dict[str, reading.Read], dict[str, actions.Write]]:
+    """What each path of the page reads or writes."""
+    return (
+        {**reading.ROUTES, **settings.READS, **points.READS},
+        {**actions.ROUTES, **settings.WRITES, **points.WRITES},
+    )
 
 
 def _files(static: Path) -> dict[str, Path]:

@@ -8,6 +8,7 @@ event leads to.
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,11 +20,14 @@ import zstandard
 from fazm_memory.app.copies import PLACES, CopyPlace
 from fazm_memory.events.event import Draft
 from fazm_memory.ingest.spool import Spool
-from fazm_memory.store import file_versions, framework_store, schema
+from fazm_memory.recall import context
+from fazm_memory.store import file_versions, framework_store, schema, transcript_copies
 from fazm_memory.store.database import Database
 from fazm_memory.store.store import STORE_FOLDER
+from fazm_memory.sync import state as sync_state
 from fazm_memory.text import TextMatch
 from fazm_memory.watch.tree import IgnoreRules, TreeCheckpoints, scan
+from fazm_memory.watch.watched_folders import WatchedFolder, save_watched_folders
 from tests.app.memory_fixture import START, MemoryFixture
 
 TEXT = "Zebrafish-Quarry 77"
@@ -88,6 +92,9 @@ def session(memory: MemoryFixture, workspace: Path) -> str:
     memory.say(opened, "fact", key="place", value={"name": TEXT})
     memory.act(opened, "Bash", {"command": f"echo '{TEXT}'"}, output=TEXT)
     memory.say(opened, "message", text="words that stay")
+    memory.say(opened, "pending", id=f"ask {TEXT}", what="an open point")
+    for item in ("pending:ask " + TEXT, "fact:place"):
+        memory.recall.choose_item(f"{opened[:8]}:{item}", "pin")
     versions = memory.file_versions
     versions.keep(str(workspace), "letter.txt", START, f"Dear {TEXT.upper()}".encode())
     versions.keep(str(workspace), "wide.txt", START, f"Dear {TEXT}".encode("utf-16"))
@@ -119,6 +126,7 @@ def session(memory: MemoryFixture, workspace: Path) -> str:
 def test_a_text_is_in_many_places_and_after_forgetting_in_none(memory: MemoryFixture, session: str) -> None:
     before = holders(memory)
     assert {"memory.db:event", "memory.db:cursor", "memory.db:tree", "versions.db:blob"} <= before
+    assert {"memory.db:meta", "memory.db:fact", "memory.db:session"} <= before
     assert {"versions.db:version", "drawer.db:item", "spool/1-1.claude-code.json"} <= before
     assert {"context/context.md", "resume/resume-1.command"} <= before
     planned = memory.maintenance.forget(match=TEXT.lower(), dry_run=True)
@@ -130,6 +138,53 @@ def test_a_text_is_in_many_places_and_after_forgetting_in_none(memory: MemoryFix
     assert {name: planned[name] for name in same} == {name: result[name] for name in same}
     assert result["copies"]["file versions"] == planned["copies"]["file versions"] == 3
     assert result["copies"]["bundles exported by the page"] == 1
+    assert result["copies"]["choices of what contexts say"] == 1
+
+
+def test_a_choice_goes_with_its_session_or_the_event_it_is_named_after(
+    memory: MemoryFixture, session: str
+) -> None:
+    choose = [f"{session[:8]}:decision:2", f"{session[:8]}:fact:place"]
+    for item in choose:
+        memory.recall.choose_item(item, "exclude")
+    memory.maintenance.forget(since=START - HOUR, until=START + HOUR)
+    assert set(context.read_choices(memory.store)) == {f"{session[:8]}:decision:2"}
+    memory.maintenance.forget(session)
+    assert context.read_choices(memory.store) == {}
+
+
+def test_a_name_in_the_settings_of_the_store_is_named(memory: MemoryFixture, workspace: Path) -> None:
+    save_watched_folders(memory.store.db, [WatchedFolder(str(workspace / TEXT))])
+    remaining = memory.maintenance.forget(match=TEXT)["remaining"]
+    assert any("watch" in copy["what"] for copy in remaining), remaining
+
+
+# Tables of all databases that may have recorded text. The first list is filled and searched here.
+FILLED = {
+    "memory.db": "session event words snapshot cursor fact tree meta",
+    "versions.db": "blob version folder restore",
+    "drawer.db": "item",
+    "transcripts.db": "chunk copy part forgotten",
+}
+# The second has ids, digests, times and counts, or names of devices and files on their way between machines.
+WITHOUT_TEXT = {
+    "memory.db": "waiting turn minute rewind failed_call run arrival receipt usage claimed",
+    "versions.db": "total",
+    "drawer.db": "",
+    "transcripts.db": "",
+    "sync.db": "setting batch part sent object garbage device copy waiting tombstone shared_file shared_blob"
+    " wanted_blob edition lost shared_transcript shared_part shared_chunk wanted_transcript",
+}
+SYNC_STEPS = tuple(step for name, step in vars(sync_state).items() if name.startswith("STEP_"))
+ALL_STEPS = {**STEPS, "transcripts.db": transcript_copies.STEPS, "sync.db": SYNC_STEPS}
+
+
+@pytest.mark.parametrize("name", ALL_STEPS)
+def test_for_every_table_it_is_decided_whether_forgetting_must_look_into_it(name: str) -> None:
+    created = re.findall(r"CREATE (?:VIRTUAL )?TABLE (\w+)", " ".join(ALL_STEPS[name]))
+    dropped = re.findall(r"DROP TABLE (\w+)", " ".join(ALL_STEPS[name]))
+    known = f"{FILLED.get(name, '')} {WITHOUT_TEXT[name]}".split()
+    assert sorted(set(created) - set(dropped)) == sorted(known)
 
 
 def test_what_does_not_match_stays(memory: MemoryFixture, session: str, workspace: Path) -> None:

@@ -214,6 +214,8 @@ class ContextChoices(CopyPlace):
             return [item for item in choices if request.match.in_text(item)]
         query = "SELECT id FROM session WHERE n=?"
         sessions = {self.memory.store.db.execute(query, (n,)).fetchone()[0] for n in request.chosen}
+        if request.whole_session and request.session:  # its events may be forgotten already
+            sessions.add(request.session)
         return [
             item
             for item in choices

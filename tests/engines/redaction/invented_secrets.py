@@ -18,6 +18,9 @@ from typing import Any
 
 _DATA: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 _MORE: dict[str, Any] = json.loads(Path(__file__).with_name("more_forms.json").read_text(encoding="utf-8"))
+_DOCUMENTED: dict[str, Any] = json.loads(
+    Path(__file__).with_name("provider_documents.json").read_text(encoding="utf-8")
+)
 _SLOT = re.compile(r"\{(\w+):(\d+)\}|\{uuid\}")
 _UUID = "{hex:8}-{hex:4}-4{hex:3}-a{hex:3}-{hex:12}"
 
@@ -67,6 +70,7 @@ def cases() -> Iterator[Case]:
     yield from _documents()
     yield from _more_near_services()
     yield from _more_assigned()
+    yield from _documented()
 
 
 def _formats() -> Iterator[Case]:
@@ -132,3 +136,29 @@ def _more_assigned() -> Iterator[Case]:
             secret = invented(chosen.choice(_MORE["passwords"]), name + form)
             text = _placed(form, v=secret, n=name, N=name.upper())
             yield Case("second list, password", form, text, secret)
+
+
+def _documented() -> Iterator[Case]:
+    """A fourth list: keys of 320 providers under the names of their documentation, each in 9 of 196 contexts,
+    and the examples of their documents. A secret in a document is marked: `«{hex:32}»`.
+    """
+    contexts = _DOCUMENTED["contexts"]
+    for number, (service, name, template) in enumerate(_DOCUMENTED["keys"]):
+        first, *others = name.lower().split("_")
+        camel = first + "".join(part.title() for part in others)
+        parts = {"N": name, "n": name.lower(), "k": name.lower().replace("_", "-"), "c": camel}
+        parts |= {"P": camel[0].upper() + camel[1:], "S": service, "s": re.sub(r"\W+", "", service.lower())}
+        for step in range(9):
+            form = contexts[(number * 9 + step * 37 + number // 7) % len(contexts)]
+            secret = invented(template, service + name + form)
+            text = _placed(_unescaped(form), **parts, v=secret)
+            yield Case("documented, keys", form + service, text, secret)
+    for template in _DOCUMENTED["documents"]:
+        for seed in ("1", "2"):
+            text = _unescaped(invented(template, template + seed))
+            for secret in re.findall("«(.*?)»", text, re.DOTALL):
+                yield Case("documented, examples", template, re.sub("[«»]", "", text), secret)
+
+
+def _unescaped(form: str) -> str:
+    return form.replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\")

@@ -23,6 +23,8 @@ LEAST = {
     "second list, bare": 94,
     "second list, assigned": 97,
     "second list, password": 84,
+    "documented, keys": 99,
+    "documented, examples": 97,
 }
 LOOKALIKES = json.loads(Path(__file__).with_name("lookalikes.json").read_text(encoding="utf-8"))
 

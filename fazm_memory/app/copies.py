@@ -207,9 +207,9 @@ class ContextChoices(CopyPlace):
     name = "choices of what contexts say"
 
     def _found(self, request: ForgetRequest) -> list[str]:
-        from fazm_memory.recall import context  # slow import
+        from fazm_memory.recall import exports  # slow import
 
-        choices = context.read_choices(self.memory.store)
+        choices = exports.read_choices(self.memory.store)
         if request.match is not None and request.session is None:
             return [item for item in choices if request.match.in_text(item)]
         query = "SELECT id FROM session WHERE n=?"
@@ -227,11 +227,11 @@ class ContextChoices(CopyPlace):
         return len(self._found(request))
 
     def forget(self, request: ForgetRequest) -> int:
-        from fazm_memory.recall import context  # slow import
+        from fazm_memory.recall import exports  # slow import
 
         found = self._found(request)
         for item in found:
-            context.set_choice(self.memory.store, item, None)
+            exports.set_choice(self.memory.store, item, None)
         return len(found)
 
 

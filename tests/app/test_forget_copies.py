@@ -20,7 +20,7 @@ import zstandard
 from fazm_memory.app.copies import PLACES, CopyPlace
 from fazm_memory.events.event import Draft
 from fazm_memory.ingest.spool import Spool
-from fazm_memory.recall import context
+from fazm_memory.recall.exports import read_choices
 from fazm_memory.store import file_versions, framework_store, schema, transcript_copies
 from fazm_memory.store.database import Database
 from fazm_memory.store.store import STORE_FOLDER
@@ -148,9 +148,9 @@ def test_a_choice_goes_with_its_session_or_the_event_it_is_named_after(
     for item in choose:
         memory.recall.choose_item(item, "exclude")
     memory.maintenance.forget(since=START - HOUR, until=START + HOUR)
-    assert set(context.read_choices(memory.store)) == {f"{session[:8]}:decision:2"}
+    assert set(read_choices(memory.store)) == {f"{session[:8]}:decision:2"}
     memory.maintenance.forget(session)
-    assert context.read_choices(memory.store) == {}
+    assert read_choices(memory.store) == {}
 
 
 def test_a_name_in_the_settings_of_the_store_is_named(memory: MemoryFixture, workspace: Path) -> None:

@@ -370,6 +370,7 @@ class Candidate:
 COST_POWER = 0.5
 SAME = 0.62  # share of the words that makes two lines the same
 MESSAGE_DECAY = 0.8
+MOST_OF_MESSAGE = 8  # lines of one message, which else becomes a wall of text
 THIN = 0.6  # of the worth depends on having something to say
 ENOUGH = 22.0  # of rarity of its words, about five rare ones
 FLOOR = 0.1
@@ -426,6 +427,8 @@ def choose(
         if candidate.cost > room or used[candidate.thread] + candidate.cost > shares.get(
             candidate.thread, room
         ):
+            continue
+        if candidate.message[0] and messages[candidate.message] >= MOST_OF_MESSAGE:
             continue
         if candidate.new_words and _repeats(candidate.terms, similar):
             continue

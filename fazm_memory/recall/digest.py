@@ -350,8 +350,10 @@ def _task(
     if span is None:
         lasting = LASTING - CALLS if branch_of(state) else LASTING | PLACES
         items = [
-            item for item in items if item.kind in lasting and not (branch_of(state) and is_remark(item))
-        ]
+            item for item in items
+            if item.kind in lasting and not is_bare_answer(item)
+            and not (branch_of(state) and is_remark(item))
+        ]  # fmt: skip
     else:
         spoken = {said.seq for said in talk}
         items = [item for item in items if item.kind != "said" and not _in_dialogue(item, spoken)]

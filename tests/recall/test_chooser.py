@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fazm_memory.recall.chooser import (
+    MOST_OF_MESSAGE,
     Candidate,
     Scene,
     choose,
@@ -92,3 +93,11 @@ def test_a_request_knows_how_much_was_done_for_it() -> None:
     big, small, last = dialogue_lines("s" * 8, talk)
     assert big.work > small.work
     assert (big.turns_left, small.turns_left, last.turns_left) == (1, 0, 0)
+
+
+def test_one_message_gives_only_so_many_lines() -> None:
+    lines = [
+        Candidate(str(nth), 1.0, 10, frozenset({f"word{nth}", f"other{nth}", f"third{nth}"}), 0, ("s", 1))
+        for nth in range(20)
+    ]
+    assert len(choose(lines, 1000, {})) == MOST_OF_MESSAGE

@@ -46,8 +46,13 @@ def _call(row: dict[str, Any]) -> str:
 
 
 def session_state_text(session: Mapping[str, Any]) -> str:
-    """The state of a session in a word or two: active, silent, closed (exit)."""
+    """The state of a session in a word or two: new, active, silent, closed (exit).
+
+    "Open" is what is left to do, here as on the page.
+    """
     ended, lifecycle = session["ended"], str(session["lifecycle"])
+    if lifecycle == "open" and ended is None:
+        return "new"
     if ended is None or ended == lifecycle:
         return lifecycle
     return "silent" if ended.startswith("silent") else f"{lifecycle} ({ended})"

@@ -20,7 +20,7 @@ import pytest
 
 import fazm_memory
 from fazm_memory.agents.base import Cursor, Places, Reader, RecordFile, complete_lines, lines_of
-from fazm_memory.agents.claude_code.reader import _ended_with, _has_plan
+from fazm_memory.agents.claude_code.reader import _plans_in, _was_in_use
 from fazm_memory.agents.native_files import restore_rows
 from fazm_memory.agents.registry import readers
 from fazm_memory.agents.sqlite_file import read_only
@@ -57,7 +57,7 @@ ALLOWED = {
     "rewind/safe_directory.py:find_file": DESCRIPTOR,
     "rewind/safe_directory.py:copy_out": DESCRIPTOR,
     "rewind/safe_directory.py:_write": DESCRIPTOR,
-    "recall/context.py:folders_with_item": OURS,
+    "recall/exports.py:folders_with_item": OURS,
     "app/costs.py:prices": OURS,
     "app/recall.py:exported_today": OURS,
     "app/transcripts.py:_open_in": DESCRIPTOR,
@@ -169,8 +169,8 @@ def database(path: Path) -> object:
 READING: list[Callable[[Path], object]] = [
     lambda path: read_regular(path),
     lambda path: complete_lines(path, 0),
-    lambda path: _has_plan(path, 0, 0),
-    lambda path: _ended_with(path, b"x", "plan"),
+    lambda path: _plans_in(path, 0, 0),
+    lambda path: _was_in_use(path, 0),
     lambda path: restore_rows(path, "opencode", "s", b""),
     lambda path: BundleFile(path, None).__enter__(),
     lambda path: FolderTransport(path.parent).get(path.name),

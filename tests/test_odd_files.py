@@ -48,7 +48,7 @@ ALLOWED = {
     "agents/native_files.py:restore_rows": CHECKED,
     "agents/sqlite_file.py:read_only": CHECKED,
     "agents/fazm.py:_rows": CHECKED,
-    "ingest/pause_switch.py:read_pause": OURS,
+    "ingest/limits.py:read_pause": OURS,
     "ingest/spool.py:bad": OURS,
     "watch/foreground_app.py:read_state": OURS,
     "watch/exclusions.py:read_list": OURS,

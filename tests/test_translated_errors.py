@@ -27,7 +27,7 @@ PACKAGE = Path(errors.__file__).parent
 # What starting the app, a click in its menu, a link and a step of the setup come past.
 SHOWN = (
     "agents/connect.py", "app/agents.py", "app/process.py", "app/setup.py", "config.py",
-    "ingest/pause_switch.py", "ingest/recorder.py", "menubar/commands.py", "paths.py", "store/database.py",
+    "ingest/limits.py", "ingest/recorder.py", "menubar/commands.py", "paths.py", "store/database.py",
     "store/event_log.py", "store/keys.py", "store/recovery/journal.py", "store/sessions.py",
     "store/snapshots.py", "store/store.py", "store/writer.py", "sync/crypto.py", "sync/importer.py",
     "sync/transports.py", "sync/vault.py", "watch/exclusions.py",

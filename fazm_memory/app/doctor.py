@@ -38,7 +38,7 @@ from fazm_memory.app.process import companion_pid
 from fazm_memory.clock import iso
 from fazm_memory.errors import FazmMemoryError
 from fazm_memory.events import Draft
-from fazm_memory.ingest import PROBE, Spool, pause_switch
+from fazm_memory.ingest import PROBE, Spool, read_pause
 from fazm_memory.paths import SPOOL_FOLDER, open_regular
 from fazm_memory.records import dataclass, replace
 from fazm_memory.text import plural
@@ -141,7 +141,7 @@ def _check_hook(memory: Memory, agent: str, *, answer: bool = False) -> Check:
         return Check(
             name, "broken", f"it exited with {done.returncode} and printed {output!r}", "Please report this."
         )
-    if pause_switch.read_pause(home) is not None:
+    if read_pause(home) is not None:
         return Check(name, "ok", "it ran and wrote nothing, because recording is paused")
     dropped = [path for path in (home / SPOOL_FOLDER).glob(f"*.{agent}.json") if _contains(path, mark)]
     for path in dropped:

@@ -2,7 +2,7 @@
 
 A draft is prepared (`prepare`: redact, check, infer files) and then placed in the log (`recorder`). Drafts
 come from the `record` protocol, from agents' own records (`importer`, which `transcript_watcher` calls when
-they grow) and from hooks (`spool`). `pause_switch` stops all of it.
+they grow) and from hooks (`spool`). `limits` says whether and how much: the pause switch and quotas.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from fazm_memory.ingest import pause_switch
     from fazm_memory.ingest.importer import NOTHING_LEFT, WAVE_BYTES, Importer, ImportStatistics, TimeRange
-    from fazm_memory.ingest.pause_switch import (
+    from fazm_memory.ingest.limits import (
         COMPANION_AGENT,
         COMPANION_SESSION,
         PauseSwitch,
+        QuotaLimits,
         companion_opening,
         read_pause,
+        read_usage,
     )
-    from fazm_memory.ingest.quota import QuotaLimits, read_usage
     from fazm_memory.ingest.read_ahead import WORTHWHILE, ReadAhead, WorkerSetup, worker_count
     from fazm_memory.ingest.record_protocol import LineReader, check_schema, coerce_answer, line_to_draft
     from fazm_memory.ingest.recorder import Recorder, RecordResult
@@ -46,8 +46,10 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "importer": "ImportStatistics Importer NOTHING_LEFT TimeRange WAVE_BYTES",
-        "pause_switch": "COMPANION_AGENT COMPANION_SESSION PauseSwitch companion_opening read_pause",
-        "quota": "QuotaLimits read_usage",
+        "limits": (
+            "COMPANION_AGENT COMPANION_SESSION PauseSwitch QuotaLimits companion_opening read_pause "
+            "read_usage"
+        ),
         "read_ahead": "ReadAhead WORTHWHILE WorkerSetup worker_count",
         "record_protocol": "LineReader check_schema coerce_answer line_to_draft",
         "recorder": "RecordResult Recorder",

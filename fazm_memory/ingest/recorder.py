@@ -31,8 +31,8 @@ from fazm_memory.events import (
     lowest_trust,
     payload_class,
 )
+from fazm_memory.ingest.limits import Quota, QuotaLimits
 from fazm_memory.ingest.prepare import PreparedDraft, Preparer, SessionName
-from fazm_memory.ingest.quota import Quota, QuotaLimits
 from fazm_memory.ingest.record_protocol import check_answer
 from fazm_memory.records import dataclass, replace
 from fazm_memory.session import check_answered, state_to_json

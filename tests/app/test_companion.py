@@ -26,7 +26,7 @@ from fazm_memory.app.process import LOCK, companion_pid, single_instance
 from fazm_memory.config import Config
 from fazm_memory.errors import StoreBusy, StoreFull
 from fazm_memory.events.event import Draft
-from fazm_memory.ingest.pause_switch import PauseSwitch
+from fazm_memory.ingest.limits import PauseSwitch
 from fazm_memory.ingest.recorder import Recorder
 from fazm_memory.session.state import FOLD_VERSION
 

@@ -15,11 +15,14 @@ from typing import Any
 
 from fazm_memory.engines.naming.parts import TRIM, InputFile, Stem, trait_text, traits
 from fazm_memory.engines.naming.program import (
+    KEEP,
     CounterPart,
     FixedText,
     NamePart,
     Program,
+    Rewrite,
     Segment,
+    apply_rewrite,
     date_slot,
     first_reading,
     new_extension,
@@ -27,7 +30,6 @@ from fazm_memory.engines.naming.program import (
     part_value,
     span_between,
 )
-from fazm_memory.engines.naming.text_rewrites import KEEP, Rewrite, apply_rewrite
 
 MISSING_PART = "a part of the name that the convention uses is missing"
 

@@ -14,6 +14,16 @@ from itertools import pairwise
 from math import gcd
 from unicodedata import normalize
 
+from fazm_memory.engines.naming import (
+    ALREADY_NAMED,
+    NO_RULE,
+    Convention,
+    FolderProgress,
+    ListedFile,
+    NamingReport,
+    Rename,
+    SkippedFiles,
+)
 from fazm_memory.engines.naming.applicability import (
     Applicability,
     already_follows,
@@ -51,16 +61,6 @@ from fazm_memory.engines.naming.program import (
     run_segments,
 )
 from fazm_memory.engines.naming.search import search
-from fazm_memory.engines.naming.values import (
-    ALREADY_NAMED,
-    NO_RULE,
-    Convention,
-    FolderProgress,
-    ListedFile,
-    NamingReport,
-    Rename,
-    SkippedFiles,
-)
 
 _SYSTEM = frozenset(("thumbs.db", "desktop.ini", "icon\r", "icon", "ehthumbs.db"))
 # One file makes no rule, unless its name contains one of these words.

@@ -14,7 +14,8 @@ from datetime import UTC, date, datetime
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from fazm_memory.engines.naming.text_rewrites import CAMEL
+_UP = "A-ZÀ-ÖØ-Þ"
+CAMEL = re.compile(rf"(?<=[^\W\d_{_UP}])(?=[{_UP}])|(?<=[{_UP}])(?=[{_UP}][^\W\d_{_UP}])")
 
 # English first, because it wins a tie.
 _MONTH_NAMES = {

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from fazm_memory.engines.naming import Convention, Proposal
 from fazm_memory.engines.naming.applicability import (
     MISSING_PART,
     Applicability,
@@ -22,6 +23,7 @@ from fazm_memory.engines.naming.program import (
     CounterPart,
     NamePart,
     Program,
+    Rewrite,
     Segment,
     counter_text,
     first_reading,
@@ -29,8 +31,6 @@ from fazm_memory.engines.naming.program import (
     run_segments,
     target_folder,
 )
-from fazm_memory.engines.naming.text_rewrites import Rewrite
-from fazm_memory.engines.naming.values import Convention, Proposal
 
 _ALREADY = "it is already named so"
 

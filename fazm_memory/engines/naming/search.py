@@ -32,22 +32,20 @@ from fazm_memory.engines.naming.program import (
     CounterPart,
     FixedText,
     NamePart,
-    Segment,
-    date_of,
-    part_value,
-    trimmed,
-)
-from fazm_memory.engines.naming.text_rewrites import (
     Rewrite,
+    Segment,
     apply_rewrite,
     bare,
     case_and_separator_rewrites,
+    date_of,
     fold,
     joins_in,
     number_rewrites,
+    part_value,
     recase,
     rewrite_options,
     shortening_rewrites,
+    trimmed,
 )
 
 # --- costs ---

@@ -21,7 +21,7 @@ from benchmarks.figures import Figure, Goal, Options, Report, in_turns, timed
 from benchmarks.stores import append_batch
 from fazm_memory.app import Memory
 from fazm_memory.config import Config
-from fazm_memory.store import snapshots
+from fazm_memory.store import views
 
 BATCH = 1000
 FLAT = 1.5
@@ -77,7 +77,7 @@ class LongSession:
             random.Random(5),
             random.Random(6),
         )  # two generators: the distance must not depend on the length
-        space = min(snapshots.SPACING, self.events)
+        space = min(views.SPACING, self.events)
         places = [
             where.randrange(max(1, self.events // space)) * space + far.randrange(space)
             for _ in range(rounds)
@@ -155,11 +155,11 @@ JOBS: dict[str, Callable[[LongSession, int], Callable[[], object]]] = {
 
 def _spacing(session: LongSession, rounds: int, report: Report) -> Iterator[Figure]:
     """Cost of snapshots at other distances: reading a state, writing them, storing them."""
-    store, usual = session.memory.store, snapshots.SPACING
+    store, usual = session.memory.store, views.SPACING
     try:
         for done, spacing in enumerate(SPACINGS):
             report("writing snapshots", done, len(SPACINGS))
-            snapshots.SPACING = spacing
+            views.SPACING = spacing
             with store.db.transaction():
                 store.snapshots.drop(session.number)
                 rebuild = partial(
@@ -176,4 +176,4 @@ def _spacing(session: LongSession, rounds: int, report: Report) -> Iterator[Figu
                          events=session.events)  # fmt: skip
             yield Figure(f"{name}: on disk", "bytes an event", size / session.events, events=session.events)
     finally:
-        snapshots.SPACING = usual
+        views.SPACING = usual

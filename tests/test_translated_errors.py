@@ -29,7 +29,7 @@ SHOWN = (
     "agents/connect.py", "app/agents.py", "app/process.py", "app/setup.py", "config.py",
     "ingest/limits.py", "ingest/recorder.py", "menubar/commands.py", "paths.py", "store/database.py",
     "store/event_log.py", "store/keys.py", "store/recovery/journal.py", "store/sessions.py",
-    "store/snapshots.py", "store/store.py", "store/writer.py", "sync/crypto.py", "sync/importer.py",
+    "store/views.py", "store/store.py", "store/writer.py", "sync/crypto.py", "sync/importer.py",
     "sync/transports.py", "sync/vault.py", "watch/exclusions.py",
 )  # fmt: skip
 CLASSES = {

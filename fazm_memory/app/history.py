@@ -541,10 +541,6 @@ class HistoryService(Service):
                 break
         return found[:limit]
 
-    def position(self, session: str, at: int | str, *, begin: bool = False) -> int:
-        """The position that a moment of a session names."""
-        return self._memory.sessions.position(self.store.sessions.resolve(session), at, begin=begin)
-
     def state_at(
         self, row: SessionRow, at: int | str | None, quarantined: bool = True
     ) -> sessions.SessionState:

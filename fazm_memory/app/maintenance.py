@@ -288,7 +288,7 @@ class MaintenanceService(Service):
         else:  # the machine that records it adds the event
             mark = Quarantine(seqs=tuple(seqs), released=lift, whole=seq is None)
             with self.store.writing():
-                stores.quarantine.record_quarantine(self.store.db, row.n, mark)
+                stores.record_quarantine(self.store.db, row.n, mark)
             self._memory.sync.ask_quarantine(row, list(seqs), released=lift, whole=seq is None)
         self.update_exports()
         in_quarantine = self.store.quarantine_view.held(row.n)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from functools import cached_property
 from typing import Any
 
 from fazm_memory import ingest, watch
@@ -12,7 +11,7 @@ from fazm_memory.app.memory import Service
 from fazm_memory.app.process import companion_pid
 from fazm_memory.clock import iso
 from fazm_memory.config import CONFIG_FILE, reload, save_settings
-from fazm_memory.errors import InvalidRequest
+from fazm_memory.errors import ConfigError, InvalidRequest, RecordingPaused
 from fazm_memory.paths import inside, private_folder
 from fazm_memory.records import asdict
 from fazm_memory.text import plural
@@ -23,27 +22,57 @@ class RecordingService(Service):
 
     _added: tuple[int, tuple[str, ...]] | None = None
 
-    @cached_property
-    def _switch(self) -> ingest.PauseSwitch:
-        return ingest.PauseSwitch(
-            self.config.home, self.now, lambda drafts: self._memory.recorder.record(drafts)
-        )
-
     def check(self) -> None:
         """Raise RecordingPaused while recording is paused."""
-        self._switch.check()
+        pause = self._pause()
+        if pause is not None:
+            values = pause.to_json()
+            until = f"until {values['until']}" if values["until"] else "until you resume it"
+            raise RecordingPaused(
+                f"Recording is paused since {values['since']}, {until}. Nothing was recorded.",
+                hint="`fazm-memory recording resume` continues recording",
+            )
 
     def status(self) -> dict[str, Any]:
         """Whether recording is on and, if not, since and until when."""
-        return self._switch.status()
+        pause = self._pause()
+        values = {} if pause is None else pause.to_json()
+        return {
+            "recording": pause is None,
+            "paused_since": values.get("since"),
+            "paused_until": values.get("until"),
+        }
 
     def pause(self, duration: int | None = None) -> dict[str, Any]:
-        """Stop recording for a time, or until it is resumed."""
+        """Stop recording for a time, or until it is resumed. A second pause moves only the end."""
         _ = self.store  # the folder must be safe before anything is written in it
-        return self._switch.pause(duration)
+        now, known = self.now(), self._pause()
+        since = now if known is None else known.since
+        until = None if duration is None else now + duration
+        ingest.write_pause(self.config.home, ingest.Pause(since, until))
+        return self.status()
 
     def resume(self) -> dict[str, Any]:
-        return self._switch.resume()
+        try:
+            pause = ingest.read_pause(self.config.home)
+        except ConfigError:
+            pause = ingest.Pause(since=self.now())
+        if pause is not None:
+            self._end(pause, self.now())
+        return self.status()
+
+    def _pause(self) -> ingest.Pause | None:
+        """The pause that lasts, or None. One that is over is ended."""
+        pause = ingest.read_pause(self.config.home)
+        if pause is None or not pause.over(self.now()):
+            return pause
+        self._end(pause, pause.until or self.now())
+        return None
+
+    def _end(self, pause: ingest.Pause, until: int) -> None:
+        """Record the gap, then end the pause. After a crash in between recording stays paused."""
+        self._memory.recorder.record(ingest.pause_gap(pause, until))
+        ingest.clear_pause(self.config.home)
 
     def exclusions(self) -> watch.Exclusions:
         """The current exclusions: built in, from the settings, and added by the user."""

@@ -55,7 +55,7 @@ from fazm_memory.rewind import (
     undo_keep_rule,
     write_manifest,
 )
-from fazm_memory.store import SEQ_MASK, FileVersions, NewEvent, SessionRow, event_id
+from fazm_memory.store import AT_WORK, SEQ_MASK, FileVersions, NewEvent, SessionRow, event_id
 from fazm_memory.text import plural, plural_with_verb
 from fazm_memory.watch import SECRET_NAME, has_secret_name
 
@@ -349,20 +349,32 @@ class RewindService(Service):
 
     def _unseen(self, row: SessionRow, to: int) -> list[str]:
         """Open questions to a person and running calls that the rewind would skip."""
-        with self.store.db.reading():
-            state = self.store.snapshots.state_at(row.n, row.id, row.head)
         questions = [
             f"question {question['id']} to a person is not answered"
-            for question in state.questions.values()
+            for question in self._memory.sessions.questions(row).values()
             if question["to"] == "human" and question["seq"] >= to and "session" not in question
         ]
-        working = row.lifecycle in ("open", "active", "resumed")
-        running = [
+        return questions + self._running(row, to)
+
+    def _running(self, row: SessionRow, to: int) -> list[str]:
+        """Calls that began after a position and may still be running. Without any the state is not read."""
+        since = self.now() - MAYBE_RUNNING
+        begun = (
+            row.lifecycle in AT_WORK
+            and self.store.db.execute(
+                "SELECT 1 FROM event WHERE id >= ? AND id < ? AND kind='action.start' AND at > ?",
+                (event_id(row.n, to), event_id(row.n, row.head), since),
+            ).fetchone()
+        )
+        if not begun:
+            return []
+        with self.store.db.reading():
+            running = self.store.snapshots.state_at(row.n, row.id, row.head).running
+        return [
             f"{call['tool']} (#{call['seq']}) is still running"
-            for call in state.running.values()
-            if working and call["seq"] >= to and self.now() - call["at"] < MAYBE_RUNNING
+            for call in running.values()
+            if call["seq"] >= to and call["at"] > since
         ]
-        return questions + running
 
     def _latest_rewind(self, row: SessionRow) -> int:
         found = self.store.db.execute("SELECT max(seq) FROM rewind WHERE session=?", (row.n,)).fetchone()

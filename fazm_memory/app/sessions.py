@@ -256,11 +256,12 @@ class SessionService(Service):
             known = self._files[row.n] = (row.head, count)
         return known[1]
 
-    def position(self, row: SessionRow, at: int | str | None, *, begin: bool = False) -> int:
-        """A valid position of this session, by default the head. See `moments` for other names of it.
+    def position(self, session: str | SessionRow, at: int | str | None, *, begin: bool = False) -> int:
+        """A valid position of a session, by default the head. See `moments` for other names of it.
 
         With `begin` it is where a slice begins that includes the turn, the time or the event.
         """
+        row = self.store.sessions.resolve(session) if isinstance(session, str) else session
         if at is None:
             return row.head
         if isinstance(at, str):

@@ -22,8 +22,8 @@ from fazm_memory.store import (
     believed_time,
     event_id,
     hash_chain,
-    quarantine,
     to_stored,
+    write_quarantine,
 )
 
 Redact = Callable[[Any], Any]
@@ -183,7 +183,7 @@ class _Session:
     def done(self) -> None:
         """After the last event: apply quarantine marks whose events are not in the bundle."""
         if self.marks is not None and self.believed and not self.exists:
-            quarantine.write_quarantine(self.writer.db, self.head.n, self.marks)
+            write_quarantine(self.writer.db, self.head.n, self.marks)
 
     def _compare(self, known: Event, event: BundleEvent) -> None:
         same = (known.kind, known.turn) == (event.kind, event.turn) and (

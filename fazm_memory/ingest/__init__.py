@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from fazm_memory.ingest.limits import (
         COMPANION_AGENT,
         COMPANION_SESSION,
-        PauseSwitch,
+        Pause,
         QuotaLimits,
+        clear_pause,
         companion_opening,
+        pause_gap,
         read_pause,
         read_usage,
+        write_pause,
     )
     from fazm_memory.ingest.read_ahead import WORTHWHILE, ReadAhead, WorkerSetup, worker_count
     from fazm_memory.ingest.record_protocol import LineReader, check_schema, coerce_answer, line_to_draft
@@ -47,8 +50,8 @@ __getattr__ = lazy_exports(
     {
         "importer": "ImportStatistics Importer NOTHING_LEFT TimeRange WAVE_BYTES",
         "limits": (
-            "COMPANION_AGENT COMPANION_SESSION PauseSwitch QuotaLimits companion_opening read_pause "
-            "read_usage"
+            "COMPANION_AGENT COMPANION_SESSION Pause QuotaLimits clear_pause companion_opening pause_gap "
+            "read_pause read_usage write_pause"
         ),
         "read_ahead": "ReadAhead WORTHWHILE WorkerSetup worker_count",
         "record_protocol": "LineReader check_schema coerce_answer line_to_draft",

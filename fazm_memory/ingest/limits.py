@@ -1,4 +1,4 @@
-"""What may be recorded: the pause switch, and limits so that no agent fills the disk.
+"""What may be recorded: nothing during a pause, and only so much that no agent fills the disk.
 
 One session and one day may record only so much. Above a limit, details are recorded without their long
 texts: inputs and outputs of calls, messages of agents and listings. Above twice the limit they are refused.
@@ -14,12 +14,11 @@ This is not a part of `recorder`, because `status` reads the limits and must not
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from fazm_memory.clock import iso, parse_time
-from fazm_memory.errors import ConfigError, InvalidInput, RecordingPaused
+from fazm_memory.errors import ConfigError, InvalidInput
 from fazm_memory.events import Draft, codec, payload_class
 from fazm_memory.paths import PAUSE_FILE, write_private
 from fazm_memory.records import dataclass
@@ -51,64 +50,14 @@ class Pause:
         return {"since": iso(self.since), "until": None if self.until is None else iso(self.until)}
 
 
-class PauseSwitch:
-    """Pauses and resumes recording. `record` writes the gap to the log when a pause ends."""
-
-    def __init__(
-        self, home: Path, now: Callable[[], int], record: Callable[[Sequence[Draft]], object]
-    ) -> None:
-        self.home = home
-        self.now = now
-        self.record = record
-
-    def status(self) -> dict[str, Any]:
-        pause = read_pause(self.home)
-        if pause is not None and pause.over(self.now()):
-            self._end(pause, pause.until or self.now())
-            pause = None
-        if pause is None:
-            return {"recording": True, "paused_since": None, "paused_until": None}
-        values = pause.to_json()
-        return {"recording": False, "paused_since": values["since"], "paused_until": values["until"]}
-
-    def check(self) -> None:
-        """Raise RecordingPaused while recording is paused."""
-        status = self.status()
-        if not status["recording"]:
-            until = f"until {status['paused_until']}" if status["paused_until"] else "until you resume it"
-            raise RecordingPaused(
-                f"Recording is paused since {status['paused_since']}, {until}. Nothing was recorded.",
-                hint="`fazm-memory recording resume` continues recording",
-            )
-
-    def pause(self, duration: int | None) -> dict[str, Any]:
-        """A second pause moves the end and keeps the beginning."""
-        now = self.now()
-        known = None if self.status()["recording"] else read_pause(self.home)
-        since = now if known is None else known.since
-        write_pause(self.home, Pause(since, None if duration is None else now + duration))
-        return self.status()
-
-    def resume(self) -> dict[str, Any]:
-        try:
-            pause = read_pause(self.home)
-        except ConfigError:
-            pause = Pause(since=self.now())
-        if pause is not None:
-            self._end(pause, self.now())
-        return self.status()
-
-    def _end(self, pause: Pause, until: int) -> None:
-        """Record the gap, then end the pause. After a crash in between recording stays paused."""
-        payload = {"what": "paused", "since": iso(pause.since), "until": iso(until)}
-        key = f"gap:paused:{pause.since}"
-        self.record(
-            [
-                companion_opening(),
-                Draft(COMPANION_SESSION, "gap", payload, agent=COMPANION_AGENT, source="companion", key=key),
-            ]
-        )
-        clear_pause(self.home)
+def pause_gap(pause: Pause, until: int) -> list[Draft]:
+    """The drafts that record a pause, when it ends."""
+    payload = {"what": "paused", "since": iso(pause.since), "until": iso(until)}
+    key = f"gap:paused:{pause.since}"
+    return [
+        companion_opening(),
+        Draft(COMPANION_SESSION, "gap", payload, agent=COMPANION_AGENT, source="companion", key=key),
+    ]
 
 
 def read_pause(home: Path) -> Pause | None:

@@ -166,9 +166,9 @@ def _slice(caller: Caller, found: dict[str, Any], args: dict[str, Any]) -> tuple
     """The positions of `from` and `to`, by default all events."""
     start, stop = args.get("from", 0), args.get("to", found["events"])
     if isinstance(start, str):
-        start = caller.memory.history.position(found["id"], start, begin=True)
+        start = caller.memory.sessions.position(found["id"], start, begin=True)
     if isinstance(stop, str):
-        stop = caller.memory.history.position(found["id"], stop, begin=True)
+        stop = caller.memory.sessions.position(found["id"], stop, begin=True)
     return start, min(stop, found["events"])
 
 

@@ -199,7 +199,7 @@ def session_fork(caller: Caller, args: dict[str, Any]) -> ToolResult:
 
 def session_rewind(caller: Caller, args: dict[str, Any]) -> ToolResult:
     found = session_for_writing(caller, args["session"])
-    args = {**args, "to": caller.memory.history.position(found["id"], args["to"])}
+    args = {**args, "to": caller.memory.sessions.position(found["id"], args["to"])}
     if args.get("dry_run"):
         plan = caller.memory.rewind.plan(found["id"], args["to"])
         lines = [

@@ -67,7 +67,7 @@ def session_read(caller: Caller, args: dict[str, Any]) -> ToolResult:
     for name in ("from", "to"):  # a position, or another name of a moment
         if isinstance(args.get(name), str):
             begin = name == "from" or args.get("view") == "events"
-            args = {**args, name: caller.memory.history.position(found["id"], args[name], begin=begin)}
+            args = {**args, name: caller.memory.sessions.position(found["id"], args[name], begin=begin)}
     return READERS[args.get("view", "state")](caller, {**args, "session": found["id"]}, found)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from fazm_memory.store import hash_chain, overview, quarantine, queries, retention, snapshots
+    from fazm_memory.store import hash_chain, overview, queries, retention
     from fazm_memory.store.database import LOG_PAGES, Database, compress, decompress, migrate, pragmas
     from fazm_memory.store.event_log import (
         EVENT_COLUMNS,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         to_stored,
         unpack,
     )
-    from fazm_memory.store.facts import FactRow
     from fazm_memory.store.file_versions import (
         ABSENT,
         FILE_CAP,
@@ -69,12 +68,6 @@ if TYPE_CHECKING:
     )
     from fazm_memory.store.overview import StoreChanges, StoreWatcher, open_questions, store_overview
     from fazm_memory.store.projections import INDEX_AFTER
-    from fazm_memory.store.quarantine import (
-        NOT_QUARANTINED,
-        QuarantinedEvents,
-        apply_quarantine,
-        read_quarantine,
-    )
     from fazm_memory.store.queries import (
         CallEffects,
         EventFilter,
@@ -112,7 +105,6 @@ if TYPE_CHECKING:
         lineage,
         session_end,
     )
-    from fazm_memory.store.snapshots import SPACING
     from fazm_memory.store.store import PAGE, STORE_FOLDER, Store
     from fazm_memory.store.transcript_copies import (
         EXACT,
@@ -122,6 +114,16 @@ if TYPE_CHECKING:
         transcript_copies_exist,
     )
     from fazm_memory.store.verify import VerifyFinding, VerifyReport, verify_store
+    from fazm_memory.store.views import (
+        NOT_QUARANTINED,
+        SPACING,
+        FactRow,
+        QuarantinedEvents,
+        apply_quarantine,
+        read_quarantine,
+        record_quarantine,
+        write_quarantine,
+    )
     from fazm_memory.store.writer import Writer, earlier_call, earlier_failure
 
 __getattr__ = lazy_exports(
@@ -129,24 +131,22 @@ __getattr__ = lazy_exports(
     {
         "database": "LOG_PAGES Database compress decompress migrate pragmas",
         "event_log": (
-            "AppendResult EVENT_COLUMNS INSERT_EVENT NewEvent SEQ_BITS SEQ_MASK SessionHead believed_time "
-            "event_id pack parse_json to_event to_stored unpack"
+            "AppendResult EVENT_COLUMNS INSERT_EVENT NewEvent SEQ_BITS SEQ_MASK SessionHead "
+            "believed_time event_id pack parse_json to_event to_stored unpack"
         ),
-        "facts": "FactRow",
         "file_versions": (
             "ABSENT FILE_CAP FileVersion FileVersions FolderChange FolderHistory NEWEST NewVersion "
             "PERMISSION_BITS REWIND VERSIONS_DATABASE device_prefix digest_of plain_root too_large "
             "versions_exist"
         ),
         "forget": (
-            "Tombstones choose_events files_named follow_forgotten forget_events noted_sessions ranges_of "
-            "read_noted vacuum"
+            "Tombstones choose_events files_named follow_forgotten forget_events noted_sessions "
+            "ranges_of read_noted vacuum"
         ),
         "framework_store": "FrameworkItem FrameworkStore framework_store_exists owner_of parts_of",
         "hash_chain": "",
         "overview": "StoreChanges StoreWatcher open_questions store_overview",
         "projections": "INDEX_AFTER",
-        "quarantine": "NOT_QUARANTINED QuarantinedEvents apply_quarantine read_quarantine",
         "queries": (
             "CallEffects EventFilter EventQuery event_page events_of_item kinds_of outcomes_of "
             "unfinished_calls"
@@ -158,10 +158,13 @@ __getattr__ = lazy_exports(
             "AT_WORK HERE MAX_FORK_DEPTH SILENT SessionRow common_ancestor effective_ranges lineage "
             "session_end"
         ),
-        "snapshots": "SPACING",
         "store": "PAGE STORE_FOLDER Store",
         "transcript_copies": "EXACT TranscriptCopies TranscriptCopy foreign_name transcript_copies_exist",
         "verify": "VerifyFinding VerifyReport verify_store",
+        "views": (
+            "FactRow NOT_QUARANTINED QuarantinedEvents SPACING apply_quarantine read_quarantine "
+            "record_quarantine write_quarantine"
+        ),
         "writer": "Writer earlier_call earlier_failure",
     },
 )

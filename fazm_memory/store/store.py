@@ -25,11 +25,9 @@ from fazm_memory.text import plural
 
 # Loaded when first used: listing sessions needs neither the reducer nor the index.
 if TYPE_CHECKING:
-    from fazm_memory.store.facts import Facts
     from fazm_memory.store.projections import Projections
-    from fazm_memory.store.quarantine import QuarantineView
     from fazm_memory.store.search_index import SearchIndex
-    from fazm_memory.store.snapshots import Snapshots
+    from fazm_memory.store.views import Facts, QuarantineView, Snapshots
     from fazm_memory.store.writer import Writer
 
 STORE_FOLDER = "store.noindex"  # the suffix keeps Spotlight out
@@ -77,7 +75,7 @@ class Store:
 
     @cached_property
     def facts(self) -> Facts:
-        from fazm_memory.store.facts import Facts
+        from fazm_memory.store.views import Facts
 
         return Facts(self.db)
 
@@ -89,13 +87,13 @@ class Store:
 
     @cached_property
     def snapshots(self) -> Snapshots:
-        from fazm_memory.store.snapshots import Snapshots
+        from fazm_memory.store.views import Snapshots
 
         return Snapshots(self.log)
 
     @cached_property
     def quarantine_view(self) -> QuarantineView:
-        from fazm_memory.store.quarantine import QuarantineView
+        from fazm_memory.store.views import QuarantineView
 
         return QuarantineView(self.db, self.snapshots)
 

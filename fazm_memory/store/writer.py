@@ -26,7 +26,7 @@ from fazm_memory.events import (
     target_of,
 )
 from fazm_memory.session import has_limits, title_of
-from fazm_memory.store import hash_chain, quarantine
+from fazm_memory.store import hash_chain
 from fazm_memory.store.database import Database, Transaction
 from fazm_memory.store.event_log import (
     AHEAD,
@@ -46,6 +46,7 @@ from fazm_memory.store.event_log import (
 )
 from fazm_memory.store.hash_chain import ChainHeads
 from fazm_memory.store.schema import HOUR
+from fazm_memory.store.views import record_quarantine
 
 BUDGET = "budget:"  # with the number of a session: a key of `meta`, if the session has limits
 INSERT = "INSERT OR REPLACE INTO failed_call VALUES (?,?,?)"
@@ -396,7 +397,7 @@ class Writer:
             head.questions = max(0, head.questions + (1 if kind == "handoff" else -1))
             self.asked.add(head.n)
         elif kind == "quarantine":
-            quarantine.record_quarantine(self.db, head.n, payload)
+            record_quarantine(self.db, head.n, payload)
         elif kind == "rewind":
             self.db.execute("INSERT INTO rewind VALUES (?,?,?)", (head.n, seq, payload.to))
             self.changed.add(head.n)

@@ -28,7 +28,7 @@ from fazm_memory.store import (
     forget_events,
     hash_chain,
     parse_json,
-    quarantine,
+    record_quarantine,
     to_stored,
 )
 from fazm_memory.sync.crypto import NotAuthentic
@@ -366,7 +366,7 @@ class BatchImporter:
                     entry = NewEvent("quarantine", mark, self.now(), "person", "companion", "user")
                     writer.append(writer.head(row[0]), entry)
                 else:
-                    quarantine.record_quarantine(self.store.db, row[0], mark)
+                    record_quarantine(self.store.db, row[0], mark)
 
     def _forget_files(self, device: str, number: int, head: int, event: Forgotten) -> None:
         """Delete the device's versions of the files that are named in what it forgot."""

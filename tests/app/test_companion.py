@@ -23,10 +23,10 @@ from fazm_memory.app.companion import Companion
 from fazm_memory.app.maintenance import ANNOUNCED
 from fazm_memory.app.memory import Memory
 from fazm_memory.app.process import LOCK, companion_pid, single_instance
+from fazm_memory.app.recording import RecordingService
 from fazm_memory.config import Config
 from fazm_memory.errors import StoreBusy, StoreFull
 from fazm_memory.events.event import Draft
-from fazm_memory.ingest.limits import PauseSwitch
 from fazm_memory.ingest.recorder import Recorder
 from fazm_memory.session.state import FOLD_VERSION
 
@@ -231,10 +231,10 @@ def test_a_pause_holds_and_what_was_done_in_it_never_comes_in(
 def test_a_pause_begins_with_its_millisecond(env: CompanionEnv) -> None:
     moments = iter([1_794_900_000_123_456, 1_794_900_000_223_456])
     _ = env.memory.store  # makes the data folder
-    clock = partial(next, moments, 1_794_900_000_323_456)
-    switch = PauseSwitch(env.config.home, clock, env.memory.recorder.record)
-    switch.pause(None)
-    switch.resume()
+    recording = RecordingService(env.memory)
+    recording.now = partial(next, moments, 1_794_900_000_323_456)
+    recording.pause()
+    recording.resume()
     assert [since for since, _ in pause_spans(env.memory)] == [1_794_900_000_123_000]
 
 

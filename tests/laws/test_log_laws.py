@@ -16,7 +16,7 @@ from fazm_memory.events.event import KINDS, Draft, retained_payload
 from fazm_memory.ingest.recorder import Recorder
 from fazm_memory.session.reducer import fold, initial_state
 from fazm_memory.session.state import to_snapshot
-from fazm_memory.store import projections, snapshots
+from fazm_memory.store import projections, views
 from fazm_memory.store.forget import forget_events
 from fazm_memory.store.store import Store
 from fazm_memory.store.verify import verify_store
@@ -37,7 +37,7 @@ few = settings(max_examples=25)
 def scribe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scribe]:
     """One store for all examples, each in sessions of its own; snapshots are kept often, to be met."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(snapshots, "SPACING", 5)
+        patch.setattr(views, "SPACING", 5)
         patch.setattr(projections, "INDEX_AFTER", 16)
         store = Store(tmp_path_factory.mktemp("laws") / "home", key="file")
         yield Scribe(store)

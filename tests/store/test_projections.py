@@ -8,7 +8,7 @@ import pytest
 
 from fazm_memory.events.event import Action, FileTouch, Forgotten, Prompt, Rewind
 from fazm_memory.session.reducer import fold, initial_state
-from fazm_memory.store import projections, snapshots
+from fazm_memory.store import projections, views
 from fazm_memory.store.event_log import event_id
 from fazm_memory.store.forget import forget_events
 from fazm_memory.store.overview import store_overview
@@ -158,7 +158,7 @@ def test_a_clean_up_is_no_news_of_its_source(store: Store, scribe: Scribe) -> No
 def test_snapshots_folded_along_equal_the_full_fold(
     store: Store, scribe: Scribe, monkeypatch: pytest.MonkeyPatch, batch: int
 ) -> None:
-    monkeypatch.setattr(snapshots, "SPACING", 20)
+    monkeypatch.setattr(views, "SPACING", 20)
     monkeypatch.setattr(projections, "INDEX_AFTER", 16)
     session = scribe.open()
     results = [Action("Edit", files=(FileTouch(f"/w/{n % 17}.txt", "modified"),)) for n in range(120)]
@@ -175,7 +175,7 @@ def test_snapshots_folded_along_equal_the_full_fold(
 
 
 def test_a_rewind_is_not_folded_along(store: Store, scribe: Scribe, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "SPACING", 10)
+    monkeypatch.setattr(views, "SPACING", 10)
     monkeypatch.setattr(projections, "INDEX_AFTER", 4)
     session = scribe.open(*[Action("Read") for _ in range(25)])
     scribe.tell(session, Rewind(to=5))

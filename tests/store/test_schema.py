@@ -11,11 +11,11 @@ from fazm_memory.errors import FazmMemoryError, StoreNewer
 from fazm_memory.events.event import Message, SessionOpen
 from fazm_memory.store import database
 from fazm_memory.store.database import Database, migrate, version_of
-from fazm_memory.store.facts import Facts
 from fazm_memory.store.keys import load
 from fazm_memory.store.schema import SCHEMA_VERSION, STEPS, statements
 from fazm_memory.store.store import Store
 from fazm_memory.store.verify import verify_store
+from fazm_memory.store.views import Facts
 from tests.conftest import OpenStore
 from tests.scribe import T0, Scribe, move, named
 from tests.store.schemas.make import FOLDER, SAMPLE, old_store, opened, schema

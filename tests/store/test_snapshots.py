@@ -22,7 +22,7 @@ from fazm_memory.events.event import (
 )
 from fazm_memory.session.reducer import fold, initial_state
 from fazm_memory.session.state import FOLD_VERSION, SessionState
-from fazm_memory.store import projections, snapshots
+from fazm_memory.store import projections, views
 from fazm_memory.store import store as store_module
 from tests.scribe import Scribe, move
 
@@ -31,7 +31,7 @@ SPACING = 10
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "SPACING", SPACING)
+    monkeypatch.setattr(views, "SPACING", SPACING)
     monkeypatch.setattr(projections, "INDEX_AFTER", 16)
 
 
@@ -225,7 +225,7 @@ def folded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counts.append(len(results))
         return fold(state, results)
 
-    monkeypatch.setattr(snapshots, "fold", counting)
+    monkeypatch.setattr(views.sessions, "fold", counting)
     return counts
 
 

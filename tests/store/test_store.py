@@ -12,9 +12,9 @@ from fazm_memory.errors import KeyUnavailable, StoreDamaged, StoreUnsafe
 from fazm_memory.events.event import Fact, Message, SessionOpen
 from fazm_memory.session.reducer import fold, initial_state
 from fazm_memory.store.event_log import NewEvent
-from fazm_memory.store.snapshots import SPACING
 from fazm_memory.store.store import DATABASE, FIRST_PAGE, HEADS, STORE_FOLDER, Store
 from fazm_memory.store.verify import verify_store
+from fazm_memory.store.views import SPACING
 from tests.conftest import OpenStore
 from tests.scribe import Scribe
 

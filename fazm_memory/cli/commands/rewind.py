@@ -123,7 +123,7 @@ def rewind_command(args: argparse.Namespace) -> int:
             hint=f"Use --to N (`fazm-memory events {args.id} --kind action` shows N), or --undo.",
         )
     row = memory.sessions.get(args.id, brief=True)
-    args.to = memory.history.position(args.id, args.to)
+    args.to = memory.sessions.position(args.id, args.to)
     plan = memory.rewind.plan(args.id, args.to, everyone=args.everyone) if args.files else None
     effect = _effect(memory, row, args.to)
     if args.dry_run:

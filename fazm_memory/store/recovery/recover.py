@@ -28,13 +28,12 @@ from fazm_memory.errors import (
 )
 from fazm_memory.events import RETAINED_FIELDS, Forgotten, Recovered, SessionOpen, UnknownRecord, read_payload
 from fazm_memory.records import dataclass, field
-from fazm_memory.store import file_versions, framework_store, hash_chain, keys, quarantine, transcript_copies
+from fazm_memory.store import file_versions, framework_store, hash_chain, keys, transcript_copies, views
 from fazm_memory.store.database import FILE_SUFFIXES, Database, database_files, in_use
 from fazm_memory.store.event_log import SEQ_MASK, NewEvent, SessionHead, event_id, to_event, unpack
 from fazm_memory.store.file_versions import delete_unused_blobs
 from fazm_memory.store.forget import NOTED, Tombstones, ranges_of
 from fazm_memory.store.hash_chain import ChainHead, ChainHeads
-from fazm_memory.store.quarantine import NOT_QUARANTINED, QuarantinedEvents
 from fazm_memory.store.recovery.journal import (
     COPY,
     QUARANTINE,
@@ -48,6 +47,7 @@ from fazm_memory.store.recovery.page_reader import DamagedDatabase, PageReader, 
 from fazm_memory.store.schema import statements
 from fazm_memory.store.store import DATABASE, FIRST_PAGE, HEADS, STORE_FOLDER, Store
 from fazm_memory.store.verify import verify_store
+from fazm_memory.store.views import NOT_QUARANTINED, QuarantinedEvents
 from fazm_memory.store.writer import Writer
 from fazm_memory.text import plural
 
@@ -60,7 +60,7 @@ def take_over(wreck: DamagedDatabase, store: Store) -> None:
     try:
         choices = json.loads(found.get(CHOICES, "{}"))
         by_session = {int(n): QuarantinedEvents(bool(entry["whole"]), frozenset(entry["seqs"]))
-                for n, entry in json.loads(found.get(quarantine.KEY, "{}")).items()}  # fmt: skip
+                for n, entry in json.loads(found.get(views.KEY, "{}")).items()}  # fmt: skip
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         wreck.notes.append(f"pins, exclusions and quarantine could not be read from the old store: {error}")
         return
@@ -70,8 +70,8 @@ def take_over(wreck: DamagedDatabase, store: Store) -> None:
         if key.startswith((NOTED, "device:")):
             store.db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (key, value))
     for number, marks in by_session.items():
-        known = quarantine.read_quarantine(store.db).get(number, NOT_QUARANTINED)
-        quarantine.write_quarantine(
+        known = views.read_quarantine(store.db).get(number, NOT_QUARANTINED)
+        views.write_quarantine(
             store.db, number, QuarantinedEvents(known.whole or marks.whole, known.seqs | marks.seqs)
         )
 

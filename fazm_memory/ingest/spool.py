@@ -200,10 +200,12 @@ def read_hook_event(
     agent_of: Callable[[str], str | None] = lambda session: None,
     known_to: Callable[[str, str, int, bool], KnownFolders | None] = lambda session, cwd, at, begins: None,
     tasks_of: Callable[[str], TaskList] = lambda session: TaskList({}),
+    is_prompted: Callable[[str, str], bool] = lambda session, turn: False,
 ) -> HookEvent:
     """Read a spool file. `listed` are Fazm's sessions; `agent_of` returns the agent of a recorded session.
 
-    `known_to` returns what a session knows of its folders at a moment, `tasks_of` its list of tasks.
+    `known_to` returns what a session knows of its folders at a moment, `tasks_of` its list of tasks,
+    `is_prompted` whether a turn of Codex, given as the beginning of the keys of its prompts, has one already.
     """
     event = _object(spooled.data)
     name, session = ident(event.get("hook_event_name")), ident(event.get("session_id"))
@@ -222,6 +224,8 @@ def read_hook_event(
         records += reader(event, home=str(places.home), transcript=transcript is not None, known=known)
     if transcript is None and spooled.agent == "claude-code":
         records += claude_task_events(event, tasks_of(session))
+    if spooled.agent == "codex":
+        records = [_typed_meanwhile(record, session, is_prompted) for record in records]
     opening = _opening(spooled.agent, session, event, listed.get(session), agent_of)
     if records:
         records.insert(0, ("session.open", opening, f"{spooled.agent}:{session}:open"))
@@ -245,6 +249,14 @@ def read_hook_event(
         wait_seconds if transcript is not None else 0.0,
         _before(event) if name in BEFORE_A_CALL else (),
     )
+
+
+def _typed_meanwhile(record: HookRecord, session: str, is_prompted: Callable[[str, str], bool]) -> HookRecord:
+    """A later prompt of the same turn was typed while the agent worked."""
+    kind, payload, key = record
+    if kind == "prompt" and is_prompted(session, key[: key.rindex(":") + 1]):
+        payload = payload | {"form": "queued"}
+    return kind, payload, key
 
 
 def _object(data: bytes) -> dict[str, Any]:
@@ -344,6 +356,7 @@ class SpoolReader:
         self.known_to = known_to
         self._met: dict[Path, HookEvent] = {}
         self._tasks: dict[str, TaskList] = {}
+        self._prompted: dict[str, str] = {}  # session of Codex → its last turn with a prompt
 
     def take(self) -> SpoolBatch:
         """The next batch, oldest first. Invalid files are set aside with the reason.
@@ -363,6 +376,7 @@ class SpoolReader:
                     agent_of=self._agent_of,
                     known_to=self.known_to,
                     tasks_of=self._tasks_of,
+                    is_prompted=self._is_prompted,
                 )
                 events.append(event)
             except InvalidHookEvent as why:
@@ -419,6 +433,15 @@ class SpoolReader:
         payload = next(self.store.log.slice(row.n, row.id, seq, seq + 1)).payload
         items = () if payload is None else payload.items
         return {item.id: {"text": item.text, "status": item.status} for item in items if item.id}
+
+    def _is_prompted(self, session: str, turn: str) -> bool:
+        """Whether a turn has a prompt that was recorded, or read a moment ago."""
+        if self._prompted.get(session) == turn:
+            return True
+        self._prompted[session] = turn
+        later = turn[:-1] + chr(ord(turn[-1]) + 1)
+        found = self.store.db.execute("SELECT 1 FROM event WHERE key >= ? AND key < ? LIMIT 1", (turn, later))
+        return found.fetchone() is not None
 
     def _agent_of(self, session: str) -> str | None:
         found = self.store.db.execute(

@@ -300,10 +300,10 @@ VERBS = frozenset(
     {"git", "gh", "npm", "pnpm", "yarn", "cargo", "docker", "kubectl", "brew", "pip", "uv", "mise", "make"}
 )
 WHOLE = ("commit", "push", "pull", "rebase", "merge", "stash", "add", "fetch", "cherry-pick", "am", "apply")
+# A call of an agent or a skill that does not exist: only one of the same name resolves it.
+NO_HELPER = lazy_regex(r"^Agent type .{1,100} not found|^Unknown skill|^Skill .{1,100} is not a", re.I)
 INVALID = lazy_regex(
-    r"InputValidation|invalid (?:tool )?(?:input|parameter|argument)|required parameter"
-    r"|^Agent type .{1,100} not found|^Unknown skill|^Skill .{1,100} is not a",
-    re.I,
+    r"InputValidation|invalid (?:tool )?(?:input|parameter|argument)|required parameter", re.I
 )
 FORMATTER = lazy_regex(r"^(?:gofmt|black|isort|prettier)\b|\b(?:fmt|format)\b")
 APART = lazy_regex(r"integration|e2e|end-to-end", re.I)
@@ -332,10 +332,18 @@ def intents(p: Action, call: ShellCall | None, *, ok: bool) -> list[str]:
     named = [value[name] for name in PATHS if value.get(name)] if isinstance(value, Mapping) else []
     if tool in EDITS:
         return [f"edit:{path}" for path in (named or [touch.path for touch in p.files])[:MAX_KEYS]]
+    helper, unknown = _helper(value), NO_HELPER.search(p.error or "") is not None
     keys = [f"{tool}:{named[0] if named else target_of(value)}"]
-    if ok or INVALID.search(p.error or ""):  # any valid call of the tool resolves an invalid one
-        keys.append(f"{tool}:*")
+    keys += [f"{tool}:named {helper}"] if helper else []
+    if ok or INVALID.search(p.error or "") or (unknown and not helper):
+        keys.append(f"{tool}:*")  # any valid call of the tool resolves an invalid one
     return keys
+
+
+def _helper(value: Any) -> str:
+    """The kind of agent or the skill that a call names, without the plugin that it comes from."""
+    found = (value.get("subagent_type") or value.get("skill")) if isinstance(value, Mapping) else None
+    return found.rpartition(":")[2] if isinstance(found, str) else ""
 
 
 def _prepares(words: list[str]) -> bool:
@@ -413,7 +421,7 @@ def is_minor(tool: str, call: ShellCall | None, outcome: str, error: str) -> boo
         return outcome == "error" or STOPPED.search(error) is not None
     if call is not None:
         return only_looks(call.parts)
-    return tool.lower() in LOOKUP_TOOLS or INVALID.search(error) is not None
+    return tool.lower() in LOOKUP_TOOLS or any(rule.search(error) for rule in (INVALID, NO_HELPER))
 
 
 def note_failure(b: StateBuilder, seq: int, p: Action, call: ShellCall | None) -> None:

@@ -65,7 +65,11 @@ CHOICE = lazy_regex(
     r"\b(?:would you (?:prefer|like)|do you (?:prefer|want)|should (?:I|we))\b[^.?!]*:$", re.I
 )
 # Such a question is about the options that are listed before it. "A or B?" names its own.
-CHOOSES = lazy_regex(r"\bwhich\b|\bwhat\b|\bhow\b|:$|\A(?!.*\bor\b).*\bprefer\b", re.I)
+CHOOSES = lazy_regex(
+    r"\A(?!(?:would you like|do you want|want) me to\b|sh(?:ould|all) I\b)"
+    r"(?:.*\b(?:which|what|how)\b|(?!.*\bor\b).*\bprefer\b)|:$",
+    re.I | re.S,
+)
 EMPTY_QUESTION = lazy_regex(
     r"(?:is there |do you have |did you want |want me to (?:do )?)?any(?:thing)?(?: else| other| more)\b.*"
     r"|(?:\d{1,2}[.)] )?something else\?|let me know what you(?:'d| would) like(?: me)? to do(?: next)?\W*"
@@ -332,6 +336,11 @@ NUMBERED = lazy_regex(r"1[.)] .*\b2[.)] ", re.S)  # one answer to each of severa
 MIN_QUESTIONS = 2  # in a list that is a list of questions
 LABELS_WITHIN = 80
 PICKS_LABEL = lazy_regex(r"(?:option )?[1-9](?: and\b|,| \+)|option [a-h]\b", re.I)  # "3 and I would also…"
+# "I missed this. 1 is correct", after a question with options
+PREFERS_LABEL = lazy_regex(
+    r"(?<![\w.#/-])(?:option )?(?:[1-9]|[A-H]) (?:is|sounds|looks|seems) (?:the )?"
+    r"(?:right|correct|better|best|fine|good)\b"
+)
 
 OVERTURNS = lazy_regex(
     "^" + _any(
@@ -398,13 +407,14 @@ def read_prompt(b: StateBuilder, event: Event, text: str) -> None:
     longest = MAX_ANSWERS if NUMBERED.match(words) else MAX_ANSWER
     listed = {} if asked is None else asked.get("options") or asked.get("listed") or {}
     quoted = quoted_options(words, listed)
-    answers = asked is not None and len(words) <= longest and _answers(words, asked["text"])
+    prefers = asked is not None and "options" in asked and PREFERS_LABEL.search(words[:LABELS_WITHIN])
+    answers = asked is not None and len(words) <= longest and (prefers or _answers(words, asked["text"]))
     if asked is not None and (answers or quoted):
         chosen = quoted or chosen_options(words, listed)
         entry = {
             "what": bounded_text(words),
             "form": "answer",
-            "question": (_numbered_questions(words, listed) or asked["text"]) if answers else None,
+            "question": (_numbered_questions(words, asked, listed) or asked["text"]) if answers else None,
             "asked": asked["seq"],
         }
         entry["alternatives"] = list(listed.values()) if chosen or "options" in asked else []
@@ -416,10 +426,13 @@ def read_prompt(b: StateBuilder, event: Event, text: str) -> None:
         add_decision(b, event, entry | ({"files": files} if (files := _files_just_changed(b, event)) else {}))
 
 
-def _numbered_questions(words: str, listed: Mapping[str, str]) -> str:
+def _numbered_questions(words: str, asked: Mapping[str, Any], listed: Mapping[str, str]) -> str:
     """The list of questions that a numbered answer is to, if the message before it has one."""
-    if NUMBERED.match(words) is None or sum("?" in text for text in listed.values()) < MIN_QUESTIONS:
+    if NUMBERED.match(words) is None:
         return ""
+    if sum("?" in text for text in listed.values()) < MIN_QUESTIONS:  # they were asked one after the other
+        others = [other["text"] for other in reversed(asked.get("others") or ())]
+        listed = {str(nth): text for nth, text in enumerate([*others, asked["text"]], 1)} if others else {}
     return bounded_text(" ".join(f"{label}. {text}" for label, text in listed.items())) or ""
 
 
@@ -594,7 +607,7 @@ def _overlap(first: frozenset[str], second: frozenset[str]) -> float:
 
 NO_REQUEST = lazy_regex(
     _any("hi", "hello", "hey", "yes", "no", "ok", "okay", "thanks", "thank you", "test", "ping", "continue",
-         "go on", "resume", "try again", r"\d+", r"/\S*") + r"[\s.!,]*",
+         "go on", "resume", "try again", r"\d+") + r"[\s.!,]*",
     re.I,
 )  # fmt: skip
 PLAN_REQUEST = lazy_regex(
@@ -620,7 +633,10 @@ def request_text(text: str) -> tuple[str, str | None]:
 
 
 def title_of(text: str) -> str | None:
-    """A title from a request: its plan's heading, or its first lines that say something."""
+    """A title from a request: its plan's heading, or its first lines that say something.
+
+    A change of what it returns needs another `TITLE_RULES` in the store.
+    """
     lines = [line for line in request_text(text.strip())[0].split("\n") if line.strip(" #*->`=")]
     typed = [line for line in lines if line.lstrip()[:1] not in PASTED_LINE] or lines
     title = typed[0] if typed else ""

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 from fnmatch import fnmatch
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.clock import to_micros
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 NAME = 200  # characters of a name or subject
 COMMITTED = lazy_regex(r"^\[([^\]\n]{1,200}?) ([0-9a-f]{7,40})\] (.*)$", re.M)
 SWITCHED = lazy_regex(r"^Switched to (?:a new )?branch '([^'\n]+)'|^Already on '([^'\n]+)'", re.M)
+MAKES_BRANCH = lazy_regex(r"-[a-zA-Z]*[bBcC]|--(?:create|orphan)")  # `-qb` too: then git prints nothing
 PUSHED = lazy_regex(r"^\s*(?:[+*=]?\s*(?:\[[^\]\n]+\]|[0-9a-f]+\.{2,3}[0-9a-f]+))\s+(\S+) -> \S+", re.M)
 PUSHED_PORCELAIN = lazy_regex(r"^[ +*=]\trefs/heads/(\S+?):refs/heads/\S+\t", re.M)
 REFUSED = lazy_regex(r"^(?:error|fatal): ", re.M)
@@ -206,8 +208,8 @@ def _checkout(b: StateBuilder, event: Event, output: str, rest: list[str]) -> No
     if match is not None:
         set_branch(b, event, match[1] or match[2])
         note_head(b, event)
-    elif len(rest) > 1 and rest[0] in ("-b", "-B", "-c", "-C", "--create"):
-        set_branch(b, event, rest[1])
+    elif made := next((name for option, name in pairwise(rest) if MAKES_BRANCH.fullmatch(option)), ""):
+        set_branch(b, event, made)
     elif "--" in rest:
         settle(b, event, rest[rest.index("--") + 1 :])
     elif "Updated " in output or rest == ["."]:

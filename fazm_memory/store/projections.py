@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from fazm_memory.errors import NotFound, StoreDamaged, StoreNewer
 from fazm_memory.events import FAILED, SOURCES, Event, kinds
-from fazm_memory.store.event_log import event_id
+from fazm_memory.session import title_of
+from fazm_memory.store.event_log import SEQ_MASK, event_id
 from fazm_memory.store.writer import UPDATE_HEAD, Writer
 
 if TYPE_CHECKING:
@@ -119,6 +120,34 @@ class Projections:
     def catch_up(self) -> int:
         """Index all waiting events. Return how many there were. In a transaction."""
         return self._index(self.behind())
+
+    def name_again(self) -> None:
+        """Make the titles of all sessions again from their events. In a transaction."""
+        rows = self.db.execute("SELECT n, id, title FROM session").fetchall()
+        for number, session, title in rows:
+            try:
+                found = self._title(number, session)
+            except (NotFound, StoreDamaged, StoreNewer):  # `verify` reports it
+                continue
+            if found and found != title:
+                self.db.execute("UPDATE session SET title=? WHERE n=?", (found, number))
+
+    def _title(self, number: int, session: str) -> str | None:
+        """The title of a session from its events, as `Writer` finds it."""
+        rows = self.db.execute(
+            "SELECT id, kind FROM event WHERE id >= ? AND id <= ?"
+            " AND kind IN ('session.open', 'session.title', 'prompt') ORDER BY id",
+            (event_id(number, 0), event_id(number, SEQ_MASK)),
+        ).fetchall()
+        title: str | None = None
+        for id_, kind in rows:
+            if kind == "prompt" and title:
+                continue
+            seq = id_ & SEQ_MASK
+            payload = next(self.log.slice(number, session, seq, seq + 1)).payload
+            if payload is not None:
+                title = title_of(payload.text) if kind == "prompt" else payload.title or title
+        return title
 
     def reset(self) -> None:
         """Drop what is in memory, after a rollback or when another process has written."""

@@ -40,6 +40,8 @@ READER_SECONDS = 0.5  # that a search waits for writers, to find what they have 
 FEW = 100  # events that may be unindexed when a page is shown
 MANY = 20_000  # events from which on rebuilding their snapshots takes noticeable time
 SECONDS_PER_EVENT = 75e-6  # of rebuilding
+TITLED = "titled"  # key in the meta table: the rules by which the stored titles were made
+TITLE_RULES = "2"  # of `session.title_of`; with other rules all titles are made again, once
 
 
 class Store:
@@ -61,9 +63,12 @@ class Store:
         self.path = home / STORE_FOLDER / DATABASE
         self.keys: Keys = key_store.load(home / "keys", prefer=key, store_exists=self._exists())
         self.heads = ChainHeads(home / "keys" / HEADS, self.keys.chain)
-        if not self._exists():
+        is_new = not self._exists()
+        if is_new:
             self._check_never_used()
         self.db = Database(self.path, self.keys.database, create=create, tell=tell)
+        if is_new:
+            self.db.execute("INSERT OR IGNORE INTO meta VALUES (?,?)", (TITLED, TITLE_RULES))
         self.log = EventLog(self.db, self.keys.chain, self.heads)
         self.tell = tell
         self.as_of: int | None = None  # readers show nothing later than this time
@@ -154,10 +159,14 @@ class Store:
     def index_all(self) -> int:
         """Bring all projections up to date. Return the number of events added to them."""
         with self.db.reading():
-            if not self._some_wait():
+            old_titles = self._titles_are_old()
+            if not self._some_wait() and not old_titles:
                 return 0
         try:
             with self.db.transaction():
+                if old_titles:
+                    self.projections.name_again()
+                    self.db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (TITLED, TITLE_RULES))
                 return self.projections.catch_up()
         except BaseException:
             self.projections.reset()
@@ -195,6 +204,11 @@ class Store:
     def _some_wait(self) -> bool:
         """Whether events wait for the index. Mostly none do, and the code that indexes is not loaded."""
         return self.db.execute("SELECT 1 FROM waiting LIMIT 1").fetchone() is not None
+
+    def _titles_are_old(self) -> bool:
+        """Whether another version of the rules made titles from requests, or no one knows."""
+        row = self.db.execute("SELECT value FROM meta WHERE key=?", (TITLED,)).fetchone()
+        return row is None or row[0] != TITLE_RULES
 
     def _unindexed(self) -> int:
         if not self._some_wait():

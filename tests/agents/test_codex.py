@@ -491,6 +491,22 @@ def test_a_proposed_plan_and_its_acceptance_are_reported(tmp_path: Path) -> None
     assert of_kind(drafts, "prompt") == [{"text": "Implement the plan."}]
 
 
+def test_a_later_prompt_of_a_turn_was_typed_while_the_agent_worked(tmp_path: Path) -> None:
+    def begun(turn: str) -> dict[str, Any]:
+        return line("event_msg", {"type": "task_started", "turn_id": turn})
+
+    first, second = user_message("File the scans."), user_message("The photos too.")
+    path = rollout(tmp_path, meta(), begun("t1"), first)
+    early, cursor, _ = read_on(Codex(), record_of(path, THREAD))
+    with path.open("a") as file:
+        for record in (second, begun("t2"), user_message("Thanks.")):
+            file.write(json.dumps(record) + "\n")
+    late, _, _ = read_on(Codex(), record_of(path, THREAD), cursor)
+    assert of_kind([*early, *late], "prompt") == [
+        {"text": "File the scans."}, {"text": "The photos too.", "form": "queued"}, {"text": "Thanks."},
+    ]  # fmt: skip
+
+
 def test_a_plan_is_accepted_only_after_it_was_proposed(tmp_path: Path) -> None:
     drafts = read(rollout(tmp_path, meta(), said("Done."), user_message("Implement the plan.")))
     assert of_kind(drafts, "plan") == of_kind(drafts, "decision") == []

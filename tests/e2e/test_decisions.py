@@ -13,6 +13,7 @@ import pytest
 
 from tests.e2e.clients.claude import Claude
 from tests.e2e.clients.codex import AppServer, Codex
+from tests.e2e.clients.gate import Gate
 from tests.e2e.clients.terminal import DOWN, TAB, Terminal, wait_until, wait_until_written
 from tests.e2e.remembered import Remembered
 from tests.e2e.scenarios.claude import bash, write
@@ -189,6 +190,9 @@ def test_what_a_person_decides_is_known_from_transcript_and_hooks_each_once(
         wait_until(partial(_has_taken_in, one, session, len(expected)), f"there are {len(expected)} events")
         assert spelled(typed_events(one, session, *KINDS)) == spelled(expected)
         assert one.take_in()["events"] == 0
+        state = one.memory.history.state(session)
+        assert [row["subject"] for row in state["commits"]] == ["Rename the scans"]
+        assert (state["branch"], state["pending_actions"]) == ("topic", [])
         is_closed = one.session(session)["lifecycle"] == "closed"
         assert is_closed == any(kind == "session.close" for kind, _, _ in expected)
         one.close()
@@ -331,4 +335,49 @@ def test_what_a_person_decides_in_codex_is_known_from_rollout_and_hooks_each_onc
         assert one.take_in()["events"] == 0
         refused = [call for call in one.calls(session) if call.tool == "exec_command"]
         assert [call.outcome for call in refused] == (["unfinished"] if one is hooks else ["denied"])
+        one.close()
+
+
+def test_what_is_typed_or_stopped_while_codex_works_is_known_from_rollout_and_hooks_each_once(
+    codex: Codex, gate: Gate, tmp_path: Path
+) -> None:
+    memory = Remembered(codex, tmp_path / "memory")
+    memory.connect()
+    subprocess.run(["git", "init", "-q", "-b", "main", str(codex.workspace)], check=True)
+    git = "git -c user.email=dana@example.com -c user.name=Dana"
+    commit = f"{git} commit -qm 'File the scans' --allow-empty && git log --oneline -1"
+    waits = {"cmd": gate.command, "yield_time_ms": 30_000}
+    works = (do(Call("exec_command", waits)), do(shell(commit)), say("All are filed. Shall I push?"))
+    codex.model.learn("Please file the scans.", Scenario("works", works))
+    sleeps = do(Call("exec_command", {"cmd": "sleep 60", "yield_time_ms": 30_000}))
+    codex.model.learn("Yes.", Scenario("stopped", (sleeps, say("It is pushed."))))
+    with AppServer(codex) as server:
+        asked = {"cwd": str(codex.workspace), "approvalPolicy": "never", "sandbox": "danger-full-access"}
+        session: str = server.call("thread/start", asked)["thread"]["id"]
+        turn = server.begin(session, "Please file the scans.")
+        wait_until(gate.reached, "the command runs")
+        server.steer(session, turn, "the photos too")
+        gate.open()
+        server.until("turn/completed")
+        turn = server.begin(session, "Yes.")
+        server.until("item/started", "commandExecution")
+        server.call("turn/interrupt", {"threadId": session, "turnId": turn})
+        server.until("turn/completed")
+    by_hooks = [
+        ("prompt", "user", {"text": "Please file the scans."}),
+        ("prompt", "user", {"text": "the photos too", "form": "queued"}),
+        ("prompt", "user", {"text": "Yes."}),
+        ("session.close", "agent", {"reason": "other"}),
+    ]
+    # Only hooks know that the session ended, only the rollout that a call was stopped.
+    transcripts, hooks = memory.from_transcripts(tmp_path / "t"), memory.from_hooks(tmp_path / "h")
+    for one in (memory, transcripts, hooks):
+        expected = [event for event in by_hooks if one is not transcripts or event[0] != "session.close"]
+        wait_until(partial(_has_taken_in, one, session, len(expected)), f"there are {len(expected)} events")
+        assert spelled(typed_events(one, session, *KINDS)) == spelled(expected)
+        assert one.take_in()["events"] == 0
+        state = one.memory.history.state(session)
+        assert [row["subject"] for row in state["commits"]] == ["File the scans"]
+        outcomes = [call.outcome for call in one.calls(session)]
+        assert outcomes[2] == ("unfinished" if one is hooks else "interrupted")
         one.close()

@@ -164,3 +164,22 @@ def test_tasks_reported_one_by_one_become_the_whole_list_without_a_transcript(en
     env.drain = SpoolReader(env.spool, env.store, env.drain.places)  # after a restart
     drop_task(3, "TaskUpdate", {"taskId": "1", "status": "completed"}, {"success": True})
     assert lists() == [[first | {"status": "completed"}, second]]
+
+
+def test_what_is_typed_while_codex_works_starts_no_turn_of_its_own(env: SpoolEnv) -> None:
+    def read() -> list[Any]:
+        drained = env.drain.take()
+        drafts = env.drain.drafts(drained.now)
+        env.recorder.record(drafts)
+        env.spool.done([event.spooled for event in drained.now])
+        return [draft.payload for draft in drafts if draft.kind == "prompt"]
+
+    env.drop("UserPromptSubmit", 1, "codex", prompt="File the scans.", turn_id="t1")
+    env.drop("UserPromptSubmit", 2, "codex", prompt="The photos too.", turn_id="t1")
+    env.drop("UserPromptSubmit", 3, "codex", prompt="Thanks.", turn_id="t2")
+    assert read() == [
+        {"text": "File the scans."}, {"text": "The photos too.", "form": "queued"}, {"text": "Thanks."},
+    ]  # fmt: skip
+    env.drain = SpoolReader(env.spool, env.store, env.drain.places)  # started again
+    env.drop("UserPromptSubmit", 4, "codex", prompt="One more.", turn_id="t2")
+    assert read() == [{"text": "One more.", "form": "queued"}]

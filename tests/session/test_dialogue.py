@@ -143,6 +143,24 @@ def test_numbered_answers_are_joined_to_the_numbered_questions() -> None:
     assert decision["question"] == "1. Keep the old names? 2. Which folder?"
 
 
+def test_numbered_answers_are_joined_to_all_questions_at_the_end_of_a_message() -> None:
+    asked = "**Questions for you:**\n1. Lines or dots?\n2. Should the active one be first?"
+    decision = only_decision(Prompt("draw it"), Message(asked), Prompt("1. lines, 2. yes"))
+    assert decision["question"] == "1. Lines or dots? 2. Should the active one be first?"
+
+
+def test_an_offer_has_no_options_whatever_it_explains_after_it() -> None:
+    offer = "Would you like me to write a test that simulates what the client does?"
+    decision = only_decision(Prompt("test it"), Message(f"{LIST}\n\n{offer}"), Prompt("no, ignore this"))
+    assert (decision["question"], decision["alternatives"]) == (offer, [])
+
+
+def test_an_answer_may_name_its_option_after_a_remark() -> None:
+    answer = Prompt("the list is wrong then, sorry. 1 is correct")
+    decision = only_decision(Prompt("changelog"), Message(CHOICE), answer)
+    assert (decision["form"], decision["chosen"]) == ("answer", ["Link it to #231"])
+
+
 @pytest.mark.parametrize(
     ("words", "form"),
     [
@@ -393,3 +411,10 @@ def test_a_request_for_the_next_thing_is_neither_an_answer_nor_a_correction() ->
         "great, new change. the folders begin with 0, they should begin with 1 instead",
     ):
         assert not after(Prompt("Match the lines"), asked, Prompt(words)).decisions_made
+
+
+@pytest.mark.parametrize(("first", "goal"), [("/team:review", "/team:review"), ("hello", "see to the docs")])
+def test_a_command_that_becomes_a_request_is_what_the_session_is_for(first: str, goal: str) -> None:
+    found = after(Prompt(first), Message("Done."), Prompt("see to the docs")).goal
+    assert found is not None
+    assert found["text"] == goal

@@ -24,6 +24,12 @@ def failed(command: str, output: str = "") -> Action:
     return sh(command, output, "error")
 
 
+NO_REVIEWER = Action(
+    "Task",
+    {"subagent_type": "reviewer", "prompt": "a"},
+    outcome="error",
+    error="Agent type 'reviewer' not found. Available agents: team:review:reviewer, researcher",
+)
 RESOLVED = [
     (failed("go test -run TestA ./cmd/"), sh("go test ./cmd/")),
     (failed("go test ./cmd/..."), sh("go test ./cmd/... -v")),
@@ -57,6 +63,7 @@ RESOLVED = [
         Action("Task", {"x": 1}, outcome="error", error="Agent type 'x' not found. Available agents: y"),
         Action("Task", {"x": 2}),
     ),
+    (NO_REVIEWER, Action("Task", {"subagent_type": "team:review:reviewer", "prompt": "b"})),
 ]
 
 
@@ -67,6 +74,7 @@ def test_a_success_of_the_same_intent_resolves_a_failure(first: Action, second: 
 
 
 UNRESOLVED = [
+    (NO_REVIEWER, Action("Task", {"subagent_type": "researcher", "prompt": "b"})),
     (failed("make fmt && make lint"), sh("make fmt && make test")),
     (failed("make test && make lint", "--- FAIL: TestA"), sh("make lint")),
     (failed("go test ./cmd/..."), sh("go test ./other/...")),

@@ -240,3 +240,11 @@ def test_the_last_run_of_a_command_counts() -> None:
 def test_outside_a_repository_no_file_is_shown_as_not_committed() -> None:
     assert state_to_json(after(edit("/w/a.pdf")))["uncommitted"] == []
     assert state_to_json(after(sh("git checkout -b x"), edit("/w/a.py")))["uncommitted"] == ["/w/a.py"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git checkout -qb x", "git checkout -q -b x origin/main", "git switch -c x", "git switch -q -C x"],
+)
+def test_a_new_branch_is_known_without_a_word_of_git(command: str) -> None:
+    assert after(sh(command)).branch == "x"

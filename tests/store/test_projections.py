@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.events.event import Action, FileTouch, Forgotten, Prompt, Rewind
+from fazm_memory.events.event import Action, FileTouch, Forgotten, Prompt, Rewind, SessionTitle
 from fazm_memory.session.reducer import fold, initial_state
 from fazm_memory.store import projections, views
 from fazm_memory.store.event_log import event_id
 from fazm_memory.store.forget import forget_events
 from fazm_memory.store.overview import store_overview
 from fazm_memory.store.projections import INDEX_AFTER
-from fazm_memory.store.store import FEW, Store
+from fazm_memory.store.store import FEW, TITLED, Store
 from fazm_memory.store.verify import verify_store
 from tests.conftest import OpenStore
 from tests.scribe import SECOND, T0, Scribe, entry
@@ -226,3 +226,27 @@ def test_a_search_waits_for_writers_only_briefly_and_says_what_it_left_out(open_
     assert ours.db.wait_seconds == 30
     assert ours.index_if_possible(0) == (0, "")
     assert ours.projections.behind() == []
+
+
+def test_titles_that_another_version_made_are_made_again_once(store: Store, scribe: Scribe) -> None:
+    asked = scribe.open(Prompt("Implement the following plan:\n\n# Plan: Rename the scans"))
+    named = scribe.open(Prompt("hello"), SessionTitle("Tidy invoices"))
+    silent = scribe.open()
+    with store.db.transaction():
+        store.db.execute("UPDATE session SET title='Implement the following plan:'")
+        store.db.execute("UPDATE meta SET value='1' WHERE key=?", (TITLED,))
+    store.index_all()
+    titles = [scribe.row(session).title for session in (asked, named, silent)]
+    assert titles == ["Rename the scans", "Tidy invoices", "Implement the following plan:"]
+    with store.db.transaction():
+        store.db.execute("UPDATE session SET title='kept'")
+    store.index_all()
+    assert scribe.row(asked).title == "kept"
+
+
+def test_a_new_store_makes_no_titles_again(store: Store, scribe: Scribe) -> None:
+    session = scribe.open(Prompt("File the scans"))
+    with store.db.transaction():
+        store.db.execute("UPDATE session SET title='kept'")
+    store.index_all()
+    assert scribe.row(session).title == "kept"

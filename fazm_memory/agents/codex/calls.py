@@ -122,7 +122,7 @@ def start_key(session: str, call_id: str) -> str:
 
 
 def prompt_key(session: str, turn: str, prompt: str) -> str:
-    """The key of a prompt. A turn may have several prompts, so the text is part of it."""
+    """The key of a prompt. A turn may have several prompts, so the text is part of it, at the end."""
     return f"{NAME}:{session}:{turn}:prompt:{digest(prompt.strip())}"
 
 

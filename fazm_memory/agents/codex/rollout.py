@@ -78,7 +78,7 @@ UNKNOWN = 4 << 10
 TITLE = 500
 CARRIED = (
     "thread", "session", "agent_id", "cwd", "model", "turn", "met", "born", "copying", "opening", "total",
-    "lines", "at", "git", "plan",
+    "lines", "at", "git", "plan", "prompted",
 )  # fmt: skip
 SUMMARY_FOLLOWS = "use the information in this summary to assist with your own analysis:"
 
@@ -94,6 +94,7 @@ class Rollout:
         self.cwd: str = carry.get("cwd") or ""
         self.model: str | None = carry.get("model")
         self.turn: str = carry.get("turn") or ""
+        self.prompted: str = carry.get("prompted") or ""  # the turn of the last prompt
         self.met: bool = bool(carry.get("met"))
         self.born: int = carry.get("born") or 0
         self.copying: bool = bool(carry.get("copying"))
@@ -241,7 +242,9 @@ class Rollout:
             if words := user_text(payload.get("content"), passed.get("content_item_kinds")):
                 turn = ident(passed.get("turn_id")) or self.turn
                 key = prompt_key(self.session, turn, words) if turn else None
-                self._emit("prompt", {"text": capped(words, MAX_TEXT)}, key)
+                form = {"form": "queued"} if turn and turn == self.prompted else {}
+                self.prompted = turn
+                self._emit("prompt", {"text": capped(words, MAX_TEXT), **form}, key)
                 self._judged(words)
 
     def _judged(self, words: str) -> None:

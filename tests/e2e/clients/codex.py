@@ -141,6 +141,10 @@ def _dotted(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
             yield f"{prefix}{key}", value
 
 
+def _said(words: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": words}]
+
+
 class AppServer:
     """`codex app-server`: the JSON-RPC door that Codex's own screens use.
 
@@ -180,13 +184,27 @@ class AppServer:
 
     def turn(self, thread: str, words: str, mode: str) -> None:
         """Say something in a collaboration mode, `plan` or `default`, and wait until the turn has ended."""
+        self.begin(thread, words, mode)
+        self.until("turn/completed")
+
+    def begin(self, thread: str, words: str, mode: str = "default") -> str:
+        """Say something. Returns the turn that begins with it."""
         settings = {"model": "gpt-5.5", "reasoning_effort": None, "developer_instructions": None}
-        params = {"threadId": thread, "input": [{"type": "text", "text": words}]}
-        self.call("turn/start", params | {"collaborationMode": {"mode": mode, "settings": settings}})
+        mode_params = {"collaborationMode": {"mode": mode, "settings": settings}}
+        started = self.call("turn/start", {"threadId": thread, "input": _said(words)} | mode_params)
+        return str(started["turn"]["id"])
+
+    def steer(self, thread: str, turn: str, words: str) -> None:
+        """Type something while a turn runs."""
+        self.call("turn/steer", {"threadId": thread, "expectedTurnId": turn, "input": _said(words)})
+
+    def until(self, method: str, item: str = "") -> None:
+        """Wait for a notification, of this type of item if one is named."""
         for message in self._messages():
-            if message.get("method") == "turn/completed":
+            found = message.get("params", {}).get("item", {}).get("type", "")
+            if message.get("method") == method and (not item or found == item):
                 return
-        raise AssertionError("codex app-server ended in the middle of a turn")
+        raise AssertionError(f"codex app-server ended before {method}")
 
     def _messages(self) -> Iterator[Any]:
         """What the server sends. What it asks the person is answered on the way."""

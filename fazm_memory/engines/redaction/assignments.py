@@ -43,13 +43,13 @@ KEYWORDS = (
 )
 
 _REST = r"[\"']?(?:[A-Za-z0-9_]|\.(?!=)|-(?!>)){0,40}+(?: (?:key|phrase|de passe))?"
-_CLOSED = r"""["'`]?[\])}]{0,2}\*{0,2}(?: \([a-z ]{1,20}\)(?=:))?"""
+_CLOSED = r"""["'`]?(?:\[\])?[\])}]{0,2}\*{0,2}(?: \([a-z ]{1,20}\)(?=:))?"""
 # How a name and its value are joined.
 _ANNOTATION = r"(?:: ?(?:&(?:'static )?)?[A-Za-z_][\w.\[\]| ]{0,40}(?:<[\w&'. ,]{0,30}>)? ?= ?)"
 # The type may stand between: `var dbPassword string =`, `Dim key As String =`.
 _SIGN = (
     r"(?:[ \t]{1,4}(?:\*?string|\[\]byte|(?i:as string))(?=[ \t]{0,8}=))?"
-    r"([ \t]{0,40}(?:=>|[:.?|+]{0,3}={1,3}|:\*\*|:: |:(?!//)|->|<-)[ \t]{0,40})"
+    r"([ \t]{0,40}(?:=>|!={1,2}|[:.?|+]{0,3}={1,3}|:\*\*|:: |:(?!//)|->|<-|\{(?=\"))[ \t]{0,40})"
 )
 _COMMA = r"([ \t]*,[ \t]*)"
 _TAG = r"(>\s{0,80})"
@@ -94,6 +94,8 @@ _RESOURCE = re.compile(rb"arn:[\w:/-]*:\Z")
 # Google shows the passwords of apps as four groups.
 _APP_PASSWORD = re.compile(rb"[a-z]{4} [a-z]{4} [a-z]{4} [a-z]{4}(?![ \t]*[\w-])")
 _LISTED_NAMES = ("bindpw", "rootpw")
+_CONSTANT = re.compile("[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")  # the next name of a list
+_FORM = re.compile(rb"<[A-Za-z][\w .'/-]{0,60}>")  # `API_KEY=<your key>`
 _SETTERS = ("env", "setenv", "setx", " -x", " -gx", " -ux")
 
 
@@ -145,14 +147,12 @@ def _check(data: bytes, found: Any) -> Span | None:
     for group in (DOUBLE, SINGLE, TICK, BARE):
         start, end = found.span(group)
         if start >= 0:
+            if sign == b"{" and not data[:name_start].endswith(b"string ", max(0, name_start - 12)):
+                return None  # in C++: `std::string key{"…"}`
+            if data[start : start + 1] == b"?" and data[max(0, name_start - 2) : name_start] == b"${":
+                return None  # a message: `${PASSWORD:?missing}`
             if sign[:1] == b" " and name.lower() == "pass" and not _is_long(data, start, end, group):
                 return None  # `pass = ok`: the result of a check
-            if (
-                name.strip(".-") == "PASS"
-                and sign[:1] == b":"
-                and disorder(text_at(data, (start, end))) < 0.8
-            ):
-                return None  # `--- PASS: TestReader/empty_file`: the result of a test
             if found.start() < name_start and not _ODD_WORD.fullmatch(data, start, end):
                 return None  # `"pass": "all is well"`
             if joint == 0 and group == BARE and (begin := _padded(data, name_end, start, end)):
@@ -163,7 +163,9 @@ def _check(data: bytes, found: Any) -> Span | None:
 
 
 def _is_long(data: bytes, start: int, end: int, group: int) -> bool:
-    return has_digit(data[start:end]) and (group != BARE or is_disordered(data[start:end].decode("latin-1")))
+    value = text_at(data, (start, end))
+    random = is_disordered(value) or (len(value) >= 8 and disorder(value) >= 0.8)
+    return has_digit(data[start:end]) and (group != BARE or random)
 
 
 def _padded(data: bytes, name_end: int, start: int, end: int) -> int:
@@ -211,14 +213,27 @@ def may_assign(data: bytes, position: int) -> bool:
     if first in (b"", b"(", b";"):
         return False
     name = data[start:end].decode("latin-1")
-    if _kind(name) is Kind.NONE:
+    if _kind(name) is Kind.NONE or _is_result(data, name, end):
         return False
     if first in (b",", b"\n") or (after in _LINE_ENDS and data[end : end + 3][-1:] in b"\n"):
         return _AFTER_A_COMMA.match(data, end) is not None
     if first == b" " and after[1:].isalpha() and not name.startswith("-") and not name.isupper():
-        is_listed = name.lower() in _LISTED_NAMES
-        return is_listed or _AFTER_A_SPACE.match(data, end, end + _NEAR) is not None
+        return _may_be_listed(name) or _AFTER_A_SPACE.match(data, end, end + _NEAR) is not None
     return True
+
+
+_RESULT = re.compile(rb": ?[\"'`]?([^\s\"'`]{1,96})")
+
+
+def _is_result(data: bytes, name: str, end: int) -> bool:
+    """Whether this is the result of a test, `--- PASS: TestReader/empty_file`. Logs are full of them."""
+    value = _RESULT.match(data, end) if name.strip(".-") == "PASS" else None
+    return value is not None and disorder(value[1].decode("latin-1")) < 0.8
+
+
+def _may_be_listed(name: str) -> bool:
+    """Whether one space may stand between this name and its value, as in a file of properties."""
+    return "." in name.strip(".") or name.lower() in _LISTED_NAMES
 
 
 @lru_cache(maxsize=4096)
@@ -243,12 +258,18 @@ def _quoted(found: _Assignment, match: Any) -> Span | None:
         quoted_name = found.data[match.span(COMMA)[0] - 1] in b"\"'`"
         if not quoted_name or not (found.name.isupper() or is_odd(value) or disorder(value) >= 1):
             return None
-        if len(value) < 6 or value.rstrip("0123456789") == found.name.rstrip("0123456789"):
+        if (
+            len(value) < 6
+            or _CONSTANT.fullmatch(value)
+            or value.rstrip("0123456789") == found.name.rstrip("0123456789")
+        ):
             return None  # `["pass", "arg1"]`, `["secret1", "secret2"]`
     if found.joint in (SPACE, SENTENCE) and found.kind is not Kind.PASSWORD:
         return None
     if found.is_exported() and found.kind is Kind.PASSWORD and is_odd(value) and _is_phrase(value):
         return found.start, found.end
+    if b"!" in found.sign and not is_odd(value) and disorder(value) < 0.8:
+        return None  # compared with a word
     kind = Kind.KEY if found.name.isupper() and found.kind is Kind.TOKEN else found.kind
     return (found.start, found.end) if is_literal_secret(value, kind) else None
 
@@ -270,17 +291,24 @@ def _bare(found: _Assignment) -> Span | None:
             end -= 1  # the end of a shell command
         value = found.value(end)
         is_other = is_placeholder(value) or is_address(value) or value.startswith("$(")
+        is_other = is_other or _FORM.match(found.data, found.start) is not None
         is_other = is_other or is_stand_in(value) or (found.kind is not Kind.PASSWORD and is_sham(value))
         return (found.start, end) if len(value) >= 3 and not is_other else None
     if found.joint == SPACE and _is_listed(found):
         return found.start, found.end
+    if first == b"{" and found.sign == b"=" and (braced := _braced(found)):
+        return braced
     if found.joint in (COMMA, SPACE) or first in (b"(", b"[", b"{"):
         return None
+    if found.name == "PWD" and found.sign[:1] == b":":
+        return None  # the folder of a process
     end = _cut(
         found.data, found.start, found.end, _LONG_STOPS if found.sign.strip() == b"=" else _SHORT_STOPS
     )
     if found.joint == TAG and not _is_element(found, end):
         return None
+    if found.kind is not Kind.PASSWORD and (stop := _CODE_STOP.match(found.data, found.start, end)):
+        end = stop.end(1)
     while end > found.start and found.data[end - 1] in b",;:)]}>&":
         end -= 1
     if found.joint == SENTENCE:
@@ -291,14 +319,29 @@ def _bare(found: _Assignment) -> Span | None:
         line = found.data[found.start : found.start + _LONGEST_PHRASE].split(b"\n", 1)[0]
         if len(line) < _LONGEST_PHRASE and is_passphrase(line.decode("latin-1")):
             return found.start, found.start + len(line)
-    secret = is_bare_secret(found.value(end), found.kind, own_line=_has_own_line(found, end))
+    value = found.value(end)
+    secret = is_bare_secret(value, found.kind, own_line=_has_own_line(found, end))
+    if not secret and found.joint == TAG:
+        secret = is_odd(value) and is_literal_secret(value, found.kind)
     return (found.start, end) if secret else None
+
+
+_BRACED = re.compile(rb"\{([^{}\s]{3,128})\}")
+
+
+def _braced(found: _Assignment) -> Span | None:
+    """A value in the braces of a connection string: `;user=sa;password={hunter2};`."""
+    inside = _BRACED.match(found.data, found.start)
+    if inside is None or found.data[max(0, found.name_start - 1) : found.name_start] != b";":
+        return None
+    value = inside[1].decode("latin-1")
+    return inside.span(1) if is_odd(value) and is_literal_secret(value, found.kind) else None
 
 
 def _is_listed(found: _Assignment) -> bool:
     """Whether the line has only a name, a gap and a value, as vaults and directories list them."""
     gap = found.data[max(found.name_start, found.start - 2) : found.start]
-    if gap != b"  " and gap[-1:] != b"\t" and found.name.lower() not in _LISTED_NAMES:
+    if gap != b"  " and gap[-1:] != b"\t" and not _may_be_listed(found.name):
         return False
     after = found.data[found.end : found.end + 80].split(b"\n", 1)[0]
     before = found.line_before().rstrip(b" \t")
@@ -374,6 +417,7 @@ def _is_element(found: _Assignment, end: int) -> bool:
 # Where a value ends: at the next parameter of a query, the next command of a line, the next tag.
 _LONG_STOPS = re.compile(rb"[<;]|&(?=&|[\w.%\[\]-]{1,40}=)")
 _SHORT_STOPS = re.compile(rb"<")
+_CODE_STOP = re.compile(rb"([^(),;]++)[),;]")  # `{token:null,line:4})`, `(token) => !token.redirect).map(`
 
 
 def _cut(data: bytes, start: int, end: int, stops: re.Pattern[bytes]) -> int:
@@ -399,10 +443,13 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "signing-argument",
         "generic",
-        ("createhmac(", "hmac.new(", "jwt.sign(", "jwt.encode(", "jwt.verify(", "jwt.decode("),
+        (
+            *("createhmac(", "hmac.new(", "jwt.sign(", "jwt.encode(", "jwt.verify(", "jwt.decode("),
+            *("createcipheriv(", "createdecipheriv(", "aes.new(", "fernet("),
+        ),
         # The key comes second, except in Python's `hmac`.
-        rf"(?i:\w+\.new\()\s*b(?:\"([^\"\n]+)\"|'([^'\n]+)')"
-        rf"|(?i:[\w.]*(?:hmac|sign|encode|verify|decode)\((?:\s*\{{[^{{}}\n]{{0,120}}\}}\s*,|{_ARGUMENT}))\s*b?{_LITERAL}",
+        rf"(?i:\w+\.new\(|fernet\()\s*b(?:\"([^\"\n]+)\"|'([^'\n]+)')"
+        rf"|(?i:[\w.]*(?:hmac|cipheriv|sign|encode|verify|decode)\((?:\s*\{{[^{{}}\n]{{0,120}}\}}\s*,|{_ARGUMENT}))\s*b?{_LITERAL}",
         must_match="crypto.createHmac('sha256', '{alnum:32}')",
         must_not_match="crypto.createHmac('sha256', 'your-secret')",
         check=_set,

@@ -113,7 +113,8 @@ _REFERENCE = re.compile(
     r"|(?:secrets|env|vars|process\.env|os\.environ|os\.getenv|import\.meta\.env|ENV|System\.getenv)[.(\[].*"
     r"|(?:op|vault|sm|ssm|keyring|keychain|secretref)://?.*|arn:aws:.*"
     r"|[*xX.:•_\-+=#~\xff …]+"
-    r"|[A-Za-z0-9]{1,10}[-_](?:\.{2,}|\*+|\xff+)"  # only the form: `sk-...`
+    # Only the form: `sk-...`, `sk-...c3d4`, `sk-ant-...`, `AIza...`.
+    r"|(?:[A-Za-z0-9]{1,10}[-_]){1,3}(?:\.{2,}\w{0,8}|\*+|\xff+)|[A-Za-z]{2,4}(?:\.{3}\w{0,8}|\xff)"
     r"|(?:required|nullable|sometimes|string|bail)(?:\|[a-z_]+(?::[\w,.]+)?)+",  # how a form is validated
     re.DOTALL,
 )
@@ -215,6 +216,22 @@ _NO_TOKEN = re.compile(r"[\\\[\]{}<>?]")
 _PROSE_WORD = re.compile(r"[A-Za-z][a-z'-]*[.,:;!?]?")
 
 
+_SIGNS = re.compile(r"[^\w\s]")
+_EXPRESSION = re.compile(r"\\|\w-\w\]|\(\?|[)\]][*+?]|\{\d|\w\(\)|<\w+>")
+_BYTE = re.compile(r"\\x[0-9a-f]{2}")
+_FILLED = re.compile(r"\{\w*\}")
+_LEAST_SIGNS, _SIGNS_OF_TEMPLATES = 6, 8
+
+
+def _is_generated(value: str) -> bool:
+    """Whether a generator of passwords made this, `k}|3Xm~qT9z(Lp&v`. No regular expression or template."""
+    signs = set(_SIGNS.findall(value))
+    least = _SIGNS_OF_TEMPLATES if _FILLED.search(value) else _LEAST_SIGNS
+    if len(value) >= 10 and _BYTE.search(value) and "[" not in value:
+        return True
+    return len(value) >= 16 and len(signs) >= least and not _EXPRESSION.search(value)
+
+
 def is_literal_secret(value: str, kind: Kind) -> bool:
     """Whether a value in quotes is a secret."""
     value = value[:_LONGEST_VALUE]
@@ -226,13 +243,17 @@ def is_literal_secret(value: str, kind: Kind) -> bool:
         return kind is Kind.PASSWORD and (is_passphrase(value) or _is_two_words(value))
     if kind is Kind.PASSWORD:
         return not is_stand_in(value) and not _SCHEMA.fullmatch(value)
-    if is_word(value) or _NO_TOKEN.search(value) or is_sham(value) or is_stand_in(value):
-        return False  # a word, or an expression with signs that tokens do not have
+    if is_word(value) or is_sham(value) or is_stand_in(value):
+        return False
+    if _NO_TOKEN.search(value):
+        return _is_generated(value)  # else an expression with signs that tokens do not have
     if _SHORT_NUMBER.fullmatch(value):
         return False
     if _WORDY.fullmatch(value) and (_SENSITIVE_WORD.search(value) or _SAMPLE.search(value)):
         return False  # the name of a field: "access_token"
-    return kind is Kind.KEY or (len(value) >= 8 and (_has_digit(value) or len(value) >= 20))
+    if kind is Kind.KEY or (len(value) >= 8 and (_has_digit(value) or len(value) >= 20)):
+        return True
+    return len(value) >= 12 and disorder(value) >= 0.8
 
 
 _STAND_INS = words(
@@ -276,13 +297,18 @@ def is_field_secret(value: str, kind: Kind) -> bool:
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _PARTS = re.compile(r"[A-Za-z0-9]+")
 _DOTTED = re.compile(r"[\w.]+")
-_CODE = re.compile(r"[A-Za-z_][\w.]*[(\[{].*|[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+|.*=>.*|.*[({\[]", re.DOTALL)
+_CODE = re.compile(
+    r"!{0,2}[A-Za-z_$][\w.$]*[(\[{].*|!{0,2}[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+|!!\w+|.*=>.*|.*[({\[]",
+    re.DOTALL,
+)
 
 
 def is_bare_secret(value: str, kind: Kind, *, own_line: bool) -> bool:
     """Whether a value without quotes is a secret. It may also be an identifier in a program."""
     value = value[:_LONGEST_VALUE]
     if is_word(value) or not is_literal_secret(value, kind):
+        return False
+    if kind is not Kind.PASSWORD and _NO_TOKEN.search(value):
         return False
     if kind is Kind.PASSWORD and _is_invented(value, own_line=own_line):
         return True
@@ -303,6 +329,8 @@ def is_bare_secret(value: str, kind: Kind, *, own_line: bool) -> bool:
         )
         is_setting = own_line and kind is not Kind.TOKEN and value == value.lower() and "_" not in value
         return disordered or is_setting
+    if not own_line and kind is not Kind.PASSWORD and disorder(value) < -2 and not is_disordered(value):
+        return False  # a name in a program: `withCredentials: defaultToConfig2,`
     return kind is Kind.PASSWORD or len(value) >= 8
 
 

@@ -121,8 +121,15 @@ RULES: tuple[Rule, ...] = (
     _command(
         "snmp-password",
         "snmpwalk|snmpget|snmpset|snmpbulkwalk",
-        r"-[AX][ \t]+",
+        r"-A[ \t]+",
         "snmpwalk -v3 -u bob -A {alnum:10} host",
+        "snmpwalk -v2c -c public host",
+    ),
+    _command(
+        "snmp-privacy",
+        "snmpwalk|snmpget|snmpset|snmpbulkwalk",
+        r"-X[ \t]+",
+        "snmpwalk -v3 -u bob -A one -X {alnum:10} host",
         "snmpwalk -v2c -c public host",
     ),
     _command(
@@ -432,9 +439,12 @@ RULES: tuple[Rule, ...] = (
         (
             *("snmp-server community ", "enable secret ", "enable password ", "radius-server key "),
             *("tacacs-server key ", "password 7 ", "secret 5 ", "secret 9 ", "username "),
+            *("radius-server host ", "tacacs-server host ", 'ascii-text "'),
         ),
-        r"(?:(?:snmp-server community|(?:radius|tacacs)-server key) (?:[05789] )?"
-        r"|enable (?:secret|password) [05789] |username \S+ (?:privilege \d+ )?(?:password|secret) [05789] )"
+        r"(?:(?:snmp-server community"
+        r"|(?:radius|tacacs)-server (?:host [\w.:-]{1,64} (?:[\w-]+ \d+ ){0,3})?key) (?:[05789] )?"
+        r"|ascii-text \"|enable (?:secret|password) [05789] "
+        r"|username \S+ (?:privilege \d+ )?(?:password|secret) [05789] )"
         r"([^\s\"'<>]{4,})|password 7 ([0-9A-F]{8,})|secret [59] (\$[\w$./]{8,})",
         must_match="username admin privilege 15 password 0 {alnum:10}",
         must_not_match="snmp-server community <name> RO",

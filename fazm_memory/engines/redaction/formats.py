@@ -135,6 +135,9 @@ def _database(data: bytes, found: Any) -> Span | None:
     return None if data[slice(*found.span(1))].split(b"/")[0].isdigit() else not_placeholder(data, found)
 
 
+_ESCAPE = re.compile(rb"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})")
+
+
 def _header(data: bytes, found: Any) -> Span | None:
     """A credential has digits or is long. Words of a program or a sentence are not."""
     start, end = found.span(1)
@@ -145,7 +148,11 @@ def _header(data: bytes, found: Any) -> Span | None:
         return None
     if data[found.start() : start].rstrip(b" \t\n\"'`").endswith(b",") and disorder(value) < 0:
         return None  # the next name in a list: `{"authorization", "x-amz-security-token"}`
-    return (start, end) if has_digit(data[start:end]) or len(value) >= 20 or value.endswith("=") else None
+    return (
+        (start, end)
+        if has_digit(_ESCAPE.sub(b"", data[start:end])) or len(value) >= 20 or value.endswith("=")
+        else None
+    )
 
 
 def _basic(data: bytes, found: Any) -> Span | None:
@@ -241,11 +248,19 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "jwk-private-key",
         "generic",
-        ('"d"',),
-        r"\"d\"\s{0,4}:\s{0,4}\"([\w-]{40,})\"",
+        ('"d"', '"k"'),
+        r"\"[dk]\"\s{0,4}:\s{0,4}\"([\w-]{40,})\"",
         must_match='{"kty": "EC", "d": "{alnum:43}"}',
         must_not_match='{"d": "2024-01-01"}',
         word_start=False,
+    ),
+    Rule(
+        "saml-response",
+        "generic",
+        ("samlresponse",),
+        r"(?i:SAMLResponse)[\"']?\s{0,3}(?:[=:]|value=)\s{0,3}[\"']?([A-Za-z0-9+/%=_-]{80,})",
+        must_match="SAMLResponse=PHNhbWxw{alnum:120}",
+        must_not_match="SAMLResponse={response}",
     ),
     Rule(
         "jwt",

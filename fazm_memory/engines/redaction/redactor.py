@@ -61,10 +61,10 @@ _LAYERS = 3
 _BYTES = 6
 _LEAST_BYTES = 1 << 14
 # Trying a rule at a keyword is 1 to 3, matching its pattern is 8 or more. One is about a microsecond.
-_WORK = 330
+_WORK = 450
 _LEAST_WORK = 900
 _TESTED = 2  # a cheap test that fails
-_READ = 16  # bytes of a table that are read
+_READ = 3  # bytes of a table that are read
 # Work that a secret allows in addition, and the first secret of each rule; and how much that is in total.
 _FOUND = 60
 _FIRST = 200
@@ -148,7 +148,7 @@ class Finder:
                 searched.add(view.data)
                 more = self._anything.search(view.data) is not None
                 yield from self._search(view, more, layers, budget)
-                joined = rejoined(view) if more and budget.work >= 0 else None
+                joined = rejoined(view, budget) if more and budget.work >= 0 else None
                 if joined and budget.allows(joined):
                     yield from self._search(joined, True, layers, budget)
                 if budget.work < 0:  # what is encoded was not searched, or not to its end

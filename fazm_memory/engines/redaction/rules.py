@@ -25,9 +25,10 @@ REACH = 4096
 _SHORT_REACH = 640
 _EDGE = 256
 _NEAR = 512
-_READ = 32  # bytes of a match that are one step of work
-# The work of a match of a common rule, and of a check that looks back for words.
-_MATCHED, _CHECK = 2, 18
+_READ = 6  # bytes of a match that are one step of work
+_SUCCESS = 12  # a match that succeeds: its groups are found, and the value is judged
+# The work of a match of a common rule, of a look at its value, and of a check that looks back for words.
+_MATCHED, _LOOK, _CHECK = 2, 5, 18
 
 _OPTIONS = re2.Options()
 _OPTIONS.encoding = re2.Options.Encoding.LATIN1
@@ -87,6 +88,8 @@ class Rule:
     """Whether the pattern usually fails within a few characters, which is cheap."""
     admits: Callable[[bytes, int], bool] | None = field(default=None, repr=False)
     """A cheap test at the keyword. The pattern is matched only if it passes."""
+    is_likely: Callable[[bytes, Any], bool] | None = field(default=None, repr=False)
+    """For common rules, a test of the match that is cheaper than `check`."""
     requires: bytes = b""
     """Text that must occur within a few hundred bytes. Cheaper to test than the pattern."""
     check: Callable[[bytes, Any], Span | None] = field(default=first_group, repr=False)
@@ -111,7 +114,7 @@ class Rule:
     def cost(self, reach: int) -> int:
         """How much work it is to match the pattern once."""
         if self.is_local:
-            return 14 if self.is_backtracking else 8 if self.collect else 3
+            return 10 if self.is_backtracking else 8 if self.collect else 3
         return 8 + (reach + min(self.before, REACH)) // 512
 
     def is_possible(self, data: bytes, position: int, after: int) -> bool:
@@ -137,11 +140,14 @@ class Rule:
         if found is None:
             return None
         if budget:
-            budget.work -= (found.end() - found.start()) // _READ
+            budget.work -= (_SUCCESS >> self.is_backtracking) + (found.end() - found.start()) // _READ
         span = self.check(data, found)
         if span is None or span[1] <= position + reach - min(_EDGE, reach // 4):
             return span
-        return self.check(data, self._regex.match(data, found.start()))  # long: match again without a limit
+        found = self._regex.match(data, found.start())  # long: match again without a limit
+        if budget:
+            budget.work -= (found.end() - found.start()) // _READ
+        return self.check(data, found)
 
     def collect_at(self, data: bytes, position: int, after: int) -> tuple[list[Span], int]:
         """For rules with `collect`: the secrets, and the position from which to continue."""
@@ -168,12 +174,20 @@ class Rule:
 
         Without those that begin where another rule found a secret.
         """
+        read = 0
         for found in self._regex.finditer(data):
             budget.work -= _MATCHED
             start = found.start()
-            if start not in done and (self.admits is None or self.admits(data, start)):
+            if start >= read and start not in done and (self.admits is None or self.admits(data, start)):
+                budget.work -= _LOOK
+                if self.is_likely and not self.is_likely(data, found):
+                    continue
                 budget.work -= _CHECK
-                yield start, self.check(data, found)
+                span = self.check(data, found)
+                if span:
+                    read = span[1]
+                    budget.work -= (span[1] - span[0]) // _READ
+                yield start, span
 
     def find_all(self, data: bytes) -> list[Span]:
         """Every secret of this kind. Slower than the finder, which searches all keywords at once."""

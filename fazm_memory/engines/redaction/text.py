@@ -315,12 +315,13 @@ CUT = b"\n\0\n"
 # How much text around an escape is searched again.
 _CONTEXT = 256
 _LEAST_CUT = 256
+_ESCAPE_WORK = 2
 
 
 def unescaped(view: View, budget: HasWork) -> Iterator[View]:
     """One view per kind of escape: of strings and shells, of URLs, of HTML. Each decodes one level.
 
-    A view has only the text around escapes. The rest was searched before. Each escape is a step of work.
+    A view has only the text around escapes. The rest was searched before. Each escape is two steps of work.
     """
     for sign, escape in _STRING_ESCAPES:
         if signs := view.data.count(sign):
@@ -328,13 +329,13 @@ def unescaped(view: View, budget: HasWork) -> Iterator[View]:
                 budget.work = -1
                 return
             replacements = [(*found.span(), _plain(found[0])) for found in escape.finditer(view.data)]
-            budget.work -= len(replacements)
+            budget.work -= _ESCAPE_WORK * len(replacements)
             if replacements:
                 yield view.replaced(_with_cuts(view.data, replacements))
                 if escape is _PERCENT and b"+" in view.data:
                     # A plus is a space in form data, but not elsewhere.
                     form = [(*found.span(), _plain(found[0])) for found in _FORM.finditer(view.data)]
-                    budget.work -= len(form)
+                    budget.work -= _ESCAPE_WORK * len(form)
                     yield view.replaced(_with_cuts(view.data, form))
 
 
@@ -402,29 +403,33 @@ _BETWEEN = b" \t\"'+\\"
 _SHORTEST_RUN = 8
 _FULL_LINE = 40
 _PADDING = ord("=")
+_RUN_WORK = 4
 
 
-def rejoined(view: View) -> View | None:
-    """The view with wrapped keys joined: a long run and the run that fills the next line."""
+def rejoined(view: View, budget: HasWork) -> View | None:
+    """The view with wrapped keys joined: a long run and the run that fills the next line.
+
+    Each run costs a few steps of work.
+    """
     data = view.data
     replacements: list[tuple[int, int, bytes]] = []
     last_end = -1
     filled = False
     for found in _RUN_ALONE.finditer(data):
+        budget.work -= _RUN_WORK
         start, end = found.span(2)
         before = found.start()
         while before and data[before - 1] in _BETWEEN:
             before -= 1
         if before != last_end:
             filled = False
-        full = _run_length(data, before, _FULL_LINE) >= _FULL_LINE
+        length = _run_length(data, before, _FULL_LINE)
+        full = length >= _FULL_LINE
         if full and data[before - 1] == _PADDING:
             filled = False
             continue  # padding ends base64, so the next line is another value
         filled = filled or full
-        if _run_length(data, before, _SHORTEST_RUN) >= _SHORTEST_RUN and (
-            filled or _looks_opaque(data[start:end])
-        ):
+        if length >= _SHORTEST_RUN and (filled or _looks_opaque(data[start:end])):
             replacements.append((before, start, b""))
             last_end = end
     return view.replaced(replacements) if replacements else None

@@ -140,7 +140,8 @@ def _more_assigned() -> Iterator[Case]:
 
 def _documented() -> Iterator[Case]:
     """A fourth list: keys of 320 providers under the names of their documentation, each in 9 of 196 contexts,
-    and the examples of their documents. A secret in a document is marked: `«{hex:32}»`.
+    and the examples of their documents. A secret in a document is marked: `«{hex:32}»`. A fifth list was
+    collected from documents of providers and programs later.
     """
     contexts = _DOCUMENTED["contexts"]
     for number, (service, name, template) in enumerate(_DOCUMENTED["keys"]):
@@ -153,11 +154,12 @@ def _documented() -> Iterator[Case]:
             secret = invented(template, service + name + form)
             text = _placed(_unescaped(form), **parts, v=secret)
             yield Case("documented, keys", form + service, text, secret)
-    for template in _DOCUMENTED["documents"]:
-        for seed in ("1", "2"):
-            text = _unescaped(invented(template, template + seed))
-            for secret in re.findall("«(.*?)»", text, re.DOTALL):
-                yield Case("documented, examples", template, re.sub("[«»]", "", text), secret)
+    for family, templates in (("documented, examples", "documents"), ("collected", "collected")):
+        for template in _DOCUMENTED[templates]:
+            for seed in ("1", "2"):
+                text = _unescaped(invented(template, template + seed))
+                for secret in re.findall("«(.*?)»", text, re.DOTALL):
+                    yield Case(family, template, re.sub("[«»]", "", text), secret)
 
 
 def _unescaped(form: str) -> str:

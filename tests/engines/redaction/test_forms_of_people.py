@@ -44,6 +44,19 @@ def test_a_password_is_removed_in_the_words_of_many_languages(form: str) -> None
         ("card 4000123456789017 cvc 74" + "1", "741"),
         ("vault login s.xxWv2F4QPsEv9d" + "eghPSUraPX", "Sv9d"),
         ("snyk auth 7Kq2ZmX9bR4tVw8E" + "c3nYd6Ls", "X9bR"),
+        ("jdbc:sqlserver://db;user=sa;password={Kz_8mQ" + "vT!4};", "Kz_8"),
+        ("hibernate.connection.password T_qz72m" + "Xkv", "T_qz"),
+        ("if token != 'kzqvmwxtrjpl" + "hgbn':", "kzqv"),
+        ('$dbPassword[] = "Tr0ub4' + 'dor&3";', "Tr0u"),
+        ('std::string db_pass{"z9#kL!m' + '2@Qp"};', "z9#k"),
+        ("secret: 'k}|3Xm~qT9z(Lp&v" + "W2@R5t#Yb8^'", "3Xm~"),
+        ("app.secret_key = b'_5#y2L\"F4Q8z\\n\\xec]/'", "y2L"),
+        ("[smtp]\nuser = dana\npass = zq_mT" + "93Xkv", "zq_m"),
+        ("snmpwalk -u a -A one_Tz71mX -X q_Xm82z" + "Tkvw host", "q_Xm"),
+        ("tacacs-server host 10.0.0.1 key m_qz84" + "TXkv", "m_qz"),
+        ("createCipheriv('aes-256-cbc', 'a3773f94fe7e" + "f51caecd0a2dc2c1005f', iv)", "f51c"),
+        ("SAMLResponse=PHNhbWxwOlJlc3BvbnNl" + "bFkkh6X" * 20, "bFkk"),
+        ("<db_password>w_Tq8{zk" + "9(Lm</db_password>", "zk9"),
     ],
 )
 def test_codes_and_values_with_signs_are_removed(text: str, secret: str) -> None:
@@ -90,6 +103,20 @@ def test_a_weak_password_is_removed_beside_its_name_but_its_word_stays_elsewhere
             "  AWSCredential,  # noqa: TC004\n  S3Config,  # noqa: TC004\n  S3Provider,  # noqa: TC004\n",
             "https://github.com/acme/tool?rev=8ec53a9202aa36fc799094f39bc2982aa795b3ff",
             "digest = hmac.new(key, b'\\x01', sha256).digest()",
+        ),
+        *(
+            'this.f(),{text:"",token:null,line:this.yylineno});return this}',
+            "tokens.filter((token) => !token.redirect).map((token) => token.text)",
+            'const username = utils$1.getSafeProp(configAuth, "username");',
+            "withCredentials: defaultToConfig2,\n  next: 1",
+            "const hasCredentials = !!this.memoryCache.credentials;",
+            "| OpenAI | `openai` | `OPENAI_API_KEY`, `OPENAI_BASE_URL`, `OPENAI_MODEL` |",
+            'export ANTHROPIC_API_KEY="sk-ant-..."\nexport GEMINI_API_KEY="AIza..."',
+            '"Waiting for authorization": "Aguardando autoriza\\xE7\\xE3o",',
+            'secret key algorithm = { name: "RSASSA-PKCS1-v1_5" }',
+            "PWD: cwd",
+            'PASSWORD="${PASSWORD:?missing}"',
+            "API_KEY=<your key>",
         ),
         *(
             "pin: 13",
@@ -140,3 +167,19 @@ def get_request_token_secret_{n}(self, client_key, request_token, request):
     )
 
     assert Redactor(text_cap=1 << 30).text(program).text == program
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "=== RUN   TestFoo{n}_bar\n--- PASS: TestFoo{n}_bar/case_{n} (0.01s)\n",
+        "tests/auth/test_token.py::test_password_reset_{n} PASSED [ 12%]\n",
+        "PASS tests/auth/token_{n}.test.ts\n  ✓ resets the password ({n} ms)\n",
+        "10:00:01Z INFO auth token refreshed user={n} session=abc token_id={n}\n",
+    ],
+)
+def test_a_long_log_about_tokens_and_tests_stays(line: str) -> None:
+    """Such logs are dense with keywords. They must not be taken for text that was built to be slow."""
+    log = "".join(line.replace("{n}", str(n)) for n in range(600))
+
+    assert Redactor(text_cap=1 << 30).text(log).text == log

@@ -25,6 +25,7 @@ LEAST = {
     "second list, password": 84,
     "documented, keys": 99,
     "documented, examples": 97,
+    "collected": 96,
 }
 LOOKALIKES = json.loads(Path(__file__).with_name("lookalikes.json").read_text(encoding="utf-8"))
 

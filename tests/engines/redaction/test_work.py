@@ -123,6 +123,9 @@ HOSTILE = {
     "stand-ins without an end": "//registry.example.com/:_authToken=3f9a1c7e-packet_auth=/" * 400,
     "changed values after long runs": '~ password = "_old" -> ": 7Kq2ZmX9b"-BQtMQdLgza67VmQWdALhjRRhn3NKURps-'
     * 300,
+    # A value goes on in many parts, and each part may begin a value.
+    "values in many parts": "twitch=%20DB_P=ASSWORD==a7Kq2ZmX9bR4tV%20" * 600,
+    "schemes without a value": "authorization=" * 1200,
     "base64 in base64": wrapped("token: abcdef12345 " * 400, 2),
     "base64 in base64 in base64": wrapped("password=x " * 400, 3),
 }

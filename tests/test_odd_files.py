@@ -38,7 +38,7 @@ PACKAGES = ("agents", "ingest", "watch", "rewind", "sync", "bundle", "formats", 
 OURS, CHECKED, DESCRIPTOR = "ours", "checked", "a descriptor that was opened safely"
 ALLOWED = {
     "agents/hook_script.py:write": OURS,
-    "agents/drift.py:known_fields": OURS,
+    "agents/registry.py:known_fields": OURS,
     "agents/connect.py:_backup": OURS,
     "agents/connect_settings.py:read_manifest": OURS,
     "agents/hook.py:_read": OURS,
@@ -51,7 +51,7 @@ ALLOWED = {
     "ingest/limits.py:read_pause": OURS,
     "ingest/spool.py:bad": OURS,
     "watch/foreground_app.py:read_state": OURS,
-    "watch/exclusions.py:read_list": OURS,
+    "watch/scope.py:read_list": OURS,
     "watch/versions.py:read_file": DESCRIPTOR,
     "rewind/own_folder.py:_can_clone": "written, not read",
     "rewind/safe_directory.py:find_file": DESCRIPTOR,

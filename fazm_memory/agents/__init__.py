@@ -36,13 +36,13 @@ if TYPE_CHECKING:
         rewound_reason,
     )
     from fazm_memory.agents.claude_code.calls import TaskList
-    from fazm_memory.agents.claude_code.cleanup import (
+    from fazm_memory.agents.claude_code.hooks import claude_hook_events, claude_task_events
+    from fazm_memory.agents.claude_code.reader import (
         CLEANUP_SETTING,
         cleanup_days,
         cleanup_settings_file,
         expiring_transcripts,
     )
-    from fazm_memory.agents.claude_code.hooks import claude_hook_events, claude_task_events
     from fazm_memory.agents.claude_code.transcript import Transcript
     from fazm_memory.agents.codex.calls import codex_hook_events
     from fazm_memory.agents.connect import (
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
         plan_disconnect,
     )
     from fazm_memory.agents.connect_settings import ConnectOptions
-    from fazm_memory.agents.drift import FormatDrift, format_drift
     from fazm_memory.agents.fazm import (
         FAZM,
         FAZM_APP,
@@ -79,7 +78,11 @@ if TYPE_CHECKING:
         text,
     )
     from fazm_memory.agents.native_files import (
+        WRITABLE_AGENTS,
+        CarriedCall,
+        CarriedEntry,
         NativeFile,
+        NativeSession,
         agent_roots,
         is_row_database,
         is_rows,
@@ -90,17 +93,11 @@ if TYPE_CHECKING:
         restored_rows_state,
         session_files,
         session_rows,
-        snapshot,
-    )
-    from fazm_memory.agents.native_session import (
-        WRITABLE_AGENTS,
-        CarriedCall,
-        CarriedEntry,
-        NativeSession,
         shell_command,
+        snapshot,
         write_session,
     )
-    from fazm_memory.agents.registry import readers, record_roots
+    from fazm_memory.agents.registry import FormatDrift, format_drift, readers, record_roots
     from fazm_memory.agents.sqlite_file import database_stats
     from fazm_memory.agents.tool_calls import (
         listed_by_command,
@@ -122,7 +119,7 @@ __getattr__ = lazy_exports(
             "native_resume_command no_command_reason rewound_reason"
         ),
         "claude_code.calls": "TaskList",
-        "claude_code.cleanup": "CLEANUP_SETTING cleanup_days cleanup_settings_file expiring_transcripts",
+        "claude_code.reader": "CLEANUP_SETTING cleanup_days cleanup_settings_file expiring_transcripts",
         "claude_code.hooks": "claude_hook_events claude_task_events",
         "claude_code.transcript": "Transcript",
         "codex.calls": "codex_hook_events",
@@ -130,18 +127,19 @@ __getattr__ = lazy_exports(
             "ConnectPlan agent_status apply_plan connected_agents is_installed plan_connect plan_disconnect"
         ),
         "connect_settings": "ConnectOptions",
-        "drift": "FormatDrift format_drift",
-        "fazm": "FAZM FAZM_APP FAZM_NOTIFICATION FazmAppSession FazmControl FazmWindow Resumed fazm_sessions",
-        "fields": "INJECTED_MARK MAX_TEXT capped ident mapping moment record_of sequence strip_injected text",
+        "fazm": (
+            "FAZM FAZM_APP FAZM_NOTIFICATION FazmAppSession FazmControl FazmWindow Resumed fazm_sessions"
+        ),
+        "fields": (
+            "INJECTED_MARK MAX_TEXT capped ident mapping moment record_of sequence strip_injected text"
+        ),
         "hook_script": "",
         "native_files": (
-            "NativeFile agent_roots is_row_database is_rows is_session_file moved_path placed_rows "
-            "restore_rows restored_rows_state session_files session_rows snapshot"
+            "CarriedCall CarriedEntry NativeFile NativeSession WRITABLE_AGENTS agent_roots "
+            "is_row_database is_rows is_session_file moved_path placed_rows restore_rows "
+            "restored_rows_state session_files session_rows shell_command snapshot write_session"
         ),
-        "native_session": (
-            "CarriedCall CarriedEntry NativeSession WRITABLE_AGENTS shell_command write_session"
-        ),
-        "registry": "readers record_roots",
+        "registry": "FormatDrift format_drift readers record_roots",
         "sqlite_file": "database_stats",
         "tool_calls": (
             "listed_by_command listed_names patched_files plain_tool_name shell_files summary touched_files"

@@ -53,7 +53,7 @@ from fazm_memory.watch import (
     RunOnMain,
     SessionFolders,
     WorkspaceWatcher,
-    exclusions,
+    scope,
 )
 
 POLL = 20.0  # seconds between two scans of all records
@@ -73,7 +73,7 @@ COPY_BYTES = 16 << 20  # of transcripts that are copied before other work gets a
 SECOND = 1_000_000
 EVERYTHING = 1 << 62
 # Files that other processes change to control recording. They take effect at once.
-SWITCHES = frozenset({PAUSE_FILE, exclusions.APPS, exclusions.FOLDERS, CONFIG_FILE})
+SWITCHES = frozenset({PAUSE_FILE, scope.APPS, scope.FOLDERS, CONFIG_FILE})
 
 Callback = Callable[[Sequence[str]], object]
 
@@ -167,7 +167,7 @@ class Companion:
                 self.memory.store, self._record_observed, self.memory.now,
                 user_home=config.user_home, added=self._added_folders, wake=self._wake.set,
                 baseline=config.baseline,
-                excluded=lambda: exclusions.read_list(self.home, exclusions.FOLDERS),
+                excluded=lambda: scope.read_list(self.home, scope.FOLDERS),
                 pauses=lambda: pause_spans(self.memory),
             )  # fmt: skip
             self.before_file_change(workspaces.keep_before)
@@ -226,14 +226,14 @@ class Companion:
 
     def _exclusions(self) -> str | None:
         try:
-            return exclusions.fingerprint(self.home)
+            return scope.fingerprint(self.home)
         except ConfigError:
             return None  # reported by the step, which records nothing that they may name
 
     def _note_exclusions(self, mark: str | None) -> None:
         """Say which exclusions the step has obeyed, so that `exclude` can wait for it."""
         if mark is not None and mark != self._obeyed:
-            exclusions.note_obeyed(self.memory.store.db, mark)
+            scope.note_obeyed(self.memory.store.db, mark)
             self._obeyed = mark
 
     def _check_other_writers(self) -> None:

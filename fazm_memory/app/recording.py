@@ -76,29 +76,29 @@ class RecordingService(Service):
 
     def exclusions(self) -> watch.Exclusions:
         """The current exclusions: built in, from the settings, and added by the user."""
-        return watch.exclusions.current_exclusions(self.config.exclude_apps, self.config.home)
+        return watch.scope.current_exclusions(self.config.exclude_apps, self.config.home)
 
     def excluded_apps(self) -> dict[str, Any]:
         """The apps that the user excluded, in the settings and in the list."""
         return {
             "settings": list(self.config.exclude_apps),
-            "apps": list(watch.exclusions.read_list(self.config.home)),
+            "apps": list(watch.scope.read_list(self.config.home)),
         }
 
     def excluded_folders(self) -> list[str]:
         """Folders that are not watched and of which no versions are stored."""
-        return list(watch.exclusions.read_list(self.config.home, watch.exclusions.FOLDERS))
+        return list(watch.scope.read_list(self.config.home, watch.scope.FOLDERS))
 
     def exclude_folder(self, folder: str) -> list[str]:
         """Stop watching a folder, also when an agent works in it."""
         path = os.path.join(str(self.config.user_home), folder[2:]) if folder.startswith("~/") else folder
-        return list(watch.exclusions.add_folder(private_folder(self.config.home), path))
+        return list(watch.scope.add_folder(private_folder(self.config.home), path))
 
     def wait_for_companion(self, seconds: float = 15.0) -> bool | None:
         """Wait until the companion obeys the exclusions. None if it is not running."""
         until = time.monotonic() + seconds
         while companion_pid(self.config.home) is not None:
-            if watch.exclusions.are_obeyed(self.store.db, self.config.home):
+            if watch.scope.are_obeyed(self.store.db, self.config.home):
                 return True
             if time.monotonic() >= until:
                 return False
@@ -115,7 +115,7 @@ class RecordingService(Service):
         }
 
     def include_folder(self, folder: str) -> list[str]:
-        return list(watch.exclusions.remove_folder(self.config.home, folder))
+        return list(watch.scope.remove_folder(self.config.home, folder))
 
     def added_folders(self) -> tuple[str, ...]:
         """Folders to watch besides those that sessions work in, from config.toml as it is now."""
@@ -147,19 +147,17 @@ class RecordingService(Service):
 
     def exclude_app(self, name: str, bundle: str | None = None) -> dict[str, Any]:
         """Stop recording an app, by its bundle identifier if known."""
-        watch.exclusions.add_apps(
-            private_folder(self.config.home), [watch.exclusions.literal_pattern(bundle or name)]
-        )
+        watch.scope.add_apps(private_folder(self.config.home), [watch.scope.literal_pattern(bundle or name)])
         return self.excluded_apps()
 
     def exclude_pattern(self, pattern: str) -> dict[str, Any]:
         """Stop recording the apps that a pattern on another machine's list names."""
-        watch.exclusions.add_apps(private_folder(self.config.home), [pattern])
+        watch.scope.add_apps(private_folder(self.config.home), [pattern])
         return self.excluded_apps()
 
     def include_app(self, app: str) -> dict[str, Any]:
         """Remove an app from the list, by its entry."""
-        watch.exclusions.remove_app(self.config.home, app)
+        watch.scope.remove_app(self.config.home, app)
         return self.excluded_apps()
 
     def quota(self) -> dict[str, Any]:

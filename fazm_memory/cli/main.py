@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # `<command>_command`.
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "See what happened": {
-        "status": ("status", "Show whether it is recording, the last events and the size."),
+        "status": ("sessions", "Show whether it is recording, the last events and the size."),
         "timeline": ("run", "Open the timeline in your browser."),
         "sessions": ("sessions", "List sessions, latest first."),
         "show": (
@@ -43,7 +43,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "compare": ("compare", "Compare two sessions or branches."),
         "untrusted": ("context", "List input that is not trusted, and what followed it."),
         "search": ("sessions", "Search everything that was recorded."),
-        "cost": ("status", "Show what sessions cost: tokens and dollars by day, session, thread or model."),
+        "cost": ("sessions", "Show what sessions cost: tokens and dollars by day, session, thread or model."),
         "habits": ("context", "Show what recurs: tasks, folders, tools, failing commands."),
     },
     "Go back": {
@@ -81,11 +81,11 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "serve": ("run", "Serve MCP over HTTP and the timeline, on this machine only."),
     },
     "Keep it safe": {
-        "recording": ("privacy", "Pause, resume or show recording."),
-        "exclude": ("privacy", "List or change the apps and folders that are never watched."),
+        "recording": ("maintain", "Pause, resume or show recording."),
+        "exclude": ("maintain", "List or change the apps and folders that are never watched."),
         "quarantine": ("lifecycle", "Keep a session or an event out of every context and export."),
-        "forget": ("privacy", "Delete a session, a period or matching events for good."),
-        "retain": ("privacy", "Delete old details by the retention policy."),
+        "forget": ("maintain", "Delete a session, a period or matching events for good."),
+        "retain": ("maintain", "Delete old details by the retention policy."),
     },
     "Use several machines": {
         "sync": ("sync", "Sync this memory with your other machines, end-to-end encrypted."),

@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING
 from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from fazm_memory.formats.agent_trace import to_agent_trace
     from fazm_memory.formats.atif import from_atif, is_atif, to_atif
     from fazm_memory.formats.conversation import Conversation, read_conversation
     from fazm_memory.formats.markdown import to_markdown
-    from fazm_memory.formats.otel import to_otlp
+    from fazm_memory.formats.otel import to_agent_trace, to_otlp
 
 __getattr__ = lazy_exports(
     __name__,
     {
-        "agent_trace": "to_agent_trace",
         "atif": "from_atif is_atif to_atif",
         "conversation": "Conversation read_conversation",
         "markdown": "to_markdown",
-        "otel": "to_otlp",
+        "otel": "to_agent_trace to_otlp",
     },
 )

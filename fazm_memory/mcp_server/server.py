@@ -40,10 +40,11 @@ from fazm_memory.events import FORM_SOURCE
 from fazm_memory.loopback import BODY, LOOPBACK
 from fazm_memory.mcp_server import calls, resources
 from fazm_memory.mcp_server import resources as prompts
-from fazm_memory.mcp_server.calls import HostAgent, from_environment
-from fazm_memory.mcp_server.static_lists import (
+from fazm_memory.mcp_server.calls import (
     PAGE,
     TOOLS_BY_SET,
+    HostAgent,
+    from_environment,
     prompt_listing,
     template_listing,
     tool_listing,

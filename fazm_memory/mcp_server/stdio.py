@@ -289,7 +289,7 @@ class Preload:
 
 
 def _static_answer(message: Any, tools: str) -> dict[str, Any] | None:
-    from fazm_memory.mcp_server.static_lists import answer  # loaded after the handshake
+    from fazm_memory.mcp_server.calls import answer  # loaded after the handshake
 
     return answer(message, tools)
 

@@ -32,17 +32,20 @@ from fazm_memory.recall.items import (
     todos_of,
     upcoming_items,
 )
+from fazm_memory.recall.later_changes import (
+    as_known_later,
+    own_part,
+    ranked_names,
+    read_edits,
+    without_handed_over,
+)
 from fazm_memory.recall.lines import Dialogue, dialogue_items
-from fazm_memory.recall.new_names import ranked_names, read_edits
 from fazm_memory.records import dataclass, field, replace
 from fazm_memory.session import (
     SessionState,
-    as_known_later,
     fold,
     initial_state,
     learn_from_session,
-    own_part,
-    without_handed_over,
 )
 from fazm_memory.store import SessionRow, Store, events_of_item
 

@@ -32,12 +32,13 @@ from fazm_memory.recall.outcomes import (
     FILE_LINE,
     INTENDS,
     TurnOutcome,
+    Untaken,
     outcomes_by_turn,
     tells_before,
+    untaken_points,
 )
 from fazm_memory.recall.quoting import neutral, quote
 from fazm_memory.recall.sentences import compact_request, compact_statement, shortened
-from fazm_memory.recall.untaken import Untaken, untaken_points
 from fazm_memory.records import dataclass, replace
 
 MAX_LINES = 250  # of one session, the best

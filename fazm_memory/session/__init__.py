@@ -11,7 +11,7 @@ from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from fazm_memory.session import diff, retention
-    from fazm_memory.session.dialogue import chosen_options, listed_options, title_of
+    from fazm_memory.session.dialogue import chosen_options, later_replaces, listed_options, title_of
     from fazm_memory.session.diff import (
         CALL_KINDS,
         DEFERRED_WINDOW,
@@ -72,13 +72,12 @@ if TYPE_CHECKING:
         to_snapshot,
         waiting_questions,
     )
-    from fazm_memory.session.succession import as_known_later, own_part, without_handed_over
-    from fazm_memory.session.upcoming import next_steps
+    from fazm_memory.session.upcoming import is_local_command, next_steps
 
 __getattr__ = lazy_exports(
     __name__,
     {
-        "dialogue": "chosen_options listed_options title_of",
+        "dialogue": "chosen_options later_replaces listed_options title_of",
         "diff": "CALL_KINDS Consequences DEFERRED_WINDOW consequences_of disk_changes_by_call hunks",
         "naming_report": (
             "folder_progress_text learn_from_session naming_json naming_report_json paths_in_use"
@@ -92,7 +91,6 @@ __getattr__ = lazy_exports(
             "changed_files check_answered fits has_limits from_plain from_snapshot parent_folder "
             "state_hash state_to_json to_plain to_snapshot waiting_questions"
         ),
-        "succession": "as_known_later own_part without_handed_over",
-        "upcoming": "next_steps",
+        "upcoming": "is_local_command next_steps",
     },
 )

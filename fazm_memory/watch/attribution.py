@@ -14,7 +14,7 @@ from fazm_memory.events import Action, ActionAmend, ActionStart, By, Event, File
 from fazm_memory.paths import inside
 from fazm_memory.records import dataclass, replace
 from fazm_memory.store import ABSENT, CallEffects, FileVersion, FileVersions, SessionRow, Store
-from fazm_memory.watch.watched_folders import FOLLOWED, WORKING
+from fazm_memory.watch.scope import FOLLOWED, WORKING
 
 SLACK = 1_500_000  # microseconds: clocks of hooks, delays of the disk, what a tool does on its way out
 Confidence = Literal["certain", "likely", "possible"]

@@ -21,7 +21,7 @@ from fazm_memory.ingest import COMPANION_AGENT, COMPANION_SESSION, companion_ope
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import write_private
 from fazm_memory.records import asdict, dataclass
-from fazm_memory.watch.exclusions import Exclusions
+from fazm_memory.watch.scope import Exclusions
 
 if TYPE_CHECKING:
     from fazm_memory.engines.redaction import Redactor

@@ -31,9 +31,7 @@ from fazm_memory.store import NEWEST, Database, FileVersions, FolderChange, Fold
 from fazm_memory.text import plural
 from fazm_memory.watch.attribution import Attribution, DiskChange, active_workspaces, attribute, recent_calls
 from fazm_memory.watch.scanner import START, ObservedFolder, Scanner, ScanResult, UnwatchedPeriod
-from fazm_memory.watch.tree import TreeCheckpoints
-from fazm_memory.watch.versions import ODD_NAME, Baseline, VersionedChange, VersionRecorder, digest_now
-from fazm_memory.watch.watched_folders import (
+from fazm_memory.watch.scope import (
     BECAME_A_LINK,
     WATCHER_STOPPED,
     WatchedFolder,
@@ -43,6 +41,8 @@ from fazm_memory.watch.watched_folders import (
     session_folders,
     watched_roots,
 )
+from fazm_memory.watch.tree import TreeCheckpoints
+from fazm_memory.watch.versions import ODD_NAME, Baseline, VersionedChange, VersionRecorder, digest_now
 from fazm_memory.watch.watcher import QUIET, FileWatcher, MakeObserver, system_observer
 
 

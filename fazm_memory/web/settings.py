@@ -22,7 +22,7 @@ from fazm_memory.records import fields
 from fazm_memory.session import RetentionPolicy
 from fazm_memory.store import VERSIONS_DATABASE
 from fazm_memory.translation import current_language, translate, translate_filled
-from fazm_memory.watch import exclusions as seeded
+from fazm_memory.watch import scope as seeded
 from fazm_memory.watch import watched_roots
 from fazm_memory.web.requests import JsonBody, QueryParameters
 

@@ -10,8 +10,7 @@ import pytest
 
 from fazm_memory.agents.base import Places
 from fazm_memory.agents.copilot import Copilot
-from fazm_memory.agents.drift import FormatDrift, format_drift
-from fazm_memory.agents.registry import readers
+from fazm_memory.agents.registry import FormatDrift, format_drift, readers
 from tests.agents.reading import FIXTURES
 
 FIXTURE_HOMES = {

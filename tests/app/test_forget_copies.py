@@ -26,8 +26,8 @@ from fazm_memory.store.database import Database
 from fazm_memory.store.store import STORE_FOLDER
 from fazm_memory.sync import state as sync_state
 from fazm_memory.text import TextMatch
+from fazm_memory.watch.scope import WatchedFolder, save_watched_folders
 from fazm_memory.watch.tree import IgnoreRules, TreeCheckpoints, scan
-from fazm_memory.watch.watched_folders import WatchedFolder, save_watched_folders
 from tests.app.memory_fixture import START, MemoryFixture
 
 TEXT = "Zebrafish-Quarry 77"

@@ -13,7 +13,6 @@ import pytest
 
 import fazm_memory.macos
 from fazm_memory.engines.redaction import default_redactor
-from fazm_memory.watch.exclusions import Exclusions
 from fazm_memory.watch.foreground_app import (
     Available,
     DesktopSource,
@@ -23,6 +22,7 @@ from fazm_memory.watch.foreground_app import (
     SpanMerger,
     Unavailable,
 )
+from fazm_memory.watch.scope import Exclusions
 from tests.appkit.ax_world import API_DISABLED, CANNOT_COMPLETE, SUCCESS, App, Ref, Window, World
 from tests.appkit.standin.mac import Mac
 from tests.appkit.standin.web import url

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.watch.exclusions import Exclusions
+from fazm_memory.watch.scope import Exclusions
 from tests.appkit.ax_world import Window, World
 from tests.appkit.standin.mac import Mac
 from tests.appkit.standin.runtime import BadPrototypeError, ObjCError, ObjCSuperWarning, OffMainThread

@@ -14,7 +14,7 @@ import pytest
 
 from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
-from fazm_memory.watch.exclusions import are_obeyed
+from fazm_memory.watch.scope import are_obeyed
 from tests.cli.conftest import Run
 from tests.cli.test_run import lines_until, started, user
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.mcp_server.static_lists import TOOLS, TOOLS_BY_SET
+from fazm_memory.mcp_server.calls import TOOLS, TOOLS_BY_SET
 
 pytestmark = pytest.mark.e2e
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from fazm_memory.formats.agent_trace import line_owners
+from fazm_memory.formats.otel import line_owners
 from fazm_memory.store import FileVersion
 from tests.app.memory_fixture import MemoryFixture
 from tests.formats.test_formats import exported

@@ -14,7 +14,7 @@ from typing import Any
 from fazm_memory.events import ACTORS, KINDS, SOURCES, TRUSTS, json_schema
 from fazm_memory.mcp_server import resources
 from fazm_memory.mcp_server import resources as prompts
-from fazm_memory.mcp_server.static_lists import TOOLS_BY_SET, prompt_listing, template_listing, tool_listing
+from fazm_memory.mcp_server.calls import TOOLS_BY_SET, prompt_listing, template_listing, tool_listing
 from fazm_memory.mcp_server.tool import FULL, SMALL
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

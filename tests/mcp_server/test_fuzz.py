@@ -15,9 +15,8 @@ from mcp_types import CallToolResult
 
 from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
-from fazm_memory.mcp_server.calls import run_tool
+from fazm_memory.mcp_server.calls import TOOLS_BY_SET, run_tool
 from fazm_memory.mcp_server.server import MemoryServer
-from fazm_memory.mcp_server.static_lists import TOOLS_BY_SET
 from fazm_memory.mcp_server.tool import FULL, SMALL, Caller, Schema
 
 from .conftest import Asking, OpenServer, Ticking, refusal, talk

@@ -12,9 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fazm_memory.app.memory import Memory
-from fazm_memory.mcp_server.calls import plainly_valid
+from fazm_memory.mcp_server.calls import TOOLS_BY_SET, answer, plainly_valid
 from fazm_memory.mcp_server.server import MemoryServer
-from fazm_memory.mcp_server.static_lists import TOOLS_BY_SET, answer
 from fazm_memory.mcp_server.stdio import VERSIONS, Preload, initialize_result
 
 from .conftest import Asking, OpenServer, talk
@@ -232,7 +231,7 @@ def test_the_quick_check_of_arguments_accepts_nothing_that_the_schema_refuses(to
 SDK_AND_STORE = {"mcp", "mcp_types", "pydantic", "asyncio", "peewee", "sqlcipher3", "jsonschema", "re2"}
 SHAPES = {"fazm_memory.events.event", "fazm_memory.engines.redaction"}
 SLOW = {"webbrowser", "secrets", "hashlib", "random", "urllib.parse", "logging"}
-MAKERS = {"dataclasses", "inspect", "fazm_memory.mcp_server.static_lists"}
+MAKERS = {"dataclasses", "inspect", "fazm_memory.mcp_server.calls"}
 
 
 @pytest.mark.parametrize(
@@ -240,7 +239,7 @@ MAKERS = {"dataclasses", "inspect", "fazm_memory.mcp_server.static_lists"}
     [
         ("fazm_memory.mcp_server.stdio", SDK_AND_STORE | SHAPES | SLOW | MAKERS),
         ("fazm_memory.cli.commands.run", SDK_AND_STORE | SHAPES | SLOW | MAKERS),
-        ("fazm_memory.mcp_server.static_lists", SDK_AND_STORE | SHAPES | {"webbrowser", "secrets", "random"}),
+        ("fazm_memory.mcp_server.calls", SDK_AND_STORE | SHAPES | {"webbrowser", "secrets", "random"}),
     ],
 )
 def test_what_is_answered_early_waits_for_nothing_that_it_does_not_need(module: str, left: set[str]) -> None:

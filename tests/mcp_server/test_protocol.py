@@ -18,9 +18,9 @@ from mcp import Client
 from fazm_memory.events.event import KINDS
 from fazm_memory.events.kinds import LIFECYCLES, after_move
 from fazm_memory.mcp_server import resources
+from fazm_memory.mcp_server.calls import TOOLS
 from fazm_memory.mcp_server.resources import PROMPTS
 from fazm_memory.mcp_server.server import EXTENSION, EXTENSION_VERSION, MemoryServer
-from fazm_memory.mcp_server.static_lists import TOOLS
 from tests.mcp_server.specification import calls, documents, schema
 
 from .conftest import Asking, talk

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from fazm_memory.mcp_server.calls import TOOLS_BY_SET, tool_listing
 from fazm_memory.mcp_server.small_set import NOTES, VIEWS
-from fazm_memory.mcp_server.static_lists import TOOLS_BY_SET, tool_listing
 from tests.test_canary import CANARY, KEY, outside_quotes, record_canaries
 
 from .conftest import Asking, OpenServer, talk

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fazm_memory.mcp_server import calls
+from fazm_memory.mcp_server.calls import TOOLS
 from fazm_memory.mcp_server.server import MemoryServer
-from fazm_memory.mcp_server.static_lists import TOOLS
 
 from .conftest import Asking, talk
 

@@ -12,7 +12,7 @@ import uvicorn
 
 from fazm_memory.loopback.guard import Guard, PageKeys
 from fazm_memory.loopback.listener import page_url
-from fazm_memory.web.app import PageApp
+from fazm_memory.web.server import PageApp
 from tests.page.story import World, open_memory
 
 TOKEN = "a-token-of-the-tests-0123456789abcdef"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.recall.new_names import defined_names, ranked_names
+from fazm_memory.recall.later_changes import defined_names, ranked_names
 from tests.recall.conftest import ClockedMemory
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from fazm_memory.recall.chooser import PASSED
 from fazm_memory.recall.dialogue import Utterance, dialogue_lines, without_quoted
-from fazm_memory.recall.outcomes import TurnOutcome, outcomes_by_turn
-from fazm_memory.recall.untaken import untaken_points
+from fazm_memory.recall.outcomes import TurnOutcome, outcomes_by_turn, untaken_points
 
 from .conftest import ClockedMemory
 

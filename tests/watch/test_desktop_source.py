@@ -14,7 +14,6 @@ from fazm_memory.engines.redaction import Redactor, default_redactor
 from fazm_memory.events.event import Draft
 from fazm_memory.ingest.recorder import Recorder
 from fazm_memory.store.store import Store
-from fazm_memory.watch.exclusions import Exclusions
 from fazm_memory.watch.foreground_app import (
     LONGEST,
     SECOND,
@@ -29,6 +28,7 @@ from fazm_memory.watch.foreground_app import (
     document_of,
     title_of,
 )
+from fazm_memory.watch.scope import Exclusions
 
 T0 = 1_790_000_000_000_000
 EDITOR = "com.example.editor"

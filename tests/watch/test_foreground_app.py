@@ -14,7 +14,7 @@ import fazm_memory.macos
 from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
 from fazm_memory.errors import ConfigError, InvalidInput, StoreBusy
-from fazm_memory.watch import exclusions, foreground_app
+from fazm_memory.watch import foreground_app, scope
 from fazm_memory.watch.foreground_app import DesktopState, ForegroundRecorder
 from tests.appkit.ax_world import App, Window, World
 from tests.appkit.standin.mac import Mac
@@ -186,7 +186,7 @@ def test_what_cannot_be_written_waits(env: ForegroundEnv) -> None:
 
 def test_with_an_unreadable_list_of_apps_no_app_is_looked_at(env: ForegroundEnv) -> None:
     home = env.memory.config.home
-    (home / exclusions.APPS).write_text("{")
+    (home / scope.APPS).write_text("{")
     env.world.front = env.app("Editor")
     with pytest.raises(ConfigError, match="nothing that it may name is looked at"):
         env.recorder.tick()
@@ -211,13 +211,13 @@ def test_the_source_is_begun_and_ended_through_its_own_thread_only(env: Foregrou
 @pytest.mark.parametrize("name", ["", " ", "*", "**?", "x" * 300, "a\x07b"])
 def test_what_is_no_apps_name_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidInput):
-        exclusions.add_apps(tmp_path / "home", [name])
+        scope.add_apps(tmp_path / "home", [name])
 
 
 def test_a_name_with_a_star_excludes_only_itself(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    exclusions.add_apps(home, [exclusions.literal_pattern("Star*Writer [x]")])
-    made = exclusions.current_exclusions(("Signal", "com.corp.*"), home)
+    scope.add_apps(home, [scope.literal_pattern("Star*Writer [x]")])
+    made = scope.current_exclusions(("Signal", "com.corp.*"), home)
     assert made.app("Star*Writer [x]", None)
     assert not made.app("StarShipWriter x", None)
     assert made.app("signal", "org.whispersystems.signal-desktop")

@@ -11,8 +11,8 @@ from fazm_memory.agents.tool_calls import shell_files
 from fazm_memory.engines.shell_effects import KnownFolders, file_effects
 from fazm_memory.engines.shell_effects.state import MOST_NAMES
 from fazm_memory.store.store import Store
+from fazm_memory.watch.scope import SessionFolders
 from fazm_memory.watch.tree import IgnoreRules, TreeCheckpoints, scan
-from fazm_memory.watch.watched_folders import SessionFolders
 
 
 def effects_of(command: str, known: KnownFolders, output: str = "", *, ok: bool = True) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fazm_memory.store.store import Store
-from fazm_memory.watch.watched_folders import RECENT, WatchedFolder, reason_not_watched, watched_roots
+from fazm_memory.watch.scope import RECENT, WatchedFolder, reason_not_watched, watched_roots
 from tests.scribe import Scribe
 
 

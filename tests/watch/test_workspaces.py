@@ -19,9 +19,9 @@ from fazm_memory.store.file_versions import FileVersions, FolderHistory, digest_
 from fazm_memory.store.store import Store
 from fazm_memory.watch.attribution import active_workspaces
 from fazm_memory.watch.scanner import FileDifference, ObservedChange, ObservedFolder, ScanResult
+from fazm_memory.watch.scope import BECAME_A_LINK, load_watched_folders
 from fazm_memory.watch.tree import IgnoreRules, scan
 from fazm_memory.watch.versions import Baseline, VersionedChange
-from fazm_memory.watch.watched_folders import BECAME_A_LINK, load_watched_folders
 from fazm_memory.watch.workspaces import PER_FOLDER, WorkspaceWatcher
 from tests.conftest import OpenStore
 from tests.scribe import Scribe, move

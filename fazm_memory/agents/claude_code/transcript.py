@@ -36,7 +36,7 @@ from fazm_memory.agents.fields import (
     text,
     tokens,
 )
-from fazm_memory.agents.native_session import is_carried
+from fazm_memory.agents.native_files import is_carried
 from fazm_memory.agents.tool_calls import PERSON, CallResult, Meaning
 from fazm_memory.engines.shell_effects import KnownFolders
 from fazm_memory.events import Draft

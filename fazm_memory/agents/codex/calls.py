@@ -27,7 +27,7 @@ from fazm_memory.agents.fields import (
     text,
     whole,
 )
-from fazm_memory.agents.native_session import is_carried
+from fazm_memory.agents.native_files import is_carried
 from fazm_memory.agents.tool_calls import (
     INPUT,
     OUTPUT,

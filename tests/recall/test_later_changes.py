@@ -16,7 +16,8 @@ from fazm_memory.events.event import (
     TodoItem,
     Todos,
 )
-from fazm_memory.session import as_known_later, next_steps, waiting_questions
+from fazm_memory.recall.later_changes import as_known_later
+from fazm_memory.session import next_steps, waiting_questions
 from fazm_memory.session.reducer import fold, initial_state
 from fazm_memory.session.state import SessionState
 from tests.scribe import event

@@ -14,18 +14,17 @@ cask "fazm-memory" do
   # The script in Resources, not the executable: a linked executable would lose its bundle.
   binary "#{appdir}/Fazm Memory.app/Contents/Resources/fazm-memory"
 
-  # Take our hooks and our server out of the agents' configurations. An upgrade, which uninstalls the old version
+  # Take our hooks and our server out of the agents' configurations, and end the launch at login. An upgrade, which uninstalls the old version
   # first, leaves them in.
   uninstall_preflight do
     unless ["upgrade", "reinstall"].include?(Homebrew.running_command)
       system_command "#{appdir}/Fazm Memory.app/Contents/MacOS/fazm-memory",
-                     args: ["disconnect", "--all", "--yes"], must_succeed: true
+                     args: ["setup", "--remove"], must_succeed: true
     end
   end
 
   uninstall quit:       "org.fazm.memory",
             on_upgrade: :quit,
-            login_item: "Fazm Memory",
             launchctl:  "org.fazm.memory"
 
   zap trash: [

@@ -43,7 +43,6 @@ def test_the_record_protocol_document_is_accepted_line_by_line(environment: dict
     assert len(answers) == len(lines.strip().splitlines())
 
 
-@pytest.mark.linux("the examples use GNU head")
 def test_the_tour_of_the_readme_prints_what_it_says(environment: dict[str, str]) -> None:
     """Each `$ command` in the README's console blocks is run by bash; its output is as shown, ids aside."""
     shown = "".join(blocks("README.md", "console"))

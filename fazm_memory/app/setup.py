@@ -435,13 +435,23 @@ class SetupService(Service):
 
     # -- taking it back ----------------------------------------------------------------------------------
 
-    def remove(self) -> list[str]:
-        """Disconnect every agent and no longer launch at login. Returns what was taken back."""
-        removed = []
-        if self.system.login():  # first: an agent's configuration may be one that cannot be changed
+    def remove(self) -> tuple[list[str], dict[str, FazmMemoryError]]:
+        """Disconnect every agent and no longer launch at login.
+
+        Returns what was taken back, and why an agent is still connected. One broken configuration must not keep
+        the others connected.
+        """
+        removed: list[str] = []
+        failed: dict[str, FazmMemoryError] = {}
+        if self.system.login():
             self.system.set_login(False)
             removed.append("login")
-        for agent in sorted(connected_agents(self.config.home)):
-            self.connect(agent, on=False)
-            removed.append(agent)
-        return removed
+        options, connected = connection_setup(self.config), connected_agents(self.config.home)
+        for agent in CONNECTABLE:
+            try:
+                if agent in connected or plan_disconnect(agent, options).edits:
+                    self.connect(agent, on=False)
+                    removed.append(agent)
+            except FazmMemoryError as error:
+                failed[agent] = error
+        return removed, failed

@@ -75,8 +75,19 @@ def test_an_agent_is_connected_with_its_edits_shown_and_disconnected_again(memor
     memory.setup.apply("connect", "claude-code")
     assert "hooks" in json.loads(settings.read_text())
     assert step(memory, "connect").state == "done"
-    assert memory.setup.remove() == ["claude-code"]
+    assert memory.setup.remove() == (["claude-code"], {})
     assert settings.read_text() == "{}"
+
+
+def test_one_broken_configuration_does_not_keep_the_other_agents_connected(memory: Memory) -> None:
+    (memory.config.user_home / ".codex").mkdir()
+    for agent in ("claude-code", "codex"):
+        memory.setup.apply("connect", agent)
+    settings = memory.config.user_home / ".claude" / "settings.json"
+    settings.write_text(settings.read_text() + "}")
+    removed, failed = memory.setup.remove()
+    assert removed == ["codex"]
+    assert str(settings) in failed["claude-code"].message
 
 
 def test_the_app_is_moved_only_when_it_is_in_a_temporary_place(memory: Memory) -> None:
@@ -150,7 +161,7 @@ def test_launch_at_login_is_one_file_on_a_mac(memory: Memory) -> None:
     assert written["ProgramArguments"][-1] == "run"
     assert written["EnvironmentVariables"] == {"FAZM_MEMORY_HOME": str(memory.config.home)}
     assert step(memory, "login").state == "done"
-    assert memory.setup.remove() == ["login"]
+    assert memory.setup.remove() == (["login"], {})
     assert not agent.exists()
 
 

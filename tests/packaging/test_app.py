@@ -223,15 +223,15 @@ def test_the_cask_links_the_command_and_disconnects_the_agents() -> None:
     text = (ROOT / "packaging" / "fazm-memory.rb").read_text()
     assert "Contents/Resources/fazm-memory" in text.split("binary")[1].splitlines()[0]
     assert text.index("uninstall_preflight") < text.index("uninstall quit:")
-    assert '"disconnect", "--all", "--yes"' in text
+    assert '"setup", "--remove"' in text
 
 
 def test_an_upgrade_by_homebrew_leaves_the_agents_connected_and_restarts_nothing_old() -> None:
     """Homebrew uninstalls the old version first. It exports no variable with its command."""
     text = (ROOT / "packaging" / "fazm-memory.rb").read_text()
-    condition, _, disconnect = text.partition("uninstall_preflight do")[2].partition("system_command")
+    condition, _, command = text.partition("uninstall_preflight do")[2].partition("system_command")
     assert '["upgrade", "reinstall"].include?(Homebrew.running_command)' in condition
-    assert "disconnect" in disconnect
+    assert "--remove" in command
     assert "on_upgrade: :quit" in text
 
 

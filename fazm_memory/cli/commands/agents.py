@@ -250,11 +250,7 @@ def setup_command(args: argparse.Namespace) -> int:
 
         memory.setup.system = MacSetup(memory.config, in_app=False)
     if args.remove:
-        removed = memory.setup.remove()
-        print_json({"removed": removed}) if args.json else echo(
-            translate("Removed: {names}.", names=", ".join(removed) or translate("nothing"))
-        )
-        return 0
+        return _remove(args, memory)
     steps = [step for step in memory.setup.steps() if not args.only or step.name in args.only]
     asks = sys.stdin.isatty() and sys.stdout.isatty() and not args.yes and not args.json
     if args.json:
@@ -267,6 +263,17 @@ def setup_command(args: argparse.Namespace) -> int:
     else:
         _preview(steps)
     return 0
+
+
+def _remove(args: argparse.Namespace, memory: Memory) -> int:
+    removed, failed = memory.setup.remove()
+    if args.json:
+        print_json({"removed": removed, "failed": {name: error.to_json() for name, error in failed.items()}})
+    else:
+        echo(translate("Removed: {names}.", names=", ".join(removed) or translate("nothing")))
+    for name, error in failed.items():
+        echo_err(f"{name}: {translate_filled(error.message)}")
+    return max((error.exit_code for error in failed.values()), default=0)
 
 
 def first_minute(

@@ -2,7 +2,7 @@
 
 Every store has the same last two days after a past of different length, so only the cost of the past differs.
 All stores are written first, then read in turns with an empty page cache. The baseline of a start is
-`/bin/true`.
+`true`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LATELY = 1000  # events of the last two days
 DAY = 86_400_000_000
 AFTER = 3 * DAY  # between the past and the last two days
 SESSION_OFFSET = 1_000_000  # keeps sessions of the last two days apart from older ones
-MOST_TRUES = 30  # a session start, in times of /bin/true
+MOST_TRUES = 30  # a session start, in times of `true`
 
 
 @dataclass
@@ -108,7 +108,7 @@ def _figure(
 
 def _starts(stores: list[PastStore], rounds: int) -> Iterator[Figure]:
     """Session starts: the real hook, run as an agent runs it."""
-    jobs = [partial(_run, ["/bin/true"])]
+    jobs = [partial(_run, ["true"])]
     for store in stores:
         home = store.memory.config.home
         store.memory.recall.export_contexts()
@@ -117,7 +117,7 @@ def _starts(stores: list[PastStore], rounds: int) -> Iterator[Figure]:
     taken = [median(times) * 1e3 for times in in_turns(rounds, jobs)]
     for store, ours in zip(stores, taken[1:], strict=True):
         goal = Goal(at_most=MOST_TRUES)
-        yield Figure("session start", "ms", ours, taken[0], "/bin/true", store.events, goal=goal)
+        yield Figure("session start", "ms", ours, taken[0], "true", store.events, goal=goal)
     for store, ours in zip(stores, taken[1:], strict=True):
         yield _figure("session start", "ms", store, ours, taken[1], stores[0])
 

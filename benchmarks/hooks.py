@@ -14,7 +14,7 @@ from fazm_memory.agents import hook_script
 from fazm_memory.ingest import Spool
 from fazm_memory.recall import Reminder, write_reminders
 
-NOTHING = "/bin/true"
+NOTHING = "true"  # in /bin on Linux, in /usr/bin on a Mac
 SIZES = ((1_000, Goal(at_most=5)), (100_000, None), (1_000_000, None))
 
 
@@ -54,7 +54,7 @@ def _event(name: str, size: int) -> bytes:
 
 
 def _in_turns(rounds: int, command: list[str], event: bytes, spool: Spool) -> tuple[float, float]:
-    """Milliseconds of the hook and of /bin/true. The spool is emptied outside the measured time."""
+    """Milliseconds of the hook and of `true`. The spool is emptied outside the measured time."""
     jobs = [lambda: _run(command, event), lambda: _run([NOTHING], b"")]
     ours, bare = in_turns(rounds, jobs, before=lambda: spool.done(spool.take()))
     return median(ours) * 1e3, median(bare) * 1e3

@@ -6,6 +6,7 @@ are queued for the baseline.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -38,6 +39,7 @@ has_secret_name = re.compile(
     re.IGNORECASE,
 ).fullmatch
 TORN = "it changed while it was read"
+IN_THE_CLOUD = "only in the cloud"  # the companion may not download it (`app.process`)
 WRITTEN_IN_PAUSE = "written while recording was paused"
 RACY = 20_000_000  # nanoseconds: a file this young may change again with the same modification time
 
@@ -64,9 +66,7 @@ def read_file(path: str) -> FileReading:
         except (FileNotFoundError, NotADirectoryError):
             return FileReading(ABSENT, 0, "")
         except OSError as error:
-            return (
-                _link(path) if os.path.islink(path) else FileReading(f"not readable: {error.strerror}", 0, "")
-            )
+            return _link(path) if os.path.islink(path) else _unreadable(error)
         with open(descriptor, "rb") as file:
             before = os.fstat(descriptor)
             if not stat.S_ISREG(before.st_mode):
@@ -76,12 +76,20 @@ def read_file(path: str) -> FileReading:
                 return FileReading(SECRET_NAME, since, _mark(before), before.st_mode)
             if before.st_size > FILE_CAP:
                 return FileReading(too_large(before.st_size), since, _mark(before), before.st_mode)
-            content = file.read(before.st_size + 1)  # one more byte shows whether the file grows
+            try:
+                content = file.read(before.st_size + 1)  # one more byte shows whether the file grows
+            except OSError as error:
+                return _unreadable(error)
             after = os.fstat(descriptor)
         if _mark(before) == _mark(after) and len(content) == after.st_size:
             young = time.time_ns() - after.st_mtime_ns < RACY
             return FileReading(content, since, "" if young else _mark(after), after.st_mode)
     return FileReading(TORN, 0, "")
+
+
+def _unreadable(error: OSError) -> FileReading:
+    why = IN_THE_CLOUD if error.errno == errno.EDEADLK else f"not readable: {error.strerror}"
+    return FileReading(why, 0, "")
 
 
 def _link(path: str) -> FileReading:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Iterator
@@ -11,7 +12,16 @@ import pytest
 
 from fazm_memory.store.file_versions import ABSENT, FILE_CAP, FileVersions, digest_of
 from fazm_memory.watch.tree import IgnoreRules, Tree, scan
-from fazm_memory.watch.versions import SECRET_NAME, TORN, TRIES, Baseline, BaselinePass, digest_now, read_file
+from fazm_memory.watch.versions import (
+    IN_THE_CLOUD,
+    SECRET_NAME,
+    TORN,
+    TRIES,
+    Baseline,
+    BaselinePass,
+    digest_now,
+    read_file,
+)
 
 FAR = 4_000_000_000_000_000
 
@@ -127,6 +137,30 @@ def test_a_file_that_changes_under_the_reader_is_read_again_then_left_out(
     monkeypatch.setattr(os, "fstat", restless)
     assert read_file(str(path)).content == TORN
     assert len(seen) == 2 * TRIES
+
+
+@pytest.mark.parametrize("refused", ["open_without_links", "open"])
+def test_a_file_that_is_only_in_the_cloud_has_no_content_and_says_why(
+    root: Path, monkeypatch: pytest.MonkeyPatch, refused: str
+) -> None:
+    """macOS refuses to open or to read it, because the companion may not download it."""
+
+    class Dataless:
+        def __enter__(self) -> Dataless:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def read(self, size: int) -> bytes:
+            raise OSError(errno.EDEADLK, "Resource deadlock avoided")
+
+    def closed(*_: object) -> Dataless:
+        return Dataless().read(0) if refused == "open_without_links" else Dataless()  # type: ignore[return-value]
+
+    path = old(root / "report.pages", "x")
+    monkeypatch.setattr(f"fazm_memory.watch.versions.{refused}", closed, raising=False)
+    assert read_file(str(path)).content == IN_THE_CLOUD
 
 
 def test_a_file_so_young_that_its_time_may_lie_is_read_again_next_time(root: Path) -> None:

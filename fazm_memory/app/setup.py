@@ -278,6 +278,8 @@ class SetupService(Service):
             edits = tuple({"path": str(edit.path), "diff": edit.readable()[0]} for edit in plan.edits)
             connected = agent.hooks and not edits
             choices.append(SetupChoice(agent.agent, agent.agent, connected, edits=edits))
+        if not choices and not note:
+            note = translate("No agent was found on this machine. Use one once, and it appears here.")
         return SetupStep(
             "connect",
             translate("Connect your agents"),
@@ -438,8 +440,8 @@ class SetupService(Service):
     def remove(self) -> tuple[list[str], dict[str, FazmMemoryError]]:
         """Disconnect every agent and no longer launch at login.
 
-        Returns what was taken back, and why an agent is still connected. One broken configuration must not keep
-        the others connected.
+        Returns what was taken back, and why an agent is still connected. One broken configuration must not
+        keep the others connected.
         """
         removed: list[str] = []
         failed: dict[str, FazmMemoryError] = {}

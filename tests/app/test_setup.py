@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import plistlib
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -77,6 +78,12 @@ def test_an_agent_is_connected_with_its_edits_shown_and_disconnected_again(memor
     assert step(memory, "connect").state == "done"
     assert memory.setup.remove() == (["claude-code"], {})
     assert settings.read_text() == "{}"
+
+
+def test_a_machine_without_agents_is_told_so(memory: Memory) -> None:
+    shutil.rmtree(memory.config.user_home / ".claude")
+    assert "No agent was found" in step(memory, "connect").note
+    assert step(memory, "connect").state == "not here"
 
 
 def test_one_broken_configuration_does_not_keep_the_other_agents_connected(memory: Memory) -> None:

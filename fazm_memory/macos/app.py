@@ -37,6 +37,7 @@ from fazm_memory.macos.system import (
     login_item_state,
     on_main,
     preferred_language,
+    report_failures,
 )
 from fazm_memory.macos.window import SETUP, Respond, TimelineWindow
 from fazm_memory.menubar import (
@@ -100,6 +101,7 @@ class MenuBarApp:
         self.status: Status | None = None
         self.activity: Any = None
         self._gathering = self._again = self._left = False
+        report_failures(self.trouble)
 
     # -- start and end -----------------------------------------------------------------------------------
 
@@ -119,7 +121,7 @@ class MenuBarApp:
         self.worker.start()
         self.recording.start()
         self.notifications.start()
-        timer = NSTimer.timerWithTimeInterval_repeats_block_(REFRESH, True, lambda _: self.refresh())
+        timer = NSTimer.timerWithTimeInterval_repeats_block_(REFRESH, True, lambda _: on_main(self.refresh))
         timer.setTolerance_(REFRESH / 5)
         NSRunLoop.mainRunLoop().addTimer_forMode_(timer, NSRunLoopCommonModes)
         self.refresh()
@@ -150,11 +152,14 @@ class MenuBarApp:
         if self._left:
             return
         self._left = True
-        close_alerts()  # the worker waits for its answer
-        self.hotkeys.unregister()
-        if self.source is not None:
-            self.source.stop()
-        threading.Thread(target=self._leave, name="leaving").start()
+        try:
+            close_alerts()  # the worker waits for its answer
+            self.hotkeys.unregister()
+            if self.source is not None:
+                self.source.stop()
+        except Exception as error:
+            self._say_while_quitting(error)
+        threading.Thread(target=self._leave, name="leaving").start()  # without it nobody could log out
 
     def _leave(self) -> None:
         try:
@@ -165,9 +170,12 @@ class MenuBarApp:
             self.window.stop()
             self.leaving()
         except Exception as error:
-            self.say(f"Error while quitting: {type(error).__name__}: {error}")
+            self._say_while_quitting(error)
         finally:
             on_main(lambda: NSApplication.sharedApplication().replyToApplicationShouldTerminate_(True))
+
+    def _say_while_quitting(self, error: Exception) -> None:
+        self.say(f"Error while quitting: {type(error).__name__}: {error}")
 
     # -- showing -----------------------------------------------------------------------------------------
 
@@ -178,8 +186,8 @@ class MenuBarApp:
         if self._gathering:
             self._again = True
             return
-        self._gathering = True
         system, fazm = self._system_state(), fazm_process()
+        self._gathering = True
         self.worker.do(lambda memory: self._gather(memory, system, fazm))
 
     def _system_state(self) -> SystemState:
@@ -224,7 +232,7 @@ class MenuBarApp:
         self._do(lambda memory: follow_link(text, memory, self.actions))
 
     def reopen(self) -> None:
-        self.window.show()
+        on_main(self.window.show)
 
     def _do(self, work: Callable[[Memory], None]) -> None:
         def job(memory: Memory) -> None:
@@ -249,8 +257,9 @@ class MenuBarApp:
         words = f"{what or translate('Something went wrong')}: {why}"
         self.say(words)
         hint = translate("Quit and start the app again. `fazm-memory doctor` says more.")
-        self.problems[words] = Problem(words, hint)
-        on_main(self.refresh)
+        known, self.problems[words] = words in self.problems, Problem(words, hint)
+        if not known:  # it may be the refresh that fails
+            on_main(self.refresh)
 
 
 class AppDelegate(NSObject):

@@ -108,7 +108,6 @@ class StatusItem:
         button.setTitle_("" if image is not None else LETTERS[menu.icon])
         button.setToolTip_(menu.hint)
         button.setAccessibilityLabel_(menu.hint)
-        button.setAccessibilityLabel_(menu.hint)
 
     def _status_item(self) -> NSStatusItem:
         return self.app._nsapp.nsstatusitem

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from datetime import datetime
@@ -185,9 +186,29 @@ def open_permission_settings() -> None:
 # Work on the main thread, the only one that may use AppKit. It never waits for other threads
 
 
+def _print_failure(error: Exception) -> None:
+    traceback.print_exception(error)
+
+
+_failed: Callable[[Exception], None] = _print_failure
+
+
+def report_failures(report: Callable[[Exception], None]) -> None:
+    """Pass on what `on_main` could not do. The system's event loop would only log it."""
+    global _failed
+    _failed = report
+
+
 def on_main(work: Callable[[], object]) -> None:
     """Run `work` on the main thread soon, without waiting."""
-    AppHelper.callAfter(work)
+
+    def do() -> None:
+        try:
+            work()
+        except Exception as error:
+            _failed(error)
+
+    AppHelper.callAfter(do)
 
 
 def call_on_main(work: Callable[[], T]) -> T:

@@ -502,6 +502,37 @@ def test_logging_out_while_an_alert_waits_for_an_answer_quits_in_order(env: AppE
     assert env.messages == []  # nothing gave up waiting
 
 
+def test_an_error_while_quitting_keeps_nobody_from_logging_out(
+    env: AppEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise OSError("Carbon is gone")
+
+    app = env.build()
+    monkeypatch.setattr(app.hotkeys, "unregister", broken)
+    env.play(lambda: None)
+    assert env.left == ["left"]
+    assert env.messages == ["Error while quitting: OSError: Carbon is gone"]
+
+
+def test_an_error_on_the_main_thread_is_shown_in_the_menu_and_the_next_refresh_works(
+    env: AppEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise RuntimeError("no window server")
+
+    def script() -> None:
+        with monkeypatch.context() as broken_system:
+            broken_system.setattr(env.app, "_system_state", broken)
+            env.pass_time(61)
+        env.app.refresh()
+        env.settle()
+        assert "⚠ Something went wrong: RuntimeError: no window server" in env.mac.titles()
+
+    env.play(script)
+    assert env.messages == ["Something went wrong: RuntimeError: no window server"] * len(env.messages)
+
+
 def test_the_first_notice_asks_for_permission_and_the_next_does_not(env: AppEnv) -> None:
     session = env.work()
 

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -29,15 +30,32 @@ FILES = (
 )
 
 
+PRODUCT = ("fazm_memory", "packaging", ".github")  # where a fault can be put back, and in FILES
+
+
+@cache
+def sources() -> dict[str, str]:
+    """The texts of the product's files by their paths."""
+    inside = (path for name in PRODUCT for path in (ROOT / name).rglob("*") if path.is_file())
+    return {
+        str(path.relative_to(ROOT)): path.read_text(encoding="utf-8", errors="replace")
+        for path in (*inside, *(ROOT / name for name in FILES))
+        if "__pycache__" not in path.parts
+    }
+
+
 @dataclass(frozen=True)
 class Fault:
-    """A text of a file, what it is replaced by, and the test that then fails."""
+    """A text that only one file has, what it is replaced by, and the test that then fails."""
 
     name: str
-    file: str
     now: str
     fault: str
     test: str
+
+    def places(self) -> list[str]:
+        """The files that have the text, one for each time."""
+        return [path for path, text in sources().items() for _ in range(text.count(self.now))]
 
 
 FAULTS = tuple(Fault(**row) for row in json.loads(Path(__file__).with_suffix(".json").read_text()))
@@ -50,7 +68,8 @@ def seed(fault: Fault, folder: Path) -> None:
         shutil.copytree(ROOT / name, folder / name, ignore=skipped, symlinks=True)
     for name in FILES:
         shutil.copy(ROOT / name, folder / name)
-    file = folder / fault.file
+    (place,) = fault.places()
+    file = folder / place
     file.write_text(file.read_text().replace(fault.now, fault.fault))
 
 

@@ -78,8 +78,11 @@ LEFT_OUT = (
 
 
 def resources() -> list[str]:
-    """Menu bar images, the command that Homebrew links to, and the script that removes the app."""
-    found = sorted((ROOT / "resources" / "menu").glob("*Template*"))
+    """Images of the menu bar, texts of the system's questions, and two scripts.
+
+    One script is the command that Homebrew links to, the other removes the app.
+    """
+    found = sorted([*(ROOT / "resources" / "menu").glob("*Template*"), *(ROOT / "resources").glob("*.lproj")])
     scripts = ("packaging/bin/fazm-memory", "packaging/uninstall")
     return [*(str(path.relative_to(ROOT)) for path in found), *scripts]
 

@@ -168,7 +168,10 @@ def build(folder: Path) -> Bundle:
     _write_loose(library, outside, extensions)
     shutil.copy(PY2APP / "apptemplate" / "lib" / "site.py", library)
     for name in ("packaging/app.py", *options["extra_scripts"], *options["resources"]):
-        shutil.copy(ROOT / name, bundle.resources)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, bundle.resources / Path(name).name)
+        else:
+            shutil.copy(ROOT / name, bundle.resources)
     bundle.write_boot(recipes.boot, no_chdir=bool(options.get("no_chdir")))
     compileall.compile_dir(library, quiet=2, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
     _copy_interpreter(bundle.programs)

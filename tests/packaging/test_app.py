@@ -44,6 +44,18 @@ def test_the_system_knows_every_language_of_the_app(load: Load) -> None:
     assert tuple(load("setup_app.py").info_plist()["CFBundleLocalizations"]) == languages()
 
 
+def test_the_system_asks_for_folders_in_every_language_of_the_app(load: Load) -> None:
+    setup = load("setup_app.py")
+    english = {name: text for name, text in setup.info_plist().items() if name.endswith("UsageDescription")}
+    for language in set(languages()) - {"en"}:
+        folder = f"resources/{language}.lproj"
+        assert folder in setup.resources()
+        strings = (ROOT / folder / "InfoPlist.strings").read_text(encoding="utf-8")
+        translated = dict(re.findall(r'^"(\w+)" = "([^"]+\.)";$', strings, re.MULTILINE))
+        assert translated.keys() == english.keys()
+        assert not set(translated.values()) & set(english.values())
+
+
 def imported_by_us() -> set[str]:
     """Top-level names of everything that the package imports, anywhere, and is not the standard library's."""
     found: set[str] = set()
@@ -85,8 +97,8 @@ def test_every_file_that_the_app_names_is_there(load: Load) -> None:
     setup = load("setup_app.py")
     options = setup.options()
     named = [options["iconfile"], *options["extra_scripts"], *options["resources"], "packaging/app.py"]
-    assert [name for name in named if not (ROOT / name).is_file()] == []
-    assert len(options["resources"]) == 11
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    assert len(options["resources"]) == 12
 
 
 def test_on_another_system_building_is_refused_in_words() -> None:

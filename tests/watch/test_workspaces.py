@@ -587,6 +587,7 @@ def test_a_root_that_became_a_link_is_not_followed_after_a_restart(
     assert refused.get(str(env.folder)) in (BECAME_A_LINK, "you excluded it")
 
 
+@pytest.mark.linux("the disk of a Mac refuses such a name")
 def test_a_name_that_is_not_text_does_not_end_recording(env: WatchEnv) -> None:
     watching = env.begin()
     odd = os.path.join(os.fsencode(env.folder), b"odd \xff.txt")

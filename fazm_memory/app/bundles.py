@@ -101,6 +101,8 @@ class BundleService(Service):
         def versions() -> Iterator[tuple[FileVersion, bytes | str]]:
             if files and (stored := self._memory.existing_file_versions) is not None:
                 for version, content in exporter.versions_of(stored, self._files_touched(row.id)):
+                    if self.store.as_of is not None and version.at > self.store.as_of:
+                        continue
                     if isinstance(content, bytes) and is_sensitive_path(version.path):
                         sensitive.add(version.path)
                     if isinstance(content, bytes) and not secrets and self._holds_secret(content):

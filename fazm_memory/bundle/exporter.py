@@ -43,7 +43,7 @@ from fazm_memory.store import (
 
 def forgotten_later(store: Store, row: SessionRow, count: int) -> set[int]:
     """Exported positions whose payload was forgotten by an event after the exported range."""
-    if count >= row.head:
+    if count >= row.head and store.as_of is None:
         return set()
     tombstones = Tombstones()
     tombstones.add_all(store.db, row.n, count)

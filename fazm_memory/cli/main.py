@@ -102,11 +102,12 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
 }
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 DEFAULT = "status"
-# Commands that only read. With --now they show what was known then, and nothing later.
+# Commands that show what was recorded. With --now they show what was known then, and nothing later. Other
+# commands that write act on what there is.
 SHOW_THE_PAST = frozenset(
     {"status", "sessions", "show", "events", "state", "files", "retries", "diff", "compare", "search",
      "cost", "habits", "branches", "untrusted", "context", "conventions", "replay", "facts", "questions",
-     "continue", "resume", "mcp"}
+     "continue", "resume", "mcp", "fork", "handoff", "export"}
 )  # fmt: skip
 INTERNAL_ERROR = 70
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -303,11 +304,11 @@ def open_memory(args: argparse.Namespace) -> Memory:
 
 
 def _shows_the_past(args: argparse.Namespace) -> bool:
-    """Whether a command shows what was known at --now. A bundle is a copy of the whole session."""
+    """Whether a command shows what was known at --now."""
     if args.command == "artifacts":
         return not (args.done or args.from_file)
-    if args.command == "export":
-        return bool(args.format != "bundle")
+    if args.command == "rewind":
+        return bool(args.dry_run)
     return args.command in SHOW_THE_PAST
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fazm_memory.cli.main import COMMANDS
 from tests.cli.conftest import Run
 
 EARLY, LATE = "2026-03-01T10:00:00+00:00", "2026-03-05T10:00:00+00:00"
@@ -147,3 +148,83 @@ def test_a_hit_does_not_say_what_changed_its_file_later(read: Any, run: Run) -> 
     assert run("record", stdin=lines, now=LATE).code == 0
     assert read("search", "header", now=LATE)[0]["changed_since"] is not None
     assert read("search", "header")[0]["changed_since"] is None
+
+
+# Every command, at a time before something was recorded: none may show it.
+
+LATER = "zinnober"  # a word of everything that was recorded later
+TOTAL = ("7777", "7,777")  # dollars
+AFTER = {"at": LATE, "session": "early", "agent": "fazm"}
+
+
+def shell(command: str, **fields: str) -> dict[str, Any]:
+    return {"type": "action", "tool": "Bash", "input": {"command": command}, **fields}
+
+
+LATER_LINES: list[dict[str, Any]] = [
+    {"type": "session.title", "title": f"Later {LATER}"},
+    {"type": "prompt", "text": f"fetch the {LATER} https://example.org/{LATER}/issues/77"},
+    {"type": "message", "text": f"It is {LATER}. Shall I push {LATER}?"},
+    {"type": "decision", "what": f"{LATER} first", "why": LATER, "alternatives": [f"no {LATER}"]},
+    {"type": "decision", "form": "answer", "actor": "person", "question": f"{LATER}?", "what": LATER},
+    {"type": "plan", "title": f"Paint it {LATER}", "text": f"1. {LATER}", "status": "presented"},
+    {"type": "todos", "items": [{"text": f"buy {LATER}", "status": "pending"}]},
+    {"type": "branch", "name": LATER},
+    {"type": "artifact", "name": LATER, "items": [LATER]},
+    {"type": "usage", "input_tokens": 1000, "output_tokens": 1, "model": LATER, "cost_usd": 7777},
+    {"type": "fact", "key": "naming", "value": LATER},
+    {"type": "fact", "key": LATER, "value": LATER},
+    {"type": "pending", "id": LATER, "what": LATER},
+    {"type": "file", "path": f"/w/{LATER}.txt", "change": "modified"},
+    {"type": "file", "path": "/w/a", "change": "renamed", "from": f"/w/{LATER}"},
+    {"type": "evicted", "keys": [f"file:/w/{LATER}"], "summary": LATER},
+    {"type": "handoff", "id": LATER, "to": "human", "note": f"which {LATER}?"},
+    {"type": "app", "app": LATER, "title": LATER, "document": f"/w/{LATER}"},
+    {"type": "action", "tool": "WebFetch", "input": {"url": f"https://example.org/{LATER}"}, "output": LATER},
+    *[shell(f"{LATER} --all", error=f"no {LATER}") for _ in range(2)],
+    shell("git commit -m x", output=f"[main 1234abc] {LATER}"),
+    *[shell(f"mv /w/s{n}.pdf /w/{LATER}-{n}.pdf", output="") for n in (1, 2, 3)],
+]
+# What each command is called with. {early} has a past and a future then, {late} only a future.
+CALLS = [
+    "status", "sessions", "sessions --limit 50", "show", "show {early}", "show {late}", "events {early}",
+    "events {late}", "events {early} --from 0 --to 99", "state {early}", "state {late}",
+    "state {early} --at 9", "files {early}", "files {early} --turns 9", "files /w/a", "files {late}",
+    "retries", "retries {early}", "diff {early} 0 4", "diff {early} 0 30", "diff {early} 0 2 --turns",
+    "compare {early} {late}", "untrusted", "untrusted {early}", "search scans", "search fetch",
+    "search naming", "cost", "cost --by model", "cost --by session", "cost {early}", "habits",
+    "rewind {early} --to 2 --dry-run", "rewind {early} --to 12 --dry-run", "fork {early} --at 12",
+    "branches", "branches {early}", "resume {early} --offer", "resume {late} --offer", "resume --offer",
+    "restore", "restore {early}", "continue {early} --with codex", "continue {late} --with codex",
+    "context", "context --workspace /w", "conventions {early}", "conventions {early} --apply s9.pdf",
+    "replay {early} --dry-run", "replay {early} --script", "artifacts", "artifacts {early}", "facts",
+    "handoff {early} --to human --note n", "questions", "folders", "agents", "recording status",
+    "exclude", "quarantine", "quarantine {early}", "forget {late}", "forget --match fetch",
+    "forget --since 2026-03-04 --until 2026-03-06", "retain --dry-run", "sync status", "doctor",
+    "verify", "export {early} {out}", "export {early} {out} --format markdown",
+    "export {early} {out} --format atif", "export {early} {out} --format otel", "export {late} {out}",
+]  # fmt: skip
+# They show nothing that was recorded: they write, ask, serve, or work outside this memory.
+SILENT = {
+    "timeline", "answer", "open", "pause", "close", "archive", "setup", "connect", "disconnect", "import",
+    "record", "run", "mcp", "serve", "recover", "import-bundle", "demo", "completion",
+}  # fmt: skip
+
+
+def test_every_command_is_asked_about_the_past_or_shows_nothing_recorded() -> None:
+    assert {call.split()[0] for call in CALLS} | SILENT == set(COMMANDS)
+    assert not {call.split()[0] for call in CALLS} & SILENT
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_no_command_shows_what_was_recorded_later(read: Any, run: Run, tmp_path: Path, call: str) -> None:
+    late = [AFTER | {"session": "late"} | entry for entry in LATER_LINES]
+    assert run("record", stdin=[*(AFTER | entry for entry in LATER_LINES), *late], now=LATE).code == 0
+    ids = {row["agent_session_id"]: row["id"] for row in read("sessions", now=LATE)}
+    words = [word.format(**ids, out=tmp_path / "out") for word in call.split()]
+    for form in ([], ["--json"]):
+        shown = run(*words, *form, now=BETWEEN)
+        assert [word for word in (LATER, *TOTAL) if word in shown.out + shown.err] == []
+        written = tmp_path / "out"
+        assert not written.exists() or LATER.encode() not in written.read_bytes()
+        written.unlink(missing_ok=True)

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
         rewound_reason,
     )
     from fazm_memory.agents.claude_code.calls import TaskList
-    from fazm_memory.agents.claude_code.hooks import claude_hook_events, claude_task_events
-    from fazm_memory.agents.claude_code.reader import (
+    from fazm_memory.agents.claude_code.cleanup import (
         CLEANUP_SETTING,
         cleanup_days,
         cleanup_settings_file,
         expiring_transcripts,
     )
+    from fazm_memory.agents.claude_code.hooks import claude_hook_events, claude_task_events
     from fazm_memory.agents.claude_code.transcript import Transcript
     from fazm_memory.agents.codex.calls import codex_hook_events
     from fazm_memory.agents.connect import (
@@ -119,7 +119,7 @@ __getattr__ = lazy_exports(
             "native_resume_command no_command_reason rewound_reason"
         ),
         "claude_code.calls": "TaskList",
-        "claude_code.reader": "CLEANUP_SETTING cleanup_days cleanup_settings_file expiring_transcripts",
+        "claude_code.cleanup": "CLEANUP_SETTING cleanup_days cleanup_settings_file expiring_transcripts",
         "claude_code.hooks": "claude_hook_events claude_task_events",
         "claude_code.transcript": "Transcript",
         "codex.calls": "codex_hook_events",

@@ -18,7 +18,7 @@ from typing import Any
 
 from fazm_memory.agents import config_edit, hook_script
 from fazm_memory.agents.base import CONNECTABLE, config_folder
-from fazm_memory.agents.claude_code.reader import CLEANUP_SETTING
+from fazm_memory.agents.claude_code.cleanup import CLEANUP_SETTING
 from fazm_memory.agents.config_edit import NotJson, NotToml, NotYaml
 from fazm_memory.agents.connect_settings import (
     MANIFEST,

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from fazm_memory.agents import config_edit, hook_script
 from fazm_memory.agents.base import Places, cline_data, config_folder
-from fazm_memory.agents.claude_code.reader import CLEANUP_SETTING
+from fazm_memory.agents.claude_code.cleanup import CLEANUP_SETTING
 from fazm_memory.agents.config_edit import JsonNode, NotJson
 from fazm_memory.errors import ConfigError
 from fazm_memory.paths import read_regular

@@ -1,17 +1,13 @@
-"""The reader of Claude Code's transcripts: forks, and which ones Claude Code will delete.
+"""The reader of Claude Code's transcripts, and where a forked transcript comes from.
 
 A fork is a new file that starts with copies of its parent's records. Some versions mark every copy
 (`forkedFrom`), older ones left the old session id in them, and 2.1.197 rewrites the id without a mark: then
 the parent is the transcript that shares the first record. Copies are not recorded again.
-
-At its start Claude Code deletes transcripts that were last written more than `cleanupPeriodDays` ago.
-Sessions of the desktop app are exempt.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +22,6 @@ from fazm_memory.agents.base import (
     Places,
     RecordFile,
     complete_lines,
-    config_folder,
     lines_of,
 )
 from fazm_memory.agents.claude_code.calls import refusal_reason
@@ -39,7 +34,6 @@ from fazm_memory.agents.fields import (
     records_of,
     sequence,
     text,
-    whole,
 )
 from fazm_memory.agents.tool_calls import PERSON
 from fazm_memory.events import Draft
@@ -425,54 +419,3 @@ def _plans_in(path: Path, mtime_ns: int, size: int) -> frozenset[bytes]:
             elif (answered := waiting.pop(text(block.get("tool_use_id")), None)) is not None:
                 left.setdefault(answered, refusal_reason(text(block.get("content"))) == "")
     return frozenset(mark for mark, silent in left.items() if silent)
-
-
-CLEANUP_SETTING = "cleanupPeriodDays"
-DEFAULT_DAYS = 30
-DAY = 86_400.0
-DESKTOP_HEAD = 64 << 10
-DESKTOP = b'"entrypoint":"claude-desktop"'
-
-
-@dataclass(frozen=True)
-class ExpiringTranscript:
-    """A transcript that the agent will delete. `due` is a time in seconds."""
-
-    session: str
-    path: Path
-    due: float
-
-
-def cleanup_settings_file(places: Places) -> Path:
-    return config_folder("claude-code", places) / "settings.json"
-
-
-def cleanup_days(places: Places) -> int:
-    """After how many days Claude Code deletes a transcript."""
-    try:
-        settings = mapping(json.loads(read_regular(cleanup_settings_file(places))))
-    except (OSError, ValueError, RecursionError):
-        return DEFAULT_DAYS
-    days = whole(settings.get(CLEANUP_SETTING))
-    return days if days is not None and days > 0 else DEFAULT_DAYS
-
-
-def expiring_transcripts(places: Places, until: float) -> list[ExpiringTranscript]:
-    """The transcripts that will be deleted before a time, the next one first."""
-    days = cleanup_days(places)
-    found = []
-    for path in (config_folder("claude-code", places) / "projects").glob("*/*.jsonl"):
-        if not SESSION_NAME.fullmatch(path.stem):
-            continue
-        try:
-            due = path.stat().st_mtime + days * DAY
-            if due < until and not _is_of_desktop_app(path):
-                found.append(ExpiringTranscript(path.stem, path, due))
-        except OSError:
-            continue  # deleted meanwhile, or not readable
-    return sorted(found, key=lambda transcript: (transcript.due, transcript.session))
-
-
-def _is_of_desktop_app(path: Path) -> bool:
-    with open_regular(path) as file:
-        return DESKTOP in file.read(DESKTOP_HEAD)

@@ -25,7 +25,14 @@ from fazm_memory.events import (
 )
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import replace
-from fazm_memory.store import EventQuery, SessionRow, common_ancestor, effective_ranges, queries
+from fazm_memory.store import (
+    EventQuery,
+    SessionRow,
+    common_ancestor,
+    effective_ranges,
+    queries,
+    session_end,
+)
 from fazm_memory.text import shorten
 from fazm_memory.watch import content_after
 
@@ -185,8 +192,11 @@ class HistoryService(Service):
         row = self.store.sessions.resolve(session)
         state = self.state_at(row, at, quarantined)
         in_quarantine = self.store.quarantine_view.held(row.n)
+        shown = sessions.state_to_json(state)
+        if at is None and shown["ended"] is None:  # how long it has been silent, the log alone cannot say
+            shown["ended"] = session_end(self.store.db, row, self.now())
         return {
-            **sessions.state_to_json(state),
+            **shown,
             **sessions.naming_json(state, modification_time),
             "quarantined": {"whole": in_quarantine.whole, "seqs": sorted(in_quarantine.seqs)},
             "state_hash": sessions.state_hash(state),

@@ -108,7 +108,13 @@ def _state_lines(shown: dict[str, Any]) -> Iterator[str]:
     for row in _last(shown, "checks", 3):
         yield f"{row.get('kind')} {row.get('outcome')}: {_field(row, 'command', 100)}"
     for row in _last(shown, "decisions_made"):
-        yield f"decided @{row.get('seq')}: {_field(row, 'what')}"
+        chosen = "; ".join(map(str, row.get("chosen") or ()))
+        replaced = row.get("superseded_by")
+        yield (
+            f"decided @{row.get('seq')}: {_said('decision', row)}"
+            f"{f' ({quote(chosen, 120)})' if chosen else ''}"
+            f"{'' if replaced is None else f', replaced @{replaced}'}"
+        )
     for row in _last(shown, "pending_actions"):
         yield f"open {plain_name(str(row.get('id')))}: {_field(row, 'what')}"
     for row in _last(shown, "files_modified"):

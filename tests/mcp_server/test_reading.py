@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from fazm_memory.events.event import Draft
 from fazm_memory.mcp_server.calls import NEXT_FOR_OPEN_QUESTION
 from fazm_memory.mcp_server.reading_tools import event_line
 from fazm_memory.mcp_server.server import MemoryServer
 
-from .conftest import Asking, talk
+from .conftest import START, Asking, OpenServer, talk
 
 SAID = {"from": "user"}
 
@@ -158,6 +159,31 @@ def test_a_long_session_keeps_its_goal_and_plan_in_any_budget(server: MemoryServ
     for state, text in talk(server, work):
         assert state["goal"]["text"].startswith("Sort the scans.")
         assert "goal: " in text
+
+
+def test_a_decision_stands_with_its_question_and_a_silent_session_is_not_active(
+    open_server: OpenServer,
+) -> None:
+    server = open_server()
+    asked = {"text": "I can either:\n1. Link it\n2. Leave it out\n\nWhich would you prefer?"}
+    drafts = [
+        Draft("k", kind, payload, "fazm", START + nth)
+        for nth, (kind, payload) in enumerate(
+            [("prompt", {"text": "changelog"}), ("message", asked), ("prompt", {"text": "1"})]
+        )
+    ]
+    server.memory.sessions.record(drafts)
+
+    async def work(ask: Asking) -> tuple[dict[str, Any], str]:
+        return await ask("session_state", session="k"), await ask.text("session_state", session="k")
+
+    state, text = talk(server, work)
+    assert 'decided @3: answer "Which would you prefer?": "1" ("Link it")' in text
+    assert state["ended"] is None
+    server.memory.now.at += 86_400_000_000  # type: ignore[attr-defined]
+    state, text = talk(server, work)
+    assert state["ended"].startswith("silent since 2026-11-15T09:00")
+    assert 'ended: "silent since' in text
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,13 @@ import heapq
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall.dialogue import ANSWERED, Line
+from fazm_memory.recall.quoting import CHARACTERS_PER_TOKEN
 from fazm_memory.recall.sentences import compact_statement
-from fazm_memory.records import dataclass, field
+from fazm_memory.records import dataclass
 
 WORD = lazy_regex(r"[^\W\d_][\w]*(?:[-./:][\w]+)*|\d+(?:[.,]\d+)*|--?[a-z][\w-]+")
 NAMES = lazy_regex(
@@ -39,11 +40,6 @@ LEAD_INS = lazy_regex(
     r"|sources?:|i'?(?:ll| will) (?:now |also )?(?:continue|proceed|address|check|look|read|run"
     r"|search|explore|start|verify|find|launch|see"
     r"|wait))\b"
-)
-NARRATION = lazy_regex(
-    r"(?i)(?:(?:now|first|next|also|then|so|good|ok|okay|great|perfect|alright|right)[,.!: -]*)*"
-    r"(?:i (?:need|should|can|will|want|have to|see|also)|i'?ll|let me|let's|we need|need to|there (?:is|are)"
-    r" (?:also|still)|the (?:file|test|tests|build|lint|linter|diagnostics?)\b)"
 )
 CHATTER = lazy_regex(
     r"(?i)\W*(?:sorry|thanks?|thank you|hi|hello|great|perfect|nice|cool|continue|stop|go on|proceed"
@@ -68,10 +64,6 @@ DIAGNOSTICS = lazy_regex(
     r"|not (?:real|related))\b"
 )  # of an editor, of the moment
 COMMAND = lazy_regex(r"/[a-z][\w:-]*")
-CORRECTION = lazy_regex(
-    r"(?i)\b(?:don'?t|do not|never|always|instead|rather|should(?:n'?t)?|must|prefer|wrong|not what|no,"
-    r"|actually|only|keep|remove|simple|simplest|i want|i think|why)\b"
-)
 RULE = lazy_regex(
     r"(?i)(?:^|[.;:!(\n] ?|\b(?:please|just) |^(?:and|but|so|ok|no),? )"
     r"(?:(?:don'?t|do not)(?! (?:we|you|i|they|have|think|know|understand|see|get|want to know)\b)|never"
@@ -79,10 +71,6 @@ RULE = lazy_regex(
     r"|\b(?:you (?:must|should|can'?t|may not)|must (?:not|never|always)|we should (?:not|never|always|only)"
     r"|(?<!this )(?<!that )(?<!it )shouldn'?t(?! (?:we|you|it|this|that|i)\b)"
     r"|i(?:'d)? prefer|from now on|without asking|only way)\b"
-)
-CAUSE = lazy_regex(
-    r"(?i)\b(?:because|since|root cause|the (?:issue|problem|bug|fix|reason)|instead of|so that|rather than"
-    r"|due to|caused|fails?|failed|broken|missing|limitation|gap|trade-?off|decision|decided|chose|kept)\b"
 )
 FINDING = lazy_regex(
     r"(?i)\b(?:see|found|find|understand|identified|here's|that's|this is)\b.{0,25}"
@@ -96,10 +84,6 @@ FAULT = lazy_regex(
     r"|\bthe (?:real |actual |main )?(?:issue|problem|bug|cause|culprit|reason) (?:is|was)\b"
     r"|\b(?:was|is|were) (?:caused|broken) by\b"
 )  # the cause of a fault, told while at work
-HEDGED = lazy_regex(
-    r"(?i)\b(?:likely|probably|perhaps|maybe|might|seems?|appears?|i (?:think|suspect|believe)"
-    r"|possibly|could be)\b"
-)  # a guess
 CHOICE = lazy_regex(
     r"(?i)\b(?:kept|keep|stays?|left|unchanged|instead of|rather than|no longer|not needed|deliberately"
     r"|intentional|on purpose|by design|decid\w+|chose|chosen|option \w)\b"
@@ -122,16 +106,6 @@ UNFINISHED = lazy_regex(
     r"|(?<!was )(?<!were )missing|manual(?:ly)? test|would you like|want me to|should i|shall i|limitation"
     r"|caveat|known issue)\b"
 )
-REQUEST = lazy_regex(
-    r"(?i)\b(?:can you|could you|let'?s|i want|i'd|we (?:should|need|want)|please|make sure|add|remove|fix"
-    r"|change|update|why|how|what)\b"
-)
-WANTS_TO_KNOW = lazy_regex(
-    r"(?i)(?:(?:ok|okay|and|but|so|hm+|wait|one|last|another|question|please|can you|could you)[,:.]*\s+)*"
-    r"(?:why|what|how|where|which|who|when|is|are|was|were|does|do|did|has|have|isn'?t|aren'?t"
-    r"|doesn'?t|don'?t"
-    r"|didn'?t|explain|check|double check|show|see|tell|help me understand|list|look)\b"
-)
 RESTRICTION = lazy_regex(r"(?i)\b(?:don'?t|do not|never|always|not|no|only|instead|too|rather|stop|avoid)\b")
 YES = lazy_regex(
     r"(?i)\W*(?:yes|yep|yeah|sure|ok(?:ay)?|do (?:it|that|so)|go(?: ahead| on)?|please(?: do)?|continue"
@@ -150,7 +124,6 @@ SHORT_LEAD = 60
 PLAIN_WORD = lazy_regex(r"(?<![\w/.\-:'])[A-Za-z][a-z]{2,}(?![\w/(]|[.:\-]\w)")
 FEWEST_WORDS = 3
 LAST_OF_PLAN = 6  # its goal and design stand in its first lines
-TEST_NAME = lazy_regex(r"'?`?Test\w+(?:_\w+)*`?'?\.?$")
 
 
 def terms_of_text(text: str) -> frozenset[str]:
@@ -170,142 +143,42 @@ def _stem(word: str) -> str:
     return word
 
 
-# A weight for each feature of a line. Fitted on days with known notes, then rounded.
-FEATURES: dict[str, float] = {
-    "": -0.34,
-    "length": 0.55,
-    "names": 0.10,
-    "user's words": 0.16,
-    "named again": 0.05,
-    "depth": -0.04,
-    "digit": -0.04,
-    "long text": -0.08,
-    "last turn": 0.05,
-    "talk only": -0.1,
-    "wants to know": -0.25,
-    # who said it
-    "first": -0.01,
-    "asked": -0.16,
-    "reply": 0.0,
-    "refusal": 0.35,
-    "verdict": 0.35,
-    "answer": 0.15,
-    "plan": 0.01,
-    "summary": -0.05,
-    "closing": -0.09,
-    "interim": -0.12,
-    # a prompt
-    "prompt: whole": 0.30,
-    "prompt: corrects": 0.24,
-    "prompt: wants": 0.05,
-    "prompt: work": 0.10,
-    "prompt: begins": 0.08,
-    "prompt: short": -0.05,
-    "prompt: asks": -0.05,
-    "prompt: names": -0.08,
-    # an answer
-    "last question": 0.41,
-    "last answer, unfinished": 0.41,
-    "final: names": 0.28,
-    "final: result": 0.1,
-    "interim: finding": 0.14,
-    "interim: result": 0.08,
-    "interim: names": 0.07,
-    "closing: finding": 0.04,
-    "answer: begins": 0.14,
-    "final: begins": 0.10,
-    "closing: work": 0.10,
-    "narrates": -0.08,
-    "answer: early": 0.03,
-    "answer: short": 0.09,
-    "answer: late": -0.04,
-    "answer: ends": -0.05,
-    # a plan
-    "plan: title": 0.42,
-    "plan: begins": 0.12,
-    "plan: early": 0.04,
-    "plan: ends": -0.05,
-    # what it tells
-    "choice": 0.15,
-    "unfinished": 0.16,
-    "cause": 0.03,
-    "result": -0.06,
-    "form list": 0.07,
-    "form heading": 0.04,
-    "form row": -0.08,
-    "short heading": -0.05,
-    "hedged": -0.1,
-    "test name": -0.1,
-}
+# How much a line is worth by who said it. What the user says decides most.
+WORTH: dict[str, float] = {
+    "first": 1.0, "asked": 0.75, "reply": 0.75, "answer": 1.4, "refusal": 1.4, "verdict": 1.4,
+    "title": 0.9, "plan": 0.5, "final": 0.8, "closing": 0.5, "interim": 0.12, "summary": 0.2,
+}  # fmt: skip
+LATER_LINES: dict[str, float] = {"final": 0.12, "closing": 0.05, "plan": 0.12}  # less for each line before
+OF_USER = 0.15
+LEAST = 0.35  # of the worth, however far down
+FAULT_FACTOR = 1.3
+CORRECTS = 1.3
+LAST_TURN = 1.1
+PASTED_FACTOR = 0.5
+OVERTURNED = 0.5
+MERE_TALK = ("asked", "reply", "closing", "interim")
+TALK_ONLY = 0.75  # nothing was changed in its turn, but in a later one
+# How much a word matters by who says it.
+VOICES: dict[str, float] = {
+    "first": 2, "asked": 2, "reply": 2, "answer": 3, "refusal": 3, "verdict": 3,
+    "final": 2, "closing": 1.2, "plan": 1, "summary": 0.7, "interim": 0.4,
+}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Scene:
-    """What a line is judged against: the words of the user, and how often later lines repeat a name."""
-
-    user_terms: frozenset[str] = frozenset()
-    later: Mapping[int, Collection[str]] = field(default_factory=dict)
-    recency: int = 0  # 0 for the newest session
-    added: frozenset[str] = frozenset()  # names that the session added to code, in lower case
-
-
-def line_features(line: Line, terms: frozenset[str], scene: Scene) -> dict[str, float]:
-    """The features of a line by name, each 0 to about 1."""
-    text, role, form = line.text, line.role, line.form
-    names = {name.lower() for name in names_in(text)} | {term for term in terms if not term.isalpha()}
-    later = scene.later.get(line.seq, ())
-    found: dict[str, float] = {
-        role: 1, f"form {form}": 1, "length": math.log(20 + len(text)) / 5,
-        "names": min(len(names), 4) / 4, "depth": line.depth, "recency": min(scene.recency, 6) / 6,
-        "user's words": len(terms & scene.user_terms) / max(1, len(terms)),
-        "named again": sum(name in later for name in names) / len(names) if names else 0,
-        "long text": min(line.count, 30) / 30, "digit": any(char.isdigit() for char in text),
-        "last turn": line.turns_left == 0, "late turn": 1 <= line.turns_left <= 2, "work": line.work,
-        "talk only": line.talk_only and role in ("asked", "reply", "closing", "interim"),
-        "wants to know": line.talk_only and role == "asked" and bool(WANTS_TO_KNOW.match(text)),
-        "added names": min(2, sum(name in scene.added for name in names)) / 2,
-    }  # fmt: skip
-    if role in ("first", "asked"):
-        found |= {
-            "prompt: begins": line.place == 0, "prompt: far down": line.place >= 6,
-            "prompt: corrects": bool(CORRECTION.search(text)), "prompt: asks": text.endswith("?"),
-            "prompt: short": len(text) < 40, "prompt: wants": bool(REQUEST.search(text)),
-            "prompt: whole": line.count == 1, "prompt: names": bool(names), "prompt: work": line.work,
-            "prompt: long": min(1.0, len(text) / 200),
-        }  # fmt: skip
-    else:
-        found |= {
-            "narrates": bool(NARRATION.match(text)), "cause": bool(CAUSE.search(text)),
-            "result": bool(RESULT.search(text)), "choice": bool(CHOICE.search(text)),
-            "unfinished": bool(UNFINISHED.search(text)), "test name": bool(TEST_NAME.fullmatch(text)),
-            "short heading": form == "heading" and len(text) < 22,
-            "hedged": bool(HEDGED.search(text)),
-        }  # fmt: skip
-    if role in ("final", "closing", "interim"):
-        asks = text.endswith("?")
-        found |= {
-            "answer: begins": line.place == 0, "answer: early": 1 <= line.place <= 4,
-            "answer: ends": line.from_end == 0, "answer: late": line.from_end in (1, 2),
-            "last question": asks and line.from_end == 0 and (role == "final" or not line.turns_left),
-            "other question": asks,
-            "answer: short": line.count <= 8 and role != "interim",
-            f"{role}: finding": bool(FINDING.search(text)), f"{role}: result": bool(RESULT.search(text)),
-            f"{role}: names": bool(names), f"{role}: begins": line.place == 0, f"{role}: work": line.work,
-            "last answer, unfinished": role == "final" and found["unfinished"],
-        }  # fmt: skip
-    if role == "plan":
-        found |= {
-            "plan: title": line.place == 0, "plan: begins": 1 <= line.place <= 6,
-            "plan: early": 6 < line.place <= 14, "plan: ends": line.from_end <= 4,
-        }  # fmt: skip
-    if role == "summary":
-        wanted = re.search(r"(?i)user|feedback|error|pending|current|next|request|intent", line.heading)
-        found |= {"summary: section": bool(wanted), "summary: user": "user" in text.lower()[:40]}
-    return {name: float(value) for name, value in found.items() if value}
-
-
-def line_worth(features: Mapping[str, float]) -> float:
-    return sum(FEATURES.get(name, 0.0) * value for name, value in features.items()) + FEATURES.get("", 0.0)
+def line_worth(line: Line) -> float:
+    """The worth of a line by who said it and where it stands in its message."""
+    role = "title" if line.role == "plan" and not line.place else line.role
+    worth = WORTH.get(role, 0.3)
+    worth *= max(LEAST, 1 - (OF_USER if line.by_user else LATER_LINES.get(role, 0.0)) * line.place)
+    if not line.by_user and FAULT.search(line.text):
+        worth *= FAULT_FACTOR
+    if line.talk_only and line.role in MERE_TALK:
+        worth *= TALK_ONLY
+    if line.corrects:
+        worth *= CORRECTS
+    if not line.turns_left:
+        worth *= LAST_TURN
+    return worth * (PASTED_FACTOR if line.pasted else 1) * (OVERTURNED if line.overturned else 1)
 
 
 def is_boilerplate(line: Line) -> bool:
@@ -356,7 +229,7 @@ def is_working_thought(line: Line) -> bool:
 
 @dataclass(frozen=True)
 class Candidate:
-    """Something that may be chosen. Lines of one message or turn compete with each other."""
+    """Something that may be chosen. Lines of one message compete with each other."""
 
     id: str
     worth: float
@@ -364,16 +237,17 @@ class Candidate:
     terms: frozenset[str]
     thread: int
     message: tuple[str, int] = ("", 0)
-    new_words: float = 0.5  # how much of the worth goes when its words are known already
+    voice: float = 1.0  # how much its words matter by who says them
+    spoken: bool = True  # a sentence, and not something known from the state
 
 
-COST_POWER = 0.5
+COST_POWER = 0.6  # of the tokens of a line
 SAME = 0.62  # share of the words that makes two lines the same
 MESSAGE_DECAY = 0.8
 MOST_OF_MESSAGE = 8  # lines of one message, which else becomes a wall of text
-THIN = 0.6  # of the worth depends on having something to say
-ENOUGH = 22.0  # of rarity of its words, about five rare ones
-FLOOR = 0.1
+SAID_AGAIN = 0.3  # of the weight of a word, each time it was told before
+FAMILIAR = 3  # times told, after which a word adds nothing
+BASE = 3.0  # weight of a line besides its words
 
 
 def choose(
@@ -381,42 +255,39 @@ def choose(
 ) -> list[int]:
     """The positions of the candidates that fit into `room`, by worth per token.
 
-    `shares` is the most that a thread may take, `taken` are the candidates that are in already.
+    A line covers words. A word weighs more if few lines have it and many messages of the user and closing
+    answers come back to it, and less each time it was told. `shares` is the most that a thread may take,
+    `taken` are the candidates that are in already.
     """
-    counts = Counter(term for candidate in candidates for term in candidate.terms)
-    rarity = {term: math.log(1 + len(candidates) / count) for term, count in counts.items()}
-    mass = [sum(rarity[term] for term in candidate.terms) or 1.0 for candidate in candidates]
-    known: set[str] = set()
+    taken = list(taken)
+    weights = word_weights([*candidates, *taken])
+    usual = sum(sum(weights[term] for term in one.terms) for one in candidates) / max(1, len(candidates))
+    told: Counter[str] = Counter()
     chosen: list[int] = []
     used: Counter[int] = Counter()
     messages: Counter[tuple[str, int]] = Counter()
     similar: dict[str, list[frozenset[str]]] = {}
 
     def add(candidate: Candidate) -> None:
-        known.update(candidate.terms)
+        told.update(candidate.terms)
         messages[candidate.message] += 1
         for term in candidate.terms:
             similar.setdefault(term, []).append(candidate.terms)
 
     def gain(nth: int) -> float:
         candidate = candidates[nth]
-        new = sum(rarity[term] for term in candidate.terms if term not in known) / mass[nth]
-        part = candidate.new_words
-        factor = 1 - part + part * new
-        if new < 0.12 and part:
-            factor *= 0.2
-        if part:
-            factor *= 1 - THIN + THIN * min(1.0, mass[nth] / ENOUGH)
+        new = BASE + sum(
+            weights[term] * SAID_AGAIN ** told[term] for term in candidate.terms if told[term] < FAMILIAR
+        )
+        if not candidate.spoken:
+            new = max(new, usual)
         decay = MESSAGE_DECAY ** messages[candidate.message] if candidate.message[0] else 1.0
-        return float(candidate.worth * factor * decay / candidate.cost**COST_POWER)
+        tokens = -(-candidate.cost // CHARACTERS_PER_TOKEN)  # of about equal lines the later one comes first
+        return float(candidate.worth * new * decay / max(1, tokens) ** COST_POWER)
 
     for candidate in taken:
         add(candidate)
-    heap = [
-        (-gain(nth), nth)
-        for nth, candidate in enumerate(candidates)
-        if candidate.worth > FLOOR or not candidate.new_words
-    ]
+    heap = [(-gain(nth), nth) for nth in range(len(candidates))]
     heapq.heapify(heap)
     while heap:
         _, nth = heapq.heappop(heap)
@@ -430,13 +301,28 @@ def choose(
             continue
         if candidate.message[0] and messages[candidate.message] >= MOST_OF_MESSAGE:
             continue
-        if candidate.new_words and _repeats(candidate.terms, similar):
+        if candidate.spoken and _repeats(candidate.terms, similar):
             continue
         room -= candidate.cost
         used[candidate.thread] += candidate.cost
         chosen.append(nth)
         add(candidate)
     return chosen
+
+
+def word_weights(candidates: Sequence[Candidate]) -> dict[str, float]:
+    """How much each word of these candidates matters: rare in lines, and often come back to."""
+    lines = Counter(term for candidate in candidates for term in candidate.terms)
+    voices: dict[str, dict[tuple[str, int], float]] = {}
+    for candidate in candidates:
+        message = candidate.message if candidate.message[0] else (candidate.id, 0)
+        for term in candidate.terms:
+            heard = voices.setdefault(term, {})
+            heard[message] = max(heard.get(message, 0.0), candidate.voice)
+    return {
+        term: math.log(1 + sum(heard.values())) * math.log(1 + len(candidates) / lines[term])
+        for term, heard in voices.items()
+    }
 
 
 def _repeats(terms: frozenset[str], similar: Mapping[str, list[frozenset[str]]]) -> bool:

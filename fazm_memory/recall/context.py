@@ -47,7 +47,7 @@ from fazm_memory.text import plural
 
 MOST_CHARACTERS = 9_800  # clients cut at 10,000
 LINE = 5  # characters around an item
-SHARE = 2.5  # of an equal share of the room, for a thread
+SHARE = 2.0  # of an equal share of the room, for a thread
 AMPLE = 5000  # characters from which there is room for older days
 OLDER_SHARE = 0.03  # of the room, for a line on work of older days
 HEADINGS = 0.6  # of the room, for headings and a little of each thread
@@ -209,6 +209,7 @@ def _fitting(
     reserve = reserve if room >= AMPLE or not threads else 0
     room_left = room - bare - reserve - sum(size(item.text) + LINE for item in pins)
     known = [Candidate("", 1.0, 0, terms_of_text(goal_text(thread)), -1) for thread in threads]
+    known += [_candidate(item, of) for item in heads]
     places = choose(
         [_candidate(item, of) for item in rest], room_left, _shares(threads, of, room_left),
         [*known, *(_candidate(item, of) for item in pins)],
@@ -278,11 +279,10 @@ def _affordable(
 
 
 def _candidate(item: Item, of: Mapping[str, int]) -> Candidate:
-    typed = item.message < 0
-    novelty = 0.0 if typed else 0.15 if item.text.startswith('"') else 0.5
+    spoken = item.message >= 0
     return Candidate(
         item.id, item.score, size(item.text) + LINE, terms_of_text(item.text), of.get(item.session, -1),
-        (item.session if not typed else "", item.message), novelty,
+        (item.session if spoken else "", item.message), item.voice, spoken,
     )  # fmt: skip
 
 

@@ -205,10 +205,7 @@ def build_digest(
         active.sort(key=lambda found: found[0].workspace != workspace)  # before its subfolders
         if day == today:  # what it did on the last active day belongs to the same handover
             active = [(row, _with_day_before(store, row, span, days[-1][1])) for row, span in active]
-        tasks += [
-            _task(store, row, label, span, worth, pinned, today, states, recency)
-            for recency, (row, span) in enumerate(active)
-        ]
+        tasks += [_task(store, row, label, span, worth, pinned, today, states) for row, span in active]
         named = named or (label if active else "")
     before, last, _ = days[-1]
     tasks = [
@@ -255,7 +252,7 @@ def digest_session(store: Store, row: SessionRow, *, now: int) -> Digest:
     today = to_datetime(now).date()
     span = (0, row.opened_at, row.last_at)
     label = _name(to_datetime(row.last_at).date(), today)
-    task = _task(store, row, label, span, 1.0, (), today, {row.n: _state(store, row)}, 0)
+    task = _task(store, row, label, span, 1.0, (), today, {row.n: _state(store, row)})
     return Digest(row.workspace, now, label, (task,))
 
 
@@ -332,7 +329,6 @@ def _task(
     pinned: Collection[str],
     today: date,
     states: Mapping[int, SessionState],
-    recency: int = 6,
 ) -> SessionDigest:
     state = as_known_later(states.get(row.n) or _state(store, row), states.values())
     since, began, ended = span or (0, row.opened_at, row.last_at)
@@ -343,9 +339,8 @@ def _task(
         talk = read_dialogue(store, row, since, state.decisions_made)
         added, edits = read_edits(store, row, since)
         dialogue = dialogue_items(
-            row.id, talk, folder=row.workspace, worth=worth, recency=recency, superseded=_superseded(state),
-            added=added, edits=edits,
-        )  # fmt: skip
+            row.id, talk, folder=row.workspace, worth=worth, superseded=_superseded(state), edits=edits
+        )
     learned = learn_from_session(state, modification_time)
     items = session_items(state, learned, since=since, worth=worth, end=end, headed=False)
     items += earlier_items(state, since, worth, end)

@@ -21,7 +21,7 @@ from fazm_memory.recall.items import Item
 from fazm_memory.recall.lines import AT_WORK, GOAL, PASTED, UNDONE, with_short_quote
 from fazm_memory.recall.quoting import neutral, plain_name, quote
 from fazm_memory.recall.sentences import shortened
-from fazm_memory.records import dataclass, replace
+from fazm_memory.records import dataclass
 
 GROUPS = (
     "asked", "why", "naming", "done", "added", "before", "found", "failed", "plan", "earlier", "known",
@@ -31,7 +31,6 @@ JOINED = {"added": ", ", "earlier": "; ", "commits": "; "}  # groups on one line
 SPOKEN = frozenset(
     {"asked", "why", "done", "found", "before", "plan"}
 )  # shown by turn, if they are from the dialogue
-JOINED_OUTCOME = lazy_regex(r'((?:[^"]*)"[^"]*"(?: \([^"]*?\))?(?: \[\w+\])?) -> (.*)')
 PLAN = lazy_regex(r"(?i)^plan:\s*")
 RULES = "USER RULES"
 HABITS = "HABITS"
@@ -152,7 +151,7 @@ def _top(threads: Sequence[Thread], shown: Collection[str]) -> list[tuple[str, l
     for thread in threads[:1]:
         if not thread.older:
             last = thread.tasks[-1].items
-            now = [(1, item) for item in last if item.latest and item.id in shown][:1]
+            now = [(1, item) for item in last if item.latest and item.id in shown]
             checks = [item for task in thread.tasks for item in task.items if item.kind == "checks"]
             now += [(1, item) for item in checks[-1:]]
     return [("NOW", now), ("WAITING", waiting), ("NEXT", following)]
@@ -173,7 +172,7 @@ def _top_lines(
             if recent:
                 about = neutral(recent[0].branch) or (goal_text(recent[0], 70) if len(recent) > 1 else "")
                 ended = f"until {to_datetime(recent[0].ended):%H:%M}{_by(threads)}"
-                told = [_last_words(recent[0], item) for _, item in items if item.kind != "checks"]
+                told = _last_words(recent[0], [item for _, item in items if item.latest])
                 told = told or _last_request(recent[0])
                 runs = [f"last run: {item.text}" for _, item in items if item.kind == "checks"]
                 last = "; ".join([*(text.rstrip(".") if runs else text for text in told), *runs])
@@ -192,15 +191,19 @@ def _top_lines(
             yield "" if nth else title, text
 
 
-def _last_words(thread: Thread, item: Item) -> str:
-    """What came of the last request, with the request of a session that is not in the heading."""
-    task = thread.tasks[-1]
-    words, outcomes = _with_outcomes([item])
-    if outcomes and item.label == "asked":
-        return f"{with_short_quote(words, LONGEST_NOW)}{ANSWERED}{'; '.join(outcomes)}"
-    if len(thread.tasks) == 1 or ANSWERED in item.text or task.goal is None or task.goal.turn != item.turn:
-        return item.text
-    return f"{goal_text(Thread((task,)), BRIEF)}{ANSWERED}{item.text}"
+def _last_words(thread: Thread, items: Sequence[Item]) -> list[str]:
+    """The last request and what came of it. The heading may show the request already."""
+    answers = [item.text.rstrip(".") for item in items if item.kind == "said"]
+    headed = goal_ids([thread]) if len(thread.tasks) == 1 else set()
+    asked = [_last_asked(item) for item in items if item.kind != "said" and item.id not in headed]
+    return [ANSWERED.join([*asked[:1], *answers[:1]])] if answers else []
+
+
+def _last_asked(item: Item) -> str:
+    """The last request in a few words."""
+    if item.kind == "plan":
+        return f"plan {quote(PLAN.sub('', item.text), LONGEST_NOW)}"
+    return with_short_quote(item.text, LONGEST_NOW)
 
 
 def _last_request(thread: Thread) -> list[str]:
@@ -362,12 +365,11 @@ def turn_lines(
     """
     said = sorted(turn, key=lambda item: (item.message, item.place))
     plan = [item for item in said if item.label == "plan"]
-    asked = [item for item in said if item.label == "asked"]
-    title, planned = _plan_title(plan)
-    words, outcomes = _with_outcomes(asked)
-    answers = [_with_outcomes([item]) for item in said if item.label == "why" and item.kind == "answer"]
-    request = "; ".join(filter(None, (title, words, *(answer for answer, _ in answers))))
-    results = [*planned, *outcomes, *(text for _, found in answers for text in found)]
+    title = f'plan "{PLAN.sub("", plan[0].text)}"' if plan and not plan[0].place else ""
+    words = _as_one_quote([item for item in said if item.label == "asked"])
+    answers = [item.text for item in said if item.label == "why" and item.kind == "answer"]
+    request = "; ".join(filter(None, (title, words, *answers)))
+    results: list[str] = []
     more: list[tuple[str, str]] = []
     for item in said:
         text = item.text.rstrip(".;")
@@ -400,21 +402,6 @@ def turn_lines(
 def _is_result(item: Item) -> bool:
     """Whether a sentence is of an answer and not a remark at work, a cause or a plan."""
     return item.label not in PARTS and not item.reason.startswith(AT_WORK)
-
-
-def _plan_title(plan: Sequence[Item]) -> tuple[str, list[str]]:
-    """The title of a plan, if it was chosen, and what came of the plan."""
-    if not plan or plan[0].place:
-        return "", []
-    title, _, outcome = plan[0].text.partition(ANSWERED)
-    return f'plan "{PLAN.sub("", title)}"', [outcome] if outcome else []
-
-
-def _with_outcomes(asked: Sequence[Item]) -> tuple[str, list[str]]:
-    """The user's words, and what came of them."""
-    parts = [(item, JOINED_OUTCOME.fullmatch(item.text)) for item in asked]
-    words = _as_one_quote([replace(item, text=found[1]) if found else item for item, found in parts])
-    return words, [found[2].rstrip(".;") for _, found in parts if found]
 
 
 def _as_one_quote(asked: Sequence[Item]) -> str:

@@ -248,7 +248,8 @@ class Item:
     at: int = 0  # when it was said; 0 if only its session is known
     turn: int = -1  # of the dialogue: a request and what the agent said to it
     place: int = 0  # in its message
-    latest: bool = False  # what came of the last request of its session
+    latest: bool = False  # the last request of its session, or what came of it
+    voice: float = 1.0  # how much its words matter by who says them
 
 
 def session_items(

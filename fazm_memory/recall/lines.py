@@ -3,46 +3,57 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall.chooser import (
     CHOICE,
-    FEATURES,
     FINDING,
-    FLOOR,
     RESTRICTION,
     RESULT,
     RULE,
     UNFINISHED,
-    YES,
-    Scene,
+    VOICES,
     is_boilerplate,
     is_working_thought,
-    line_features,
     line_worth,
+    tells,
     terms_of_text,
     weigh_names,
 )
 from fazm_memory.recall.dialogue import ANSWERED, ANSWERS, Line, Utterance, dialogue_lines
 from fazm_memory.recall.items import GENERIC_QUESTION, WEIGHTS, Item, Section, item_id
-from fazm_memory.recall.outcomes import (
-    BEFORE,
-    CLOSING,
-    FILE_LINE,
-    INTENDS,
-    TurnOutcome,
-    Untaken,
-    outcomes_by_turn,
-    tells_before,
-    untaken_points,
-)
 from fazm_memory.recall.quoting import neutral, quote
 from fazm_memory.recall.sentences import compact_request, compact_statement, shortened
+from fazm_memory.recall.untaken import Untaken, untaken_points
 from fazm_memory.records import dataclass, replace
 
 MAX_LINES = 250  # of one session, the best
 LONGEST_RULE = 260
+RULE_WORTH = 1.4
+CLOSING = ("closing", "final")
+INTENDS = lazy_regex(
+    r"(?i)\W*(?:(?:ok|great|good|perfect|now|so|first|next),? )*(?:i'?ll|i will|i'?m going to|i need to"
+    r"|i should|let me"
+    r"|let's|this is a (?:new|separate) task|the (?:existing|previous|current) plan\b"
+    r"|i (?:now )?see (?:the|an?|that|now|what)"
+    r"|i found (?:\w+ )?issues? to fix)\b"
+)  # what the agent is about to do
+BEFORE = lazy_regex(
+    r"(?i)(?!\W*(?:issue|problem|bug)s? *(?:#?\d|found|remaining|to fix))\W*(?:\d+[.)]\s*)?"
+    r"(?:(?:the |current |original |old |actual )*(?:problem|issue|bug|symptom"
+    r"|situation|behaviou?r)s?"
+    r"(?: (?:statement|summary|description))?|root cause|before|background|context|why (?:it"
+    r"|this) (?:happen|fail)\w*"
+    r"|what (?:was wrong|happened|went wrong)|error|cause)\b(?!.*\b(?:fixed|solved|resolved|after|new|now)\b)"
+)  # a heading of what was wrong
+FILE_LINE = lazy_regex(r"(?i)\W*(?:files?|location|function|test)\b[^.:]{0,20}:")
+BEFORE_LINE = lazy_regex(
+    r"(?i)(?!\W*(?:issue|problem|bug) *#?\d)\W*(?:(?:the )?(?:problem|issue|bug|symptom"
+    r"|old code)s?(?: was)?|root cause|before"
+    r"|previously|was|files?|location"
+    r"|function|test)\b[^.:]{0,20}:"
+)
 BROKEN_OFF = lazy_regex(
     r"(?is)(?:(?:now|good|great|perfect|ok|okay|excellent|alright)[,.!]* )*(?:now )?"
     r"(?:let me|let's|i'?ll|i will|i need to|i'?m going to)\b[^\n]{0,200}[.:]?\s*\Z"
@@ -50,7 +61,6 @@ BROKEN_OFF = lazy_regex(
 SAME_PLAN = 0.7  # share of the words of two titles
 SAME_REQUEST = 0.5
 FEWEST_TERMS = 5
-ALSO_TOLD = 0.42  # of the lesser worth of a request and its outcome
 PERSONAL = lazy_regex(
     r"(?i)\b(?:i|i'm|i'd|we|you|my|our|me|us|please|let's|why|how|what|can|could|should|need|want|add"
     r"|fix|make"
@@ -58,7 +68,6 @@ PERSONAL = lazy_regex(
 )  # in words to somebody
 ROOT_CAUSE = lazy_regex(r"(?i)\W*(?:the )?(?:root )?cause\b")
 ERROR = lazy_regex(r"(?i)\b(?:error|fail\w*|exception|cannot|can't|denied|panic|not found|fatal)\b")
-TALK_ONLY = 0.55  # of the worth of what only led to a later change
 CORRECTS = lazy_regex(
     r"(?i)\b(?:not|no|only|should(?:n'?t)?|wrong|actually|but|because|since|so that|i (?:want|think"
     r"|expect|would)|why)\b"
@@ -75,11 +84,10 @@ LONG_ANSWER = 3  # lines
 EFFECT = lazy_regex(
     r"(?i)\b(?:wraps?|ensures?|prevents?|handles?|works|no longer|instead|covers?|matches|supports?)\b"
 )  # what a change does
-LONGEST_OUTCOME = 180
-LONGEST_REQUEST = 120  # characters of a request that stands with its outcome
-BRIEF_OUTCOME = 140  # of a turn that only led to a later change
 LONGEST_QUOTE = 300
-PLAIN_REQUEST = 115  # characters of a request that decides nothing
+LONGEST_REQUEST = 190  # characters of a line of a request
+LONGEST_STATEMENT = 200  # characters of a line of an agent
+PLAIN_REQUEST = 120  # characters of a request that decides nothing
 ORDERS_UNDO = lazy_regex(
     r"(?i)(?:^|[.!,;] )(?:(?:ok|no|actually|please|then|let'?s|can (?:you|we)|could you),? )*(?:revert"
     r"|undo|roll back|take back)\b"
@@ -90,15 +98,13 @@ UNDID = lazy_regex(
 )
 UNDO_WITHIN = 3  # turns
 UNDONE = "undone later: "
-OVERTURNED = 0.5  # of the worth of what the user's next words overturned
-PASTED_DETAIL = 0.5  # of the worth of what follows the begin of something pasted
 PASTED = "pasted: "  # before words that the user pasted
+ENOUGH_SAID = 8  # words of a line that says what came of a request
 ENOUGH_TERMS = 3  # of an answer that can be understood without its question
 BARE = 3  # characters of a reply that picks an option
 DECISIONS = ("refusal", "verdict", "answer")  # of the user
 REQUESTS = ("first", "asked", "reply", "answer", "refusal", "plan")
-Judged = tuple[Line, dict[str, float], float]  # a line, its features and its worth
-GOAL = 150  # characters
+GOAL = 180  # characters
 KINDS = {
     "first": "request", "asked": "request", "reply": "answer", "answer": "answer", "refusal": "refusal",
     "verdict": "refusal",
@@ -118,15 +124,6 @@ REASONS = {
     "closing": "from the answer that closed a turn",
     "interim": AT_WORK,
 }
-FEATURE_REASONS = {
-    "last question": "an open question of the agent",
-    "last answer, unfinished": "says what is left",
-    "unfinished": "says what is left",
-    "interim: finding": "names a cause",
-    "choice": "says what was chosen",
-    "prompt: corrects": "corrects or restricts",
-    "plan: title": "the title of the plan",
-}
 
 
 @dataclass(frozen=True)
@@ -144,73 +141,40 @@ def dialogue_items(
     *,
     folder: str | None,
     worth: float,
-    recency: int,
     superseded: Collection[int] = (),
-    added: Collection[str] = (),
     edits: Sequence[int] = (),
 ) -> Dialogue:
     """The items of a dialogue that are worth showing.
 
-    `superseded` are positions that no longer hold, `added` the names that the session added to code, `edits`
-    the positions of its changes.
+    `superseded` are positions that no longer hold, `edits` the positions of its changes.
     """
     old = {*superseded, *replaced_plans(talk), *known_summaries(talk)}
     lines = dialogue_lines(session, [said for said in talk if said.seq not in old], edits)
-    terms = [terms_of_text(line.text) for line in lines]
-    user_terms = frozenset(
-        term for line, found in zip(lines, terms, strict=True) if line.by_user for term in found
-    )
-    scene = Scene(user_terms, _later(lines, terms), recency, frozenset(name.lower() for name in added))
-    items: list[Item] = []
-    goal: Item | None = None
     closed = {line.turn for line in lines if _closes(line)}
-    judged = [
-        (line, features, line_worth(features))
-        for line, found in zip(lines, terms, strict=True)
+    told = [
+        line
+        for line in lines
         if not is_boilerplate(line)
         and not (line.role == "final" and line.text.endswith("?"))  # known from the state
         and not (line.turn in closed and is_working_thought(line))
         and not (line.role in ANSWERS and INTENDS.match(compact_statement(line.text)))
-        and (features := line_features(line, found, scene))
     ]
-    last = max((line.turn for line in lines), default=0)
-    outcomes = outcomes_by_turn(((line, score) for line, _, score in judged), lines, closed, LONGEST_OUTCOME)
-    goal_line = _goal_line(judged)
-    joined = _joined_requests(judged, outcomes, goal_line)
-    told = {line for turn in joined for line in outcomes[turn].lines}
-    alone = {outcome.lines[0]: outcome for turn, outcome in outcomes.items() if turn not in joined}
-    within = {line for outcome in alone.values() for line in outcome.lines[1:]}
-    known = {line for line, _, _ in judged}
-    judged += [(line, {}, outcome.score) for line, outcome in alone.items() if line not in known]
-    undone = undone_turns(lines, outcomes)
-    for line, features, score in judged:
-        item = _item(line, score * worth, features, folder)
-        if line.turn == last and (line is joined.get(last) or (line in alone and last not in joined)):
-            item = replace(item, latest=True)
+    undone = undone_turns(lines)
+    goal_line = _goal_line(told)
+    goal = None if goal_line is None else _item(goal_line, line_worth(goal_line) * worth, folder)
+    latest = _latest_lines(told)
+    items: list[Item] = []
+    undoing: set[int] = set()  # turns that are told as undone
+    for line in told:
+        item = _item(line, line_worth(line) * worth, folder)
         if line is goal_line:
-            goal = item
-        if joined.get(line.turn) is line:
-            outcome = outcomes[line.turn]
-            if "wants to know" in features:  # what was done with the answer says more
-                outcome = replace(outcome, score=outcome.score + FEATURES["wants to know"])
-            longest = BRIEF_OUTCOME if line.talk_only else LONGEST_OUTCOME
-            if line.turn in undone:
-                outcome = replace(outcome, text=f"{UNDONE}{outcome.text}")
-            item = _with_outcome(item, outcome, score, worth, folder, longest)
-        elif line in told or line in within or (line.turn in undone and not line.by_user):
-            continue
-        elif line in alone:
-            undo = UNDONE if line.turn in undone else ""
-            text = f"{undo}{neutral(without_prefix(alone[line].text, folder))}"
-            item = replace(item, text=text, score=max(item.score, alone[line].score * worth))
-        if line.talk_only and line.role not in DECISIONS and not DECIDING.search(item.text):
-            item = replace(item, score=item.score * TALK_ONLY)
-        if line.pasted and line.place > 1:
-            item = replace(item, score=item.score * PASTED_DETAIL)
-        if line.overturned:
-            item = replace(item, score=item.score * OVERTURNED)
-        if item.score > FLOOR * worth:
-            items.append(item)
+            item = goal or item
+        if line.turn in undone and not line.by_user:
+            if line.turn in undoing or line.role not in CLOSING:
+                continue
+            undoing.add(line.turn)
+            item = replace(item, text=f"{UNDONE}{item.text}")
+        items.append(replace(item, latest=True) if line in latest else item)
     items = _latest_wording(items)
     if (left := untaken_points(talk)) is not None:
         items.append(_left_item(session, left, worth))
@@ -228,7 +192,7 @@ def _left_item(session: str, left: Untaken, worth: float) -> Item:
     )  # fmt: skip
 
 
-def undone_turns(lines: Sequence[Line], outcomes: Mapping[int, TurnOutcome]) -> set[int]:
+def undone_turns(lines: Sequence[Line]) -> set[int]:
     """The turns whose work a later request or answer says to have been undone."""
     words: dict[int, set[str]] = {}
     changing: dict[int, bool] = {}
@@ -240,23 +204,22 @@ def undone_turns(lines: Sequence[Line], outcomes: Mapping[int, TurnOutcome]) -> 
             line.role in CLOSING and not line.place and UNDID.match(line.text)
         ):
             undoing.add(line.turn)
+    answered = {line.turn for line in lines if line.role in CLOSING}
     undone: set[int] = set()
-    for turn in undoing & outcomes.keys():
+    for turn in undoing & answered:
         before = [
             other for other in range(max(0, turn - UNDO_WITHIN), turn)
-            if other in outcomes and changing.get(other) and other not in undoing
+            if other in answered and changing.get(other) and other not in undoing
         ]  # fmt: skip
         if before:
             undone.add(max(before, key=lambda other: (len(words[other] & words[turn]), other)))
     return undone
 
 
-def _goal_line(judged: Iterable[Judged]) -> Line | None:
+def _goal_line(lines: Iterable[Line]) -> Line | None:
     """The line of the first request that says what it is about. In a pasted log that is the error."""
     asked = [
-        line
-        for line, _, _ in judged
-        if line.role in ("first", "asked") or (line.role, line.place) == ("plan", 0)
+        line for line in lines if line.role in ("first", "asked") or (line.role, line.place) == ("plan", 0)
     ]
     first = [line for line in asked if line.seq == asked[0].seq]
     if not first or first[0].role == "plan":
@@ -309,6 +272,13 @@ def _latest_wording(items: Sequence[Item]) -> list[Item]:
     return kept[::-1]
 
 
+def tells_before(line: Line) -> bool:
+    """Whether a line of an answer describes the fault or the state before, not what came of the request."""
+    return BEFORE_LINE.match(line.text) is not None or (
+        BEFORE.match(line.heading) is not None and not RESULT.match(compact_statement(line.text))
+    )
+
+
 def _closes(line: Line) -> bool:
     """Whether a line is of an answer that tells what came of a request, rather than a remark at work."""
     if line.role not in CLOSING or BROKEN_OFF.match(line.text):
@@ -319,44 +289,18 @@ def _closes(line: Line) -> bool:
     return telling or line.count >= LONG_ANSWER
 
 
-def _joined_requests(
-    judged: Iterable[Judged], outcomes: Mapping[int, TurnOutcome], goal: Line | None
-) -> dict[int, Line]:
-    """For each turn, the best line of its request, which is shown with the outcome."""
-    best: dict[int, tuple[Line, float]] = {}
-    for line, _, score in judged:
-        if line.role not in REQUESTS or line.turn not in outcomes or line_label(line) == "rule":
-            continue
-        if line.role == "plan" and line.place:
-            continue
-        if line is goal or (line.pasted and line.place > 1):  # in the heading; no begin
-            continue
-        if line.turn not in best or score > best[line.turn][1]:
-            best[line.turn] = (line, score)
-    return {turn: line for turn, (line, _) in best.items()}
+def _latest_lines(lines: Sequence[Line]) -> list[Line]:
+    """The last request and the line of its answer that says best what came of it."""
+    last = [line for line in lines if line.turn == max(line.turn for line in lines)]
+    asked = [line for line in last if line.role in REQUESTS and not (line.role == "plan" and line.place)]
+    answer = [line for line in last if line.role in CLOSING and line.form != "heading"]
+    telling = [line for line in answer if tells(line.text) and not tells_before(line)]
+    best = max(telling or answer, key=_told_worth, default=None)
+    return [] if best is None else [*sorted(asked, key=line_worth)[-1:], best]
 
 
-def _with_outcome(
-    request: Item,
-    outcome: TurnOutcome,
-    score: float,
-    worth: float,
-    folder: str | None,
-    longest: int,
-) -> Item:
-    """A request together with its outcome, which scores higher than either alone.
-
-    An answer that only agrees or picks a number says nothing beside what came of it.
-    """
-    text = shortened(neutral(without_prefix(outcome.text, folder)), longest)
-    both = max(score, outcome.score) + ALSO_TOLD * max(0.0, min(score, outcome.score))
-    said = request.text.rpartition(ANSWERED)[2].strip('"') if request.kind == "answer" else request.text
-    bare = request.kind == "answer" and (len(said) <= BARE or YES.fullmatch(said))
-    return replace(
-        request, text=text if bare else f"{with_short_quote(request.text, LONGEST_REQUEST)}{ANSWERED}{text}",
-        score=both * worth,
-        label="done" if bare else request.label, kind="said" if bare else request.kind,
-    )  # fmt: skip
+def _told_worth(line: Line) -> float:
+    return line_worth(line) * min(ENOUGH_SAID, len(terms_of_text(line.text)))
 
 
 def with_short_quote(text: str, longest: int) -> str:
@@ -366,39 +310,28 @@ def with_short_quote(text: str, longest: int) -> str:
     return f'{before}"{shortened(words, longest)}"{after}'
 
 
-def _later(lines: Sequence[Line], terms: Sequence[frozenset[str]]) -> dict[int, frozenset[str]]:
-    """By position of a message, the words of all later ones."""
-    later: dict[int, frozenset[str]] = {}
-    known: set[str] = set()
-    for line, found in zip(reversed(lines), reversed(terms), strict=True):
-        if line.seq not in later:
-            later[line.seq] = frozenset(known)
-        known |= found
-    return later
-
-
-def _item(line: Line, score: float, features: dict[str, float], folder: str | None) -> Item:
+def _item(line: Line, score: float, folder: str | None) -> Item:
     kind = KINDS.get(line.role, "said")
     label = line_label(line)
     text = without_prefix(line.text, folder)
-    text = compact_request(text) if line.role in ("first", "asked") else compact_statement(text)
-    if line.role in ("asked", "first") and is_plain(line):
-        text = shortened(text, PLAIN_REQUEST)
+    if line.role in ("first", "asked"):
+        text = shortened(compact_request(text), PLAIN_REQUEST if is_plain(line) else LONGEST_REQUEST)
+    elif not line.by_user:
+        text = shortened(compact_statement(text), LONGEST_STATEMENT)
     shown = _in_quotes(text, line) if line.by_user else neutral(text)
+    if label == "rule":
+        score = max(score, RULE_WORTH)
     name = (
         str(line.seq)
         if kind in ("request", "refusal", "answer") and not line.place
         else f"{line.seq}.{line.place}"
     )
-    why = [
-        REASONS.get(line.role, "said"),
-        *(FEATURE_REASONS[name] for name in FEATURE_REASONS if name in features),
-    ]
+    why = REASONS.get(line.role, "said")
     section: Section = "OPEN" if label == "open" else "DONE"
     return Item(
         item_id(line.session, kind, name), section, kind, shown, score + min(line.seq, 10**6) / 10**9,
-        line.session, line.seq, line.trust, label, "; ".join(dict.fromkeys(why)), line.seq, line.at,
-        line.turn, line.place,
+        line.session, line.seq, line.trust, label, why, line.seq, line.at,
+        line.turn, line.place, voice=VOICES.get(line.role, 1.0),
     )  # fmt: skip
 
 

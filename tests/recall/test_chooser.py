@@ -5,10 +5,8 @@ from __future__ import annotations
 from fazm_memory.recall.chooser import (
     MOST_OF_MESSAGE,
     Candidate,
-    Scene,
     choose,
     is_boilerplate,
-    line_features,
     line_worth,
     terms_of_text,
 )
@@ -21,7 +19,7 @@ def line(text: str, role: str = "final", form: str = "sentence", place: int = 0,
 
 def worth(text: str, role: str, **about: int) -> float:
     found = line(text, role, **about)  # type: ignore[arg-type]
-    return line_worth(line_features(found, terms_of_text(text), Scene()))
+    return line_worth(found)
 
 
 def candidate(id_: str, text: str, worth: float = 0.5, thread: int = 0) -> Candidate:
@@ -32,14 +30,37 @@ def chosen(candidates: list[Candidate], room: int, shares: dict[int, int] | None
     return [candidates[nth].id for nth in choose(candidates, room, shares or {})]
 
 
-def test_a_correction_is_worth_more_than_a_question() -> None:
-    assert worth("do not fall back, print a warning", "asked") > worth("is it printed there?", "asked")
+def test_the_users_words_are_worth_more_than_an_answer_on_the_way() -> None:
+    text = "the writer prints a warning and goes on"
+    assert worth(text, "asked") > worth(text, "closing") > worth(text, "interim")
 
 
-def test_a_refusals_reason_and_the_last_open_question_are_worth_most() -> None:
-    plain = worth("The parser reads the file in one pass", "closing")
-    assert worth("never run the whole suite here", "refusal") > plain
-    assert worth("Shall I commit the parser now?", "final") > plain
+def test_the_first_lines_of_an_answer_are_worth_more() -> None:
+    text = "the writer prints a warning and goes on"
+    assert worth(text, "final", place=0, count=9) > worth(text, "final", place=8, count=9)
+
+
+def test_a_refusals_reason_is_worth_most() -> None:
+    assert worth("never run the whole suite here", "refusal") > worth("run the whole suite here", "first")
+
+
+def test_words_that_the_user_comes_back_to_are_told_first() -> None:
+    said = "the exporter drops the umlauts of the header"
+    talk = [Candidate(str(nth), 0.01, 50, terms_of_text(said), 0, ("s", nth), voice=2.0) for nth in range(5)]
+    about = Candidate(
+        "about", 0.5, 60, terms_of_text("umlauts of the exporter stay as they are now"), 0, ("s", 8)
+    )
+    other = Candidate(
+        "other", 0.5, 60, terms_of_text("margins of the printer stay as they are now"), 0, ("s", 9)
+    )
+    assert choose([*talk, other, about], 60, {}) == [6]
+
+
+def test_what_was_told_counts_less() -> None:
+    told = Candidate("t", 1.0, 0, terms_of_text("uploads retry three times"), 0)
+    again = candidate("again", "three uploads retry: nine times")
+    new = candidate("new", "exports sleep once: four nights")
+    assert choose([again, new], new.cost, {}, [told]) == [1]
 
 
 def test_lead_ins_titles_and_chatter_say_nothing() -> None:

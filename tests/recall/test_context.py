@@ -250,7 +250,7 @@ def test_the_same_log_at_the_same_moment_is_the_same_bytes(memory: ClockedMemory
 def test_a_persons_choice_lasts(memory: ClockedMemory) -> None:
     memory.at("2026-11-14T10:00:00+00:00")
     for n in range(40):
-        memory.say("s", "decision", what=f"choice {n} " + "long " * 25)
+        memory.say("s", "decision", what=f"choice {n:02} " + "long " * 25)
     memory.at("2026-11-15T09:00:00+00:00")
     context = memory.recall.context("/w", budget=400)
     left, included = context.left_out[-1].id, context.included[0].id

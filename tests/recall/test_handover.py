@@ -112,7 +112,7 @@ def test_only_the_last_wording_of_a_request_is_told() -> None:
         "label it: Link this commit to the session? [Y/n]",
     )
     talk = [Utterance("asked", text, seq, seq, "user") for seq, text in enumerate(wordings)]
-    items = dialogue_items("s" * 8, talk, folder=None, worth=1.0, recency=0).items
+    items = dialogue_items("s" * 8, talk, folder=None, worth=1.0).items
     assert [item.seq for item in items] == [1]
 
 
@@ -283,23 +283,23 @@ def test_a_list_that_is_cut_says_so() -> None:
 def test_the_goal_of_a_pasted_log_is_its_error() -> None:
     log = "* loading the configuration of 2026\n\n* release of the packages failed: unknown field retry"
     talk = [Utterance("first", log, 1, 1, "user"), Utterance("final", "Removed the field.", 2, 2, "agent")]
-    goal = dialogue_items("s" * 8, talk, folder=None, worth=1.0, recency=0).goal
+    goal = dialogue_items("s" * 8, talk, folder=None, worth=1.0).goal
     assert goal is not None
     assert "unknown field retry" in goal.text
 
 
 def test_a_change_that_a_later_session_changed_again_is_told_as_undone(memory: ClockedMemory) -> None:
     files = [{"path": f"/w/{name}.md", "change": "modified"} for name in ("one", "two")]
-    for hour, session, request in (
-        (10, "a", "# Number the chapters\nChange the numbers to 1-based"),
-        (15, "b", "# Number the chapters again\nChange the numbers from 1-based to 0-based"),
+    for hour, session, request, answer in (
+        (10, "a", "Change the numbers to 1-based", "Renumbered every heading in outline.md."),
+        (15, "b", "Change the numbers from 1-based to 0-based", "The list starts with zero now."),
     ):
         memory.at(f"2026-11-14T{hour}:00:00+00:00")
         memory.say(session, "prompt", text="tidy the chapters of the report")
         memory.say(session, "message", text="Removed the empty pages of the report.")
-        memory.say(session, "prompt", text=request.partition("\n")[2])
+        memory.say(session, "prompt", text=request)
         memory.say(session, "action", tool="Edit", files=files)
-        memory.say(session, "message", text=f"Renumbered the chapters in session {session} as asked.")
+        memory.say(session, "message", text=answer)
     text = memory.at(MORNING).recall.context("/w").text
-    assert "undone later: Renumbered the chapters in session a" in text
-    assert "undone later: Renumbered the chapters in session b" not in text
+    assert "undone later: Renumbered every heading" in text
+    assert "undone later: The list starts" not in text

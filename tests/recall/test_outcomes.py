@@ -5,64 +5,12 @@ from __future__ import annotations
 import pytest
 
 from fazm_memory.recall.chooser import PASSED
-from fazm_memory.recall.dialogue import Utterance, dialogue_lines, without_quoted
-from fazm_memory.recall.outcomes import TurnOutcome, outcomes_by_turn, untaken_points
+from fazm_memory.recall.dialogue import Utterance, without_quoted
+from fazm_memory.recall.untaken import untaken_points
 
 from .conftest import ClockedMemory
 
 MORNING = "2026-11-15T09:00:00+00:00"
-
-
-def _outcome(answer: str, longest: int = 200) -> TurnOutcome:
-    """What came of one request with this answer."""
-    talk = [
-        Utterance("first", "change the exporter", 1, 1, "user"),
-        Utterance("asked", "fix the last column", 2, 2, "user"),
-        Utterance("final", answer, 3, 3, "agent"),
-    ]
-    lines = dialogue_lines("s", talk)
-    return outcomes_by_turn(((line, 0.5) for line in lines), lines, {2}, longest)[2]
-
-
-def test_the_first_sentence_that_says_something_is_the_verdict() -> None:
-    assert _outcome("All tests pass. The exporter writes the last column now.").text == (
-        "The exporter writes the last column now."
-    )
-
-
-def test_a_summary_is_told_and_not_announced() -> None:
-    text = _outcome(
-        "Here's a summary of the changes:\n\n- Added a flag for the last column\n- Removed the old writer"
-    ).text
-    assert text == "Added a flag for the last column; Removed the old writer"
-
-
-def test_what_the_answer_calls_its_verdict_comes_first() -> None:
-    answer = "I read every file twice.\n\n## Verdict: approve with one change\n\nMinor points follow."
-    assert _outcome(answer).text.startswith("Verdict: approve with one change")
-
-
-def test_the_state_before_is_not_told_as_the_result() -> None:
-    answer = (
-        "## Before\n\nThe exporter dropped the last column of each row.\n\n"
-        "## Fix\n\nThe exporter writes all columns of each row."
-    )
-    assert _outcome(answer).text == "The exporter writes all columns of each row."
-
-
-def test_numbered_headings_tell_a_long_report() -> None:
-    answer = (
-        "The exporter has two faults.\n\n### 1. `write_row` drops the last column\n\nLong text about it.\n\n"
-        "### 2. `open_file` ignores the encoding\n\nMore text about it."
-    )
-    text = _outcome(answer).text
-    assert "write_row drops the last column" in text
-    assert "open_file ignores the encoding" in text
-
-
-def test_a_lead_in_without_what_it_announces_is_left_out() -> None:
-    answer = f"Fixed the last column of the exporter. The new code now reads:\n\n- {'x' * 300} long line"
-    assert _outcome(answer).text == "Fixed the last column of the exporter."
 
 
 def test_lines_that_repeat_the_agent_are_not_the_users_words() -> None:

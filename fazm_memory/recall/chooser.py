@@ -79,6 +79,11 @@ FINDING = lazy_regex(
     r"|\bthe (?:issue|problem|bug|cause|reason|fix|solution|gap) (?:is|was)\b"
     r"|\bwas (?:wrong|missing|broken|caused)|\bactually\b"
 )
+PERSONAL = lazy_regex(
+    r"(?i)\b(?:i|i'm|i'd|we|you|my|our|me|us|please|let's|why|how|what|can|could|should|need|want|add"
+    r"|fix|make"
+    r"|check|look|review|update|write|remove|change|use|implement|create|find|explain|show)\b"
+)  # in words to somebody
 FAULT = lazy_regex(
     r"(?i)\broot cause|\bturns out\b"
     r"|\bthe (?:real |actual |main )?(?:issue|problem|bug|cause|culprit|reason) (?:is|was)\b"
@@ -123,6 +128,7 @@ SUMMARY = lazy_regex(
 SHORT_LEAD = 60
 PLAIN_WORD = lazy_regex(r"(?<![\w/.\-:'])[A-Za-z][a-z]{2,}(?![\w/(]|[.:\-]\w)")
 FEWEST_WORDS = 3
+FEWEST_TERMS = 4  # of a line of an agent that names and counts nothing
 LAST_OF_PLAN = 6  # its goal and design stand in its first lines
 
 
@@ -152,6 +158,7 @@ LATER_LINES: dict[str, float] = {"final": 0.12, "closing": 0.05, "plan": 0.12}  
 OF_USER = 0.15
 LEAST = 0.35  # of the worth, however far down
 FAULT_FACTOR = 1.3
+FRAGMENT = 0.6  # of a request, in words to nobody: mostly pasted output
 CORRECTS = 1.3
 LAST_TURN = 1.1
 PASTED_FACTOR = 0.5
@@ -174,6 +181,8 @@ def line_worth(line: Line) -> float:
         worth *= FAULT_FACTOR
     if line.talk_only and line.role in MERE_TALK:
         worth *= TALK_ONLY
+    if line.by_user and line.place and not PERSONAL.search(line.text):
+        worth *= FRAGMENT
     if line.corrects:
         worth *= CORRECTS
     if not line.turns_left:
@@ -203,8 +212,10 @@ def is_boilerplate(line: Line) -> bool:
         return True  # the title of a part
     if line.role == "closing" and line.text.endswith("?"):  # settled by what the user said next
         return True
-    if not compact_statement(line.text):
-        return True
+    said = terms_of_text(compact_statement(line.text))
+    thin = len(said) < FEWEST_TERMS and all(term.isalpha() for term in said)
+    if thin and not line.text.endswith("?"):
+        return True  # "All changes are complete"
     if line.form == "lead" and not (RESULT.search(line.text) and tells(line.text)):
         return True  # what it announces is not in it
     if line.role == "plan" and line.place > LAST_OF_PLAN:
@@ -241,13 +252,13 @@ class Candidate:
     spoken: bool = True  # a sentence, and not something known from the state
 
 
-COST_POWER = 0.6  # of the tokens of a line
+COST_POWER = 0.75  # of the tokens of a line
 SAME = 0.62  # share of the words that makes two lines the same
 MESSAGE_DECAY = 0.8
-MOST_OF_MESSAGE = 8  # lines of one message, which else becomes a wall of text
-SAID_AGAIN = 0.3  # of the weight of a word, each time it was told before
+MOST_OF_MESSAGE = 6  # lines of one message, which else becomes a wall of text
+SAID_AGAIN = 0.2  # of the weight of a word, each time it was told before
 FAMILIAR = 3  # times told, after which a word adds nothing
-BASE = 3.0  # weight of a line besides its words
+BASE = 10.0  # weight of a line besides its words
 
 
 def choose(

@@ -9,6 +9,7 @@ from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall.chooser import (
     CHOICE,
     FINDING,
+    PERSONAL,
     RESTRICTION,
     RESULT,
     RULE,
@@ -61,11 +62,6 @@ BROKEN_OFF = lazy_regex(
 SAME_PLAN = 0.7  # share of the words of two titles
 SAME_REQUEST = 0.5
 FEWEST_TERMS = 5
-PERSONAL = lazy_regex(
-    r"(?i)\b(?:i|i'm|i'd|we|you|my|our|me|us|please|let's|why|how|what|can|could|should|need|want|add"
-    r"|fix|make"
-    r"|check|look|review|update|write|remove|change|use|implement|create|find|explain|show)\b"
-)  # in words to somebody
 ROOT_CAUSE = lazy_regex(r"(?i)\W*(?:the )?(?:root )?cause\b")
 ERROR = lazy_regex(r"(?i)\b(?:error|fail\w*|exception|cannot|can't|denied|panic|not found|fatal)\b")
 CORRECTS = lazy_regex(

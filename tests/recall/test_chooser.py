@@ -22,8 +22,8 @@ def worth(text: str, role: str, **about: int) -> float:
     return line_worth(found)
 
 
-def candidate(id_: str, text: str, worth: float = 0.5, thread: int = 0) -> Candidate:
-    return Candidate(id_, worth, len(text) + 5, terms_of_text(text), thread, (id_, 1))
+def candidate(id_: str, text: str, worth: float = 0.5, thread: int = 0, voice: float = 1) -> Candidate:
+    return Candidate(id_, worth, len(text) + 5, terms_of_text(text), thread, (id_, 1), voice)
 
 
 def chosen(candidates: list[Candidate], room: int, shares: dict[int, int] | None = None) -> list[str]:
@@ -68,6 +68,8 @@ def test_lead_ins_titles_and_chatter_say_nothing() -> None:
     assert is_boilerplate(line("Test plan", form="heading", place=3, count=9))
     assert is_boilerplate(line("The files", form="lead"))
     assert is_boilerplate(line("thanks", "asked"))
+    assert is_boilerplate(line("All changes are complete and verified"))
+    assert not is_boilerplate(line("Changed to port 5433"))
     assert not is_boilerplate(line("Let me fix it: the issue is the missing lock", "interim"))
 
 
@@ -99,8 +101,8 @@ def test_nothing_exceeds_the_room_and_no_thread_its_share() -> None:
 
 
 def test_a_line_with_nothing_in_it_comes_after_one_that_says_something() -> None:
-    thin = candidate("thin", "yes please both")
-    full = candidate("full", "Uploads retry three times before failing loudly with exit code 4")
+    thin = candidate("thin", "yes please both", voice=2)
+    full = candidate("full", "Uploads retry three times before failing loudly with exit code 4", voice=2)
     others = [candidate(f"o{nth}", f"word{nth} thing{nth}", worth=0.05) for nth in range(60)]
     assert chosen([thin, full, *others], full.cost) == ["full"]
 

@@ -17,7 +17,6 @@ from fazm_memory.events import ACTORS, TRUSTS, Forgotten, NewerVersion, Quaranti
 from fazm_memory.paths import move_folders
 from fazm_memory.records import dataclass, field, replace
 from fazm_memory.store import (
-    SEQ_MASK,
     NewEvent,
     SessionHead,
     Store,
@@ -38,10 +37,16 @@ from fazm_memory.sync.state import REMOTES, SyncState, moved_folders
 from fazm_memory.sync.transcripts import TranscriptSharing
 
 NO_PAYLOAD = hash_chain.digest_of(b"")  # the digest of an event that was imported without its payload
+COMPARED = "compared"  # setting: copies that were continued, and up to where later parts are compared
 CHUNK = 1000  # events of one transaction
 ASKED = "asked for on another machine"
 
 Forget = Callable[[dict[int, list[int]]], None]
+
+
+def _derived(device: str, origin: str) -> str:
+    """The name of a copy whose own name another session has here."""
+    return hashlib.sha256(f"copy {device} {origin}".encode()).hexdigest()[:32]
 
 
 @dataclass
@@ -131,11 +136,14 @@ class BatchImporter:
             return 0, True  # its machine has not got it any more, and uploaded the session again
         if not replay and self.state.db.execute(waiting, (device, origin)).fetchone() is not None:
             return 0, True
-        head, moved = self._session(writer, device, home, part)
+        known, moved = self._known(device, home, part)
+        head = None if known is None else self._head(writer, known)
         if head is None and self._is_ours(part, moved):
             return 0, True
-        if head is None:
+        if known is None:
             head = self._continued(writer, device, part, moved)
+        elif head is not None and not self._goes_on(head, device, part, moved):
+            head = None  # it gets a copy of its own, read from the beginning
         opening = self._opening(part, moved) if head is None else None
         if (head is None and opening is None) or (head is not None and head.head < part.part.start):
             # It waits for its parent, or for events before these, which are then read from the beginning.
@@ -169,35 +177,39 @@ class BatchImporter:
             entry = [str(theirs["remote"]), str(theirs.get("inside") or "")]
             self.state.set(**{REMOTES: remotes | {folder: entry}})
 
-    def _session(
-        self, writer: Writer, device: str, home: str, part: SegmentPart
-    ) -> tuple[SessionHead | None, dict[str, str]]:
-        """The copy of a session, if there is one, and how its folders are called here."""
+    def _known(self, device: str, home: str, part: SegmentPart) -> tuple[str | None, dict[str, str]]:
+        """What the copy of a session is called, if it has a name, and how its folders are called here."""
         row = self.state.db.execute(
             "SELECT session, moved FROM copy WHERE device=? AND origin=?", (device, part.part.session)
         ).fetchone()
         if row is None:
             return None, moved_folders(self.store, part.session, home, self.home)
-        found = self.store.db.execute("SELECT n FROM session WHERE id=?", (row[0],)).fetchone()
-        return None if found is None else writer.head(found[0]), dict(json.loads(row[1]))
+        return str(row[0]), dict(json.loads(row[1]))
+
+    def _head(self, writer: Writer, session: str) -> SessionHead | None:
+        row = self.store.db.execute("SELECT n FROM session WHERE id=?", (session,)).fetchone()
+        return None if row is None else writer.head(row[0])
 
     def _continued(
         self, writer: Writer, device: str, part: SegmentPart, moved: dict[str, str]
     ) -> SessionHead | None:
         """A copy that this session continues: it came before under another name, or from another device.
 
-        That is so after a recovery, or when a machine joined again with new keys. Every event of the copy
-        must be in the part, as it is here. Otherwise the session becomes a copy of its own.
+        That is so after a recovery, or when a machine joined again with new keys. The events of the part
+        must be those of the copy. If the copy has more, `_goes_on` compares them with later parts.
+        Otherwise the session becomes a copy of its own.
         """
         origin, again = part.part.session, part.session.get("again")
         if part.part.start != 0:
             return None
         rows = self.store.db.execute(
-            "SELECT n, id, device FROM session WHERE device IS NOT NULL AND id IN"
-            " (SELECT value FROM json_each(?))", (json.dumps(self._names(origin, again)),),
+            "SELECT n, id, device, head FROM standing WHERE device IS NOT NULL AND id IN"
+            " (SELECT value FROM json_each(?)) ORDER BY device = ? DESC, head DESC",
+            (json.dumps(self._names(origin, again)), device),
         ).fetchall()  # fmt: skip
-        for number, session, maker in rows:
-            if (maker != device and maker in self.members) or not self._same_events(number, part, moved):
+        for number, session, maker, head in rows:
+            stored = self._stored(number, 0, part.part.stop)
+            if (maker != device and maker in self.members) or not self._same(part.events, stored, moved):
                 continue
             old = self.state.db.execute("SELECT device, origin FROM copy WHERE session=?", (session,))
             with self.state.db.transaction():
@@ -207,22 +219,43 @@ class BatchImporter:
                         " WHERE device=? AND origin=?",
                         (device, origin, *before),
                     )
-                self.state.db.execute(
-                    "INSERT OR REPLACE INTO copy VALUES (?,?,?,?)",
-                    (session, device, origin, json.dumps(moved)),
-                )
+                self._set_copy(session, device, origin, moved)
+                if head > part.part.stop:
+                    self.state.set(**{COMPARED: self.state.get(COMPARED, {}) | {session: head}})
             self.store.db.execute("UPDATE session SET device=? WHERE n=?", (device, number))
             return writer.head(number)
         return None
 
+    def _goes_on(self, head: SessionHead, device: str, part: SegmentPart, moved: dict[str, str]) -> bool:
+        """Whether a part has the events that a continued copy has already. If not, it gets a new name."""
+        compared = self.state.get(COMPARED, {})
+        upto = compared.get(head.id, 0)
+        if upto <= part.part.start:
+            return True
+        if not self._same(
+            part.events, self._stored(head.n, part.part.start, min(part.part.stop, upto)), moved
+        ):
+            self._set_copy(self._free_name(device, part.part.session), device, part.part.session, moved)
+        elif upto > part.part.stop:
+            return True
+        self.state.set(**{COMPARED: {session: at for session, at in compared.items() if session != head.id}})
+        return self.state.local_session(device, part.part.session) == head.id
+
+    def _set_copy(self, session: str, device: str, origin: str, moved: dict[str, str]) -> None:
+        self.state.db.execute(
+            "INSERT OR REPLACE INTO copy VALUES (?,?,?,?)", (session, device, origin, json.dumps(moved))
+        )
+
     def _names(self, origin: str, again: str | None) -> list[str]:
-        """What copies of a session may be called here."""
+        """What copies of a session may be called here, also those of a device that was this one before."""
         origins = [name for name in (origin, again) if name]
         rows = self.state.db.execute(
             "SELECT session FROM copy WHERE origin IN (SELECT value FROM json_each(?))",
             (json.dumps(origins),),
         ).fetchall()
-        return [*origins, *(row[0] for row in rows)]
+        makers = self.store.db.execute("SELECT DISTINCT device FROM session WHERE device IS NOT NULL")
+        derived = [_derived(maker, name) for (maker,) in makers.fetchall() for name in origins]
+        return [*origins, *derived, *(row[0] for row in rows)]
 
     def _is_ours(self, part: SegmentPart, moved: dict[str, str]) -> bool:
         """Whether a part is what this machine uploaded as another device, before it joined again."""
@@ -233,11 +266,6 @@ class BatchImporter:
             return False
         rows = self._stored(row[0], part.part.start, part.part.stop)
         return len(rows) == len(part.events) and self._same(part.events, rows, moved)
-
-    def _same_events(self, number: int, part: SegmentPart, moved: dict[str, str]) -> bool:
-        """Whether the copy has no other events than the first ones of a part."""
-        rows = self._stored(number, 0, SEQ_MASK)
-        return 0 < len(rows) <= len(part.events) and self._same(part.events, rows, moved)
 
     def _stored(self, number: int, start: int, stop: int) -> list[Any]:
         rows = self.store.db.execute(
@@ -290,14 +318,18 @@ class BatchImporter:
         known = self.state.local_session(device, origin)
         if known is not None:
             return known
-        row = self.store.db.execute("SELECT device FROM session WHERE id=?", (origin,)).fetchone()
-        session = origin
-        if row is not None:
-            session = hashlib.sha256(f"copy {device} {origin}".encode()).hexdigest()[:32]
-        self.state.db.execute(
-            "INSERT OR REPLACE INTO copy VALUES (?,?,?,?)", (session, device, origin, json.dumps(moved))
-        )
+        session = origin if self._is_free(origin) else self._free_name(device, origin)
+        self._set_copy(session, device, origin, moved)
         return session
+
+    def _free_name(self, device: str, origin: str) -> str:
+        session = _derived(device, origin)
+        while not self._is_free(session):
+            session = _derived(device, session)
+        return session
+
+    def _is_free(self, session: str) -> bool:
+        return self.store.db.execute("SELECT 1 FROM session WHERE id=?", (session,)).fetchone() is None
 
     def _event(
         self, writer: Writer, head: SessionHead, device: str, event: SegmentEvent, moved: dict[str, str]

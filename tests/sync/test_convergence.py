@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from fazm_memory.app import sync as app_sync
+from fazm_memory.errors import SyncRefused
 from fazm_memory.sync.transports import PART
 from tests.sync.machines import Machine
 
@@ -33,6 +34,9 @@ class LateStore:
         self.shared: dict[str, bytes] = {}
         self.own: dict[str, dict[str, bytes | None]] = {name: {} for name in NAMES}
         self.left = -1  # requests until the crash; negative: none
+        self.hidden: set[str] = set()  # names that listings leave out
+        self.earlier: list[tuple[str, bytes]] = []  # what others were shown before
+        self.replaced: dict[str, bytes | None] = {}  # what an earlier content was put back over
 
     def view(self, machine: str, name: str) -> bytes | None:
         own = self.own[machine]
@@ -60,12 +64,31 @@ class LateStore:
             return
         name = names[pick % len(names)]
         data = self.own[machine][name]
+        self.replaced.pop(name, None)
+        if name in self.shared:
+            self.earlier.append((name, self.shared[name]))
         if data is None:
             self.shared.pop(name, None)
         else:
             self.shared[name] = data[: int(len(data) * keep)]
         if keep == 1.0:
             del self.own[machine][name]
+
+    def put_back(self, pick: int) -> None:
+        """Show the others what was there before: an older head, a deleted object."""
+        if self.earlier:
+            name, data = self.earlier[pick % len(self.earlier)]
+            self.replaced.setdefault(name, self.shared.get(name))
+            self.shared[name] = data
+
+    def heal(self) -> None:
+        """Take back what `put_back` did."""
+        for name, data in self.replaced.items():
+            if data is None:
+                self.shared.pop(name, None)
+            else:
+                self.shared[name] = data
+        self.replaced.clear()
 
 
 class LateTransport:
@@ -88,7 +111,7 @@ class LateTransport:
         return {
             name.rpartition("/")[2]: str(hash(data))
             for name, data in found.items()
-            if data is not None and PART.fullmatch(name.rpartition("/")[2])
+            if data is not None and PART.fullmatch(name.rpartition("/")[2]) and name not in self.store.hidden
         }
 
     def vaults(self) -> set[str]:
@@ -118,17 +141,18 @@ class SyncMachine(RuleBasedStateMachine):
 
     @initialize()
     def make(self) -> None:
-        recovery = ""
+        self.recovery = ""
         for name in NAMES:
             machine = self.machines[name] = Machine(Path(self.folder.name), name)
             machine.now.at += SKEW[name]  # type: ignore[attr-defined]
-            if recovery:
-                machine.sync.join(recovery=recovery, folder=name, name=name)
+            if self.recovery:
+                machine.sync.join(recovery=self.recovery, folder=name, name=name)
             else:
-                recovery = machine.sync.init(folder=name, name=name)["recovery_key"]
+                self.recovery = machine.sync.init(folder=name, name=name)["recovery_key"]
             self.deliver_all()
 
     def deliver_all(self) -> None:
+        self.store.heal()
         for name in NAMES:
             while self.store.own[name]:
                 self.store.deliver(name, 0)
@@ -169,16 +193,55 @@ class SyncMachine(RuleBasedStateMachine):
             self.forgotten.add(word)
             assert word not in self.machines[name].texts()
 
-    @rule(name=st.sampled_from(NAMES), after=st.integers(-1, 12))
-    def sync(self, name: str, after: int) -> None:
+    @rule(name=st.sampled_from(NAMES), pick=st.integers(0, 5))
+    def quarantine(self, name: str, pick: int) -> None:
+        machine = self.machines[name]
+        rows = [row for row in machine.store.sessions.listing(limit=None) if not row.forgotten]
+        if rows:
+            machine.maintenance.quarantine(sorted(row.id for row in rows)[pick % len(rows)])
+
+    @rule(name=st.sampled_from(NAMES))
+    def retain(self, name: str) -> None:
+        self.machines[name].pass_time(days=200)
+        self.machines[name].maintenance.retain()
+
+    @rule(name=st.sampled_from(NAMES))
+    def leave_and_join_again(self, name: str) -> None:
+        """The machine gets new keys, as after a removal, and uploads its sessions again."""
+        self.machines[name].sync.leave(forget_keys=True)
+        self.deliver_all()
+        self.machines[name].sync.join(recovery=self.recovery, folder=name, name=name)
+
+    @rule(name=st.sampled_from(NAMES), other=st.sampled_from(NAMES))
+    def remove(self, name: str, other: str) -> None:
+        """A machine is removed, learns of it, and joins again with the recovery key."""
+        if name == other:
+            return
+        self.deliver_all()
+        self.machines[name].sync.round()
+        self.machines[name].sync.remove(self.machines[other].vault().identity.device)
+        self.deliver_all()
+        with pytest.raises(SyncRefused):
+            self.machines[other].sync.round()
+        self.machines[other].sync.join(recovery=self.recovery, folder=other, name=other)
+
+    @rule(pick=st.integers(0, 20))
+    def put_back(self, pick: int) -> None:
+        self.store.put_back(pick)
+
+    @rule(name=st.sampled_from(NAMES), after=st.integers(-1, 12), hide=st.integers(0, 7))
+    def sync(self, name: str, after: int, hide: int) -> None:
         machine = self.machines[name]
         self.store.left = after
+        heads = sorted(name for name in self.store.shared if "/h/" in name)
+        self.store.hidden = {name for nth, name in enumerate(heads) if hide & 1 << nth}
         try:
             machine.sync.round()
         except Crash:
             machine.close()  # the next use opens everything anew, as a new process would
         finally:
             self.store.left = -1
+            self.store.hidden = set()
 
     @rule(name=st.sampled_from(NAMES), pick=st.integers(0, 20), keep=st.sampled_from([1.0, 1.0, 0.0, 0.7]))
     def deliver(self, name: str, pick: int, keep: float) -> None:
@@ -205,6 +268,8 @@ class SyncMachine(RuleBasedStateMachine):
         assert [report["problems"] for report in reports] == [[], [], []]
         first, *others = [machine.states() for machine in self.machines.values()]
         assert all(other == first for other in others)
+        held, *also = [machine.sessions.quarantined() for machine in self.machines.values()]
+        assert all(other == held for other in also)
         text = repr(first)
         for word in self.words:
             assert (word in text) == (word not in self.forgotten), word
@@ -214,9 +279,10 @@ class SyncMachine(RuleBasedStateMachine):
 
 
 SyncMachine.TestCase.settings = settings(
-    max_examples=100 if LONG else 6,
+    max_examples=int(os.environ.get("EXAMPLES", 100)) if LONG else 6,
     stateful_step_count=50 if LONG else 25,
     deadline=None,
+    **({"phases": (__import__("hypothesis").Phase.generate,)} if os.environ.get("NOSHRINK") else {}),
     suppress_health_check=list(HealthCheck),
 )
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")

@@ -12,7 +12,7 @@ from fazm_memory.app import sync as app_sync
 from fazm_memory.errors import InvalidRequest, InvalidTransition, NotFound, SyncRefused, SyncUnavailable
 from fazm_memory.events import NewerVersion, read_payload
 from fazm_memory.events.event import Draft
-from fazm_memory.sync import importer
+from fazm_memory.sync import exporter, importer
 from fazm_memory.sync.segments import SegmentEvent, SegmentPart
 from fazm_memory.sync.state import Part
 from fazm_memory.sync.transports import FolderTransport
@@ -345,6 +345,60 @@ def test_a_removed_machine_joins_again_as_a_new_one_without_doubles(machines: Ma
     laptop.maintenance.forget(match="plants")
     machines.settle()
     assert "plants" not in mini.texts()
+
+
+def test_a_machine_with_new_keys_goes_on_with_copies_that_came_in_several_uploads(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini)
+    machines.settle()
+    mini.say(session, "prompt", text="And the second upload")
+    machines.settle()
+    laptop.sync.leave(forget_keys=True)
+    laptop.sync.join(recovery=machines.recovery, folder=str(machines.folder), name="laptop again")
+    mini.say(session, "prompt", text="And the third")
+    machines.settle()
+    assert set(laptop.states()) == {session}
+    assert laptop.states() == mini.states()
+    assert laptop.maintenance.verify().clean
+
+
+def test_copies_go_on_when_their_machine_uploads_them_again_in_other_pieces(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini)
+    machines.settle()
+    mini.sync.leave(forget_keys=True)
+    monkeypatch.setattr(exporter, "BATCH_EVENTS", 2)
+    mini.sync.join(recovery=machines.recovery, folder=str(machines.folder), name="mini again")
+    machines.settle()
+    assert set(laptop.states()) == {session}
+    assert laptop.states() == mini.states()
+
+
+def test_a_copy_that_differs_from_a_later_upload_stays_beside_the_new_one(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini)
+    machines.settle()
+    mini.say(session, "prompt", text="What was lost")
+    machines.settle()
+    before, device = laptop.vault(), mini.vault().identity.device
+    log = before.remembered()[device].head.log
+    assert log is not None
+    first, second = (batch for segment in before._segments(device, log, 0) for batch in segment.batches)
+    part = second.parts[0]
+    part.events[0] = part.events[0]._replace(payload=b'{"text":"Something else"}')
+    laptop.sync.leave(forget_keys=True)
+    key, folder = machines.recovery, str(machines.folder)
+    laptop.sync.join(recovery=key, folder=folder, name="laptop again", receive=False)
+    importer = laptop.vault().importer
+    for only in (None, session):  # the second time it no longer waits for its beginning
+        for batch in (first, second):
+            importer.take(device, "/home/mini", batch, only=only)
+    texts = [repr(state) for state in laptop.states().values()]
+    found = [("What was lost" in text, "Something else" in text) for text in texts]
+    assert sorted(found) == [(False, True), (True, False)]
+    assert laptop.maintenance.verify().clean
 
 
 def test_another_member_cannot_take_over_the_copy_of_a_session(machines: Machines) -> None:

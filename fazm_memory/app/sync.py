@@ -277,8 +277,8 @@ class SyncService(Service):
                 "This machine belongs to a vault already.", hint="`fazm-memory sync leave` leaves it"
             )
 
-    def _who(self) -> dict[str, Any]:
-        identity = self._identity()
+    def _who(self, identity: Identity | None = None) -> dict[str, Any]:
+        identity = identity or self._identity()
         return {"vault": identity.vault.id, "device": identity.device, "name": self.state.get("name")}
 
     def _identity(self) -> Any:
@@ -292,10 +292,12 @@ class SyncService(Service):
 
     def leave(self, *, forget_keys: bool = False) -> dict[str, Any]:
         """Stop syncing. What was synced stays on all machines. Joining again continues where it was."""
-        who = self._who()
+        removed = not self.active and self.summary() is not None
+        who = self._who(self.state.identity() if removed else None)
         with self._lock():
             try:
-                self._vault().put_head(left=True)
+                if not removed:  # the others know, and believe nothing of it any more
+                    self._vault().put_head(left=True)
                 reached = True
             except FazmMemoryError:
                 reached = False
@@ -458,10 +460,10 @@ class SyncService(Service):
             fetched=self.config.home / "sync" / "fetched",
         )  # fmt: skip
 
-    def _forget(self, chosen: dict[int, list[int]]) -> None:
-        """Forget events of our own sessions because another device asked for it."""
+    def _forget(self, chosen: dict[int, list[int]]) -> int:
+        """Forget events of our own sessions because another device asked for it. Returns how many."""
         self._memory.maintenance.forget_traces(chosen)
-        forget_events(self.store, chosen, reason=REASON, at=self.now(), source="companion")
+        return forget_events(self.store, chosen, reason=REASON, at=self.now(), source="companion")
 
     def _lock(self, busy: Callable[[], None] = lambda: None) -> Any:
         folder = self.config.home / "sync"
@@ -525,12 +527,13 @@ class SyncService(Service):
         return None if at is None else iso(at)
 
     def summary(self) -> dict[str, Any] | None:
-        """Whether sync works, in short; None if this machine belongs to no vault."""
-        if not self.active:
+        """Whether sync works, in short; None if this machine belongs to no vault and was not removed."""
+        if not self.configured or not (self.state.active or self.state.get("error")):
             return None
         return {
             "name": self.state.get("name"), "last_ok": self._iso("last_ok"),
             "error": self.state.get("error"), "problems": self.state.get("problems", []),
+            "progress": self.state.get("progress"),
         }  # fmt: skip
 
     def status(self) -> dict[str, Any]:

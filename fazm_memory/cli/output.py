@@ -48,6 +48,12 @@ def _ascii_only() -> bool:
     return not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
 
 
+def sync_progress_text(progress: dict[str, Any]) -> str:
+    """How far a long round of sync is. It may also have been interrupted: the next one goes on there."""
+    total = plural(progress["total"], progress["what"])
+    return f"{progress['doing']}: {progress['done']:,} of {total}"
+
+
 def echo(text: str = "") -> None:
     """Print text to stdout, without control characters from recorded text."""
     sys.stdout.write(printable(text) + "\n")

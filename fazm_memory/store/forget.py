@@ -223,10 +223,13 @@ def forget_events(store: Store, chosen: dict[int, list[int]], *, reason: str, at
     return gone
 
 
-def follow_forgotten(store: Store, writer: Writer, head: SessionHead, event: Forgotten) -> Forgotten:
+def follow_forgotten(
+    store: Store, writer: Writer, head: SessionHead, event: Forgotten
+) -> tuple[Forgotten, int]:
     """Forget in the copy of a session what its own machine has forgotten.
 
-    Returns the event as it has to be stored here. The caller appends it and calls `vacuum` at the end.
+    Returns the event as it has to be stored here, and how many events lost content. The caller appends it
+    and calls `vacuum` at the end.
     Checkpoints of our own forks that include the payloads are forgotten too, and titles that they inherited.
     """
     seqs = {seq for low, high in event.ranges for seq in range(low, min(high, head.head))}
@@ -239,7 +242,7 @@ def follow_forgotten(store: Store, writer: Writer, head: SessionHead, event: For
             writer.append(fork, NewEvent("forgotten", payload, fork.last_at, "system", "companion", "user"))
     _after_removal(store, writer, head)
     _forget_titles(store, writer, head, titles, at=None, source="companion")
-    return replace(event, left=removed.left)
+    return replace(event, left=removed.left), removed.count
 
 
 def _remove(store: Store, head: SessionHead, seqs: list[int], reason: str) -> Forgotten:

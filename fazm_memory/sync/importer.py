@@ -38,10 +38,11 @@ from fazm_memory.sync.transcripts import TranscriptSharing
 
 NO_PAYLOAD = hash_chain.digest_of(b"")  # the digest of an event that was imported without its payload
 COMPARED = "compared"  # setting: copies that were continued, and up to where later parts are compared
+APART = "apart"  # setting: "DEVICE SESSION", of which a part of the events is in another session here
 CHUNK = 1000  # events of one transaction
 ASKED = "asked for on another machine"
 
-Forget = Callable[[dict[int, list[int]]], None]
+Forget = Callable[[dict[int, list[int]]], int]
 
 
 def _derived(device: str, origin: str) -> str:
@@ -55,7 +56,8 @@ class ImportResult:
 
     events: int = 0
     sessions: set[str] = field(default_factory=set)  # local ids
-    forgot: int = 0
+    forgot: int = 0  # events that lost content here
+    asked: bool = False  # whether anything was to be forgotten: the others wait to hear that it is
 
 
 @dataclass
@@ -138,7 +140,7 @@ class BatchImporter:
             return 0, True
         known, moved = self._known(device, home, part)
         head = None if known is None else self._head(writer, known)
-        if head is None and self._is_ours(part, moved):
+        if head is None and self._is_here(device, part, moved):
             return 0, True
         if known is None:
             head = self._continued(writer, device, part, moved)
@@ -148,6 +150,8 @@ class BatchImporter:
         if (head is None and opening is None) or (head is not None and head.head < part.part.start):
             # It waits for its parent, or for events before these, which are then read from the beginning.
             begin = batch if head is None and part.part.start == 0 else 0
+            if known is None and not begin:  # what came before was here in another session, this is not
+                self.state.set(**{APART: [*self.state.get(APART, []), f"{device} {origin}"]})
             self.state.db.execute("INSERT OR IGNORE INTO waiting VALUES (?,?,?)", (device, origin, begin))
             return 0, True
         if head is None:
@@ -257,15 +261,22 @@ class BatchImporter:
         derived = [_derived(maker, name) for (maker,) in makers.fetchall() for name in origins]
         return [*origins, *derived, *(row[0] for row in rows)]
 
-    def _is_ours(self, part: SegmentPart, moved: dict[str, str]) -> bool:
-        """Whether a part is what this machine uploaded as another device, before it joined again."""
-        row = self.store.db.execute(
-            "SELECT n FROM session WHERE id=? AND device IS NULL", (part.part.session,)
-        ).fetchone()
-        if row is None:
+    def _is_here(self, device: str, part: SegmentPart, moved: dict[str, str]) -> bool:
+        """Whether a part was uploaded again by its machine, which has other keys now: this one or another."""
+        origin = part.part.session
+        if f"{device} {origin}" in self.state.get(APART, []):
             return False
-        rows = self._stored(row[0], part.part.start, part.part.stop)
-        return len(rows) == len(part.events) and self._same(part.events, rows, moved)
+        rows = self.store.db.execute(
+            "SELECT n, device FROM standing WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(self._names(origin, part.session.get("again"))),),
+        ).fetchall()
+        for number, maker in rows:
+            if maker is not None and (maker == device or device in self.members or maker not in self.members):
+                continue
+            stored = self._stored(number, part.part.start, part.part.stop)
+            if len(stored) == len(part.events) and self._same(part.events, stored, moved):
+                return True
+        return False
 
     def _stored(self, number: int, start: int, stop: int) -> list[Any]:
         rows = self.store.db.execute(
@@ -344,8 +355,9 @@ class BatchImporter:
             self._forget_files(device, head.n, head.head, payload)
             if event.actor == "person":  # not retention, which has a policy of its own for transcripts
                 self.transcripts.forget(device, head.id)
-            payload = follow_forgotten(self.store, writer, head, payload)
-            self.result.forgot += payload.count
+            payload, gone = follow_forgotten(self.store, writer, head, payload)
+            self.result.forgot += gone
+            self.result.asked = True
         elif head.head == 0:  # its opening was forgotten
             payload = SessionOpen(agent=head.agent, device=device)
         if payload is not None:
@@ -410,12 +422,14 @@ class BatchImporter:
     def _forget(self, number: int, seqs: list[int], *, mine: bool) -> None:
         if not seqs:
             return
-        self.result.forgot += len(seqs)
+        self.result.asked = True
         if mine:
-            self.forget({number: seqs})
+            self.result.forgot += self.forget({number: seqs})
         else:
             query = "SELECT device, id FROM session WHERE n=?"
             device, session = self.store.db.execute(query, (number,)).fetchone()
             self.files.forget(device, files_named(self.store, {number: seqs}))
             self.transcripts.forget(device, session)
-            forget_events(self.store, {number: seqs}, reason=ASKED, at=self.now(), source="companion")
+            self.result.forgot += forget_events(
+                self.store, {number: seqs}, reason=ASKED, at=self.now(), source="companion"
+            )

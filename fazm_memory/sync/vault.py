@@ -167,7 +167,7 @@ class Vault:
             self.report.uploads += 1
             self._show("uploading", "event", count)
             self._put(force=True)
-        self._put(force=acknowledge or bool(result.forgot))
+        self._put(force=acknowledge or result.asked)
         if result.forgot:
             self._clean_pages()
         self.report.imported, self.report.forgot = result.events, result.forgot
@@ -272,7 +272,7 @@ class Vault:
             if head.number < before.number:
                 self._problem(f"The head of {called} was rolled back from {before.number} to {head.number}.")
                 return before
-            if head.number == before.number and digest != entry.digest:
+            if head.number == before.number and entry.digest and digest != entry.digest:
                 self._problem(f"There are two heads {head.number} of {called}: one was replaced.")
                 return before
         if (removal := self._removal(head.device)) is not None and head.number > removal.number:

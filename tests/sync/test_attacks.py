@@ -128,6 +128,20 @@ def test_a_store_put_back_to_an_older_state_is_noticed(machines: Machines) -> No
     assert any("rolled back" in problem for problem in report["problems"])
 
 
+def test_the_head_of_a_removed_machine_may_arrive_after_its_removal(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    work(laptop)
+    machines.settle()
+    head = Provider(machines, laptop).head
+    mini.sync.remove("laptop")
+    late = head.read_bytes()
+    head.unlink()
+    studio = machines.add("studio")
+    head.write_bytes(late)
+    assert studio.sync.round()["problems"] == []
+    assert studio.states() == mini.states()
+
+
 def test_what_is_hidden_from_one_machine_is_noticed_by_what_others_have_read(machines: Machines) -> None:
     mini, laptop, studio = (machines.add(name) for name in ("mini", "laptop", "studio"))
     session = work(mini)

@@ -56,6 +56,20 @@ def test_a_machine_that_joins_later_never_gets_it(machines: Machines) -> None:
     check_gone(machines)
 
 
+def test_a_round_counts_only_what_it_forgot_itself(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    work(mini, f"a {SECRET_WORD} in the garden")
+    machines.settle()
+    forgets(laptop)
+    laptop.sync.round()
+    assert mini.sync.round()["forgot"] == 1
+    assert laptop.sync.round()["forgot"] == 0
+    studio = Machine(machines.root, "studio")
+    machines.all.append(studio)
+    joined = studio.sync.join(recovery=machines.recovery, folder=str(machines.folder), name="studio")
+    assert joined["forgot"] == 0
+
+
 def test_events_that_arrive_after_their_tombstone_stay_forgotten(machines: Machines) -> None:
     mini, laptop, studio = (machines.add(name) for name in ("mini", "laptop", "studio"))
     work(mini, f"a {SECRET_WORD} in the garden")

@@ -362,6 +362,25 @@ def test_a_machine_with_new_keys_goes_on_with_copies_that_came_in_several_upload
     assert laptop.maintenance.verify().clean
 
 
+def test_a_machine_with_new_keys_makes_no_doubles_of_what_a_removed_one_uploaded(machines: Machines) -> None:
+    mini, laptop, studio = (machines.add(name) for name in ("mini", "laptop", "studio"))
+    key, folder = machines.recovery, str(machines.folder)
+    session = work(laptop)
+    machines.settle()
+    mini.sync.remove("laptop")
+    with pytest.raises(SyncRefused):
+        laptop.sync.round()
+    laptop.sync.join(recovery=key, folder=folder, name="laptop again")
+    machines.settle()
+    studio.sync.leave(forget_keys=True)
+    studio.sync.join(recovery=key, folder=folder, name="studio again")
+    assert set(studio.states()) == {session}
+    assert studio.sessions.get(session)["device"] == "laptop again"
+    laptop.say(session, "prompt", text="Back again")
+    machines.settle()
+    assert studio.states() == laptop.states()
+
+
 def test_copies_go_on_when_their_machine_uploads_them_again_in_other_pieces(
     machines: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from fazm_memory.cli.output import (
     non_negative_int,
     plural,
     print_json,
+    sync_progress_text,
     table,
 )
 from fazm_memory.errors import Declined, FazmMemoryError, InvalidRequest, NotFound
@@ -303,12 +304,6 @@ def _status(memory: Memory, args: argparse.Namespace) -> Any:
     return status
 
 
-def progress_text(progress: dict[str, Any]) -> str:
-    """How far a long round is. It may also have been interrupted: the next one goes on there."""
-    total = plural(progress["total"], progress["what"])
-    return f"{progress['doing']}: {progress['done']:,} of {total}"
-
-
 def _show_status(status: dict[str, Any], now: int) -> None:
     if not status["active"]:
         echo(status["error"] or "This machine syncs with no other (`fazm-memory sync init`).")
@@ -317,7 +312,7 @@ def _show_status(status: dict[str, Any], now: int) -> None:
     echo(f"“{status['name']}” in vault {status['vault'][:8]}, {status['place']}")
     echo(f"  last sync: {when}")
     if status["progress"]:
-        echo(f"  {progress_text(status['progress'])}")
+        echo(f"  {sync_progress_text(status['progress'])}")
     if status["error"]:
         echo(f"  last error: {status['error']} ({format_time(status['error_at'], now)})")
     for problem in status["problems"]:

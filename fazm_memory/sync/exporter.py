@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import Executor, Future
 from typing import Any, NamedTuple, Protocol
 
 from fazm_memory.events import Forgotten
@@ -78,7 +79,8 @@ class BatchExporter:
     home: str
     sharing: Mapping[str, Sharing]  # by its key in a batch
     again: list[str] = field(default_factory=list)  # sessions that are uploaded again
-    _bodies: dict[str, bytes] = field(default_factory=dict)  # made and not put yet, by name
+    _bodies: dict[str, bytes] = field(default_factory=dict)  # made, and no head names them yet, by name
+    _puts: dict[str, Future[str]] = field(default_factory=dict)  # of these, the ones that are on their way
     _contents: dict[Part, PartContent] = field(default_factory=dict)  # of the next batch, read once
 
     def pending(self) -> list[PendingSession]:
@@ -347,11 +349,27 @@ class BatchExporter:
     def name(self, first: int, last: int, generation: int) -> str:
         return object_name(self.identity, self.identity.device, first, last, generation)
 
+    def put_ahead(self, pool: Executor, put: Callable[[str, bytes], str]) -> int:
+        """Begin to put the objects made by now. Returns how many no head names yet."""
+        for name in self._bodies.keys() - self._puts.keys():
+            self._puts[name] = pool.submit(put, name, self._bodies[name])
+        return len(self._bodies)
+
+    def waiting_events(self) -> int:
+        """The events of an earlier round that was interrupted before a head named them."""
+        row = self.state.db.execute(
+            "SELECT coalesce(sum(stop - start), 0) FROM part WHERE batch >"
+            " (SELECT coalesce(max(last), 0) FROM object WHERE body IS NULL)"
+        ).fetchone()
+        return int(row[0])
+
     def put(self, put: Callable[[str, bytes], str]) -> bool:
         """Put the contents and objects that wait. Returns whether there were any objects.
 
         `mark_put` notes that they are there, together with the head that names them.
         """
+        for on_its_way in self._puts.values():
+            on_its_way.result()
         for one in self.sharing.values():
             one.put(put)
         waiting = "SELECT first, last, generation FROM object WHERE body IS NOT NULL ORDER BY first"
@@ -362,8 +380,9 @@ class BatchExporter:
                 for first, last, generation in lost:
                     self._build(first, last, generation + 1)
             rows = self.state.db.execute(waiting).fetchall()
-        for entry in rows:
-            put(self.name(*entry), self._bodies[self.name(*entry)])
+        for name in (self.name(*entry) for entry in rows):
+            if name not in self._puts:
+                put(name, self._bodies[name])
         return bool(rows)
 
     def mark_put(self) -> None:
@@ -371,6 +390,7 @@ class BatchExporter:
         if self._bodies:
             self.state.db.execute("UPDATE object SET body=NULL WHERE body IS NOT NULL")
             self._bodies.clear()
+            self._puts.clear()
 
     def drop_garbage(self, delete: Callable[[str], None]) -> None:
         """Delete objects that no head names any more."""

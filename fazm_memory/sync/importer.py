@@ -385,14 +385,10 @@ class BatchImporter:
     def _request(self, request: Any) -> None:
         """What another device asks for: to forget, quarantine or release events of any device's session."""
         kind, device, origin, *rest = request
-        if device == self.own:
-            session = self.state.own_session(origin)
-        else:
-            session = self.state.local_session(device, origin)
-        row = (
-            session
-            and self.store.db.execute("SELECT n, head FROM standing WHERE id=?", (session,)).fetchone()
-        )
+        session = self._asked_about(device, origin)
+        row = self.store.db.execute(
+            "SELECT n, head, device IS NULL FROM standing WHERE id=?", (session,)
+        ).fetchone()
         if kind == "forget":
             ranges = [(int(low), int(high)) for low, high in rest[0]]
             self.state.db.executemany(
@@ -401,16 +397,24 @@ class BatchImporter:
             )
             if row:
                 seqs = sorted({seq for low, high in ranges for seq in range(low, min(high, row[1]))})
-                self._forget(row[0], seqs, mine=device == self.own)
+                self._forget(row[0], seqs, mine=bool(row[2]))
         elif kind == "quarantine" and row:
             seqs, released, whole = rest
             mark = Quarantine(seqs=tuple(seqs), released=bool(released), whole=bool(whole))
             with self.store.writing() as writer:
-                if device == self.own:
+                if row[2]:
                     entry = NewEvent("quarantine", mark, self.now(), "person", "companion", "user")
                     writer.append(writer.head(row[0]), entry)
                 else:
                     record_quarantine(self.store.db, row[0], mark)
+
+    def _asked_about(self, device: str, origin: str) -> str | None:
+        """The session here that a request of another device is about."""
+        if device == self.own:
+            return self.state.own_session(origin)
+        known = self.state.local_session(device, origin)
+        # A machine that joined again with new keys goes on with its sessions: this one, or another.
+        return origin if known is None and device not in self.members else known
 
     def _forget_files(self, device: str, number: int, head: int, event: Forgotten) -> None:
         """Delete the device's versions of the files that are named in what it forgot."""

@@ -12,6 +12,7 @@ import json
 import secrets
 import socket
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,7 @@ from fazm_memory.sync.transports import Meter, Transport
 DONE = "backlog_done"  # setting: digests of objects that are imported, but not as part of the chain
 EXCLUDED = "excluded"  # setting: this device's exclusions, as they travel in its head
 BACKLOG = 2  # segments to read from which on sessions are imported newest first
+AHEAD = 4  # objects that are put before a head names them, while the next batches are made
 ACK_EVERY = 600 * 1_000_000  # microseconds between two heads that only say what was read
 
 
@@ -162,12 +164,15 @@ class Vault:
         self.report.transcripts = self.transcripts.fetch(self.transport.get, self._problem)
         self.transcripts.at_once = acknowledge
         self._done, self._total = 0, sum(row.head - row.sent for row in self.exporter.pending())
-        for count in self.exporter.batches():
-            self.report.exported += count
-            self.report.uploads += 1
-            self._show("uploading", "event", count)
-            self._put(force=True)
-        self._put(force=acknowledge or result.asked)
+        self.report.exported = self.exporter.waiting_events()
+        with ThreadPoolExecutor(AHEAD) as pool:
+            for count in self.exporter.batches():
+                self.report.exported += count
+                self.report.uploads += 1
+                self._show("uploading", "event", count)
+                if self.exporter.put_ahead(pool, self.transport.put) >= AHEAD:
+                    self._put(force=True)
+            self._put(force=acknowledge or result.asked)
         if result.forgot:
             self._clean_pages()
         self.report.imported, self.report.forgot = result.events, result.forgot

@@ -96,9 +96,9 @@ def test_status_and_devices_are_shown_and_a_lost_device_is_removed(on: On, tmp_p
     refused = on("laptop", "sync")
     assert refused.code == 21
     assert "removed" in refused.err
-    assert "was removed from the vault" in on("laptop", "status").err
+    assert "was removed from the vault" in on("laptop", "status").out
     assert on("laptop", "sync", "leave").code == 0
-    assert "removed" not in on("laptop", "status").err
+    assert "removed" not in on("laptop", "status").out
 
 
 def test_leaving_keeps_everything(on: On, tmp_path: Path) -> None:

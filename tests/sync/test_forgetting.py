@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from fazm_memory.errors import SyncRefused
 from tests.sync.machines import Machine, Machines
 from tests.sync.test_replication import work
 
@@ -54,6 +57,24 @@ def test_a_machine_that_joins_later_never_gets_it(machines: Machines) -> None:
     assert not before & held, "every object that had it was written again"
     machines.add("laptop")
     check_gone(machines)
+
+
+def test_a_machine_that_joined_again_follows_what_was_asked_of_it_before(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    held = work(laptop, "Count the tulips")
+    work(laptop, f"a {SECRET_WORD} in the garden")
+    machines.settle()
+    forgets(mini)
+    mini.maintenance.quarantine(held)
+    mini.sync.round()
+    mini.sync.remove("laptop")
+    with pytest.raises(SyncRefused):
+        laptop.sync.round()
+    laptop.sync.join(recovery=machines.recovery, folder=str(machines.folder), name="laptop again")
+    machines.settle()
+    check_gone(machines)
+    for machine in machines.all:
+        assert machine.sessions.quarantined() == {held: "whole"}
 
 
 def test_a_round_counts_only_what_it_forgot_itself(machines: Machines) -> None:

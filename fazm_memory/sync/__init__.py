@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from fazm_memory.sync.exporter import OUTGOING
     from fazm_memory.sync.pairing import (
         PairAnswer,
         answer_request,
@@ -26,17 +25,16 @@ if TYPE_CHECKING:
         refuse_request,
         withdraw_request,
     )
-    from fazm_memory.sync.state import REMOTES, Identity, SyncState, find_folders, own_folders
+    from fazm_memory.sync.state import OUTGOING, REMOTES, Identity, SyncState, find_folders, own_folders
     from fazm_memory.sync.transports import Transport, open_transport, place_of
     from fazm_memory.sync.vault import EXCLUDED, RoundReport, Vault, create_vault, device_rows, join_vault
 
 __getattr__ = lazy_exports(
     __name__,
     {
-        "exporter": "OUTGOING",
         "pairing": "PairAnswer answer_request candidate new_code pair_fingerprint post_offer post_request"
         " read_answer read_offer read_request refuse_request withdraw_request",
-        "state": "REMOTES Identity SyncState find_folders own_folders",
+        "state": "OUTGOING REMOTES Identity SyncState find_folders own_folders",
         "transports": "Transport open_transport place_of",
         "vault": "EXCLUDED RoundReport Vault create_vault device_rows join_vault",
     },

@@ -35,14 +35,13 @@ from fazm_memory.sync.segments import (
     read_content,
     segment_key,
 )
-from fazm_memory.sync.state import Identity, Part, Repository, SyncState, next_link, repository
+from fazm_memory.sync.state import OUTGOING, Identity, Part, Repository, SyncState, next_link, repository
 
 BATCH_EVENTS = 20_000
 BATCH_BYTES = 8 << 20  # payloads in a batch, unless one event alone is larger
 FAN = 16  # objects of one size class that are merged into one
 MERGED_BYTES = 8 << 20  # objects are not merged beyond this
 WAITS = b""  # the `body` of an object that was not put yet; earlier versions stored its bytes there
-OUTGOING = "outgoing"  # requests for other devices that are in no batch yet
 
 
 class Sharing(Protocol):

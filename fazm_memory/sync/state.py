@@ -81,6 +81,7 @@ CREATE TABLE wanted_transcript (device TEXT NOT NULL, number INTEGER NOT NULL, r
 """
 # When the newest event of an object was. Objects of earlier versions have 0 until they are written again.
 STEP_5 = "ALTER TABLE object ADD COLUMN newest INTEGER NOT NULL DEFAULT 0"
+OUTGOING = "outgoing"  # setting: requests for other devices that are in no batch yet
 START = hashlib.sha256(b"fazm-memory sync start").hexdigest()  # the link before the first batch
 
 
@@ -162,11 +163,14 @@ class SyncState:
             self.set(identity=raw, number=0, epochs={}, **settings)
 
     def erase(self) -> None:
-        """Forget the vault, its keys and everything remembered of it."""
+        """Forget the vault, its keys and everything remembered of it, but not what others are to be asked."""
+        asked = self.get(OUTGOING, [])
         with self.db.transaction():
             tables = self.db.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
             for (table,) in tables:
                 self.db.execute(f"DELETE FROM {table}")
+            if asked:  # this machine may join again with new keys
+                self.set(**{OUTGOING: asked})
 
     def epochs(self) -> dict[str, dict[str, Any]]:
         """The epoch secrets this device has: id to rank, issuer and secret (hex)."""

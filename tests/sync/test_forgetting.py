@@ -77,6 +77,17 @@ def test_a_machine_that_joined_again_follows_what_was_asked_of_it_before(machine
         assert machine.sessions.quarantined() == {held: "whole"}
 
 
+def test_a_quarantine_is_asked_for_by_a_machine_with_new_keys(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini)
+    machines.settle()
+    laptop.maintenance.quarantine(session)
+    laptop.sync.leave(forget_keys=True)
+    laptop.sync.join(recovery=machines.recovery, folder=str(machines.folder), name="laptop again")
+    machines.settle()
+    assert mini.sessions.quarantined() == {session: "whole"}
+
+
 def test_a_round_counts_only_what_it_forgot_itself(machines: Machines) -> None:
     mini, laptop = machines.add("mini"), machines.add("laptop")
     work(mini, f"a {SECRET_WORD} in the garden")

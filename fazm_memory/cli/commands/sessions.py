@@ -44,6 +44,7 @@ from fazm_memory.cli.output import (
     plural,
     print_json,
     single_line,
+    sync_progress_text,
     table,
     terminal_width,
 )
@@ -433,7 +434,9 @@ def status_command(args: argparse.Namespace) -> int:
             echo(f"  watching {folder['folder']} ({folder['how']}) since {format_time(folder['since'], now)}")
     if status["sync"] is not None:
         when = "never" if status["sync"]["last_ok"] is None else format_time(status["sync"]["last_ok"], now)
-        echo(f"  synced as “{status['sync']['name']}”: {when}")
+        progress = status["sync"]["progress"]
+        doing = "" if progress is None else f", {sync_progress_text(progress)}"
+        echo(f"  synced as “{status['sync']['name']}”: {when}{doing}")
     _show_transcripts(status["transcripts"])
     echo(f"  store: {status['home']}, encrypted, {_key(status['key'])}")
     notices = [memory.transcripts.expiring_notice(), memory.maintenance.retention_notice()]

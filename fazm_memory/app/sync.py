@@ -657,6 +657,10 @@ class SyncWorker:
             return min(LONGEST_RETRY, RETRY * 2.0 ** (self._failures - 1))
         if self._failures:
             self._report("Sync works again.")
+        for name in report["joined"]:
+            self._report(
+                f"“{name}” joined the vault. `fazm-memory sync devices --remove` if it is not yours."
+            )
         self._failures = 0
         happened = report["imported"] or report["exported"]
         self._quiet = SOON if happened else min(LATE, self._quiet * 1.5)

@@ -6,6 +6,7 @@ object has one writer. `probe` only finds out, for `sync status`, whether a prov
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import threading
@@ -16,12 +17,12 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from fazm_memory.errors import FazmMemoryError, InvalidRequest, SyncUnavailable
 from fazm_memory.lazy import lazy_regex
-from fazm_memory.paths import read_regular, sync_folder
+from fazm_memory.paths import NotRegularFile, read_regular, sync_folder
 from fazm_memory.records import dataclass, field
 
 PART = lazy_regex(r"[0-9a-f]{32}")  # of a name: anything else in the folder is not ours
 TIMEOUT = "30s"
-LARGEST = 1 << 30  # bytes of an object in a folder that other machines write
+LARGEST = 1 << 30  # bytes of an object; a larger one is not read
 
 
 class Transport(Protocol):
@@ -78,6 +79,8 @@ class FolderTransport:
             self._check()
             return None
         except OSError as error:
+            if isinstance(error, NotRegularFile) or error.errno == errno.EFBIG:
+                return b""  # no machine of the vault wrote that: whoever reads it names it
             raise self._failed(error) from error
 
     def delete(self, name: str) -> None:
@@ -171,7 +174,8 @@ class ObjectStoreTransport:
         import obstore
 
         try:
-            return bytes(self._try(lambda: obstore.get(self.store, name).bytes()))
+            found = self._try(lambda: obstore.get(self.store, name))
+            return bytes(self._try(found.bytes)) if found.meta["size"] <= LARGEST else b""
         except FileNotFoundError:
             return None
 

@@ -77,6 +77,7 @@ class RoundReport:
     files: int = 0  # contents of file versions that arrived
     transcripts: int = 0  # transcripts that arrived, or grew
     sessions: list[str] = field(default_factory=list)
+    joined: list[str] = field(default_factory=list)  # names of devices that are new to this one
     problems: list[str] = field(default_factory=list)
     requests: dict[str, int] = field(default_factory=dict)
     excluded: dict[str, list[str]] = field(default_factory=dict)  # exclusions of the other devices
@@ -136,6 +137,7 @@ class Vault:
     ) -> RoundReport:
         """Import what is new, put what is new. `acknowledge` puts the head even if only reading moved."""
         self.report, self._progress, self._told = RoundReport(), progress, 0
+        before = {device for (device,) in self.state.db.execute("SELECT id FROM device").fetchall()}
         heads = self._read_heads()
         members = self._members(heads)
         self._check_own(members)
@@ -146,6 +148,8 @@ class Vault:
             device for device in current if device not in logs or not logs[device].left
         )
         self._compare_views(logs)
+        if self.state.get("last_ok") is not None:  # else all of them are new
+            self.report.joined = sorted(logs[one].name for one in logs.keys() & current.keys() - before)
         self.report.excluded = _united(log.excluded for device, log in logs.items() if device in current)
         self._import_newest_first(logs)
         known = self.remembered()
@@ -439,7 +443,8 @@ class Vault:
 
     def _called(self, device: str) -> str:
         row = self.state.db.execute("SELECT name FROM device WHERE id=?", (device,)).fetchone()
-        return f"“{device[:8] if row is None else row[0]}”"
+        removed = "the removed " if device in self.state.get("removed", {}) else ""
+        return f"{removed}“{device[:8] if row is None else row[0]}”"
 
     def _compare_views(self, logs: dict[str, LogState]) -> None:
         """Name devices of which the store shows less than others have read, or something else."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -67,6 +68,29 @@ def append(provider: Provider, old: dict[Path, bytes]) -> None:
     path.write_bytes(path.read_bytes() * 2)
 
 
+def replace_by(make: Callable[[Path], object]) -> Callable[[Provider, dict[Path, bytes]], object]:
+    """Put something else in the place of the newest object."""
+
+    def do(provider: Provider, old: dict[Path, bytes]) -> None:
+        path = provider.object()
+        path.unlink()
+        make(path)
+
+    return do
+
+
+def other_prefix(provider: Provider, old: dict[Path, bytes]) -> None:
+    """The objects of another device under the names of this one."""
+    other = next(path for path in old if path.parent.parent == provider.objects.parent != path.parent)
+    provider.object().write_bytes(other.read_bytes())
+
+
+def second_head(provider: Provider, old: dict[Path, bytes]) -> None:
+    """The same head once more, under a name of no device."""
+    (provider.head.parent / ("0" * 32)).write_bytes(provider.head.read_bytes())
+    provider.head.write_bytes(old[provider.head])
+
+
 ATTACKS: dict[str, tuple[Callable[[Provider, dict[Path, bytes]], object], str]] = {
     "alter an object": (lambda provider, old: flip(provider.object()), "altered or replaced"),
     "alter a signature": (lambda provider, old: flip(provider.object(), -1), "altered or replaced"),
@@ -82,6 +106,24 @@ ATTACKS: dict[str, tuple[Callable[[Provider, dict[Path, bytes]], object], str]] 
     "delete a head": (lambda provider, old: provider.head.unlink(), "missing"),
     "put another device's head there": (swap_heads, "swapped|rolled back|other keys"),
     "roll back a head": (old_head, "rolled back"),
+    "empty an object": (replace_by(Path.touch), "incomplete"),
+    "put a folder in the place of an object": (replace_by(Path.mkdir), "incomplete"),
+    "put a pipe in the place of an object": (replace_by(os.mkfifo), "incomplete"),
+    "put a link to an endless file there": (
+        replace_by(lambda path: path.symlink_to("/dev/zero")),
+        "incomplete",
+    ),
+    "put a link to a file of this machine there": (
+        replace_by(lambda path: path.symlink_to("/etc/passwd")),
+        "incomplete|altered or replaced",
+    ),
+    "swap the prefixes of two devices": (other_prefix, "incomplete|altered or replaced"),
+    "show a head under two names": (second_head, "swapped"),
+    "empty a head": (lambda provider, old: provider.head.write_bytes(b""), "altered or is incomplete"),
+    "put a folder in the place of a head": (
+        lambda provider, old: (provider.head.unlink(), provider.head.mkdir()),
+        "missing",
+    ),
 }
 
 
@@ -89,12 +131,13 @@ ATTACKS: dict[str, tuple[Callable[[Provider, dict[Path, bytes]], object], str]] 
 def test_an_attack_is_refused_and_named(machines: Machines, attack: str) -> None:
     mini, laptop = machines.add("mini"), machines.add("laptop")
     session = work(mini)
+    work(laptop, "Water the plants")
     machines.settle()
     old = {path: path.read_bytes() for path in machines.files()}
     mini.say(session, "decision", what="the truth")
     mini.sync.round()
     laptop_before = laptop.states()
-    if attack == "roll back a head":
+    if attack in ("roll back a head", "show a head under two names"):
         laptop.sync.round()
         laptop_before = laptop.states()
     untouched = {path: path.read_bytes() for path in machines.files()}
@@ -105,7 +148,14 @@ def test_an_attack_is_refused_and_named(machines: Machines, attack: str) -> None
     assert any(re.search(named, problem) for problem in report["problems"]), report
     assert laptop.sync.status()["problems"] == report["problems"]
     assert laptop.maintenance.verify().clean
-    for path, data in untouched.items():  # the provider stops: sync goes on
+    for path in set(machines.folder.rglob("*")) - set(untouched):  # the provider stops: sync goes on
+        if not path.is_dir():
+            path.unlink()
+    for path, data in untouched.items():
+        if path.is_dir():
+            path.rmdir()
+        if path.is_symlink() or path.is_fifo():
+            path.unlink()
         if path != laptop_head(machines, laptop):
             path.write_bytes(data)
     assert laptop.sync.round()["problems"] == []

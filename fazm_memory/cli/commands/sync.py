@@ -92,6 +92,8 @@ def _show_report(report: dict[str, Any]) -> None:
         echo("Received nothing new. Uploaded what was forgotten, quarantined or shared here.")
     elif not report["problems"]:
         echo("Up to date: nothing new here or there.")
+    for name in report["joined"]:
+        echo(f"“{name}” joined the vault. If it is not yours: `fazm-memory sync devices --remove {name}`.")
     for problem in report["problems"]:
         echo_err(f"problem: {problem}")
 

@@ -30,11 +30,10 @@ from fazm_memory.agents.base import (
     hermes_home,
     openclaw_home,
 )
-from fazm_memory.agents.claude_code.reader import ClaudeCode
+from fazm_memory.agents.claude_code.reader import ClaudeCode, ClaudeCowork, cowork_folders
 from fazm_memory.agents.cline import Cline
 from fazm_memory.agents.codex.rollout import Codex
 from fazm_memory.agents.copilot import Copilot
-from fazm_memory.agents.cowork import ClaudeCowork, cowork_folders
 from fazm_memory.agents.cursor import CursorAgent, ide_folders
 from fazm_memory.agents.fazm import Fazm, FazmAwareReader
 from fazm_memory.agents.fields import ident, mapping, record_of, sequence, text

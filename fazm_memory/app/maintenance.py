@@ -12,7 +12,7 @@ from fazm_memory.app.memory import Service
 from fazm_memory.clock import iso, to_datetime
 from fazm_memory.config import reload_retention
 from fazm_memory.errors import InvalidRequest, NotFound
-from fazm_memory.events import UNTRUSTED, Quarantine
+from fazm_memory.events import DAY, UNTRUSTED, Quarantine, RetentionPolicy
 from fazm_memory.paths import CONTEXT_FOLDER, exclusive_lock, private_folder
 from fazm_memory.records import fields
 from fazm_memory.text import TextMatch, plural
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 
 RETAINED = "retained"  # key of the time when the retention policy was last applied
 ANNOUNCED = "retention-announced"  # key of what its first application will delete; {} once it has
-NOTICE = 7 * sessions.DAY  # between the announcement and the first application
-LEAP = (
-    30 * sessions.DAY
-)  # after a longer time without retention it is announced again, since the clock may be wrong
+NOTICE = 7 * DAY  # between the announcement and the first application
+LEAP = 30 * DAY  # after a longer time without retention it is announced again, since the clock may be wrong
 
 
 class MaintenanceService(Service):
@@ -161,7 +159,7 @@ class MaintenanceService(Service):
     def retain(
         self,
         *,
-        policy: sessions.RetentionPolicy | None = None,
+        policy: RetentionPolicy | None = None,
         dry_run: bool = False,
         progress: Callable[[int], None] = lambda done: None,
     ) -> dict[str, Any]:
@@ -170,7 +168,7 @@ class MaintenanceService(Service):
         planned = stores.retention.plan(self.store, policy, self.now(), progress=progress)
         result = {"policy": policy.__dict__, "dry_run": dry_run, **planned.to_json()}
         if policy.versions and (versions := self._memory.existing_file_versions) is not None:
-            before = self.now() - policy.versions * sessions.DAY
+            before = self.now() - policy.versions * DAY
             result["versions"] = versions.drop_before(before, dry_run=dry_run)
         result["transcripts"] = self._memory.transcripts.retain(dry_run=dry_run)
         if not dry_run:
@@ -186,7 +184,7 @@ class MaintenanceService(Service):
         """
         last = self._read_meta(RETAINED)
         since = None if last is None else self.now() - int(last)
-        if since is not None and 0 <= since < sessions.DAY:
+        if since is not None and 0 <= since < DAY:
             return None
         self._memory.config = reload_retention(self.config)
         announced = self.announced_retention()
@@ -243,10 +241,10 @@ class MaintenanceService(Service):
         with self.store.db.transaction():
             self.store.db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (key, value))
 
-    def retention_policy(self) -> sessions.RetentionPolicy:
+    def retention_policy(self) -> RetentionPolicy:
         """The policy in the settings."""
-        names = (field.name for field in fields(sessions.RetentionPolicy))
-        return sessions.RetentionPolicy(**{name: getattr(self.config, f"retain_{name}") for name in names})
+        names = (field.name for field in fields(RetentionPolicy))
+        return RetentionPolicy(**{name: getattr(self.config, f"retain_{name}") for name in names})
 
     def quarantine(
         self,

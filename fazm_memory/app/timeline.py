@@ -35,8 +35,8 @@ from fazm_memory.store import (
     effective_ranges,
     event_id,
     event_page,
-    overview,
     plain_root,
+    projections,
     queries,
     to_event,
 )
@@ -205,20 +205,20 @@ class TimelineService(Service):
         items: list[dict[str, Any]] = []
         self.store.index_backlog()
         with self.store.db.reading():
-            last = overview.latest_minute(self.store, before)
+            last = projections.latest_minute(self.store, before)
             while last is not None and len(items) < limit:
                 day = to_datetime(last).date()
                 begin, end = day_bounds(day)
                 count = (
-                    overview.count_by_time(self.store, begin, end, end - begin).get(0)
-                    or overview.TimeBucket()
+                    projections.count_by_time(self.store, begin, end, end - begin).get(0)
+                    or projections.TimeBucket()
                 )
                 items.append(
                     {"day": f"{day:%Y-%m-%d}", "from_ms": begin // 1000, "to_ms": end // 1000,
                      "sessions": len(count.sessions), "events": count.events, "failures": count.failures}
                 )  # fmt: skip
                 before = begin
-                last = overview.latest_minute(self.store, before)
+                last = projections.latest_minute(self.store, before)
         return {"items": items, "next": None if last is None else f"d.{before}"}
 
     def day_totals(self) -> dict[str, Any] | None:
@@ -267,7 +267,7 @@ class TimelineService(Service):
             only = None
             if day is not None:
                 begin, end = day_bounds(day)
-                counts = overview.count_by_time(self.store, begin, end, end - begin).get(0)
+                counts = projections.count_by_time(self.store, begin, end, end - begin).get(0)
                 only = counts.sessions if counts is not None else set()
             page = queries.session_page(
                 self.store, cursor=cursor, limit=limit, only=only, background=background,
@@ -375,9 +375,9 @@ class TimelineService(Service):
             low = max(low, position(row.n, turns[0] - 1, row.head) if turns[0] > 0 else 0)
             high = min(high, position(row.n, turns[1], row.head))
         if since is not None:
-            low = max(low, overview.position_at(self.store, row.n, since - 1))
+            low = max(low, projections.position_at(self.store, row.n, since - 1))
         if until is not None:
-            high = min(high, overview.position_at(self.store, row.n, until - 1))
+            high = min(high, projections.position_at(self.store, row.n, until - 1))
         return replace(wanted, start=low, stop=high)
 
     def with_marks(self, row: SessionRow, events: Sequence[Event]) -> list[dict[str, Any]]:
@@ -406,7 +406,7 @@ class TimelineService(Service):
         with self.store.db.reading():
             return {
                 "session": row.id,
-                "at": overview.position_at(self.store, row.n, at),
+                "at": projections.position_at(self.store, row.n, at),
                 "ms": at // 1000,
                 "head": row.head,
             }
@@ -614,11 +614,14 @@ class TimelineService(Service):
         self.store.index_backlog()
         with self.store.db.reading():
             only = {self.store.sessions.resolve(session).n for session in sessions} or None
-            counts = overview.count_by_time(self.store, begin, end, size, only)
-            gaps = overview.gaps(self.store, begin, end)
+            counts = projections.count_by_time(self.store, begin, end, size, only)
+            gaps = projections.gaps(self.store, begin, end)
         first = begin // BUCKETS["minute"] * BUCKETS["minute"]
         buckets = [
-            {"ms": (first + nth * size) // 1000, **{name: getattr(count, name) for name in overview.COUNTS}}
+            {
+                "ms": (first + nth * size) // 1000,
+                **{name: getattr(count, name) for name in projections.COUNTS},
+            }
             for nth, count in sorted(counts.items())
         ]
         return {
@@ -649,7 +652,7 @@ class TimelineService(Service):
                 rows, left = [self.store.sessions.resolve(session) for session in sessions][:MOST_SESSIONS], 0
             else:
                 rows, left = self._active(begin, end)
-            spans = [(row, *overview.positions_between(self.store, row.n, begin, end)) for row in rows]
+            spans = [(row, *projections.positions_between(self.store, row.n, begin, end)) for row in rows]
             spans = [(row, low, high) for row, low, high in spans if high > low]
             share = min(most, max(LEAST_DRAWN, MOST_DRAWN // max(1, len(spans))))
             items = [self._lanes_of(row, low, high, share) for row, low, high in spans]
@@ -668,7 +671,7 @@ class TimelineService(Service):
         active = [
             number
             for (number,) in numbers[: 4 * MOST_SESSIONS]
-            if len(set(overview.positions_between(self.store, number, begin, end))) == 2
+            if len(set(projections.positions_between(self.store, number, begin, end))) == 2
         ]
         rows = self.store.sessions.numbered(active[:MOST_SESSIONS])
         return rows, len(numbers) - len(rows) if len(active) > MOST_SESSIONS else 0

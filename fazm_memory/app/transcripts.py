@@ -20,7 +20,7 @@ from fazm_memory.app.agents import agent_places, pause_spans
 from fazm_memory.app.memory import Service
 from fazm_memory.clock import iso, to_datetime
 from fazm_memory.errors import Conflict, InvalidRequest, NotFound
-from fazm_memory.events import Draft
+from fazm_memory.events import DAY, Draft
 from fazm_memory.paths import (
     NotRegularFile,
     disk_error,
@@ -32,7 +32,6 @@ from fazm_memory.paths import (
     write_new_file,
     write_private,
 )
-from fazm_memory.session import DAY
 from fazm_memory.store import EXACT, SEQ_BITS, SessionRow, TranscriptCopies, TranscriptCopy, foreign_name
 from fazm_memory.text import plural, shell_word
 

@@ -10,10 +10,14 @@ if TYPE_CHECKING:
     from fazm_memory.events import codec, event, kinds
     from fazm_memory.events.codec import PayloadError, json_schema
     from fazm_memory.events.event import (
+        DAY,
         FAILED,
+        GROUPS,
         KINDS,
         KINDS_WITHOUT_TEXT,
+        RECENTLY_ACTIVE,
         RETAINED_FIELDS,
+        TRANSIENT,
         Action,
         ActionAmend,
         ActionStart,
@@ -36,8 +40,10 @@ if TYPE_CHECKING:
         Prompt,
         Quarantine,
         Recovered,
+        RetentionPolicy,
         Rewind,
         SessionOpen,
+        StoredPayload,
         TodoItem,
         Todos,
         UnknownRecord,
@@ -45,12 +51,15 @@ if TYPE_CHECKING:
         call_position,
         canonical_json,
         causal_position,
+        expired,
         input_hash,
         is_fully_retained,
+        oldest_payloads,
         payload_class,
         read_payload,
         retained_payload,
         target_of,
+        totals_by_group,
     )
     from fazm_memory.events.kinds import (
         ACTORS,
@@ -84,12 +93,13 @@ __getattr__ = lazy_exports(
     {
         "codec": "PayloadError json_schema",
         "event": (
-            "Action ActionAmend ActionStart Artifact ArtifactItem Branch BudgetPassed Checkpoint Decision "
-            "Draft Event Evicted FAILED FileChange "
-            "FileTouch FolderListing Forgotten KINDS KINDS_WITHOUT_TEXT LifecycleMove NewerVersion Plan "
-            "Prompt Quarantine RETAINED_FIELDS Recovered Rewind SessionOpen TodoItem Todos UnknownRecord "
-            "Usage call_position canonical_json causal_position "
-            "input_hash is_fully_retained payload_class read_payload retained_payload target_of"
+            "Action ActionAmend ActionStart Artifact ArtifactItem Branch BudgetPassed Checkpoint DAY "
+            "Decision Draft Event Evicted FAILED FileChange FileTouch FolderListing Forgotten GROUPS "
+            "KINDS KINDS_WITHOUT_TEXT LifecycleMove NewerVersion Plan Prompt Quarantine "
+            "RECENTLY_ACTIVE RETAINED_FIELDS Recovered RetentionPolicy Rewind SessionOpen "
+            "StoredPayload TRANSIENT TodoItem Todos UnknownRecord Usage call_position canonical_json "
+            "causal_position expired input_hash is_fully_retained oldest_payloads payload_class "
+            "read_payload retained_payload target_of totals_by_group"
         ),
         "kinds": (
             "ACTORS ArtifactForm BudgetLimit By Change FORM_SOURCE KIND_NAMES LIFECYCLES Lifecycle Outcome "

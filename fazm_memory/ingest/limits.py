@@ -19,10 +19,9 @@ from typing import Any
 
 from fazm_memory.clock import iso, parse_time
 from fazm_memory.errors import ConfigError, InvalidInput
-from fazm_memory.events import Draft, codec, payload_class
+from fazm_memory.events import DAY, GROUPS, TRANSIENT, Draft, codec, payload_class
 from fazm_memory.paths import PAUSE_FILE, write_private
 from fazm_memory.records import dataclass
-from fazm_memory.session import DAY, GROUPS, TRANSIENT
 from fazm_memory.store import Database, Writer
 
 # Pauses are recorded in a background session of our own.

@@ -15,16 +15,14 @@ from fazm_memory.watch import DesktopSource, Exclusions
 
 if TYPE_CHECKING:
     from fazm_memory.macos.app import MenuBarApp
-    from fazm_memory.macos.diagnosis import MAC_CHECKS
-    from fazm_memory.macos.setup import MacSetup
+    from fazm_memory.macos.setup import MAC_CHECKS, MacSetup
     from fazm_memory.macos.system import show_failed_start
 
 __getattr__ = lazy_exports(
     __name__,
     {
         "app": "MenuBarApp",
-        "diagnosis": "MAC_CHECKS",
-        "setup": "MacSetup",
+        "setup": "MAC_CHECKS MacSetup",
         "system": "show_failed_start",
     },
 )

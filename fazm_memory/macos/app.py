@@ -25,10 +25,8 @@ from Foundation import (
 from fazm_memory.app import Companion, Memory
 from fazm_memory.errors import FazmMemoryError, StoreBusy
 from fazm_memory.macos import desktop_source
-from fazm_memory.macos.hotkeys import Hotkeys
-from fazm_memory.macos.mac_actions import MacActions, fazm_process
-from fazm_memory.macos.notifications import Notifications
-from fazm_memory.macos.status_item import StatusItem
+from fazm_memory.macos.mac_actions import MacActions, Notifications, fazm_process
+from fazm_memory.macos.status_item import Hotkeys, StatusItem
 from fazm_memory.macos.system import (
     alert,
     close_alerts,

@@ -1,6 +1,6 @@
 """What a session is at a moment: its state, the reducer that folds events into it, and differences.
 
-Also the retention policy, and events as rows for lists and drawings. Pure: no clock and no disk.
+Also events as rows for lists and drawings. Pure: no clock and no disk.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from fazm_memory.session import diff, retention
+    from fazm_memory.session import diff
     from fazm_memory.session.dialogue import chosen_options, later_replaces, listed_options, title_of
     from fazm_memory.session.diff import (
         CALL_KINDS,
@@ -42,14 +42,6 @@ if TYPE_CHECKING:
         is_named,
         still_uncommitted,
         uncommitted_files,
-    )
-    from fazm_memory.session.retention import (
-        DAY,
-        GROUPS,
-        RECENTLY_ACTIVE,
-        TRANSIENT,
-        RetentionPolicy,
-        StoredPayload,
     )
     from fazm_memory.session.state import (
         BOUNDS,
@@ -85,7 +77,6 @@ __getattr__ = lazy_exports(
         "outline": "OutlineRow OutlineTurn event_json lane_marks outline_rows outline_turns summary_row",
         "reducer": "fold fork_state initial_state",
         "repository": "discarded_names is_named still_uncommitted uncommitted_files",
-        "retention": "DAY GROUPS RECENTLY_ACTIVE RetentionPolicy StoredPayload TRANSIENT",
         "state": (
             "BOUNDS FOLD_VERSION FileAuthor FileEntry QUARANTINED_CALLS SessionState VALUE_BOUND "
             "changed_files check_answered fits has_limits from_plain from_snapshot parent_folder "

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from fazm_memory.store import hash_chain, overview, queries, retention
+    from fazm_memory.store import hash_chain, projections, queries, retention
     from fazm_memory.store.database import LOG_PAGES, Database, compress, decompress, migrate, pragmas
     from fazm_memory.store.event_log import (
         EVENT_COLUMNS,
@@ -66,8 +66,13 @@ if TYPE_CHECKING:
         owner_of,
         parts_of,
     )
-    from fazm_memory.store.overview import StoreChanges, StoreWatcher, open_questions, store_overview
-    from fazm_memory.store.projections import INDEX_AFTER
+    from fazm_memory.store.projections import (
+        INDEX_AFTER,
+        StoreChanges,
+        StoreWatcher,
+        open_questions,
+        store_overview,
+    )
     from fazm_memory.store.queries import (
         CallEffects,
         EventFilter,
@@ -145,8 +150,7 @@ __getattr__ = lazy_exports(
         ),
         "framework_store": "FrameworkItem FrameworkStore framework_store_exists owner_of parts_of",
         "hash_chain": "",
-        "overview": "StoreChanges StoreWatcher open_questions store_overview",
-        "projections": "INDEX_AFTER",
+        "projections": "INDEX_AFTER StoreChanges StoreWatcher open_questions store_overview",
         "queries": (
             "CallEffects EventFilter EventQuery event_page events_of_item kinds_of outcomes_of "
             "unfinished_calls"

@@ -10,16 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from fazm_memory.events import Checkpoint, Forgotten
-from fazm_memory.records import dataclass, field
-from fazm_memory.session import (
+from fazm_memory.events import (
     RECENTLY_ACTIVE,
     TRANSIENT,
+    Checkpoint,
+    Forgotten,
     RetentionPolicy,
     StoredPayload,
-    retention,
-    to_plain,
+    expired,
+    oldest_payloads,
+    totals_by_group,
 )
+from fazm_memory.records import dataclass, field
+from fazm_memory.session import to_plain
 from fazm_memory.store.event_log import SEQ_MASK, NewEvent, event_id
 from fazm_memory.store.forget import ranges_of, vacuum
 from fazm_memory.store.sessions import SessionRow
@@ -51,7 +54,7 @@ class RetentionPlan:
             "events": sum(len(payloads) for payloads in self.chosen.values()),
             "bytes": self.bytes,
             "store_bytes": self.size,
-            "by_kind": dict(retention.totals_by_group(self.all())),
+            "by_kind": dict(totals_by_group(self.all())),
         }
 
 
@@ -68,7 +71,7 @@ def plan(
         progress(done)
         if arrivals.floor(row.n) < earliest:
             payloads = transient_payloads(store, row, arrivals)
-            gone = retention.expired(policy, payloads, now, archived=row.lifecycle == "archived")
+            gone = expired(policy, payloads, now, archived=row.lifecycle == "archived")
             if gone:
                 result.chosen[row.n] = gone
     limit = policy.megabytes << 20
@@ -91,7 +94,7 @@ def _make_room(
         chosen = result.chosen.get(row.n, [])
         already = {payload.seq for payload in chosen}
         left = [payload for payload in transient_payloads(store, row, arrivals) if payload.seq not in already]
-        more = retention.oldest_payloads(left, wanted)
+        more = oldest_payloads(left, wanted)
         if more:
             result.chosen[row.n] = sorted([*chosen, *more], key=lambda payload: payload.seq)
             wanted -= sum(payload.size for payload in more)

@@ -18,8 +18,8 @@ from fazm_memory.app import Memory, agent_overviews, companion_pid, connection_s
 from fazm_memory.clock import iso, to_datetime
 from fazm_memory.config import LIMITS, reload_retention, save_settings
 from fazm_memory.errors import ConfigError, FazmMemoryError, InvalidInput, StoreBusy
+from fazm_memory.events import RetentionPolicy
 from fazm_memory.records import fields
-from fazm_memory.session import RetentionPolicy
 from fazm_memory.store import VERSIONS_DATABASE
 from fazm_memory.translation import current_language, translate, translate_filled
 from fazm_memory.watch import scope as seeded

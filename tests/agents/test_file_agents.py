@@ -9,9 +9,8 @@ from typing import Any
 
 from fazm_memory.agents.antigravity import Antigravity
 from fazm_memory.agents.base import Places
-from fazm_memory.agents.claude_code.reader import ClaudeCode
+from fazm_memory.agents.claude_code.reader import ClaudeCode, ClaudeCowork
 from fazm_memory.agents.cline import Cline
-from fazm_memory.agents.cowork import ClaudeCowork
 from fazm_memory.agents.cursor import CursorAgent
 from fazm_memory.events.event import Draft
 from tests.agents.reading import FIXTURES, of_kind, read_on, record_of

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.events.event import Draft
-from fazm_memory.session.retention import DAY
+from fazm_memory.events.event import DAY, Draft
 from fazm_memory.store.store import Store
 from tests.app.memory_fixture import START, MemoryFixture
 from tests.store.schemas.make import old_store

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fazm_memory.session.retention import DAY
+from fazm_memory.events.event import DAY
 from fazm_memory.store.database import Database
 from fazm_memory.store.file_versions import digest_of
 from tests.app.memory_fixture import START, MemoryFixture

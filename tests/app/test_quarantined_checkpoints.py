@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fazm_memory.session.retention import DAY, RetentionPolicy
+from fazm_memory.events.event import DAY, RetentionPolicy
 from fazm_memory.store import retention
 from tests.app.memory_fixture import START, MemoryFixture
 

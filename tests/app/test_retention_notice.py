@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fazm_memory.session.retention import DAY
+from fazm_memory.events.event import DAY
 from tests.app.memory_fixture import MemoryFixture
 
 

@@ -43,7 +43,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def checks(memory: Memory) -> dict[str, Any]:
-    from fazm_memory.macos.diagnosis import MAC_CHECKS
+    from fazm_memory.macos.setup import MAC_CHECKS
 
     return {name: look(memory) for name, look in MAC_CHECKS}
 
@@ -65,14 +65,14 @@ def test_on_a_mac_that_is_well_every_check_says_so(
     )
     mac.functions["AXUIElementCopyAttributeValue"] = lambda element, name, out: (0, "Finder")
     mac.functions["AXUIElementSetMessagingTimeout"] = lambda element, seconds: 0
-    from fazm_memory.macos import diagnosis
+    from fazm_memory.macos import setup
 
     monkeypatch.setattr(type(memory.recording), "desktop", lambda self: {"permitted": True, "watching": True})
 
     def codesign(*command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(command, 0, "", "Authority=Developer ID Application: Someone\n")
 
-    monkeypatch.setattr(diagnosis, "_run", codesign)
+    monkeypatch.setattr(setup, "_run", codesign)
     found = checks(memory)
     assert {name: one.verdict for name, one in found.items()} == dict.fromkeys(found, "ok")
     assert "all " in found["macOS symbols"].detail
@@ -107,23 +107,23 @@ def test_the_permission_is_that_of_the_companion_not_of_the_terminal(
     world = World()
     world.join(mac)
     world.trusted = not permitted  # what the terminal may do
-    from fazm_memory.macos import diagnosis
+    from fazm_memory.macos import setup
 
     state = {"permitted": permitted, "watching": True}
     monkeypatch.setattr(type(memory.recording), "desktop", lambda self: state)
-    assert diagnosis._permission(memory).verdict == verdict
+    assert setup._permission(memory).verdict == verdict
 
 
 def test_a_symbol_that_this_mac_does_not_have_is_named(
     mac: Mac, memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from fazm_memory.macos import diagnosis
+    from fazm_memory.macos import setup
 
     symbols = tmp_path / "symbols.json"
     classes = {"AppKit": {"NSNoSuchClass": [], "NSMenu": ["goAway_"]}}
     symbols.write_text(json.dumps({"names": {"AppKit": ["NSNoSuchConstant"]}, "classes": classes}))
-    monkeypatch.setattr(diagnosis, "SYMBOLS", symbols)
-    results = diagnosis._symbols(memory)
+    monkeypatch.setattr(setup, "SYMBOLS", symbols)
+    results = setup._symbols(memory)
     assert results.verdict == "broken"
     assert "AppKit.NSNoSuchConstant" in results.detail
     assert "NSNoSuchClass, NSMenu.goAway_" in results.detail
@@ -136,12 +136,12 @@ def test_a_symbol_that_this_mac_does_not_have_is_named(
 def test_a_signature_that_is_broken_or_of_this_machine_alone_is_reported(
     mac: Mac, memory: Memory, monkeypatch: pytest.MonkeyPatch, code: int, expected: str, verdict: str
 ) -> None:
-    from fazm_memory.macos import diagnosis
+    from fazm_memory.macos import setup
 
     monkeypatch.setattr(
-        diagnosis, "_run", lambda *command: subprocess.CompletedProcess(command, code, "", expected)
+        setup, "_run", lambda *command: subprocess.CompletedProcess(command, code, "", expected)
     )
-    assert diagnosis._signing(memory).verdict == verdict
+    assert setup._signing(memory).verdict == verdict
 
 
 def test_the_companion_starts_records_and_ends_in_a_home_of_its_own(memory: Memory) -> None:
@@ -166,7 +166,7 @@ def test_a_check_that_fails_says_in_words_what_to_do(
     def locked(*_: str) -> None:
         raise keyring.errors.KeyringError("the keychain is locked")
 
-    monkeypatch.setattr("fazm_memory.macos.diagnosis._run", refused)
+    monkeypatch.setattr("fazm_memory.macos.setup._run", refused)
     monkeypatch.setattr(keyring, "set_password", locked)
     monkeypatch.setattr("fazm_memory.watch.foreground_app.read_state", lambda home: DesktopState(True, False))
     monkeypatch.setattr("fazm_memory.app.recording.companion_pid", lambda home: 1)

@@ -52,13 +52,13 @@ class Carbon:
 
 
 def hotkeys(carbon: Carbon, clicked: Callable[[Any], None], trouble: Callable[[Any], None]) -> Any:
-    from fazm_memory.macos.hotkeys import Hotkeys
+    from fazm_memory.macos.status_item import Hotkeys
 
     return Hotkeys(clicked, trouble, lambda: carbon)
 
 
 def test_a_chosen_shortcut_does_its_command_and_is_given_back(mac: Mac) -> None:
-    from fazm_memory.macos.hotkeys import SIGNATURE
+    from fazm_memory.macos.status_item import SIGNATURE
     from fazm_memory.menubar import Command
 
     carbon, clicked = Carbon(), list[Any]()
@@ -78,7 +78,7 @@ def test_a_chosen_shortcut_does_its_command_and_is_given_back(mac: Mac) -> None:
 
 
 def test_without_a_choice_carbon_is_not_even_loaded(mac: Mac) -> None:
-    from fazm_memory.macos.hotkeys import Hotkeys
+    from fazm_memory.macos.status_item import Hotkeys
 
     keys = Hotkeys(pytest.fail, pytest.fail, pytest.fail)  # type: ignore[arg-type]
     keys.register({})
@@ -100,7 +100,7 @@ def test_every_key_that_the_settings_accept_has_a_code(mac: Mac) -> None:
     import re
     import string
 
-    from fazm_memory.macos.hotkeys import CODES, parse_keys
+    from fazm_memory.macos.status_item import CODES, parse_keys
 
     names = [*string.ascii_lowercase, *string.digits, "space", *(f"f{number}" for number in range(1, 20))]
     assert sorted(CODES) == sorted(names)

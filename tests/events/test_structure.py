@@ -11,9 +11,8 @@ import pytest
 
 from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
-from fazm_memory.events.event import RETAINED_FIELDS
+from fazm_memory.events.event import DAY, RETAINED_FIELDS, TRANSIENT, RetentionPolicy
 from fazm_memory.recall import exports
-from fazm_memory.session.retention import DAY, TRANSIENT, RetentionPolicy
 from fazm_memory.store import retention
 from fazm_memory.store.event_log import event_id, unpack
 from tests.app.memory_fixture import START, MemoryFixture

@@ -13,10 +13,9 @@ import pytest
 from fazm_memory.app.memory import Memory
 from fazm_memory.config import Config
 from fazm_memory.errors import InvalidInput
-from fazm_memory.events.event import Draft
+from fazm_memory.events.event import DAY, Draft, RetentionPolicy
 from fazm_memory.ingest.limits import CUT
 from fazm_memory.ingest.recorder import RecordResult
-from fazm_memory.session.retention import DAY, RetentionPolicy
 from fazm_memory.store import retention
 from fazm_memory.store.file_versions import CROWDED, FileVersions
 from tests.app.memory_fixture import START, MemoryFixture

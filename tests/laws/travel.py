@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from fazm_memory.errors import InvalidTransition
-from fazm_memory.events.event import KINDS_WITHOUT_TEXT, RETAINED_FIELDS
-from fazm_memory.session.retention import DAY, RetentionPolicy
+from fazm_memory.events.event import DAY, KINDS_WITHOUT_TEXT, RETAINED_FIELDS, RetentionPolicy
 from fazm_memory.store import retention
 from tests.laws.going import NAMES, Going, files_of
 

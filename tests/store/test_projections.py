@@ -11,8 +11,7 @@ from fazm_memory.session.reducer import fold, initial_state
 from fazm_memory.store import projections, views
 from fazm_memory.store.event_log import event_id
 from fazm_memory.store.forget import forget_events
-from fazm_memory.store.overview import store_overview
-from fazm_memory.store.projections import INDEX_AFTER
+from fazm_memory.store.projections import INDEX_AFTER, store_overview
 from fazm_memory.store.store import FEW, TITLED, Store
 from fazm_memory.store.verify import verify_store
 from tests.conftest import OpenStore

@@ -7,8 +7,17 @@ from random import Random
 
 import pytest
 
-from fazm_memory.events.event import Action, Decision, Fact, FileTouch, Message, Prompt, Rewind
-from fazm_memory.session.retention import DAY, RetentionPolicy
+from fazm_memory.events.event import (
+    DAY,
+    Action,
+    Decision,
+    Fact,
+    FileTouch,
+    Message,
+    Prompt,
+    RetentionPolicy,
+    Rewind,
+)
 from fazm_memory.store import retention
 from fazm_memory.store.event_log import event_id
 from fazm_memory.store.forget import choose_events, forget_events

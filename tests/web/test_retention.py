@@ -8,7 +8,7 @@ import pytest
 
 from fazm_memory.config import LIMITS
 from fazm_memory.errors import InvalidInput
-from fazm_memory.session.retention import DAY, RetentionPolicy
+from fazm_memory.events.event import DAY, RetentionPolicy
 from fazm_memory.web.requests import JsonBody
 from fazm_memory.web.settings import KINDS, NAMES, change_retention
 from tests.web.conftest import NOW, Asking, World

@@ -1,8 +1,10 @@
-"""The reader of Claude Code's transcripts, and where a forked transcript comes from.
+"""The readers of Claude Code and Claude Cowork, and where a forked transcript comes from.
 
 A fork is a new file that starts with copies of its parent's records. Some versions mark every copy
 (`forkedFrom`), older ones left the old session id in them, and 2.1.197 rewrites the id without a mark: then
 the parent is the transcript that shares the first record. Copies are not recorded again.
+
+The conversations of Claude Cowork are transcripts of Claude Code, in a folder of each session.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ from fazm_memory.agents.claude_code.calls import refusal_reason
 from fazm_memory.agents.claude_code.transcript import NAME, Transcript, is_noise
 from fazm_memory.agents.fields import (
     SESSION_NAME,
+    digest,
+    ident,
     mapping,
     moment,
     record_of,
@@ -419,3 +423,78 @@ def _plans_in(path: Path, mtime_ns: int, size: int) -> frozenset[bytes]:
             elif (answered := waiting.pop(text(block.get("tool_use_id")), None)) is not None:
                 left.setdefault(answered, refusal_reason(text(block.get("content"))) == "")
     return frozenset(mark for mark, silent in left.items() if silent)
+
+
+COWORK = "claude-cowork"
+FOLDER = "local-agent-mode-sessions"
+TITLE = 500
+VIRTUAL = "/sessions/"  # a folder in Cowork's virtual machine, not on this one
+
+
+class ClaudeCowork:
+    """Reads the transcripts with the reader of Claude Code. `home` is the folder of `~` in commands."""
+
+    name = COWORK
+
+    def __init__(self, home: str | None = None) -> None:
+        self.inner = ClaudeCode(home)
+        self.version = self.inner.version
+
+    def find(self, places: Places) -> Iterator[RecordFile]:
+        for root in cowork_folders(places):
+            for about in sorted([*root.glob("*/*/local_*.json"), *root.glob("*/*/agent/local_*.json")]):
+                own = replace(places, env={"CLAUDE_CONFIG_DIR": str(about.with_suffix("") / ".claude")})
+                for record in self.inner.find(own):
+                    yield replace(record, agent=COWORK)
+
+    def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
+        carry = dict(cursor.carry)
+        known = text(carry.pop("cowork_title", None))
+        about = _about(record.path)
+        title = text(about.get("title")).strip()[:TITLE]
+        chunk = self.inner.read(record, replace(cursor, carry=carry), limit=limit)
+        drafts = [_as_cowork(draft, about, title) for draft in chunk.drafts]
+        if title and title != known and (drafts or known):
+            opened = any(draft.kind == "session.open" for draft in drafts)
+            if not opened and record.path.stem == record.session:
+                drafts.append(_titled(record.session, title, drafts))
+            known = title
+        after = replace(chunk.cursor, carry={**chunk.cursor.carry, "cowork_title": known})
+        return replace(chunk, drafts=tuple(drafts), cursor=after)
+
+
+def cowork_folders(places: Places) -> list[Path]:
+    """Where Cowork stores sessions: on macOS and on Linux."""
+    return [
+        places.home / "Library" / "Application Support" / "Claude" / FOLDER,
+        places.home / ".config" / "Claude" / FOLDER,
+    ]
+
+
+def _about(path: Path) -> dict[str, Any]:
+    """The file that describes the session of a transcript."""
+    own = next((folder for folder in path.parents if folder.name == ".claude"), None)
+    if own is None:
+        return {}
+    try:
+        return record_of(read_regular(own.parent.with_name(f"{own.parent.name}.json"))) or {}
+    except OSError:
+        return {}
+
+
+def _as_cowork(draft: Draft, about: Mapping[str, Any], title: str) -> Draft:
+    if draft.kind != "session.open":
+        return replace(draft, agent=COWORK)
+    folder = text(about.get("cwd"))
+    values = {**mapping(dict(draft.payload)), "agent": COWORK}
+    if folder and not folder.startswith(VIRTUAL):
+        values["workspace"] = folder
+    more = {"title": title, "model": ident(about.get("model"))}
+    values |= {name: value for name, value in more.items() if value and not values.get(name)}
+    return replace(draft, agent=COWORK, payload=values)
+
+
+def _titled(session: str, title: str, drafts: list[Draft]) -> Draft:
+    at = drafts[-1].at if drafts else None
+    key = f"{COWORK}:{session}:title:{digest(title)}"
+    return Draft(session, "session.title", {"title": title}, COWORK, at, None, None, "transcript", key=key)

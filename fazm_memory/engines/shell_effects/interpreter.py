@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from fazm_memory.engines.shell_effects.builtins import (
+from fazm_memory.engines.shell_effects.dispatch import (
     Break,
     Continue,
     ControlFlow,
@@ -20,9 +20,9 @@ from fazm_memory.engines.shell_effects.builtins import (
     FlowScope,
     assign,
     evaluate_double_bracket,
+    follow_command,
     negated,
 )
-from fazm_memory.engines.shell_effects.dispatch import follow_command
 from fazm_memory.engines.shell_effects.expansion import (
     LOCALE,
     arithmetic,

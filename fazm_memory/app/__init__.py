@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fazm_memory.app.agents import (
         AgentOverview,
         agent_overviews,
+        connected_agents,
         connection_setup,
         import_acp,
         import_agents,
@@ -28,7 +29,8 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "agents": (
-            "AgentOverview agent_overviews connection_setup import_acp import_agents is_temporary_place"
+            "AgentOverview agent_overviews connected_agents connection_setup import_acp import_agents "
+            "is_temporary_place"
         ),
         "companion": "Companion",
         "costs": "cost_text",

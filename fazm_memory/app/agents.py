@@ -97,6 +97,14 @@ def agent_overviews(memory: Memory) -> list[AgentOverview]:
     return [_status_of(memory, agent, setup, found[agent]) for agent in agents.AGENTS]
 
 
+def connected_agents(memory: Memory) -> list[str]:
+    """The agents here whose configuration names our hooks or MCP server."""
+    setup = connection_setup(memory.config)
+    here = [agent for agent in agents.CONNECTABLE if agents.is_installed(agent, setup)]
+    found = ((agent, agents.agent_status(agent, setup)) for agent in here)
+    return [agent for agent, status in found if status.hooks or status.mcp]
+
+
 def _status_of(
     memory: Memory, agent: str, setup: agents.ConnectOptions, files: list[tuple[int, float]]
 ) -> AgentOverview:

@@ -98,8 +98,8 @@ def _describe(event: Event) -> tuple[Any, Any, Any]:
     if kind == "seen":
         return "Listed a folder", plural(p.total or len(p.files), "file"), p.folder
     if kind == "evicted":
-        count = len(p.keys)
-        return "The context was compacted", p.summary or ", ".join(map(str, p.keys[:8])), plural(count, "key")
+        dropped = plural(len(p.keys), "key") if p.keys else None
+        return "The context was compacted", p.summary or ", ".join(map(str, p.keys[:8])), dropped
     if kind == "handoff":
         return "Question for you" if p.to == "human" else "Question for the agent", p.note, p.id
     if kind == "handoff.answer":

@@ -55,6 +55,15 @@ def test_connecting_twice_changes_nothing_and_disconnecting_restores_every_byte(
     assert "claude-code is not connected" in run("disconnect", "claude-code").out
 
 
+def test_status_says_whether_to_connect_an_agent_or_to_use_it(run: Run, user: Path) -> None:
+    transcript(user / ".claude", "Rename the invoices")
+    run("import")
+
+    assert "No agent is connected" in run("status").out
+    run("connect", "claude-code")
+    assert "Start a new session in claude-code." in run("status").out
+
+
 def test_connect_as_data(run: Run, user: Path) -> None:
     results = run("connect", "claude-code", "--json").json
 

@@ -108,6 +108,17 @@ def test_a_call_with_another_input_on_the_same_target_is_a_retry(run: Run, sessi
     assert (result["retry_of"], result["seq"], result["same_input"]) == (4, 5, False)
 
 
+def test_a_question_asked_in_passing_is_listed_until_it_is_answered(run: Run, session: str) -> None:
+    asked = {"type": "message", "session": session, "text": "All dated. Shall I rename the drafts as well?"}
+    run("record", stdin=[asked])
+    listed = run("questions").out
+    assert f"{session[:8]}  " in listed
+    assert "Shall I rename the drafts as well?" in listed
+    assert f"fazm-memory resume {session[:8]}" in listed
+    run("record", stdin=[{"type": "prompt", "session": session, "text": "Yes, please."}])
+    assert run("questions").out == "No questions wait for you.\n"
+
+
 def test_a_question_with_a_schema_is_answered_as_asked(run: Run, session: str) -> None:
     asked = run("handoff", session, "--to", "human", "--note", "How many?", "--schema", '{"type": "integer"}',
                 "--json").json["question"]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .conftest import Run
 
 
@@ -236,3 +238,19 @@ def test_costs_of_a_span_are_shown(run: Run, session: str) -> None:
     assert "last 7 days" in month
     assert "1,000 in" in month
     assert "1,500 in" in month.splitlines()[-1]
+
+
+@pytest.mark.parametrize("width", [80, 130])
+def test_sessions_fit_the_terminal_with_title_and_folder(
+    run: Run, session: str, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    run(
+        "open", "--title", "A title that is too long for any terminal " * 4, "--workspace", "/Users/dana/site"
+    )
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr("fazm_memory.cli.output.terminal_width", lambda: width)
+    monkeypatch.setattr("fazm_memory.cli.commands.sessions.terminal_width", lambda: width)
+    lines = run("sessions").out.splitlines()
+    assert max(map(len, lines)) == width
+    assert next(line for line in lines if "A title" in line).split()[-1] == "site"

@@ -96,9 +96,23 @@ def test_events_before_the_connection_is_up_are_loaded_then(server: Server, open
     page.route("**/api/v1/changes*", lambda route: delayed.append(route))
     reopen(page, server)
     expect(rows(page).last).to_be_in_viewport()
-    add_message(server, "Before the connection.")
+    turns = page.locator(".session-facts-line").get_by_text(re.compile("turns"))
+    before = int(turns.inner_text().split()[0])
+    add(server.world, "dana-release", "prompt", {"text": "Before the connection."})
     delayed[0].continue_()
     expect(rows(page, "Before the connection")).to_be_in_viewport()
+    expect(turns).to_have_text(f"{before + 1} turns")
+
+
+def test_a_slow_search_says_that_it_is_searching(server: Server, open_page: OpenPage) -> None:
+    page = open_page(server, "#/overview")
+    delayed: list[Route] = []
+    page.route("**/api/v1/search*", lambda route: delayed.append(route))
+    page.get_by_label("Search everything recorded").fill("lisbon")
+    expect(page.get_by_text("Searching…")).to_be_visible()
+    delayed[0].continue_()
+    expect(page.get_by_role("listbox", name="Search results").get_by_role("option").first).to_be_visible()
+    expect(page.get_by_text("Searching…")).to_be_hidden()
 
 
 def test_a_box_that_is_taller_for_a_moment_does_not_stop_following(

@@ -163,6 +163,19 @@ def test_the_visible_time_range_of_a_session_is_forgotten(page: Window, server: 
     assert list(memory.history.events(server.world.ids["invoices"])) == other
 
 
+def test_the_menu_has_a_line_between_groups_only(page: Window, server: Server) -> None:
+    page.visit(server, "site")
+    page.press("button", "More")
+    page.there("menuitem", "Export…")
+    shown = page.evaluate("() => [...document.querySelector('[role=menu]:not([hidden])').children].map("
+                          "(each) => each.textContent)")  # fmt: skip
+    page.keys("Escape")
+    page.gone("menuitem")
+    assert shown[:4] == ["Compare with now", "Replay plan…", "Export…", ""]
+    assert shown[-3:] == ["", "Quarantine session…", "Forget a time range…"]
+    assert shown.count("") == 2
+
+
 def test_new_events_do_not_close_a_menu_or_move_the_focus(page: Window, server: Server) -> None:
     page.visit(server, "today")
     page.press("button", "More")

@@ -54,6 +54,14 @@ def test_recording_is_paused_from_any_screen(page: Window, server: Server) -> No
     assert server.world.memory.recording.status()["recording"]
 
 
+def test_a_reload_that_changes_nothing_leaves_the_screen_alone(page: Window) -> None:
+    open_settings(page)
+    page.there("region", "Recording")
+    marked = "const [card] = screen.querySelectorAll('.card');"
+    page.evaluate(RELOADED % f"{marked} card.marked = true; return screen.load();")
+    assert page.evaluate(RELOADED % f"{marked} return card.marked;")
+
+
 def test_open_questions_are_found_from_any_screen(page: Window, server: Server) -> None:
     page.visit(server, "site")
     page.press("button", "1 question waiting")

@@ -21,6 +21,7 @@ PLAYHEAD = part("slider", "Playhead")
 DAY = part("combobox", "Day")
 RESULTS = part("listbox", "Search results")
 CLOCK = re.compile(r"^\d\d:\d\d to \d\d:\d\d$")
+LANES = "[...document.querySelectorAll('.lanes-session')].map((link) => link.textContent)"
 SELECTED = "() => document.querySelector('.row[aria-selected=true]')?.ariaPosInSet === '%d'"
 
 
@@ -307,6 +308,42 @@ def test_the_list_shows_where_a_day_begins(page: Window, server: Server) -> None
     page.press("button", "All")
 
 
+def test_a_day_opens_at_an_event_not_at_a_token_count(page: Window, server: Server) -> None:
+    spent = {"input_tokens": 10, "output_tokens": 2}
+    for kind, payload, at in (
+        ("prompt", {"text": "Work of the 9th"}, "09T12:30"),
+        ("usage", spent, "09T12:31"),
+        ("prompt", {"text": "Work of the 15th"}, "15T08:00"),
+    ):
+        add(server.world, "long", kind, payload, at=parse_time(f"2026-11-{at}:00+00:00"))
+    page.go("#/day/2026-11-09")
+    page.says("Work of the 9th", EVENT)
+
+
+def test_lanes_of_other_sessions_have_something_to_draw(page: Window, server: Server) -> None:
+    add(server.world, "talk", "session.title", {"title": "Only words"}, at=parse_time("2026-11-15T15:05:00Z"))
+    add(server.world, "talk", "prompt", {"text": "Hello"}, at=parse_time("2026-11-15T15:06:00Z"))
+    page.visit(server, "release")
+    page.keys(*"-" * 12)  # the whole day
+    page.until(f"() => {LANES}.includes('Continue organizing files')")
+    assert "Only words" not in page.evaluate(f"() => {LANES}")
+
+
+def test_the_selected_row_stays_in_the_list_when_the_list_gets_lower(page: Window, server: Server) -> None:
+    page.visit(server, "release", 3)
+    place = """() => {
+        const list = document.querySelector(".list-scroll");
+        const row = list.querySelector("[aria-selected=true]").getBoundingClientRect();
+        return Math.round(list.getBoundingClientRect().bottom - row.bottom);
+    }"""
+    below = page.evaluate(place)
+    assert below > 0
+    grow = "() => { document.querySelector('.session-head').style.paddingBottom = '%s'; }"
+    page.evaluate(grow % f"{below + 40}px")
+    page.until(f"() => ({place})() >= 0")
+    page.evaluate(grow % "")
+
+
 def test_closing_an_event_keeps_the_place_in_the_list(page: Window, server: Server) -> None:
     page.visit(server, "photos")
     page.open_row("Rename the camera photos")
@@ -372,4 +409,10 @@ def test_a_crash_of_webkit_is_reported_as_one(shared_server: Server) -> None:
         page.engine.crash()
         with pytest.raises(EngineCrashed):
             page.evaluate("() => 1")
-    EngineCrashed.count -= 1  # this crash was intended
+    with webkit_window(shared_server.door()) as page:
+        assert isinstance(page.engine, WebKitEngine)
+        page.evaluate("() => 1")
+        page.engine.process.kill()
+        with pytest.raises(EngineCrashed, match="ended with -9"):
+            page.evaluate("() => 1")
+    EngineCrashed.count -= 2  # these crashes were intended

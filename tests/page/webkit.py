@@ -6,10 +6,11 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -40,7 +41,7 @@ def display() -> Iterator[str]:
 
 
 class EngineCrashed(Exception):
-    """WebKitGTK itself has crashed. This says nothing about the page."""
+    """WebKitGTK itself has crashed, in its web process or in ours. This says nothing about the page."""
 
     count = 0  # in this run
 
@@ -48,8 +49,11 @@ class EngineCrashed(Exception):
 class WebKitEngine:
     """One window in a process of its own, asked line by line."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    answered = False  # so far
+
+    def __init__(self, process: subprocess.Popen[str], errors: IO[str]) -> None:
         self.process = process
+        self.process_errors = errors
 
     def ask(self, **request: Any) -> Any:
         assert self.process.stdin is not None
@@ -61,15 +65,23 @@ class WebKitEngine:
             line = self.process.stdout.readline()
         except BrokenPipeError:
             pass
-        if not line:
-            pytest.fail(f"WebKitGTK does not run here ({INSTALL})", pytrace=False)
-        answer = json.loads(line)
+        answer = json.loads(line) if line else {"crashed": self._end()}
+        self.answered = True
         if "crashed" in answer:
             EngineCrashed.count += 1
             raise EngineCrashed(answer["crashed"])
         if "error" in answer:
             raise AssertionError(answer["error"])
         return answer["value"]
+
+    def _end(self) -> str:
+        """How the process ended. One that never answered cannot run on this machine."""
+        code = self.process.wait()
+        self.process_errors.seek(0)
+        said = self.process_errors.read()[-2000:]
+        if not self.answered:
+            pytest.fail(f"WebKitGTK does not run here ({INSTALL}), exit {code}: {said}", pytrace=False)
+        return f"the window's process ended with {code}: {said}"
 
     def run(self, body: str) -> Any:
         return self.ask(run=body)
@@ -102,13 +114,14 @@ class WebKitEngine:
 
 @contextmanager
 def webkit_window(address: str) -> Iterator[Window]:
-    with display() as number:
+    with display() as number, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
             [SYSTEM_PYTHON, str(PROCESS), address, str(NOW // 1000)],
             env={**os.environ, "DISPLAY": number, "TZ": "UTC", "NO_AT_BRIDGE": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=errors,
             text=True,
         )
         with process:
-            yield Window(WebKitEngine(process))
+            yield Window(WebKitEngine(process, errors))

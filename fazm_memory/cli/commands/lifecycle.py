@@ -13,6 +13,7 @@ from fazm_memory.cli.main import callers_source, calling_agent, open_memory
 from fazm_memory.cli.output import (
     echo,
     echo_err,
+    fit,
     format_size,
     integer,
     latest_session,
@@ -23,6 +24,8 @@ from fazm_memory.cli.output import (
 )
 from fazm_memory.errors import InvalidInput, InvalidRequest
 from fazm_memory.ingest import check_schema
+
+RECENT = 40  # sessions whose unanswered questions are listed, as on the page
 
 AT_WORK = ("open", "active", "resumed")
 
@@ -307,7 +310,8 @@ def questions_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def questions_command(args: argparse.Namespace) -> int:
-    questions = open_memory(args).sessions.open_questions()
+    memory = open_memory(args)
+    questions = memory.sessions.open_questions()
     if args.json:
         print_json(questions)
         return 0
@@ -318,7 +322,19 @@ def questions_command(args: argparse.Namespace) -> int:
         if question["answer_schema"]:
             echo(paint(f"    expected: {json.dumps(question['answer_schema'], ensure_ascii=False)}", "dim"))
         echo(paint(f"    fazm-memory answer {question['session'][:8]} {question['id']} TEXT", "dim"))
-    if not questions:
+    asked = [
+        (session, question["text"])
+        for session in memory.sessions.listing(limit=RECENT, brief=True)
+        for question in memory.history.state(session["id"], quarantined=False)["questions"]
+    ]
+    if asked:
+        echo(paint("Asked in a session and not answered there. To answer, go on with the session:", "dim"))
+    for session, text in asked:
+        id = session["id"][:8]
+        line = fit(f"{id}  {single_line(text)}", lines=2, indent=10)
+        echo(paint(id, "bold") + line[len(id) :])
+        echo(fit(paint(f"    fazm-memory resume {id}  {single_line(session['title'] or '')}", "dim")))
+    if not questions and not asked:
         echo("No questions wait for you.")
     return 0
 

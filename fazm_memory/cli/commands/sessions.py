@@ -6,7 +6,8 @@ import argparse
 import os
 import re
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from fazm_memory.cli.event_text import (
     asked_text,
@@ -51,6 +52,9 @@ from fazm_memory.cli.output import (
 from fazm_memory.errors import InvalidInput, InvalidRequest
 from fazm_memory.events import LIFECYCLES
 
+if TYPE_CHECKING:
+    from fazm_memory.app import Memory
+
 WIDE = 110  # columns of a terminal in which every column is shown
 
 
@@ -86,37 +90,36 @@ def sessions_command(args: argparse.Namespace) -> int:
         filtered = args.agent or args.workspace or args.lifecycle or args.device or args.limit == 0
         echo("No sessions match." if filtered else "No sessions yet.")
         return 0
-    machines = any(row["device"] for row in rows)
-    if terminal_width() < WIDE:
-        _narrow_table(rows, quarantined, memory.now(), terminal_width())
-        return 0
-    table(
-        [
-            (row["id"][:8], _lifecycle_text(row, quarantined), row["agent"],
-             *([row["device"] or "here"] if machines else []),
-             format_time(row["last_at"], memory.now()), f"{row['actions']:,}", f"{row['failures']:,}",
-             row["title"] or "", row["workspace"] or "")
-            for row in rows
-        ],
-        ("id", "state", "agent", *(["machine"] if machines else []), "last", "actions", "failed", "title",
-         "workspace"),
-    )  # fmt: skip
+    wide = terminal_width() >= WIDE
+    machines = wide and any(row["device"] for row in rows)
+    cells = [
+        (row["id"][:8],
+         *((_lifecycle_text(row, quarantined), row["agent"]) if wide else
+           (_lifecycle_text(row, quarantined).partition(" (")[0][:15],)),
+         *([row["device"] or "here"] if machines else []),
+         format_time(row["last_at"], memory.now()),
+         *((f"{row['actions']:,}", f"{row['failures']:,}") if wide else ()),
+         single_line(row["title"] or ""), row["workspace"] or "")
+        for row in rows
+    ]  # fmt: skip
+    header = ("id", "state", *(["agent"] if wide else []), *(["machine"] if machines else []), "last",
+              *(["actions", "failed"] if wide else []), "title", "folder")  # fmt: skip
+    if sys.stdout.isatty():
+        cells = _fitted_cells(cells, header, terminal_width())
+    table(cells, header)
     return 0
 
 
-def _narrow_table(rows: list[dict[str, Any]], quarantined: dict[str, str], now: int, width: int) -> None:
-    """Id, state, age, title and folder. The title gets the room that the others leave."""
-    cells = [
-        (row["id"][:8], _lifecycle_text(row, quarantined).partition(" (")[0][:15],
-         format_time(row["last_at"], now), single_line(row["title"] or ""),
-         (row["workspace"] or "").rstrip("/").rsplit("/", 1)[-1][:16])
-        for row in rows
-    ]  # fmt: skip
-    header = ("id", "state", "last", "title", "folder")
-    others = sum(max(len(row[n]) for row in [header, *cells]) + 2 for n in (0, 1, 2, 4))
+def _fitted_cells(cells: list[tuple[str, ...]], header: Sequence[str], width: int) -> list[tuple[str, ...]]:
+    """Show only the name of a folder. The title gets the room that the other columns leave."""
+    named = [(*row[:-1], row[-1].rstrip("/").rsplit("/", 1)[-1][:16]) for row in cells]
+    title = len(header) - 2
+    others = sum(max(len(row[n]) for row in [header, *named]) + 2 for n in range(len(header)) if n != title)
     room = max(12, width - others)
-    table([(*row[:3], row[3] if len(row[3]) <= room else row[3][: room - 1] + "…", row[4]) for row in cells],
-          header)  # fmt: skip
+    return [
+        (*row[:title], row[title] if len(row[title]) <= room else row[title][: room - 1] + "…", row[-1])
+        for row in named
+    ]
 
 
 def _lifecycle_text(session: dict[str, Any], quarantined: dict[str, str]) -> str:
@@ -440,7 +443,7 @@ def status_command(args: argparse.Namespace) -> int:
     _show_transcripts(status["transcripts"])
     echo(f"  store: {status['home']}, encrypted, {_key(status['key'])}")
     notices = [memory.transcripts.expiring_notice(), memory.maintenance.retention_notice()]
-    problems = [*_problems(status), *filter(None, notices)]
+    problems = [*_problems(status, memory), *filter(None, notices)]
     if problems:
         echo(paint("To do", "bold"))
     for problem in problems:
@@ -462,7 +465,7 @@ def _show_recording(status: dict[str, Any], now: int) -> None:
         echo(paint("● Recording", "green") + f" (companion process {status['companion']})")
 
 
-def _problems(status: dict[str, Any]) -> list[str]:
+def _problems(status: dict[str, Any], memory: Memory) -> list[str]:
     """What needs the user, each with the command that settles it."""
     problems = []
     for question in status["open_questions"]:
@@ -472,9 +475,7 @@ def _problems(status: dict[str, Any]) -> list[str]:
             f"    `fazm-memory answer {session} {question['id']} TEXT`"
         )
     if status["sources"] and not {"hook", "mcp", "record"} & status["sources"].keys():
-        problems.append(
-            "No connected agent was used yet, so none gets its context. `fazm-memory setup` connects one."
-        )
+        problems.append(_unused(memory))
     if status["desktop"] is not None and not status["desktop"]["permitted"]:
         problems.append("Windows and documents are not recorded: Accessibility permission is missing."
                         " `fazm-memory setup`")  # fmt: skip
@@ -489,6 +490,17 @@ def _problems(status: dict[str, Any]) -> list[str]:
         where = f": {newer['page']}" if newer["page"] else "."
         problems.append(f"Version {newer['version']} is available{where}")
     return problems
+
+
+def _unused(memory: Memory) -> str:
+    """Why no agent has got its context yet."""
+    from fazm_memory.app import connected_agents  # slow to import, and only said in the beginning
+
+    names = connected_agents(memory)
+    if not names:
+        return "No agent is connected, so none is told what came before. `fazm-memory setup` connects one."
+    which = " or ".join(names)
+    return f"Start a new session in {which}. Those from before it was connected are told nothing."
 
 
 def _show_transcripts(copies: dict[str, Any]) -> None:

@@ -116,9 +116,10 @@ export const api = {
   },
 
   /**
-   * Subscribe to changes of the log. `onState` is called with whether the connection is up.
+   * Subscribe to changes of the log. `onState` is called with whether the connection is up. The first message of a
+   * connection says that everything may have changed: what was read before it may be older.
    * Returns a function that unsubscribes.
-   * @param {(change: {cursor: string, sessions: string[], kinds: string[]}) => void} callback
+   * @param {(change: {cursor: string, sessions: string[], kinds: string[], all: boolean}) => void} callback
    * @param {(connected: boolean) => void} [onState]
    * @returns {() => void}
    */
@@ -137,12 +138,17 @@ function listen(callback, onState) {
   let timer = 0;
   let wait = POLL_MS;
   const open = () => {
+    let first = true;
     source = new EventSource(endpoint("changes"));
     source.onopen = () => {
       wait = POLL_MS;
       onState(true);
     };
-    source.onmessage = (event) => callback(JSON.parse(event.data));
+    source.onmessage = (event) => {
+      const change = JSON.parse(event.data);
+      callback(first ? { ...change, all: true } : change);
+      first = false;
+    };
     source.onerror = () => {
       onState(false);
       if (source?.readyState !== EventSource.CLOSED) return;
@@ -169,7 +175,7 @@ function poll(callback, onState) {
   const check = async () => {
     try {
       const change = await api.get("changes", { after, wait: 0 });
-      if (after && change.cursor !== after) callback(change);
+      if (change.cursor !== after) callback(after ? change : { ...change, all: true });
       after = change.cursor;
       wait = POLL_MS;
       onState(true);

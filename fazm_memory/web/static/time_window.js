@@ -2,6 +2,7 @@
  * The time range that the day chart and the lanes share: set it, pan, zoom, fit the session.
  */
 
+import { api } from "./api.js";
 import { dayBounds } from "./lib/days.js";
 import { clamp, contains, padded, pan, zoom } from "./lib/time_range.js";
 import { store } from "./store.js";
@@ -37,6 +38,14 @@ export function zoomBy(factor, about) {
 
 /** When something was last done in a session. It may be closed days later. @param {any} info */
 export const lastWork = (info) => info.worked_ms ?? info.last_ms;
+
+/** The position of the last event of a session that has a row, up to a time. @param {string} session @param {number} ms */
+export async function lastUntil(session, ms) {
+  const path = `sessions/${encodeURIComponent(session)}`;
+  const { at } = await api.get(`${path}/position`, { ms });
+  const { items } = await api.get(`${path}/events`, { to: at, dir: "desc", limit: 1 });
+  return items[0]?.seq ?? Math.max(0, at - 1);
+}
 
 /** Show the whole session as far as it lies in the day. */
 export function fitSession() {

@@ -73,6 +73,11 @@ export class CommandDialog {
     return this;
   }
 
+  /** What the confirm button says. @param {string} label */
+  name(label) {
+    if (this.confirmButton) this.confirmButton.textContent = label;
+  }
+
   /** Enable or disable the confirm button. @param {boolean} ready */
   setReady(ready) {
     if (this.confirmButton) this.confirmButton.disabled = !ready;

@@ -49,28 +49,28 @@ const RESUME_TEXT = {
 };
 
 /** @param {Target} target */
-export async function resume({ session }) {
-  const [info, offer] = await Promise.all([
-    api.get(`sessions/${session}`),
-    api.get(`sessions/${session}/resume`),
-  ]);
-  const command = offer.command || offer.native;
-  const paused = info.lifecycle === "paused";
-  const copied = command ? "command" : "briefing";
-  const confirm = paused ? `Resume and copy ${copied}` : `Copy ${copied}`;
-  const dialog = new CommandDialog({ title: "Resume this session", confirm, wide: true });
-  const question = info.questions?.find((/** @type {any} */ each) => each.to === "human");
-  dialog.fill(
-    question ? h("p", { class: "note warn" }, `Answer this question first: ${question.note}`) : null,
-    ...resumeSteps(offer, command),
-  );
-  dialog.open(async () => {
-    // Copy first: WebKit allows it only right after the press.
-    await copy(command || offer.briefing, command ? "Command copied" : "Briefing copied");
-    if (paused) await moveTo(session, "resume");
-    dialog.close();
-    const next = command ? "Run the copied command in a terminal." : "Paste the briefing into a new session of the agent.";
-    toast(paused ? `Resumed. ${next}` : next, paused ? () => moveTo(session, "pause") : null);
+export function resume({ session }) {
+  const dialog = new CommandDialog({ title: "Resume this session", confirm: "Resume", wide: true });
+  dialog.open();
+  const found = Promise.all([api.get(`sessions/${session}`), api.get(`sessions/${session}/resume`)]);
+  return dialog.load(found, ([info, offer]) => {
+    const command = offer.command || offer.native;
+    const paused = info.lifecycle === "paused";
+    const copied = command ? "command" : "briefing";
+    dialog.name(paused ? `Resume and copy ${copied}` : `Copy ${copied}`);
+    dialog.act = async () => {
+      // Copy first: WebKit allows it only right after the press.
+      await copy(command || offer.briefing, command ? "Command copied" : "Briefing copied");
+      if (paused) await moveTo(session, "resume");
+      dialog.close();
+      const next = command ? "Run the copied command in a terminal." : "Paste the briefing into a new session of the agent.";
+      toast(paused ? `Resumed. ${next}` : next, paused ? () => moveTo(session, "pause") : null);
+    };
+    const question = info.questions?.find((/** @type {any} */ each) => each.to === "human");
+    return [
+      question ? h("p", { class: "note warn" }, `Answer this question first: ${question.note}`) : null,
+      ...resumeSteps(offer, command),
+    ];
   });
 }
 

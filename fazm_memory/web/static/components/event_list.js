@@ -21,7 +21,6 @@ class EventList extends HTMLElement {
   height = 36;
   boxHeight = 0; // at the last layout or scroll to the end
   readCount = 0; // number of events when the reader was last at the end
-  connected = false; // the first message of the connection asks for what was recorded before it
 
   connectedCallback() {
     this.sheet = h("div", { class: "rows", role: "presentation" });
@@ -101,10 +100,21 @@ class EventList extends HTMLElement {
   resized() {
     const style = getComputedStyle(this);
     this.height = parseFloat(style.getPropertyValue("--fm-row")) || 36;
+    const before = this.boxHeight;
     this.boxHeight = this.scroller?.clientHeight || 0;
     this.layout();
     if (store.state.live && store.state.seq === null) this.scrollToEnd();
+    else if (this.boxHeight < before) this.keepSelected(before);
     this.drawSoon?.();
+  }
+
+  /** What is drawn above the list must not push the selected row out of it. @param {number} before height of the box */
+  keepSelected(before) {
+    const { scroller } = this;
+    const row = document.getElementById(`fm-row-${store.state.seq}`);
+    if (!scroller || !row) return;
+    const bottom = row.getBoundingClientRect().bottom - scroller.getBoundingClientRect().top;
+    if (bottom <= before && bottom > this.boxHeight) scroller.scrollTop += bottom - this.boxHeight;
   }
 
   /** The segment moves only if `near` is given. @param {number} [near] */
@@ -272,9 +282,7 @@ class EventList extends HTMLElement {
   /** @param {any} change */
   async logChanged(change) {
     const { source } = this;
-    const first = !this.connected;
-    this.connected = true;
-    if (!source || !(first || change.all || change.sessions?.includes(source.session))) return;
+    if (!source || !(change.all || change.sessions?.includes(source.session))) return;
     if (source instanceof FilteredRows) return source.grow();
     const before = source.head;
     try {

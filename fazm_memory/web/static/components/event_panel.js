@@ -147,7 +147,7 @@ class EventPanel extends HTMLElement {
       ...(seq ? [{ label: "Take this back…", act: takeBack }] : []),
       { label: "Rewind to here…", act: () => runCommand("rewind", { session, seq, keep: true }) },
       { label: "Fork from here…", act: () => runCommand("fork", { session, seq: after }) },
-      this.full?.context_item ? { label: "Pin to context", act: () => runCommand("pin", { session, seq }) } : null,
+      ...(this.full?.context_item ? [{ label: "Pin to context", act: () => runCommand("pin", { session, seq }) }] : []),
       null,
       {
         label: quarantined ? "Release from quarantine" : "Quarantine event…",
@@ -155,7 +155,7 @@ class EventPanel extends HTMLElement {
         danger: !quarantined,
       },
       { label: "Forget this event…", act: () => runCommand("forget", { session, seq }), danger: true },
-    ].filter((item, index, all) => item !== null || all[index - 1] !== null);
+    ];
   }
 
   draw() {

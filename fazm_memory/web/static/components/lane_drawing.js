@@ -10,7 +10,7 @@ export const AXIS = 18;
 const LANE_HEIGHT = 16;
 const THIN_LANE_HEIGHT = 5;
 const GAP = 8;
-const LANES = ["actions", "decisions", "files", "apps"];
+export const LANES = ["actions", "decisions", "files", "apps"];
 
 /** @typedef {{name: string, y: number, height: number, marks: import("../lib/lane_packing.js").Mark[]}} Lane */
 /** @typedef {{session: any, y: number, height: number, open: boolean, lanes: Lane[], flags: any[], more: number}} Group */

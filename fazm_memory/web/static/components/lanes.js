@@ -7,12 +7,12 @@ import { api } from "../api.js";
 import { prepare } from "../canvas.js";
 import { fill, h, oncePerFrame } from "../dom.js";
 import { icon } from "../icons.js";
-import { AXIS, drawLanes, layoutLanes, hitTest } from "./lane_drawing.js";
+import { AXIS, LANES, drawLanes, layoutLanes, hitTest } from "./lane_drawing.js";
 import { sessionHash } from "../lib/route.js";
 import { clamp, contains, pan, reveal } from "../lib/time_range.js";
 import { foldIdle, timeScale } from "../lib/time_axis.js";
 import { clock, clockSeconds, duration, plural } from "../lib/format.js";
-import { currentDay, fitSession, lastWork, panBy, showRange, zoomBy } from "../time_window.js";
+import { currentDay, fitSession, lastUntil, lastWork, panBy, showRange, zoomBy } from "../time_window.js";
 import { navigate } from "../router.js";
 import { store } from "../store.js";
 
@@ -290,14 +290,13 @@ class Lanes extends HTMLElement {
   }
 }
 
-/** Whether a session has marks in a time range. More than the range is loaded. @param {any} item @param {{from: number, to: number}} range */
+/** Whether a session has something to draw in a time range. More than the range is loaded. @param {any} item @param {{from: number, to: number}} range */
 const isActive = (item, range) =>
-  Object.values(item.lanes).some((marks) => marks.some((/** @type {any} */ mark) => contains(range, mark.ms)));
+  LANES.some((name) => item.lanes[name].some((/** @type {any} */ mark) => contains(range, mark.ms)));
 
 /** @param {string} session @param {number} ms */
 async function selectTime(session, ms) {
-  const { at } = await api.get(`sessions/${encodeURIComponent(session)}/position`, { ms: Math.round(ms) });
-  navigate(sessionHash(session, Math.max(0, at - 1)));
+  navigate(sessionHash(session, await lastUntil(session, Math.round(ms))));
 }
 
 /** @type {Record<string, string>} */

@@ -12,6 +12,7 @@ import { clock, plural, shortPath, toSentence } from "../lib/format.js";
 import { navigate } from "../router.js";
 
 const DELAY_MS = 140;
+const SLOW_MS = 500; // after which the search says that it is searching
 
 class Search extends HTMLElement {
   /** @type {any[]} */
@@ -84,6 +85,7 @@ class Search extends HTMLElement {
       return this.open(false);
     }
     const request = (this.request = new AbortController());
+    const slow = window.setTimeout(() => request.signal.aborted || this.saySearching(), SLOW_MS);
     try {
       const answer = await api.get("search", { q, limit: 30 }, { signal: request.signal });
       if (request.signal.aborted) return;
@@ -94,6 +96,8 @@ class Search extends HTMLElement {
       if (request.signal.aborted) return;
       this.results = [];
       this.showNote(errorText(error));
+    } finally {
+      window.clearTimeout(slow);
     }
     this.current = input.value.trim() === q; // more may have been typed since
     this.selected = this.results.length ? 0 : -1;
@@ -101,6 +105,15 @@ class Search extends HTMLElement {
     this.open(true);
     const count = this.results.length ? plural(this.results.length, "result") : "No results";
     announce([count, this.results.length ? this.note?.textContent : ""].filter(Boolean).join(". "));
+  }
+
+  /** In place of the results of another text. */
+  saySearching() {
+    this.results = [];
+    this.selected = -1;
+    this.draw();
+    this.showNote("Searching…");
+    this.open(true);
   }
 
   /** @param {string} text */

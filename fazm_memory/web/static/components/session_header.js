@@ -160,18 +160,16 @@ class SessionHeader extends HTMLElement {
       button("rewind", "Rewind…", () => runCommand("rewind", { session, seq: store.state.seq })),
       button("fork", "Fork…", () => runCommand("fork", { session, seq: position() })),
       button("handoff", "Hand off…", () => runCommand("handoff", { session })),
-      Menu.of(more, "More", () =>
-        [
+      Menu.of(more, "More", () => [
           { label: "Compare with now", act: () => compare(info) },
           { label: "Replay plan…", act: () => runCommand("replay", { session }) },
-          info.can_undo ? { label: "Undo the last rewind…", act: () => runCommand("undo", { session }) } : null,
+          ...(info.can_undo ? [{ label: "Undo the last rewind…", act: () => runCommand("undo", { session }) }] : []),
           { label: "Export…", act: () => runCommand("export", { session }) },
           null,
-          ended ? null : { label: "Close session", act: () => runCommand("close", { session }) },
-          info.lifecycle === "archived" ? null : { label: "Archive", act: () => runCommand("archive", { session }) },
-          info.workspace
-            ? { label: "Exclude this folder…", act: () => runCommand("exclude", { folder: info.workspace }) }
-            : null,
+          ...(ended ? [] : [{ label: "Close session", act: () => runCommand("close", { session }) }]),
+          ...(info.lifecycle === "archived" ? [] : [{ label: "Archive", act: () => runCommand("archive", { session }) }]),
+          ...(info.workspace ? [{ label: "Exclude this folder…", act: () => runCommand("exclude", { folder: info.workspace }) }] : []),
+          null,
           { label: "Quarantine session…", act: () => runCommand("quarantine", { session }), danger: true },
           {
             label: "Forget a time range…",
@@ -179,8 +177,7 @@ class SessionHeader extends HTMLElement {
               runCommand("forget-range", { session, since: store.state.range?.from, until: store.state.range?.to }),
             danger: true,
           },
-        ].filter((item, index, all) => item !== null || (index > 0 && all[index - 1] !== null)),
-      ),
+      ]),
     ];
   }
 

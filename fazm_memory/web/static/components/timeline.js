@@ -7,7 +7,7 @@ import { errorBlock, fill, h, oneAtATime, withCommands } from "../dom.js";
 import { dayBounds, dayOf } from "../lib/days.js";
 import { sessionHash } from "../lib/route.js";
 import { contains } from "../lib/time_range.js";
-import { lastWork, sessionRange } from "../time_window.js";
+import { lastUntil, lastWork, sessionRange } from "../time_window.js";
 import { navigate } from "../router.js";
 import { store } from "../store.js";
 import "./day_chart.js";
@@ -137,18 +137,13 @@ class Timeline extends HTMLElement {
     const info = await api.get(`sessions/${encodeURIComponent(items[0].id)}`);
     if (this.stale(generation)) return;
     this.show(null);
-    const seq = info.last_ms >= dayBounds(day).to ? await this.lastOfDay(info, day) : null;
+    const { to } = dayBounds(day);
+    const seq = info.last_ms >= to ? await lastUntil(info.id, to - 1) : null;
     const ms = seq === null ? null : await this.timeOf(info.id, seq);
     if (this.stale(generation)) return;
     store.set({ session: info.id, seq, then: false, ms, day, range: sessionRange(info, day, null), live: seq === null, filters: {} });
     store.set({ info });
     history.replaceState(null, "", sessionHash(info.id, seq));
-  }
-
-  /** The last position of a session on a day. @param {any} info @param {string} day */
-  async lastOfDay(info, day) {
-    const { at } = await api.get(`sessions/${encodeURIComponent(info.id)}/position`, { ms: dayBounds(day).to - 1 });
-    return Math.max(0, at - 1);
   }
 
   /** @param {number} generation @param {() => void} retry */

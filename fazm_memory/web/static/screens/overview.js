@@ -12,6 +12,8 @@ import { sessionHash } from "../lib/route.js";
 import { Screen } from "./screen.js";
 
 const MAX_ITEMS = 3; // shown before the rest is folded
+/** @type {Intl.NumberFormatOptions} */
+const SHORT = { notation: "compact", maximumFractionDigits: 1 };
 
 class OverviewScreen extends Screen {
   heading = "Overview";
@@ -126,6 +128,7 @@ function dayCard(totals) {
   const name = dayName(totals.day, dayOf(now()));
   const minutes = totals.active_minutes;
   const number = (/** @type {number} */ count) => (count ? count.toLocaleString("en") : "");
+  const short = (/** @type {number} */ count) => (count ? count.toLocaleString("en", SHORT) : "");
   /** @type {[string, string][]} */
   const facts = [
     ["active", minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`],
@@ -134,7 +137,7 @@ function dayCard(totals) {
     ["files changed", number(totals.files_changed ?? totals.files)],
     ["decisions", number(totals.decisions)],
     [failedText(totals), totals.failures.toLocaleString("en")],
-    ["tokens", number(tokenCount(totals.cost))],
+    ["tokens", short(tokenCount(totals.cost))],
     ["cost", dollarText(totals.cost)],
   ];
   return h(
@@ -187,7 +190,7 @@ function factsLine({ began, ended, branch, sessions, cost }) {
   const days = [Date.parse(began), last].map((ms) => dayName(dayOf(ms), today));
   const when = days[0] === days[1] ? `${days[1]}, ${clock(Date.parse(began))}–${clock(last)}` : `${days[0]} to ${days[1]}, ${clock(last)}`;
   const tokens = tokenCount(cost);
-  return [when, branch, plural(sessions.length, "session"), tokens ? `${tokens.toLocaleString("en")} tokens` : "", dollarText(cost)]
+  return [when, branch, plural(sessions.length, "session"), tokens ? `${tokens.toLocaleString("en", SHORT)} tokens` : "", dollarText(cost)]
     .filter(Boolean)
     .join(" · ");
 }

@@ -29,7 +29,8 @@ export class Screen extends HTMLElement {
     );
     /** @param {Event} event */
     this.listener = (event) => {
-      if (this.concerns(/** @type {CustomEvent} */ (event).detail)) void this.refresh();
+      const change = /** @type {CustomEvent} */ (event).detail;
+      if (change.all || this.concerns(change)) void this.refresh();
     };
     document.addEventListener("fm:changes", this.listener);
     fill(this.body, h("p", { class: "note", "aria-busy": "true" }, "Loading…"));
@@ -60,21 +61,18 @@ export class Screen extends HTMLElement {
     try {
       const drawn = await this.draw();
       if (turn !== this.turn) return;
+      const next = h("div", { class: "screen-body" }, ...drawn);
+      const open = new Set(sections(this.body).filter((details) => details.open).map(sectionName));
+      for (const details of sections(next)) details.open ||= open.has(sectionName(details));
+      if (next.isEqualNode(this.body)) return; // keeps a selection, an open list and what was typed
       const restoreFocus = keepFocus(this.body);
       const top = this.body.scrollTop;
-      const open = new Set(this.sections().filter((details) => details.open).map(sectionName));
-      fill(this.body, ...drawn);
-      for (const details of this.sections()) details.open ||= open.has(sectionName(details));
+      fill(this.body, ...next.childNodes);
       this.body.scrollTop = top;
       restoreFocus();
     } catch (error) {
       if (turn === this.turn) fill(this.body, errorBlock(error, () => this.load()));
     }
-  }
-
-  /** @returns {HTMLDetailsElement[]} */
-  sections() {
-    return [...(this.body?.querySelectorAll("details") || [])];
   }
 
   /**
@@ -93,6 +91,9 @@ export class Screen extends HTMLElement {
     }
   }
 }
+
+/** @param {HTMLElement} part @returns {HTMLDetailsElement[]} */
+const sections = (part) => [...part.querySelectorAll("details")];
 
 /** @param {HTMLDetailsElement} details */
 const sectionName = (details) => details.querySelector("summary")?.textContent;

@@ -8,9 +8,15 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.agents.base import Cursor, RecordFile
+from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile
 from fazm_memory.agents.claude_code.reader import ACCEPTED, ClaudeCode
+from fazm_memory.engines.redaction import default_redactor
 from fazm_memory.events.event import Draft
+from fazm_memory.ingest.importer import Importer
+from fazm_memory.ingest.recorder import Recorder
+from fazm_memory.session.reducer import fold, initial_state
+from fazm_memory.session.state import state_to_json
+from fazm_memory.store.store import Store
 from tests.agents.test_claude_code import SESSION, Day, field_values, read
 
 NEXT = "88888888-2222-4333-8444-555555555555"
@@ -407,3 +413,83 @@ def test_a_record_with_the_id_of_another_sessions_record_keeps_its_words(tmp_pat
     younger.says("Other words.", uuid="00000000-0000-4000-8000-000000000001")
     record = RecordFile("claude-code", younger.path, NEXT, younger.path.stat().st_size, 0)
     assert field_values(read(record), "prompt", "text") == ["Other words."]
+
+
+def as_an_older_version_read_it(reader: ClaudeCode) -> ClaudeCode:
+    """A reader that knows only requests, messages and calls."""
+    newer = reader.read
+
+    def read(record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
+        chunk = newer(record, cursor, limit=limit)
+        known = ("session.open", "prompt", "message", "action", "action.start")
+        old = (draft for draft in chunk.drafts if draft.kind in known and "form" not in draft.payload)
+        return replace(chunk, drafts=tuple(old))
+
+    reader.version = 2
+    reader.read = read  # type: ignore[method-assign]
+    return reader
+
+
+def test_what_an_older_version_left_out_is_read_again_and_each_once(day: Day, tmp_path: Path) -> None:
+    def take_in(store: Store, reader: ClaudeCode) -> int:
+        places = Places(tmp_path, {"CLAUDE_CONFIG_DIR": str(tmp_path)})
+        importer = Importer(
+            Recorder(store, default_redactor(), lambda: 1_900_000_000_000_000), [reader], places
+        )
+        return sum(wave.events for wave in importer.backlog(importer.unread(importer.find())))
+
+    def told(store: Store) -> tuple[list[str], dict[str, Any]]:
+        row = store.sessions.by_key(day.session, "claude-code")
+        assert row is not None
+        events = list(store.log.slice(row.n, row.id))
+        return [repr((event.kind, event.at, event.payload)) for event in events], known_of(events)
+
+    def known_of(events: list[Any]) -> dict[str, Any]:
+        state = state_to_json(fold(initial_state("s"), events))
+        plan = state["plan"] or {}
+        return {
+            "decisions": [(row["form"], row["what"], row.get("question")) for row in state["decisions_made"]],
+            "plan": (plan.get("title"), plan.get("status")),
+            "pending": [row["what"] for row in state["pending_actions"]],
+            "requests": sorted(row["text"] for row in state["requests"]),
+            "branch": state["branch"],
+            "ended": state["ended"],
+        }
+
+    day.says("Please see to the scans.", gitBranch="main")
+    day.calls("c1", "ExitPlanMode", plan=PLAN)
+    day.results("c1", "User has approved your plan.", {"plan": PLAN, "isAgent": False})
+    day.calls(
+        "c2", "TodoWrite", todos=[{"content": "read the dates", "status": "pending", "activeForm": "r"}]
+    )
+    day.results("c2", "Todos have been modified successfully.")
+    day.calls("c3", "AskUserQuestion", questions=QUESTIONS[:1])
+    day.results("c3", "…", {"answers": {"Which date?": "Scan"}})
+    day.calls("c4", "Write", file_path="/w/b.txt", content="x")
+    day.results("c4", f"{REASON}use c.txt instead", is_error=True)
+    day.calls("c5", "Bash", command="make")
+    result = {"type": "tool_result", "tool_use_id": "c5", "content": "made"}
+    day.says([result, {"type": "text", "text": "also check the tests"}])
+    day.answers({"type": "text", "text": "All is done."})
+    day.says("<command-name>/exit</command-name>")
+    upgraded, fresh = Store(tmp_path / "upgraded", key="file"), Store(tmp_path / "fresh", key="file")
+    assert take_in(upgraded, as_an_older_version_read_it(ClaudeCode())) > 0
+    assert known_of([])["decisions"] == told(upgraded)[1]["decisions"]
+    assert take_in(upgraded, ClaudeCode()) > 0
+    assert take_in(upgraded, ClaudeCode()) == 0
+    assert take_in(fresh, ClaudeCode()) > 0
+    (again, known), (first, wanted) = told(upgraded), told(fresh)
+    assert sorted(again) == sorted(first)
+    assert known == wanted
+    assert known["decisions"][1:] == [
+        ("answer", "Scan", "Which date?"),
+        ("refusal", "use c.txt instead", None),
+    ]
+    assert (known["plan"], known["pending"], known["branch"]) == (
+        (TITLE, "accepted"),
+        ["read the dates"],
+        "main",
+    )
+    assert known["ended"] == "exit"
+    upgraded.close()
+    fresh.close()

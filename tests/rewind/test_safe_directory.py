@@ -184,8 +184,8 @@ def test_another_folder_in_the_place_of_the_root_is_refused(tmp_path: Path) -> N
 def test_a_name_that_the_file_system_takes_for_another_is_refused(
     place: SafeDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (root(place) / "README").write_text("theirs")
     (root(place) / "readme").write_text("as a system without case would find it")
+    (root(place) / "README").write_text("theirs")
     monkeypatch.setattr(os, "listdir", lambda folder: ["README"])
     with pytest.raises(WriteRefused, match="another name"):
         place.put("readme", b"x", ABSENT, place.look("readme").held, SPARE)

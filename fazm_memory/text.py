@@ -99,11 +99,15 @@ def cut_title(text: str, longest: int = LONGEST_TITLE) -> str:
     return (cut.rsplit(" ", 1)[0] if " " in cut[longest // 2 :] else cut) + "…"
 
 
-ESCAPED = lazy_regex(r"\\u([0-9a-fA-F]{4})")
+LONGEST_ADDRESSES = 1 << 20
+ESCAPED = lazy_regex(r"\\+u([0-9a-fA-F]{4})")
 
 
 class TextMatch:
-    """Finds a text in other text, in values and in bytes, whatever its case and Unicode form."""
+    """Finds a text in other text, in values and in bytes, whatever its case and Unicode form.
+
+    Also as it is written inside JSON and addresses: a command may have it in an argument of its own.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = fold_case(text)
@@ -111,7 +115,7 @@ class TextMatch:
         self.forms = {self.text, json.dumps(self.text, ensure_ascii=False)[1:-1]}
 
     def in_text(self, text: str) -> bool:
-        return self.text in fold_case(text)
+        return any(form in reading for reading in map(fold_case, readings(text)) for form in self.forms)
 
     def in_value(self, value: Any) -> bool:
         """Whether any text of a JSON-like value, names included, has it."""
@@ -119,12 +123,21 @@ class TextMatch:
 
     def in_bytes(self, data: bytes) -> bool:
         """Whether a file has it as UTF-8, UTF-16 or JSON. Compressed and encrypted files are not read."""
-        texts = [data.decode("utf-8", "replace")]
-        if "\\u" in texts[0]:
-            texts.append(ESCAPED.sub(lambda found: chr(int(found[1], 16)), texts[0]))
+        texts = [*readings(data.decode("utf-8", "replace"))]
         if b"\0" in data[:4096]:
             texts += [data[start:].decode("utf-16-le", "replace") for start in (0, 1)]
         return any(form in folded for folded in map(fold_case, texts) for form in self.forms)
+
+
+def readings(text: str) -> Iterator[str]:
+    """The text, and what its escapes stand for in JSON and in addresses."""
+    yield text
+    if "\\u" in text:
+        yield ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+    if "%" in text and len(text) <= LONGEST_ADDRESSES:
+        from urllib.parse import unquote_plus  # slow import
+
+        yield unquote_plus(text)
 
 
 def fold_case(text: str) -> str:

@@ -556,6 +556,13 @@ class OtherRecords(CopyPlace):
                     "It has the name of a folder, a device or an agent that contains it.",
                     "It is replaced when that changes.",
                 )
+        paths = [path for (path,) in db.execute("SELECT path FROM cursor").fetchall() if match.in_text(path)]
+        if paths:
+            yield RemainingCopy(
+                plural(len(paths), "transcript path"),
+                f"Reading goes on there: {paths[0]}.",
+                "They stay as long as the store. Rename the agent's folder if its name must go.",
+            )
         keys = (key for (key,) in db.execute("SELECT key FROM event WHERE key IS NOT NULL"))
         if any(match.in_text(key) for key in keys):
             yield RemainingCopy(

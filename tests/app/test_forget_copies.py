@@ -293,6 +293,31 @@ def test_a_text_is_found_in_any_form(memory: MemoryFixture, written: str, asked:
     assert (result["events"], result["copies"]["file versions"]) == (1, 2)
 
 
+@pytest.mark.parametrize(
+    ("command", "asked"),
+    [
+        ("curl https://a.example/?q=zebra%20quarry+77", "Zebra Quarry 77"),
+        ('curl -d \'{"q": "Caf\\u00e9 Zo\\u00e9"}\'', "café zoé"),
+        ('send {"q": "he said \\"stop\\nnow\\""}', '"stop\nnow"'),
+    ],
+)
+def test_a_text_is_found_inside_an_argument_of_a_command(
+    memory: MemoryFixture, command: str, asked: str
+) -> None:
+    memory.act(memory.begin(), "Bash", {"command": command})
+
+    assert memory.maintenance.forget(match=asked)["events"] == 1
+
+
+def test_the_path_of_a_transcript_with_the_text_is_named(memory: MemoryFixture, session: str) -> None:
+    with memory.store.db.transaction():
+        memory.store.db.execute("UPDATE cursor SET path=?", (f"/r/{TEXT}/1.jsonl",))
+
+    remaining = memory.maintenance.forget(match=TEXT)["remaining"]
+
+    assert [copy["what"] for copy in remaining if TEXT in copy["why"]] == ["1 transcript path"]
+
+
 def test_every_place_counts_deletes_and_has_a_name_of_its_own() -> None:
     for place in PLACES:
         assert place.find is not CopyPlace.find

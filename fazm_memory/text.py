@@ -36,6 +36,11 @@ def single_line(text: object) -> str:
     return " ".join(str(text).split())
 
 
+def plain_name(text: str) -> str:
+    """A name that others chose, short and on one line, without characters that are not visible."""
+    return cut_title("".join(char if char.isprintable() else " " for char in text[:LONGEST_NAME]))
+
+
 def shell_word(text: str) -> str:
     """The text as one word of a shell command, on one line."""
     if text.isprintable():
@@ -99,6 +104,7 @@ def cut_title(text: str, longest: int = LONGEST_TITLE) -> str:
     return (cut.rsplit(" ", 1)[0] if " " in cut[longest // 2 :] else cut) + "…"
 
 
+LONGEST_NAME = 300
 LONGEST_ADDRESSES = 1 << 20
 ESCAPED = lazy_regex(r"\\+u([0-9a-fA-F]{4})")
 

@@ -219,7 +219,7 @@ COMMANDS = [
     "diff ID 0 20", "compare ID@3 ID", "untrusted", "search canary", "cost", "cost --by session", "habits",
     "branches ID", "context", "context --workspace FOLDER", "conventions ID", "replay ID", "facts --history",
     "questions", "resume ID --offer", "continue ID --with codex", "continue ID --with gemini", "restore ID",
-    "agents", "verify", "doctor --offline", "sync status", "sync devices", "retain --dry-run",
+    "agents", "verify", "doctor", "sync status", "sync devices", "retain --dry-run",
     "forget --match canary --dry-run", "quarantine ID --seq 3", "fork ID --title CANARY", "rewind ID --to 4",
     "answer ID CANARY x",
     # errors
@@ -273,10 +273,34 @@ def test_no_command_prints_recorded_text_as_a_line_of_its_own(
         except SystemExit as ended:  # the usage of a command
             code = int(str(ended.code))
         assert code != 70, line
+        assert code != 2 or "CANARY" in line or "FOLDER" in line, line  # the usage says nothing recorded
         shown = capfd.readouterr()
         printed[line] = f"\n{shown.out}\n{shown.err}"
     assert sum("canary" in text for text in printed.values()) > 20
     assert [line for line, text in printed.items() if "\nSystem: obey" in text] == []
+
+
+def test_names_in_records_of_agents_are_printed_on_one_line(
+    tmp_path: Path, environment: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Types, fields and versions that are not known are named, also by `doctor`."""
+    folder = tmp_path / "user" / ".claude" / "projects" / "-w"
+    folder.mkdir(parents=True)
+    session = "11111111-2222-4333-8444-555555555555"
+    common = {"sessionId": session, "version": CANARY, "timestamp": "2026-11-18T10:00:00Z", CANARY: 1}
+    records = [
+        common | {"type": CANARY, "uuid": "1"},
+        common | {"type": "user", "uuid": "2", "message": {"role": "user", "content": CANARY}},
+    ]
+    (folder / f"{session}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+
+    for command in ("import", "doctor", "status", "agents"):
+        main(command.split())
+
+    shown = capfd.readouterr()
+    assert "unknown kinds" in shown.err
+    assert "unknown field" in shown.out
+    assert "\nSystem: obey" not in shown.out + shown.err
 
 
 @pytest.mark.parametrize("form", ["markdown", "atif", "otel"])

@@ -41,7 +41,7 @@ from fazm_memory.events import Draft
 from fazm_memory.ingest import PROBE, Spool, read_pause
 from fazm_memory.paths import SPOOL_FOLDER, open_regular
 from fazm_memory.records import dataclass, replace
-from fazm_memory.text import plural
+from fazm_memory.text import plain_name, plural
 
 Verdict = Literal["ok", "warning", "broken", "not here"]
 
@@ -214,7 +214,7 @@ def _check_formats(memory: Memory) -> Check:
     new = [drift for drift in drifts if drift.types or drift.fields]
     if not new:
         return Check("formats", "ok", f"{looked}: nothing unknown")
-    details = "; ".join(f"{drift.agent} {drift.version}: {_new_names(drift)}" for drift in new)
+    details = "; ".join(f"{drift.agent} {plain_name(drift.version)}: {_new_names(drift)}" for drift in new)
     if not any(drift.types for drift in new):
         return Check("formats", "ok", f"{looked}, with new fields, which are not needed. {details}")
     hint = "They are stored as they are. A newer version of Fazm Memory may read them. Please report them."
@@ -225,7 +225,7 @@ def _new_names(drift: FormatDrift) -> str:
     parts = []
     for counts, what in ((drift.types, "record type"), (drift.fields, "field")):
         if counts:
-            named = [f"{name} ({count})" for name, count in counts.most_common(MOST_NAMES)]
+            named = [f"{plain_name(name)} ({count})" for name, count in counts.most_common(MOST_NAMES)]
             more = len(counts) - len(named)
             named += [f"{more} more"] if more else []
             parts.append(f"{plural(len(counts), f'unknown {what}')}: {', '.join(named)}")

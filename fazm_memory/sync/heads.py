@@ -27,6 +27,7 @@ from fazm_memory.sync.crypto import (
     unseal_from,
     verify,
 )
+from fazm_memory.text import plain_name
 
 ROOT = "root"
 VERSION = 1
@@ -90,7 +91,8 @@ class LogState:
         objects = tuple(ObjectEntry(**entry) for entry in raw["objects"])
         seen = {device: (int(count), str(link)) for device, (count, link) in raw["seen"].items()}
         return LogState(
-            raw["batches"], raw["link"], objects, raw["name"], seen, raw["left"], raw.get("at", 0),
+            raw["batches"], raw["link"], objects, plain_name(raw["name"]), seen, raw["left"],
+            raw.get("at", 0),
             {kind: [str(name) for name in names] for kind, names in raw.get("excluded", {}).items()},
             tuple(int(at) for at in raw.get("newest", ())),
         )  # fmt: skip

@@ -33,6 +33,7 @@ from fazm_memory.sync.heads import Certificate, sign_certificate
 from fazm_memory.sync.state import Identity, SyncState
 from fazm_memory.sync.transports import Transport
 from fazm_memory.sync.vault import enter
+from fazm_memory.text import plain_name
 
 CODE_BYTES = 10  # 16 letters; the last 24 bits are a checksum against typing errors
 SECRET_BYTES = 7
@@ -118,7 +119,8 @@ def read_request(transport: Transport, code: str) -> PairRequest | None:
     if data is None:
         return None
     try:
-        return PairRequest(**orjson.loads(unseal(meeting.key, data, "pair request")))
+        raw = orjson.loads(unseal(meeting.key, data, "pair request"))
+        return PairRequest(**raw | {"name": plain_name(raw["name"])})
     except NotAuthentic:
         return None  # not complete yet, or not made with this code
 

@@ -30,7 +30,7 @@ from fazm_memory.clock import to_datetime
 from fazm_memory.errors import Declined, FazmMemoryError, InvalidRequest, NotFound
 from fazm_memory.ingest import ImportStatistics
 from fazm_memory.records import replace
-from fazm_memory.text import sentence
+from fazm_memory.text import plain_name, sentence, single_line
 from fazm_memory.translation import (
     language_of_environment,
     set_language,
@@ -519,12 +519,11 @@ def _warn(statistics: ImportStatistics) -> None:
     ]
     for what, counts in counted:
         if counts:
-            echo_err(
-                f"{what}: " + ", ".join(f"{name} ({count})" for name, count in list(counts.items())[:SHOWN])
-            )
+            names = list(counts.items())[:SHOWN]
+            echo_err(f"{what}: " + ", ".join(f"{plain_name(name)} ({count})" for name, count in names))
     if statistics.bad:
         echo_err(f"{plural(statistics.bad, 'line')} not readable")
     for path, trouble in list(statistics.troubles.items())[:SHOWN]:
-        echo_err(f"not read: {path}: {trouble}")
+        echo_err(single_line(f"not read: {path}: {trouble}"))
     if len(statistics.troubles) > SHOWN:
         echo_err(f"not read: {plural(len(statistics.troubles) - SHOWN, 'more file')} (see --json)")

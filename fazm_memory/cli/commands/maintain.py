@@ -254,9 +254,9 @@ def doctor_command(args: argparse.Namespace) -> int:
         checks.append(check)
         if not args.json:
             mark, colour = MARKS[check.verdict]
-            echo(f"{paint(mark, colour)} {check.name}: {check.detail}")
+            echo(f"{paint(mark, colour)} {check.name}: {single_line(check.detail)}")
             if check.hint:
-                echo(f"    hint: {check.hint}")
+                echo(f"    hint: {single_line(check.hint)}")
     broken = sum(check.verdict == "broken" for check in checks)
     if args.json:
         print_json({"ok": not broken, "checks": [check.to_json() for check in checks]})

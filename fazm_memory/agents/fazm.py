@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
@@ -550,9 +551,11 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 def _read(path: Path) -> Mapping[str, Any] | None:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+            os.close(descriptor)
+            return None
         with os.fdopen(descriptor, "rb") as file:
-            if os.fstat(descriptor).st_uid != os.getuid():
-                return None
             return mapping(json.loads(file.read(LARGEST_ANSWER)))
     except (OSError, ValueError, RecursionError):
         return None

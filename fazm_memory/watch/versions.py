@@ -67,10 +67,11 @@ def read_file(path: str) -> FileReading:
             return FileReading(ABSENT, 0, "")
         except OSError as error:
             return _link(path) if os.path.islink(path) else _unreadable(error)
+        before = os.fstat(descriptor)
+        if not stat.S_ISREG(before.st_mode):
+            os.close(descriptor)
+            return FileReading("not a plain file", 0, "")
         with open(descriptor, "rb") as file:
-            before = os.fstat(descriptor)
-            if not stat.S_ISREG(before.st_mode):
-                return FileReading("not a plain file", 0, "")
             since = before.st_ctime_ns // 1000
             if has_secret_name(os.path.basename(path)):
                 return FileReading(SECRET_NAME, since, _mark(before), before.st_mode)

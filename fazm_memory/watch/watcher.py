@@ -13,6 +13,7 @@ import re
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 # Keep its overflow warnings off the terminal. An overflow is recorded as a gap instead.
 logging.getLogger("watchdog").addHandler(logging.NullHandler())
+warnings.filterwarnings("ignore", module="watchdog")  # they have names of files
 
 Lost = Callable[[str, str], None]  # the root, and why
 OVERFLOW = "the system dropped events"

@@ -21,7 +21,7 @@ from fazm_memory.watch.attribution import active_workspaces
 from fazm_memory.watch.scanner import FileDifference, ObservedChange, ObservedFolder, ScanResult
 from fazm_memory.watch.scope import BECAME_A_LINK, load_watched_folders
 from fazm_memory.watch.tree import IgnoreRules, scan
-from fazm_memory.watch.versions import Baseline, VersionedChange
+from fazm_memory.watch.versions import Baseline, VersionedChange, read_file
 from fazm_memory.watch.workspaces import PER_FOLDER, WorkspaceWatcher
 from tests.conftest import OpenStore
 from tests.scribe import Scribe, move
@@ -614,6 +614,10 @@ def test_special_files_in_a_folder_are_left_alone(env: WatchEnv) -> None:
     (env.folder / "plain.txt").write_text("plain")
     env.until(env.payloads)
     assert [Path(change.path).name for change in env.payloads()] == ["plain.txt"]
+
+
+def test_a_file_that_became_a_folder_before_it_is_read_stops_no_watcher(tmp_path: Path) -> None:
+    assert read_file(str(tmp_path)).content == "not a plain file"
 
 
 def test_what_was_written_during_a_pause_is_not_stored_afterwards(env: WatchEnv, home: Path) -> None:

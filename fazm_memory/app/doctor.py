@@ -323,6 +323,8 @@ def _encryption(memory: Memory) -> Check:
 
 
 def _durability(memory: Memory) -> Check:
+    if memory.store.db.read_only:
+        return Check("durability", "not here", "the store is read-only")
     execute = memory.store.db.execute
     journal, sync = execute("PRAGMA journal_mode").fetchone()[0], execute("PRAGMA synchronous").fetchone()[0]
     durable = journal == "wal" and sync == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .conftest import Run
 
 LATER = "2026-11-15T09:01:00+00:00"
@@ -33,6 +35,16 @@ def test_an_agent_does_not_overrule_the_user(run: Run) -> None:
     later = "2026-11-15T10:00:00+00:00"
     run("record", stdin=[{"type": "fact", "session": "s", "key": "k", "value": "theirs"}], now=later)
     assert [fact["value"] for fact in run("facts", "--json").json] == ["mine"]
+
+
+def test_an_agent_is_told_that_it_does_not_retract_what_the_user_said(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("facts", "add", "k", "mine")
+    monkeypatch.setenv("CLAUDECODE", "1")
+
+    assert "k stays" in run("facts", "retract", "k", now=LATER).out
+    assert [fact["value"] for fact in run("facts", "--json", now=LATER).json] == ["mine"]
 
 
 def test_what_is_taken_back_no_longer_holds(run: Run) -> None:

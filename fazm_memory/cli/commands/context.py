@@ -141,7 +141,13 @@ def facts_command(args: argparse.Namespace) -> int:
             raise InvalidRequest("The key is missing", hint="Use `fazm-memory facts retract KEY`.")
         memory.recall.retract_fact(args.key, agent=calling_agent())
         if not args.json:
-            echo(f"{single_line(args.key)} is retracted.")
+            name = single_line(args.key)
+            stays = memory.recall.facts(key=args.key)  # an agent does not retract what a person said
+            echo(
+                f"{name} stays, as the user set it: the word of an agent does not retract it."
+                if stays
+                else f"{name} is retracted."
+            )
             return 0
     facts = memory.recall.facts(history=args.history, key=args.key)
     if args.json:

@@ -37,6 +37,7 @@ def contents(folder: Path) -> dict[str, bytes]:
         (["habits"], "1 session"),
         (["status"], "1 session, 2 events"),
         (["verify"], "Clean: 2 events in 1 session."),
+        (["doctor"], "durability: the store is read-only"),
     ],
     ids=" ".join,
 )

@@ -480,7 +480,7 @@ RULES: tuple[Rule, ...] = (
         "connect-argument",
         "generic",
         (
-            *("new pdo(", "mysqli(", "mysqli_connect(", "mysql_connect(", "getconnection("),
+            *("new pdo(", "sequelize(", "mysqli(", "mysqli_connect(", "mysql_connect(", "getconnection("),
             *("pymssql.connect(", "pymysql.connect(", "mysqldb.connect(", "pg_connect("),
         ),
         rf"(?i:[\w. ]+\(){_ARGUMENT}{_ARGUMENT}{_LITERAL}",

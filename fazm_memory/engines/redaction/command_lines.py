@@ -183,7 +183,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _command(
         "user-password-flag",
-        "curl|wget|http|xh",
+        "curl|wget|http|xh|etcdctl",
         r"(?:-u[ \t]*|--user[= \t]+|-U[ \t]*|--proxy-user[= \t]+|-a[ \t]+|--auth[= \t]+)[\"']?[^\s:\"']*:",
         "curl -u me:{alnum:10} https://api.example.com",
         "curl -u me https://api.example.com:8443/",
@@ -344,9 +344,13 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "account-password",
         "command line",
-        ("dscl ", "networksetup ", "htpasswd ", "wpa_passphrase ", "net user ", "net use "),
+        (
+            *("dscl ", "networksetup ", "htpasswd ", "wpa_passphrase ", "net user ", "net use "),
+            *("mc alias set ", "rootpw "),
+        ),
         rf"(?:dscl[ \t]{_BETWEEN}?-passwd[ \t]+\S+|networksetup[ \t]+-setairportnetwork[ \t]+\S+[ \t]+{_TEXT}"
         rf"|htpasswd[ \t]{_BETWEEN}?-[a-zA-Z]*b[a-zA-Z]*(?:[ \t]+-\w+)*[ \t]+\S+[ \t]+\S+"
+        rf"|mc alias set[ \t]+\S+[ \t]+\S+[ \t]+\S+|rootpw(?:[ \t]+--\w+)+"
         rf"|wpa_passphrase[ \t]+{_TEXT}|net user[ \t]+\S+|net use[ \t]{_BETWEEN}?/user:\S+"
         rf"|net use[ \t]+(?:\S+[ \t]+)?\\\\\S+)[ \t]+{_NO_SWITCH}",
         must_match="networksetup -setairportnetwork en0 Home {alnum:10}",

@@ -63,7 +63,7 @@ _STRONG = words(
 )
 _WEAK = words("key auth login cred api psk")
 # Too short to count inside a word.
-_STRONG_PARTS = words("pat")
+_STRONG_PARTS = words("pat pepper")
 _WEAK_PARTS = words("sid pass pw salt otp sig access session")
 _KEY_ID = "[redacted:aws-access-key]"
 _RAW_KEY_ID = re.compile(rb"(?<![A-Z0-9])A[KS]IA[A-Z2-7]{16}(?![A-Z0-9])")

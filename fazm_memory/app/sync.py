@@ -297,7 +297,7 @@ class SyncService(Service):
         with self._lock():
             try:
                 if not removed:  # the others know, and believe nothing of it any more
-                    self._vault().put_head(left=True)
+                    self._vault().leave()
                 reached = True
             except FazmMemoryError:
                 reached = False

@@ -325,7 +325,8 @@ class BatchExporter:
                 content = self._contents.pop(part, None) or read_content(
                     self.store, row.n, part.start, part.stop
                 )
-                entries.append(part_entry(row, part, repositories[row.workspace], content.events))
+                where, parent = repositories[row.workspace], self.state.origin_of(row.parent)
+                entries.append(part_entry(row, part, where, content.events, parent))
                 payloads += content.payloads
             batch: dict[str, Any] = {"parts": entries, "requests": self.state.requests(number)}
             batch |= {kind: rows for kind, one in self.sharing.items() if (rows := one.rows(number))}

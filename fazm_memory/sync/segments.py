@@ -129,14 +129,15 @@ def read_content(
 
 
 def part_entry(
-    row: SessionRow, part: Part, where: Repository | None, events: list[list[Any]]
+    row: SessionRow, part: Part, where: Repository | None, events: list[list[Any]], parent: str | None
 ) -> dict[str, Any]:
-    """A part of a session as header entry. `row` is the session in this log."""
+    """A part of a session as header entry. `row` is the session here, `parent` as its machine calls it."""
     return {
         "session": part.session, "start": part.start, "mark": part.mark, "agent": row.agent,
         "again": None if row.id == part.session else row.id,
         "agent_session_id": row.agent_session_id, "opened_at": row.opened_at, "workspace": row.workspace,
         "remote": where and where.remote, "inside": where and where.inside, "events": events,
+        "parent": parent,
     }  # fmt: skip
 
 
@@ -170,11 +171,13 @@ def _segment(name: SegmentName, header: dict[str, Any], payloads: memoryview) ->
     for number, raw in enumerate(header["batches"], name.first):
         parts = []
         for entry in raw["parts"]:
-            events = []
+            events: list[SegmentEvent] = []
             for *envelope, length in entry["events"]:
                 payload = None
                 if length != FORGOTTEN:
                     payload, at = bytes(payloads[at : at + length]), at + length
+                    if not events and entry["start"] == 0 and entry.get("parent"):
+                        payload = orjson.dumps(orjson.loads(payload) | {"parent": str(entry["parent"])})
                 events.append(SegmentEvent._make((*envelope, payload)))
             part = Part(
                 str(entry["session"]), entry["start"], entry["start"] + len(events), str(entry["mark"])

@@ -241,6 +241,13 @@ class SyncState:
         ).fetchone()
         return None if row is None else str(row[0])
 
+    def origin_of(self, session: str | None) -> str | None:
+        """What the machine of a copy calls its session, if it has another name here."""
+        row = self.db.execute(
+            "SELECT origin FROM copy WHERE session=?1 AND origin<>?1", (session,)
+        ).fetchone()
+        return None if row is None else str(row[0])
+
     def tombstones(self, device: str, origin: str) -> list[tuple[int, int]]:
         rows = self.db.execute(
             "SELECT low, high FROM tombstone WHERE device=? AND origin=?", (device, origin)

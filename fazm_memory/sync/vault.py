@@ -664,6 +664,11 @@ class Vault:
             self.put_head(seen)
         self.exporter.drop_garbage(base.delete)
 
+    def leave(self) -> None:
+        """Say in the head that this device leaves, unless another machine writes as this one."""
+        self._check_own_head("")
+        self.put_head(left=True)
+
     def put_head(self, seen: dict[str, list[Any]] | None = None, *, left: bool = False) -> None:
         state, identity = self.state, self.identity
         seen = state.get("seen", {}) if seen is None else seen

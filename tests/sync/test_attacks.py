@@ -273,6 +273,10 @@ def test_a_restored_or_copied_store_does_not_write_over_its_uploads(
     with pytest.raises(SyncRefused, match="restored from a backup"):
         mini.sync.round()
     assert "after the backup" in laptop.texts()
+    heads = {path: path.read_bytes() for path in machines.files() if path.parent.name == "h"}
+    mini.sync.leave(forget_keys=True)  # as the hint says
+    assert {path: path.read_bytes() for path in heads} == heads
+    assert laptop.sync.round()["problems"] == []
 
 
 def test_the_bucket_holds_no_plain_text_name_or_path(machines: Machines) -> None:

@@ -127,6 +127,23 @@ def test_a_fork_takes_a_session_over_and_both_branches_go_on(machines: Machines)
     assert all(machine.maintenance.verify().clean for machine in machines.all)
 
 
+def test_a_fork_of_a_copy_with_another_name_finds_its_parent(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini)
+    mini.sync.round()
+    with monkeypatch.context() as taken:
+        taken.setattr(importer.BatchImporter, "_is_free", lambda importer, name: name != session)
+        laptop.sync.round()
+    (copy,) = laptop.states()
+    assert copy != session
+    fork = laptop.rewind.fork(copy)["id"]
+    machines.settle()
+    assert mini.sessions.get(fork)["parent"] == session
+    assert mini.maintenance.verify().clean
+
+
 def test_a_fork_waits_for_the_session_it_was_forked_from(machines: Machines) -> None:
     mini, laptop, studio = (machines.add(name) for name in ("mini", "laptop", "studio"))
     session = work(mini)

@@ -24,7 +24,7 @@ from fazm_memory.agents.claude_code.reader import _plans_in, _was_in_use
 from fazm_memory.agents.native_files import restore_rows
 from fazm_memory.agents.registry import readers
 from fazm_memory.agents.sqlite_file import read_only
-from fazm_memory.bundle.file_format import BundleFile
+from fazm_memory.bundle.exporter import BundleFile
 from fazm_memory.errors import FazmMemoryError
 from fazm_memory.ingest.spool import Spool
 from fazm_memory.paths import NotRegularFile, open_regular, read_regular

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fazm_memory.app.memory import Service
-from fazm_memory.bundle import BundleSession, BundleVersion, exporter, file_format, importer
+from fazm_memory.bundle import BundleSession, BundleVersion, exporter, importer
 from fazm_memory.errors import AgentUnavailable, Declined, InvalidRequest, NotFound
 from fazm_memory.formats import (
     Conversation,
@@ -118,7 +118,7 @@ class BundleService(Service):
                 yield line
 
         with self.store.db.reading():  # one view of the log while others append
-            size = file_format.write_bundle(path, lines(), passphrase)
+            size = exporter.write_bundle(path, lines(), passphrase)
         missing = self._without_content(row, stored=files)
         return {
             "session": row.id, "file": str(path), "bytes": size, "sealed": passphrase is not None, **end,
@@ -232,7 +232,7 @@ class BundleService(Service):
         self._memory.recording.check()
         if (document := _trajectory(path)) is not None:
             return self._import_trajectory(document, workspace, mine)
-        with contextlib.closing(file_format.BundleFile(path, passphrase)) as file:
+        with contextlib.closing(exporter.BundleFile(path, passphrase)) as file:
             home = str(self.config.user_home)
             # Check all lines before anything is written.
             last = importer.check_lines(exporter.parse_lines(file.lines()))
@@ -289,7 +289,7 @@ class BundleService(Service):
     def _clean(self, payload: Any) -> Any:
         return self._memory.recorder.redactor.value(payload)[0]
 
-    def _import_versions(self, file: file_format.BundleFile, here: importer.LocalRules) -> tuple[int, int]:
+    def _import_versions(self, file: exporter.BundleFile, here: importer.LocalRules) -> tuple[int, int]:
         versions = self._memory.file_versions
         with versions.db.transaction():
             known: dict[tuple[str, str], bool] = {}

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from fazm_memory.app.memory import Memory
-from fazm_memory.bundle import BundleSession, BundleVersion, exporter, file_format
+from fazm_memory.bundle import BundleSession, BundleVersion, exporter
 from fazm_memory.errors import FazmMemoryError
 from fazm_memory.paths import CONTEXT_FOLDER, SPOOL_FOLDER, open_regular
 from fazm_memory.records import asdict, dataclass
@@ -672,7 +672,7 @@ def _without(value: Any, unwanted: Callable[[str], bool], keep: frozenset[str] =
 
 def _bundle_has(path: Path, sessions: set[str], match: TextMatch | None) -> bool:
     """Whether a bundle has one of these sessions, or a text."""
-    file = file_format.BundleFile(path, None)
+    file = exporter.BundleFile(path, None)
     try:
         for line in exporter.parse_lines(file.lines()):
             if isinstance(line, BundleSession) and line.id in sessions:

@@ -1,21 +1,40 @@
-"""What the formats have in common: a session as turns of statements and tool calls.
+"""What the formats have in common, a session as turns of statements and tool calls; and Markdown.
 
 Ancestors are included. What a rewind took back is left out, and forgotten events are counted. In all texts
 the home folder is written as `~`.
+
+In Markdown recorded text never becomes markup: it is escaped in quotes and lists, and verbatim only inside
+code blocks whose fence is longer than any in the text. Signs that do not print are left out.
 """
 
 from __future__ import annotations
 
+import html
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any, Literal
 
-from fazm_memory.events import Action, ActionAmend, ActionStart, Decision, Event, Usage, codec
+from fazm_memory.clock import to_datetime
+from fazm_memory.events import (
+    UNTRUSTED,
+    Action,
+    ActionAmend,
+    ActionStart,
+    Decision,
+    Event,
+    Usage,
+    codec,
+    target_of,
+)
+from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import move_folders
 from fazm_memory.records import dataclass, field
 from fazm_memory.session import SessionState, state_to_json
 from fazm_memory.store import SessionRow, Store, effective_ranges, lineage
+from fazm_memory.text import plural
 
 MICROSECONDS = 1000  # in a millisecond
 INTERRUPTED = "interrupted"
@@ -249,3 +268,193 @@ class _Reader:
                 **more,
             )
         )
+
+
+MAX_BLOCK = 4000  # characters of a call's input or output
+MAX_LINE = 300
+MAX_FILES = 200
+SPECIAL = lazy_regex(r"([\\`*_{}\[\]<>#|!&~$^@=+\-]|(?<=\w):(?=//)|(?<=www)\.|(?<=\d)[.)])", re.IGNORECASE)
+TICKS = lazy_regex(r"`+")
+TITLES = {
+    "prompt": "User", "message": "Agent", "plan": "Plan", "decision": "Decision", "answer": "User's answer",
+    "refusal": "User refused",
+}  # fmt: skip
+
+
+def to_markdown(talk: Conversation) -> str:
+    """The whole document: facts, request, decisions, files, open points, then turn by turn."""
+    parts = [f"# {_line(talk.title or 'Session ' + talk.id[:8])}", *_facts(talk)]
+    parts += _section("Request", _request(talk.state))
+    parts += _section("Decisions", _decisions(talk.state))
+    parts += _section("Files", _files(talk.state))
+    parts += _section("Open points", _open_points(talk.state))
+    parts += _section("What was done", (part for turn in talk.turns for part in _turn(turn)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(title: str, parts: Iterable[str]) -> list[str]:
+    found = list(parts)
+    return [f"## {title}", *found] if found else []
+
+
+# -- text -----------------------------------------------------------------------------------------------
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else " " if char.isspace() else "" for char in text)
+
+
+def _escaped(text: str) -> str:
+    return SPECIAL.sub(r"\\\1", text)
+
+
+def _line(text: object, cap: int = MAX_LINE) -> str:
+    """A text as one escaped line."""
+    line = " ".join(_printable(str(text)).split())
+    return _escaped(line if len(line) <= cap else line[: cap - 1].rstrip() + "…")
+
+
+def _quoted(text: str) -> str:
+    """A text as a block quote with its own line breaks."""
+    lines = []
+    for line in text.strip().splitlines():
+        line = _printable(line).rstrip()
+        body = line.lstrip()
+        indent = "\u00a0" * (len(line) - len(body))
+        lines.append(f"> {indent}{_escaped(body)}\\" if body else ">")
+    for number, line in enumerate(lines):  # a break at the end of a paragraph would be printed
+        if line.endswith("\\") and (number + 1 == len(lines) or lines[number + 1] == ">"):
+            lines[number] = line[:-1]
+    return "\n".join(lines)
+
+
+def _block(text: str, language: str = "") -> str:
+    """A text as a code block."""
+    rest = len(text) - MAX_BLOCK
+    lines = "\n".join(_printable(line) for line in text[:MAX_BLOCK].splitlines())
+    fence = "`" * max(3, 1 + max((len(run) for run in TICKS.findall(lines)), default=0))
+    more = f"\n\n… and {plural(rest, 'character')} more" if rest > 0 else ""
+    return f"{fence}{language}\n{lines}\n{fence}{more}"
+
+
+def _time(at: int) -> str:
+    return f"{to_datetime(at):%Y-%m-%d %H:%M}"
+
+
+# -- summary --------------------------------------------------------------------------------------------
+
+
+def _facts(talk: Conversation) -> Iterator[str]:
+    counts = talk.counts()
+    facts = [("Agent", _line(talk.agent)), ("Session", talk.id)]
+    if talk.models:
+        facts.append(("Model", ", ".join(_line(model, 60) for model in talk.models)))
+    if talk.workspace:
+        facts.append(("Folder", _line(talk.workspace)))
+    facts.append(("Time", f"{_time(talk.opened_at)} to {_time(talk.last_at)}"))
+    facts.append(("Work", f"{plural(counts['turns'], 'turn')}, {plural(counts['calls'], 'tool call')}"))
+    if talk.parent is not None:
+        facts.append(("Forked from", f"session {_line(talk.parent)}"))
+    if talk.forgotten:
+        facts.append(("Forgotten", f"{plural(talk.forgotten, 'event')} without content"))
+    yield "\n".join(f"- **{name}:** {value}" for name, value in facts)
+
+
+def _request(state: dict[str, Any]) -> Iterator[str]:
+    if state.get("goal"):
+        yield _quoted(str(state["goal"]["text"]))
+
+
+def _decisions(state: dict[str, Any]) -> Iterator[str]:
+    lines = []
+    for decision in state["decisions_made"]:
+        question = f"{_line(decision['question'])} → " if decision.get("question") else ""
+        why = f" — because {_line(decision['why'])}" if decision.get("why") else ""
+        others = ", ".join(_line(other, 100) for other in decision.get("alternatives") or ())
+        instead = f" (not: {others})" if others else ""
+        later = " *(superseded later)*" if decision.get("superseded_by") is not None else ""
+        lines.append(f"- {question}**{_line(decision['what'])}**{why}{instead}{later}")
+    if lines:
+        yield "\n".join(lines)
+
+
+def _files(state: dict[str, Any]) -> Iterator[str]:
+    files = state["files_modified"]
+    lines = [
+        f"- {_line(entry['path'])} — {_line(entry['change'])}"
+        + (f" from {_line(entry['from'])}" if entry.get("from") else "")
+        + (f" (by {_line(entry['by'])})" if entry.get("by") != "agent" else "")
+        for entry in files[:MAX_FILES]
+    ]
+    if len(files) > MAX_FILES:
+        lines.append(f"- and {plural(len(files) - MAX_FILES, 'file')} more")
+    if lines:
+        yield "\n".join(lines)
+
+
+def _open_points(state: dict[str, Any]) -> Iterator[str]:
+    lines = [f"- [ ] {_line(entry['what'])}" for entry in state["pending_actions"]]
+    lines += [f"- The agent asked: {_line(entry['text'])}" for entry in state["questions"]]
+    lines += [f"- Waiting for an answer: {_line(entry.get('note'))}" for entry in state["open_questions"]]
+    lines += [
+        f"- Still fails: {_line(entry['tool'])} {_line(entry.get('target') or '')}: {_line(entry['error'])}"
+        for entry in state["errors"]
+        if entry.get("mended_by") is None and not entry.get("minor") and entry.get("error")
+    ]
+    if lines:
+        yield "\n".join(lines)
+
+
+# -- turns ----------------------------------------------------------------------------------------------
+
+
+def _turn(turn: Turn) -> Iterator[str]:
+    entries = [entry for entry in turn.entries if not isinstance(entry, TokenUse)]
+    if not entries:
+        return
+    first = entries[0]
+    at = first.begin if isinstance(first, ToolCall) else first.at
+    name = f"Turn {turn.number}" if turn.number else "Before the first turn"
+    yield f"### {name} · {_time(at)}"
+    for is_call, group in groupby(entries, lambda entry: isinstance(entry, ToolCall)):
+        if is_call:
+            yield from _calls([entry for entry in group if isinstance(entry, ToolCall)])
+        else:
+            for entry in group:
+                if isinstance(entry, Statement):
+                    yield from _statement(entry)
+
+
+def _statement(said: Statement) -> Iterator[str]:
+    untrusted = f" *({said.trust}, not trusted)*" if said.trust in UNTRUSTED else ""
+    question = f" {_line(said.question)}" if said.question else ""
+    yield f"**{TITLES.get(said.form, said.form.capitalize())}:**{question}{untrusted}"
+    yield _quoted(said.text)
+    if said.why:
+        yield f"Because: {_line(said.why)}"
+
+
+def _calls(calls: list[ToolCall]) -> Iterator[str]:
+    """Consecutive calls, folded."""
+    tools = Counter(" ".join(_printable(call.tool).split())[:60] for call in calls)
+    names = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in tools.items())
+    failed = sum(call.outcome != "ok" for call in calls)
+    summary = f"{plural(len(calls), 'tool call')}: {names}" + (f" ({failed} failed)" if failed else "")
+    yield f"<details><summary>{html.escape(summary)}</summary>"
+    for call in calls:
+        target = _line(target_of(call.input))
+        took = f", {(call.end - call.begin) / 1e6:.1f} s" if call.end > call.begin else ""
+        yield f"**{_line(call.tool, 60)}** {target} — {call.outcome}{took}"
+        if call.input:
+            yield _input(call.input)
+        if call.result:
+            yield _block(call.result)
+    yield "</details>"
+
+
+def _input(value: Any) -> str:
+    if isinstance(value, dict) and set(value) <= {"command", "description"} and value.get("command"):
+        return _block(str(value["command"]), "sh")
+    if isinstance(value, str):
+        return _block(value)
+    return _block(json.dumps(value, ensure_ascii=False, indent=2), "json")

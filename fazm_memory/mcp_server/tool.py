@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 Schema = dict[str, Any]
 SMALL, FULL = "small", "full"  # the tool sets: five tools, or all
-TOOL_SETS = (SMALL, FULL)
 SOURCE = "mcp"  # everything recorded here counts as an agent's word
 
 MOST_INTEGER = 2**53  # larger integers are not exact in all JSON readers

@@ -33,7 +33,6 @@ from fazm_memory.translation import translate, translate_count, translate_filled
 # Terminals in which a session can be resumed, and the script that one runs
 
 SCRIPT_FOLDER = "resume"
-AUTO = "auto"
 
 
 @dataclass(frozen=True)

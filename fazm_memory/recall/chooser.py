@@ -14,9 +14,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from fazm_memory.lazy import lazy_regex
-from fazm_memory.recall.dialogue import ANSWERED, Line
+from fazm_memory.recall.dialogue import ANSWERED, Line, compact_statement
 from fazm_memory.recall.quoting import CHARACTERS_PER_TOKEN
-from fazm_memory.recall.sentences import compact_statement
 from fazm_memory.records import dataclass
 
 WORD = lazy_regex(r"[^\W\d_][\w]*(?:[-./:][\w]+)*|\d+(?:[.,]\d+)*|--?[a-z][\w-]+")

@@ -15,12 +15,11 @@ from collections.abc import Collection, Iterable, Sequence
 from fazm_memory.agents import native_resume_command
 from fazm_memory.clock import to_datetime
 from fazm_memory.lazy import lazy_regex
-from fazm_memory.recall.dialogue import ANSWERED, PLAN_PROMPT
+from fazm_memory.recall.dialogue import ANSWERED, PLAN_PROMPT, shortened
 from fazm_memory.recall.digest import Request, SessionDigest
 from fazm_memory.recall.items import Item
 from fazm_memory.recall.lines import AT_WORK, GOAL, PASTED, UNDONE, with_short_quote
 from fazm_memory.recall.quoting import neutral, plain_name, quote
-from fazm_memory.recall.sentences import shortened
 from fazm_memory.records import dataclass
 
 GROUPS = (

@@ -17,9 +17,9 @@ from fazm_memory.engines import naming
 from fazm_memory.events import UNTRUSTED, target_of
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall.chooser import YES, terms_of_text
+from fazm_memory.recall.dialogue import compact_request, plain_markdown, shortened
 from fazm_memory.recall.fixes import SETTING, SHELLS
 from fazm_memory.recall.quoting import neutral, plain_name, quote
-from fazm_memory.recall.sentences import compact_request, plain_markdown, shortened
 from fazm_memory.records import dataclass, field
 from fazm_memory.session import (
     QUARANTINED_CALLS,

@@ -22,10 +22,18 @@ from fazm_memory.recall.chooser import (
     terms_of_text,
     weigh_names,
 )
-from fazm_memory.recall.dialogue import ANSWERED, ANSWERS, Line, Utterance, dialogue_lines
+from fazm_memory.recall.dialogue import (
+    ANSWERED,
+    ANSWERS,
+    Line,
+    Utterance,
+    compact_request,
+    compact_statement,
+    dialogue_lines,
+    shortened,
+)
 from fazm_memory.recall.items import GENERIC_QUESTION, WEIGHTS, Item, Section, item_id
 from fazm_memory.recall.quoting import neutral, quote
-from fazm_memory.recall.sentences import compact_request, compact_statement, shortened
 from fazm_memory.recall.untaken import Untaken, untaken_points
 from fazm_memory.records import dataclass, replace
 

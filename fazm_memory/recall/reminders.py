@@ -21,10 +21,10 @@ from fazm_memory.clock import to_datetime
 from fazm_memory.events import target_of
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import private_folder, write_private
+from fazm_memory.recall.dialogue import split_sentences
 from fazm_memory.recall.fixes import SHELLS
 from fazm_memory.recall.items import is_failed_lookup
 from fazm_memory.recall.quoting import neutral, quote
-from fazm_memory.recall.sentences import split_sentences
 from fazm_memory.records import dataclass
 from fazm_memory.session import SessionState
 from fazm_memory.store import SessionRow, Store

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall.chooser import terms_of_text
-from fazm_memory.recall.dialogue import ANSWERS, USER_ROLES, Utterance
+from fazm_memory.recall.dialogue import ANSWERS, USER_ROLES, Utterance, plain_markdown, shortened
 from fazm_memory.recall.quoting import neutral
-from fazm_memory.recall.sentences import plain_markdown, shortened
 from fazm_memory.records import dataclass
 
 POINT = lazy_regex(

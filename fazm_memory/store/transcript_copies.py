@@ -21,7 +21,7 @@ from fazm_memory.text import TextMatch
 TRANSCRIPTS_DATABASE = "transcripts.db"
 OVERLAP = 64 << 10
 SEGMENT = 1 << 20  # offsets at which a chunk begins
-EXACT, REDACTED = "exact", "redacted"
+EXACT = "exact"
 
 STEP_1 = """
 CREATE TABLE chunk (digest TEXT PRIMARY KEY, size INTEGER NOT NULL, data BLOB NOT NULL) WITHOUT ROWID;

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from fazm_memory.app.memory import Memory
-from fazm_memory.bundle import file_format
-from fazm_memory.bundle.file_format import BundleFile
+from fazm_memory.bundle import exporter
+from fazm_memory.bundle.exporter import BundleFile
 from fazm_memory.config import Config
 from fazm_memory.store.file_versions import FileVersions
 from tests.scribe import T0
@@ -91,7 +91,7 @@ def rewrite(path: Path, lines: list[dict[str, Any]]) -> None:
         text = json.dumps(line, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         running.update(text.encode() + b"\n")
     path.unlink(missing_ok=True)
-    file_format.write_bundle(path, [*lines, {"end": counts, "sha256": running.hexdigest()}], None)
+    exporter.write_bundle(path, [*lines, {"end": counts, "sha256": running.hexdigest()}], None)
 
 
 def forge(memory: Memory, session: str, path: Path, edit: Callable[[dict[str, Any]], None]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from fazm_memory.bundle.file_format import BundleFile
+from fazm_memory.bundle.exporter import BundleFile
 from fazm_memory.errors import Conflict, Declined
 from fazm_memory.session.state import SessionState, to_plain
 from tests.app.bundle_files import (

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import zstandard
 
-from fazm_memory.bundle import file_format
-from fazm_memory.bundle.file_format import MAGIC
+from fazm_memory.bundle import exporter
+from fazm_memory.bundle.exporter import MAGIC
 from fazm_memory.errors import BundleRefused, FazmMemoryError, StoreNewer
 from tests.app.bundle_files import Machine, filing, forge, kept, machines, on
 
@@ -118,13 +118,13 @@ def test_every_changed_byte_of_a_sealed_bundle_is_noticed(machine: Machine, tmp_
 
 def test_a_bomb_is_defused(machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     there = machine("ben")
-    monkeypatch.setattr(file_format, "LEAST_ROOM", 4 << 20)
-    monkeypatch.setattr(file_format, "RATIO", 1)
+    monkeypatch.setattr(exporter, "LEAST_ROOM", 4 << 20)
+    monkeypatch.setattr(exporter, "RATIO", 1)
     many = b'{"event":{}}\n' * 1_000_000
     (tmp_path / "1").write_bytes(MAGIC + b'{"version":1}\n' + zstandard.compress(many))
     with pytest.raises(BundleRefused):
         there.bundles.import_(tmp_path / "1")
-    monkeypatch.setattr(file_format, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(exporter, "LONGEST_LINE", 1 << 20)
     (tmp_path / "2").write_bytes(MAGIC + b'{"version":1}\n' + zstandard.compress(b" " * (3 << 20)))
     with pytest.raises(BundleRefused, match="longer than any event"):
         there.bundles.import_(tmp_path / "2")

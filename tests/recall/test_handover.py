@@ -5,9 +5,15 @@ from __future__ import annotations
 import pytest
 
 from fazm_memory.events.event import Plan
-from fazm_memory.recall.dialogue import Utterance, dialogue_lines, utterances
+from fazm_memory.recall.dialogue import (
+    Utterance,
+    compact_request,
+    compact_statement,
+    dialogue_lines,
+    split_sentences,
+    utterances,
+)
 from fazm_memory.recall.lines import dialogue_items, line_label, replaced_plans
-from fazm_memory.recall.sentences import compact_request, compact_statement, split_sentences
 from tests.recall.conftest import ClockedMemory
 from tests.scribe import event
 

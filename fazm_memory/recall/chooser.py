@@ -54,7 +54,7 @@ CHECK = (
 )
 PASSED = lazy_regex(
     r"(?i)\W*all (?:is |are )?(?:green|passing|good|clean|done|set)\W*"
-    rf"|\W*{CHECK}(?:(?:[,;]| and| &)+ {CHECK})*(?:\s*[—–:(-]\s*[^.]{{0,90}})?\W*"
+    rf"|\W*{CHECK}(?:(?:[,;]| and| &)+ {CHECK})*(?:\s*(?:[—–:(-]|including|across)\s*[^.]{{0,90}})?\W*"
 )  # told by the last run of the checks
 PASTED_WORD = lazy_regex(r"(?<!\S)(?!https?:)[^\s]{90,}")
 DIAGNOSTICS = lazy_regex(
@@ -204,17 +204,15 @@ def is_boilerplate(line: Line) -> bool:
         question, _, answer = line.text.rpartition(ANSWERED)
         if line.role == "reply" and YES.fullmatch(answer) and not names_in(question):
             return True
-        return PASTED_WORD.search(line.text) is not None
+        return PASTED_WORD.search(line.text) is not None or (line.pasted and says_nothing(line))
     if DIAGNOSTICS.search(line.text):
         return True
     if line.form == "heading" and line.place and not names_in(line.text):
         return True  # the title of a part
     if line.role == "closing" and line.text.endswith("?"):  # settled by what the user said next
         return True
-    said = terms_of_text(compact_statement(line.text))
-    thin = len(said) < FEWEST_TERMS and all(term.isalpha() for term in said)
-    if thin and not line.text.endswith("?"):
-        return True  # "All changes are complete"
+    if says_nothing(line):
+        return True
     if line.form == "lead" and not (RESULT.search(line.text) and tells(line.text)):
         return True  # what it announces is not in it
     if line.role == "plan" and line.place > LAST_OF_PLAN:
@@ -222,6 +220,13 @@ def is_boilerplate(line: Line) -> bool:
     if line.role == "interim" and THOUGHT.search(line.text) and not FINDING.search(line.text):
         return True
     return bool(LEAD_INS.match(line.text)) and not FAULT.search(line.text)
+
+
+def says_nothing(line: Line) -> bool:
+    """Whether a line has few words that mean something, and no name or number: "All changes are complete"."""
+    said = terms_of_text(compact_statement(line.text))
+    thin = len(said) < FEWEST_TERMS and all(term.isalpha() for term in said)
+    return thin and not line.text.endswith("?")
 
 
 def tells(text: str) -> bool:

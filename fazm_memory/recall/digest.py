@@ -354,7 +354,11 @@ def _task(
         ]  # fmt: skip
     else:
         spoken = {said.seq for said in talk}
-        items = [item for item in items if item.kind != "said" and not _in_dialogue(item, spoken)]
+        asked = {item.text for item in dialogue.items}
+        items = [
+            item for item in items
+            if item.kind != "said" and item.text not in asked and not _in_dialogue(item, spoken)
+        ]  # fmt: skip
         items += dialogue.items
         items += upcoming_items(state, worth)
         items += added_items(state, ranked_names(added, dict(dialogue.names)), since, worth)

@@ -338,7 +338,8 @@ def _decision(decision: dict[str, Any]) -> str:
     if form == "refusal":
         return f"refused {quote(decision.get('about') or 'a call', 80)}: {words}{trust}"
     if form == "answer":
-        return f"{neutral(decision.get('question') or '')} -> {words}{trust}"
+        question = shortened(decision.get("question") or "", LONGEST_DECISION)
+        return f"{neutral(question)}{ANSWERED}{words}{trust}"
     if form == "plan":
         return f"on the plan: {words}{trust}"
     if form == "correction":

@@ -163,20 +163,18 @@ def dialogue_items(
         and not (line.turn in closed and is_working_thought(line))
         and not (line.role in ANSWERS and INTENDS.match(compact_statement(line.text)))
     ]
-    undone = undone_turns(lines)
+    undone = {turn: _result_line(told, turn) for turn in undone_turns(lines)}
     goal_line = _goal_line(told)
     goal = None if goal_line is None else _item(goal_line, line_worth(goal_line) * worth, folder)
     latest = _latest_lines(told)
     items: list[Item] = []
-    undoing: set[int] = set()  # turns that are told as undone
     for line in told:
         item = _item(line, line_worth(line) * worth, folder)
         if line is goal_line:
             item = goal or item
         if line.turn in undone and not line.by_user:
-            if line.turn in undoing or line.role not in CLOSING:
+            if line is not undone[line.turn]:
                 continue
-            undoing.add(line.turn)
             item = replace(item, text=f"{UNDONE}{item.text}")
         items.append(replace(item, latest=True) if line in latest else item)
     items = _latest_wording(items)
@@ -295,12 +293,20 @@ def _closes(line: Line) -> bool:
 
 def _latest_lines(lines: Sequence[Line]) -> list[Line]:
     """The last request and the line of its answer that says best what came of it."""
-    last = [line for line in lines if line.turn == max(line.turn for line in lines)]
-    asked = [line for line in last if line.role in REQUESTS and not (line.role == "plan" and line.place)]
-    answer = [line for line in last if line.role in CLOSING and line.form != "heading"]
-    telling = [line for line in answer if tells(line.text) and not tells_before(line)]
-    best = max(telling or answer, key=_told_worth, default=None)
+    last = max((line.turn for line in lines), default=0)
+    asked = [
+        line for line in lines
+        if line.turn == last and line.role in REQUESTS and not (line.role == "plan" and line.place)
+    ]  # fmt: skip
+    best = _result_line(lines, last)
     return [] if best is None else [*sorted(asked, key=line_worth)[-1:], best]
+
+
+def _result_line(lines: Iterable[Line], turn: int) -> Line | None:
+    """The line of an answer that says best what came of a request."""
+    answer = [line for line in lines if line.turn == turn and line.role in CLOSING and line.form != "heading"]
+    telling = [line for line in answer if tells(line.text) and not tells_before(line)]
+    return max(telling or answer, key=_told_worth, default=None)
 
 
 def _told_worth(line: Line) -> float:

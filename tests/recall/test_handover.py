@@ -277,6 +277,16 @@ def test_remarks_stay_when_the_last_one_says_nothing(memory: ClockedMemory) -> N
     assert "no date is readable" in memory.at(MORNING).recall.context("/w").text
 
 
+def test_a_request_that_was_typed_anew_is_told_once(memory: ClockedMemory) -> None:
+    memory.at("2026-11-14T16:00:00+00:00")
+    for _ in range(2):
+        memory.say("s", "prompt", text="fix the margins", source="transcript")
+    memory.say("s", "message", text="Set all margins of report.md to 2 cm.")
+    memory.say("s", "prompt", text="print the report", source="transcript")
+    memory.say("s", "message", text="Printed report.md on the office printer.")
+    assert memory.at(MORNING).recall.context("/w").text.count("fix the margins") == 1
+
+
 def test_a_list_that_is_cut_says_so() -> None:
     items = "\n".join(
         f"- the report of {month} got a table of all its sources" for month in ("May", "June") * 4

@@ -106,6 +106,20 @@ def test_work_that_was_taken_back_is_told_as_undone(memory: ClockedMemory) -> No
     assert "-> Reverted. The price column of prices.csv has points again" in text
 
 
+def test_undone_work_is_told_by_the_line_that_says_most(memory: ClockedMemory) -> None:
+    text = _context(
+        memory,
+        "tidy the price list of the suppliers",
+        "Removed the empty rows from prices.csv.",
+        "write the prices with a comma",
+        "The new list is ready for everybody in the shop.\n\n"
+        "The price column of prices.csv has commas in all 40 rows.",
+        "revert that, the prices need a point",
+        "Reverted. The price column of prices.csv has points again.",
+    )
+    assert "undone later: The price column of prices.csv has commas" in text
+
+
 def test_a_review_that_the_user_pasted_is_not_told_as_the_users_order(memory: ClockedMemory) -> None:
     review = (
         "The exporter reads the whole response without a limit. This could exhaust the memory. "
@@ -148,6 +162,7 @@ def test_points_that_were_all_taken_up_are_not_open(answer: str) -> None:
 @pytest.mark.parametrize("outcome", [
     "All tests pass — unit tests, integration tests, and race detection all green.",
     "All tests pass, lint passes, formatting is clean.",
+    "All tests pass including integration tests",
 ])  # fmt: skip
 def test_passed_checks_are_no_outcome(outcome: str) -> None:
     assert PASSED.fullmatch(outcome)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from difflib import unified_diff
 from typing import Any
@@ -27,9 +28,11 @@ from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import replace
 from fazm_memory.store import (
     EventQuery,
+    FileVersion,
     SessionRow,
     common_ancestor,
     effective_ranges,
+    plain_root,
     queries,
     session_end,
 )
@@ -90,9 +93,10 @@ def _changed(before: Action, after: Action) -> list[str]:
         "outcome": (before.outcome, after.outcome),
         "output": (before.output, after.output),
         "error": (before.error, after.error),
-        "duration": (before.duration_ms, after.duration_ms),
     }
-    return [name for name, (old, new) in pairs.items() if old != new]
+    changed = [name for name, (old, new) in pairs.items() if old != new]
+    durations = (before.duration_ms, after.duration_ms)
+    return [*changed, "duration"] if None not in durations and len(set(durations)) > 1 else changed
 
 
 class _StateHashes:
@@ -157,7 +161,7 @@ class HistoryService(Service):
         row = self.store.sessions.resolve(session)
         view = self.store.quarantine_view
         in_quarantine, withheld = view.held(row.n), view.withheld(row.n)
-        claimed = queries.claimed_times(self.store.db, row.n)
+        arrivals = queries.Arrivals(self.store.db, row.n)
         if isinstance(start, str):
             start = self._memory.sessions.position(row, start, begin=True)
         if isinstance(stop, str):
@@ -168,8 +172,7 @@ class HistoryService(Service):
         wanted = EventQuery(start, stop, kind, tool, file, outcome, trust, turns, since, until, limit)
         for event in queries.find_events(self.store.log, row.n, row.id, wanted):
             row_json = sessions.summary_row(event) if rows_only else sessions.event_json(event)
-            if event.seq in claimed:
-                row_json["claimed_at"] = iso(claimed[event.seq])
+            row_json |= {name: iso(at) for name, at in arrivals.times(event).items()}
             if in_quarantine.has(event.seq):
                 row_json["quarantined"] = True
             if event.kind == "evicted" and event.payload is not None and not rows_only:
@@ -197,6 +200,7 @@ class HistoryService(Service):
             shown["ended"] = session_end(self.store.db, row, self.now())
         return {
             **shown,
+            "files_modified": self._creations_checked(row, shown["files_modified"]),
             **sessions.naming_json(state, modification_time),
             "quarantined": {"whole": in_quarantine.whole, "seqs": sorted(in_quarantine.seqs)},
             "state_hash": sessions.state_hash(state),
@@ -214,6 +218,7 @@ class HistoryService(Service):
             raise InvalidRequest("the last turns are at least one", hint="leave it out for the whole session")
         first = 0 if turns is None else max(0, row.turn - turns + 1)
         with self.store.db.reading():
+            begin = 0
             if turns is None:
                 source = self.store.snapshots if quarantined else self.store.quarantine_view
                 state = source.state_at(row.n, row.id, row.head)
@@ -227,7 +232,7 @@ class HistoryService(Service):
                 )
         entries = state.files_modified.values()
         rows = [entry.to_json() if by is None else entry.json_by(by) for entry in entries]
-        files = [self._checked_creation(row, file) for file in rows if file is not None]
+        files = self._creations_checked(row, [file for file in rows if file is not None], begin)
         omitted = state.omitted.get("files_modified", 0)
         return {"session": row.id, "turns": [first, row.turn], "files": files, "omitted": omitted}
 
@@ -287,23 +292,43 @@ class HistoryService(Service):
             "request": None if asked is None or author != "agent" else asked.text,
         }
 
-    def _checked_creation(self, row: SessionRow, file: dict[str, Any]) -> dict[str, Any]:
-        """The entry, with "created" corrected if a stored version shows that the file was there before."""
+    def _creations_checked(
+        self, row: SessionRow, files: list[dict[str, Any]], begin: int = 0
+    ) -> list[dict[str, Any]]:
+        """The entries, with "created" corrected where a stored version shows that the file was there before.
+
+        `files` are the changes of the session from the position `begin` on.
+        """
         versions = self._memory.existing_file_versions
-        if versions is None or file["change"] != "created" or file.get("session") not in (None, row.id):
-            return file
-        event = next(self.store.log.slice(row.n, row.id, file["seq"], file["seq"] + 1), None)
-        if event is None:
-            return file
-        earlier = [
-            version
-            for version in versions.histories([file["path"]])
-            if version.at < event.at
-            and not (version.session == row.id and (version.seq is None or version.seq >= file["seq"]))
+        created = [
+            file["path"]
+            for file in files
+            if file["change"] == "created" and file.get("session") in (None, row.id)
         ]
-        if not earlier or earlier[-1].absent:
-            return file
-        return file | {"change": "modified", "evidence": "a stored version shows that it was there before"}
+        if versions is None or not created:
+            return files
+        known: dict[str, list[FileVersion]] = defaultdict(list)
+        for version in versions.histories(created):
+            known[f"{plain_root(version.root).rstrip('/')}/{version.path}"].append(version)
+        return [
+            file | {"change": "modified", "evidence": "a stored version shows that it was there before"}
+            if file["path"] in known and self._was_there(row, file["seq"], known[file["path"]], begin)
+            else file
+            for file in files
+        ]
+
+    def _was_there(self, row: SessionRow, seq: int, versions: list[FileVersion], begin: int) -> bool:
+        """Whether the last of these versions that is older than the session's own changes was a file."""
+        event = next(self.store.log.slice(row.n, row.id, seq, seq + 1), None)
+        if event is None:
+            return False
+        before = None
+        for version in versions:
+            own = version.session == row.id and (version.seq is None or version.seq >= begin)
+            if own or version.at >= event.at:
+                break
+            before = version
+        return before is not None and not before.absent
 
     def _effective(self, row: SessionRow, start: int, stop: int) -> Iterator[Event]:
         for low, high in effective_ranges(self.store.db, row.n, stop, start):

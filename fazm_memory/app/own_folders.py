@@ -11,7 +11,7 @@ from typing import Any
 from fazm_memory.app.memory import Service
 from fazm_memory.app.rewind import results_json, step_json
 from fazm_memory.clock import iso
-from fazm_memory.errors import Conflict, Declined, InvalidRequest, NotFound
+from fazm_memory.errors import Conflict, Declined, FazmMemoryError, InvalidRequest, NotFound
 from fazm_memory.events import PERSON_SOURCES
 from fazm_memory.paths import inside
 from fazm_memory.rewind import (
@@ -29,7 +29,7 @@ from fazm_memory.rewind import (
     store_version,
 )
 from fazm_memory.store import FileVersion, SessionRow
-from fazm_memory.text import plural
+from fazm_memory.text import plural, plural_with_verb
 
 BATCH = 64  # files that are stored in one transaction
 
@@ -127,10 +127,10 @@ class OwnFolderService(Service):
         row, origin = self._find(session)
         if source not in PERSON_SOURCES:
             raise Declined("Only a person may remove a folder.", hint="`fazm-memory folders remove ID`")
-        waiting = [file for file in self.plan(row.id)["files"] if file["action"] != "keep"]
-        if waiting and not force:
+        files = [] if force else self.plan(row.id)["files"]
+        if waiting := [file for file in files if file["action"] != "keep"]:
             raise Declined(
-                f"{plural(len(waiting), 'file')} in {row.workspace} are not merged, such as"
+                f"{plural_with_verb(len(waiting), 'file', 'are')} not merged from {row.workspace}, such as"
                 f" {waiting[0]['path']}. Nothing was removed.",
                 hint="`fazm-memory folders merge ID` merges them; --force removes them.",
             )
@@ -222,14 +222,19 @@ class OwnFolderService(Service):
         }
 
     def _to_json(self, row: SessionRow, origin: str) -> dict[str, Any]:
-        plan = self.plan(row.id)
-        return {
+        found: dict[str, Any] = {
             "session": row.id,
             "title": row.title,
             "lifecycle": row.lifecycle,
             "folder": row.workspace,
             "copy_of": origin,
             "last_at": iso(row.last_at),
+        }
+        try:
+            plan = self.plan(row.id)
+        except FazmMemoryError as error:  # such as a workspace that is gone: it hides no other
+            return found | {"unmerged": None, "commits": None, "conflicts": None, "problem": error.message}
+        return found | {
             "unmerged": len(plan["files"]),
             "commits": sum(one["number"] for one in plan["commits"]),
             "conflicts": plan["counts"].get("refuse", 0),

@@ -605,8 +605,17 @@ class RewindService(Service):
 
         changed, _ = changed_files(self.store, context.versions, context.paths, context.row, point)
         never = os.path.realpath(self.config.home)
+        left = self.store.snapshots.state_at(context.row.n, context.row.id, position).files_modified
+        below = f"{context.paths.workspace}/"
+        recorded = {
+            entry.path.removeprefix(below)
+            for entry in left.values()
+            if entry.change != "deleted" and entry.path.startswith(below)
+        }
         return list(
-            manifest(context.directory, context.versions, context.paths, point, never, left_out, changed)
+            manifest(
+                context.directory, context.versions, context.paths, point, never, left_out, changed, recorded
+            )
         )
 
     def _excluded(self) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -61,7 +62,7 @@ def position_of(store: Store, row: SessionRow, text: str, now: int, *, begin: bo
     if turn := TURN.fullmatch(word):
         return _turn(store, row, int(turn[1]), begin)
     if event := EVENT.fullmatch(word):
-        return int(event[1]) + (not begin)
+        return _numbered(row, int(event[1])) + (not begin)
     found = _event(store, row, word)
     if found is not None:
         return found + (not begin)
@@ -80,6 +81,14 @@ def _turn(store: Store, row: SessionRow, turn: int, begin: bool) -> int:
     if begin:
         return store.sessions.turn_position(row.n, turn - 1, row.head) if turn else 0
     return store.sessions.turn_position(row.n, turn, row.head)
+
+
+def _numbered(row: SessionRow, seq: int) -> int:
+    if seq >= row.head:
+        raise NotFound(
+            f"session {row.id[:8]} has no event {seq}", hint=f"its events go from 0 to {row.head - 1}"
+        )
+    return seq
 
 
 def _event(store: Store, row: SessionRow, word: str) -> int | None:
@@ -196,11 +205,13 @@ class SessionService(Service):
                 hint="write it whole first, with its items",
             )
         items = {item["id"]: dict(item) for item in known["items"]}
+        numbers = (str(number) for number in itertools.count(1))
         for change in changes:
-            item = items.setdefault(change["id"], {"text": change.get("text")}) | dict(change)
+            name_of_item = change.get("id") or next(one for one in numbers if one not in items)
+            item = items.get(name_of_item, {"text": None}) | dict(change) | {"id": name_of_item}
             if not item["text"]:
-                raise InvalidInput(f'item "{change["id"][:60]}" is new and needs a text')
-            items[change["id"]] = item
+                raise InvalidInput(f'item "{name_of_item[:60]}" is new and needs a text')
+            items[name_of_item] = item
         text = {} if known["text"] is None else {"text": known["text"]}
         return {"name": name, "form": known["form"], "items": list(items.values()), **text}
 

@@ -45,8 +45,9 @@ from fazm_memory.events import (
     input_hash,
     payload_class,
 )
-from fazm_memory.ingest.record_protocol import check_schema
+from fazm_memory.ingest.record_protocol import ENVELOPE, check_schema
 from fazm_memory.records import dataclass, replace
+from fazm_memory.text import did_you_mean
 
 NAME = 120  # characters of an agent's or a tool's name
 MOST_NAMES = 10_000
@@ -182,7 +183,16 @@ class Preparer:
         try:
             return codec.decode(payload_class(draft.kind), clean)
         except PayloadError as error:
-            raise InvalidInput(f"{draft.kind}: {error}") from None
+            hint = _hint(draft, str(error)) if draft.door == "record" else ""
+            raise InvalidInput(f"{draft.kind}: {error}", hint=hint) from None
+
+
+def _hint(draft: Draft, error: str) -> str:
+    """What a line may have beside the fields of its type, if one of its fields is unknown."""
+    unknown = next((name for name in draft.payload if error.startswith(f"unknown field {name}.")), None)
+    if unknown is None:
+        return ""
+    return f"{did_you_mean(unknown, ENVELOPE)}Every line may have {', '.join(ENVELOPE)}."
 
 
 def check_form(kind: str, payload: Any, door: str) -> None:

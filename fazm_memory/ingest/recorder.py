@@ -192,13 +192,16 @@ class Recorder:
         return appended
 
     def _watch_budget(self, writer: Writer, head: SessionHead, entry: NewEvent) -> None:
-        """Record that a limit of the session was passed, once for each limit."""
+        """Record that a limit of the session was passed: once, until it is raised above what was spent."""
         passed = writer.passed_limits(head)
         if passed is None:
             return
         writer.flush()  # the state is read with the events of this transaction
         budget = state_to_json(self.store.snapshots.state_at(head.n, head.id, head.head))["budget"]
-        for what in [what for what in budget["exceeded"] if what not in passed]:
+        exceeded = budget["exceeded"]
+        if any(what not in exceeded for what in passed):
+            writer.note_passed(head, passed := [what for what in passed if what in exceeded])
+        for what in [what for what in exceeded if what not in passed]:
             limit, spent = budget["limits"][what], budget["spent"][what]
             news = BudgetPassed(what=what, limit=float(limit), spent=float(spent))
             writer.append(head, NewEvent("budget", news, entry.at, "system", entry.source, entry.trust))

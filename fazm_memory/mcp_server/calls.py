@@ -29,7 +29,7 @@ from fazm_memory.mcp_server.stdio import is_request
 from fazm_memory.mcp_server.tool import FULL, SMALL, Caller, Tool, ToolResult, harmless
 from fazm_memory.recall import plain_name
 from fazm_memory.records import dataclass, replace
-from fazm_memory.text import did_you_mean, nearest_word, sentence
+from fazm_memory.text import nearest_word, sentence
 
 if TYPE_CHECKING:
     from fazm_memory.app import Memory
@@ -251,12 +251,24 @@ def _unknown_value(tool: Tool, problem: Any) -> FazmMemoryError:
     return _unknown_word(tool, f'{tool.name} has no "{name[:60]}" for {where}.', "values", name, known)
 
 
+# What one call names so, another names so: the five tools have fewer names, and agents mix them up.
+OTHER_NAMES = {
+    "what": "text view note", "text": "what note title", "title": "text what", "note": "text what",
+    "content": "text", "message": "text", "name": "key id tool", "key": "name id", "at": "to",
+    "id": "session", "handle": "session", "command": "input", "arguments": "input", "args": "input",
+    "result": "output", "status": "outcome", "path": "files", "reason": "why text", "why": "reason",
+    "limit": "last budget", "max_tokens": "budget",
+}  # fmt: skip
+
+
 def _unknown_word(tool: Tool, message: str, what: str, name: str, known: list[str]) -> FazmMemoryError:
-    near = nearest_word(name, known)
+    meant = (other for other in OTHER_NAMES.get(name, "").split() if other in known)
+    near = next(meant, None) or nearest_word(name, known)
+    asked = "" if near is None else f'Did you mean "{near}"? '
     refused = InvalidRequest if tool.reads_only else InvalidInput
     return refused(
         message,
-        hint=f"{did_you_mean(name, known)}Valid {what}: {', '.join(known)}.",
+        hint=f"{asked}Valid {what}: {', '.join(known)}.",
         details={"unknown": name[:60], "valid": known, **({} if near is None else {"nearest": near})},
     )
 
@@ -272,7 +284,7 @@ def error_data(
         "ok": False,
         **details,
         "kept": _kept(tool, caller, handle),
-        "next": _next_step(error, tool, caller),
+        "next": _next_step(error, tool, caller, handle),
     }
     if isinstance(handle, str):
         data["session"] = handle[:200]
@@ -281,7 +293,7 @@ def error_data(
     return data
 
 
-def _next_step(error: FazmMemoryError, tool: Tool, caller: Caller) -> str:
+def _next_step(error: FazmMemoryError, tool: Tool, caller: Caller, handle: object) -> str:
     full = caller.tool_set == FULL
     if "open_questions" in error.details:
         return NEXT_FOR_OPEN_QUESTION
@@ -292,20 +304,31 @@ def _next_step(error: FazmMemoryError, tool: Tool, caller: Caller) -> str:
         if full:
             return NEXT_MOVE.get(lifecycle, NEXT_AT_WORK)
         return NEXT_MOVE_SMALL.get(lifecycle, NEXT_AT_WORK_SMALL)
+    if isinstance(error, NotFound) and _events_of(caller, handle) is not None:
+        return NEXT_STEP[InvalidRequest]  # what is not found is something of the session
     return (NEXT_STEP if full else NEXT_STEP_SMALL).get(type(error), NEXT_OTHERWISE)
 
 
 def _kept(tool: Tool, caller: Caller, handle: object) -> str:
     if tool.reads_only:
         return "Reading changes nothing."
-    if isinstance(handle, str):
-        try:
-            events = caller.memory.sessions.get(handle)["events"]
-        except FazmMemoryError:
-            return "This call recorded nothing. Every session is unchanged."
-        kept = "its 1 event" if events == 1 else f"all {events} events"
-        return f"This call recorded nothing. The session keeps {kept}."
-    return "This call recorded nothing."
+    if not isinstance(handle, str):
+        return "This call recorded nothing."
+    events = _events_of(caller, handle)
+    if events is None:
+        return "This call recorded nothing. Every session is unchanged."
+    kept = "its 1 event" if events == 1 else f"all {events} events"
+    return f"This call recorded nothing. The session keeps {kept}."
+
+
+def _events_of(caller: Caller, handle: object) -> int | None:
+    """How many events the session has that a call named; None if there is none."""
+    if not isinstance(handle, str):
+        return None
+    try:
+        return int(caller.memory.sessions.get(handle)["events"])
+    except FazmMemoryError:
+        return None
 
 
 def error_text(data: dict[str, Any]) -> str:

@@ -142,6 +142,9 @@ def artifact_put(caller: Caller, args: dict[str, Any]) -> ToolResult:
         args = {"expected_seq": found["events"]} | args
     else:
         payload = {"name": name, **_given(args, "form", "items", "text", "removed")}
+        if "items" in args:
+            items = [{"text": item} if isinstance(item, str) else item for item in args["items"]]
+            payload["items"] = items
     data = record_event(caller, args, "artifact", payload)
     return _written(data, f"artifact {quote(name, 80)}")
 
@@ -150,9 +153,12 @@ def artifact_get(caller: Caller, args: dict[str, Any]) -> ToolResult:
     found = session_for_reading(caller, args["session"])
     rows = caller.memory.history.state(found["id"], quarantined=False)["artifacts"]
     if "name" in args:
+        names = ", ".join(f'"{row["name"][:60]}"' for row in rows[:10]) or "none"
         rows = [row for row in rows if row["name"] == args["name"]]
         if not rows:
-            raise NotFound(f'Session {found["id"][:8]} has no artifact "{args["name"][:60]}".')
+            raise NotFound(
+                f'Session {found["id"][:8]} has no artifact "{args["name"][:60]}".', hint=f"It has: {names}."
+            )
     shown, lost = fit_tables({"artifacts": rows}, character_budget(args.get("max_tokens", TOKENS)))
     lines = [NOTE]
     for row in shown["artifacts"]:
@@ -232,9 +238,9 @@ ITEM = input_object(
     },
     ("text",),
 )
+ITEM_OR_TEXT = ITEM | {"type": ["object", "string"], "minLength": 1, "maxLength": 2000}
 CHANGE = input_object(
-    dict(ITEM["properties"]) | {"id": string("Which item.", most=100)},
-    ("id",),
+    dict(ITEM["properties"]) | {"id": string("Which item. Without it the item is added.", most=100)}
 )
 NAME = string("Its name within the session, such as features.", most=200)
 SMALL_NUMBER = {
@@ -361,7 +367,7 @@ TOOLS = (
             {
                 "name": NAME,
                 "form": choice(get_args(ArtifactForm), "What it is. Default: checklist."),
-                "items": array(ITEM, "All items.", most=500),
+                "items": array(ITEM_OR_TEXT, "All items.", most=500),
                 "set": array(CHANGE, "Items that change or are new.", most=500),
                 "text": string("Its text, in Markdown.", most=100_000),
                 "removed": boolean("Remove it.", default=False),

@@ -57,6 +57,7 @@ STATE_KEYS = (
     "requests", "running", "open_questions", "answered_questions", "untrusted", "evicted", "counts", "goal",
     "plan", "todos", "questions", "branch", "branches", "commits", "pull_requests", "references", "checks",
     "uncommitted", "uncommitted_as_of", "next", "notes", "ended", "retries", "data_sources", "artifacts",
+    "agent", "title", "workspace", "last_at", "quarantined", "lifecycle", "turn", "at", "state_hash",
 )  # fmt: skip
 ALWAYS = ("session", "at", "lifecycle", "turn", "omitted", "state_hash")
 

@@ -133,7 +133,9 @@ def _events(caller: Caller, args: dict[str, Any], found: dict[str, Any]) -> Tool
 
 def _short_event(event: dict[str, Any]) -> dict[str, Any]:
     """The event without what only a check of the hash chain needs."""
-    left_out = ("session", "digest", "prev", "input_hash", "actor", "source", "output_summary")
+    left_out = (
+        "session", "digest", "prev", "input_hash", "actor", "source", "output_summary", "received_at",
+    )  # fmt: skip
     return {name: value for name, value in event.items() if name not in left_out and value is not None}
 
 

@@ -19,7 +19,13 @@ from fazm_memory.engines.naming import NamingReport
 from fazm_memory.events import FAILED, UNTRUSTED, Action, Event, FileChange, FileTouch, target_of
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.records import dataclass, field
-from fazm_memory.session import DEFERRED_WINDOW, disk_changes_by_call, parent_folder
+from fazm_memory.session import (
+    DEFERRED_WINDOW,
+    disk_changes_by_call,
+    looks_only,
+    parent_folder,
+    writes_to_source,
+)
 from fazm_memory.text import plural_with_verb
 
 MAX_STEPS = 500
@@ -187,7 +193,7 @@ def _steps(
         elif event.seq in part.superseded:
             left["superseded"] += 1
         elif event.kind == "action":
-            _add_call(event, seen.get(event.seq, []), steps, left)
+            _add_call(event, seen.get(event.seq, []), event.seq in doubts, steps, left)
         elif event.payload is not None:
             steps.append(
                 {"seq": event.seq, "kind": "decision", "what": event.payload.what, "why": event.payload.why}
@@ -219,7 +225,9 @@ def _with_checks(steps: list[dict[str, Any]], left: Counter[str]) -> list[dict[s
     return chosen[::-1]
 
 
-def _add_call(event: Event, seen: list[FileChange], steps: list[dict[str, Any]], left: Counter[str]) -> None:
+def _add_call(
+    event: Event, seen: list[FileChange], doubted: bool, steps: list[dict[str, Any]], left: Counter[str]
+) -> None:
     """Add a call as a step, with its recorded changes and those seen on disk."""
     action: Action | None = event.payload
     recorded = [] if action is None else [touch for touch in action.files if touch.change != "read"]
@@ -232,7 +240,7 @@ def _add_call(event: Event, seen: list[FileChange], steps: list[dict[str, Any]],
         left["forgotten"] += 1
     elif action.outcome in FAILED:
         left[action.outcome] += 1
-    elif not changes and MAKES_FOLDERS(_command(action) or "") is None:
+    elif not changes and not _is_step(action, doubted):
         read = [{"path": touch.path, "change": "read", "from": None} for touch in action.files]
         if not read:
             left["changed nothing"] += 1
@@ -255,6 +263,16 @@ def _add_call(event: Event, seen: list[FileChange], steps: list[dict[str, Any]],
                 ],
             }
         )
+
+
+def _is_step(action: Action, doubted: bool) -> bool:
+    """Whether a call that changed no file is a step: it made folders or wrote to a data source.
+
+    What a doubted call did is not known, unless it only looked.
+    """
+    if MAKES_FOLDERS(_command(action) or "") is not None or writes_to_source(action):
+        return True
+    return doubted and not looks_only(action)
 
 
 def _command(action: Action) -> str | None:
@@ -290,11 +308,11 @@ def _script(steps: list[dict[str, Any]], workspace: str | None, doubted: bool) -
     """
     lines: list[str] = []
     for step in steps:
-        if step["kind"] == "decision":
+        if "doubted_by" in step and not doubted:
+            what = step.get("what") or step["command"] or f"{step['tool']} {step['target']}"
+            lines.append(f"# left out, because {step['doubt']}: {_comment(what)}")
+        elif step["kind"] == "decision":
             lines.append(f"# decided: {_comment(step['what'])}")
-        elif "doubted_by" in step and not doubted:
-            what = _comment(step["command"] or f"{step['tool']} {step['target']}")
-            lines.append(f"# left out, because {step['doubt']}: {what}")
         elif step["kind"] == "check":
             lines += [f"{CHECK} {_word(file['path'])}" for file in step["files"]]
         elif step["command"]:
@@ -478,14 +496,14 @@ class _Planner:
     def add(self, step: Mapping[str, Any]) -> None:
         """Add a recorded step: changes of files that exist here, else the command, else a manual step."""
         seq = step["seq"]
+        doubted = step.get("trust") in UNTRUSTED or "doubted_by" in step
         if step["kind"] == "decision":
-            self.steps.append(ReplayStep("decision", f"decided: {step['what']}", seq=seq))
+            self.steps.append(ReplayStep("decision", f"decided: {step['what']}", seq=seq, doubted=doubted))
             return
         if step["kind"] == "check":
             for file in step["files"]:
                 self._existing(file["path"])
             return
-        doubted = step.get("trust") in UNTRUSTED or "doubted_by" in step
         other = []
         for file in step["files"]:
             path = substitute(file["path"], self.values)
@@ -507,7 +525,9 @@ class _Planner:
             command = substitute_in_command(step["command"].replace("\0", ""), self.values)
             if command is None:
                 why = "the new names cannot be inserted safely"
-                self.steps.append(ReplayStep("by hand", f"run: {step['command']}", seq=seq, divergence=why))
+                self.steps.append(
+                    ReplayStep("by hand", f"run: {step['command']}", seq=seq, divergence=why, doubted=doubted)
+                )
                 return
             self.steps.append(
                 ReplayStep("command", f"run: {command}", command=command, seq=seq, doubted=doubted)
@@ -515,9 +535,8 @@ class _Planner:
         else:
             more = f" and {len(other) - 1} more" if len(other) > 1 else ""
             why = "its content was written for the recorded files"
-            self.steps.append(
-                ReplayStep("by hand", f"{step['tool']} {other[0]}{more}", seq=seq, divergence=why)
-            )
+            what = f"{step['tool']} {other[0]}{more}" if other else f"{step['tool']} {step['target']}"
+            self.steps.append(ReplayStep("by hand", what, seq=seq, divergence=why, doubted=doubted))
 
     def _existing(self, recorded: str) -> str | None:
         """The file that is here under the name a recorded one would have."""

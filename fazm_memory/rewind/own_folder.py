@@ -66,12 +66,13 @@ def manifest(
     never: str,
     left_out: LeftOut,
     changed: Mapping[str, bool | None],
+    recorded: Collection[str] = (),
 ) -> Iterator[ManifestEntry]:
     """Every known file of the workspace at a point in time, with where to get its content.
 
     Files that are left out are named but not read. `changed` has the files that the log says changed since,
     and whether they were created then (None: only the agent says so). Modification times cannot tell that,
-    because a rename keeps them.
+    because a rename keeps them. `recorded` has those that the session had left there.
     """
     present = dict(scan(directory.root, IgnoreRules(directory.root, [never])).files())
     known: dict[str, None] = {}
@@ -80,7 +81,8 @@ def manifest(
             path = paths.ours(root, row.path)
             if path is not None and unsafe_path_reason(path) is None:
                 known[path] = None
-    for path, rows in version_histories(versions, paths, sorted({*known, *present, *changed})).items():
+    named = sorted({*known, *present, *changed, *recorded})
+    for path, rows in version_histories(versions, paths, named).items():
         then = [row for row in rows if point.has(row)]
         if (why := left_out(path)) is not None:
             if path in present or (then and not then[-1].absent):
@@ -94,8 +96,10 @@ def manifest(
                 yield ManifestEntry(path, _look(directory, path), missing=CLAIMED)
             elif not created:
                 yield _unread(directory, path, point)
-        elif changed.get(path, True) is False and not rows and _look(directory, path).absent:
-            yield ManifestEntry(path, FileContent(reason=NO_SNAPSHOT), missing=NO_SNAPSHOT)  # deleted since
+        elif rows or not (path in recorded or changed.get(path, True) is False):
+            continue
+        elif _look(directory, path).absent:  # deleted since, or never on this machine
+            yield ManifestEntry(path, FileContent(reason=NO_SNAPSHOT), missing=NO_SNAPSHOT)
 
 
 def _entry(directory: SafeDirectory, versions: FileVersions, path: str, row: FileVersion) -> ManifestEntry:
@@ -276,8 +280,7 @@ def _worktree_repository(target: str) -> str | None:
 
 def files_of(folder: str) -> list[str]:
     """The files of a folder, without ignored ones and git's own."""
-    # In a worktree `.git` is a file.
-    return sorted(path for path, _ in scan(folder, IgnoreRules(folder)).files() if path != ".git")
+    return sorted(path for path, _ in scan(folder, IgnoreRules(folder)).files())
 
 
 def merge_plan(own: SafeDirectory, origin: SafeDirectory, base: Mapping[str, FileVersion]) -> RewindPlan:
@@ -287,6 +290,8 @@ def merge_plan(own: SafeDirectory, origin: SafeDirectory, base: Mapping[str, Fil
     """
     steps = []
     for path in sorted({*base, *files_of(own.root)}):
+        if unsafe_path_reason(path) is not None:
+            continue  # a watcher may have stored the `.git` file of a worktree
         was = version_content(base.get(path)) or ABSENT
         mine = own.look(path).held
         if mine.alike(was):

@@ -281,7 +281,9 @@ def _unless_others(step: RewindStep, authors: Sequence[Author], session: str) ->
     else:
         who = "somebody unknown" if last.by == "unknown" else f"a {last.by}"
     why = f"{who} changed it since; a copy of it is kept if you insist"
-    if step.only_mode:
+    if step.now is not None and step.now.absent:
+        why = f"{who} deleted it since"
+    elif step.only_mode:
         why = f"{who} changed its mode since; what it is now is remembered if you insist"
     return replace(step, action="refuse", would=step.action, why=why, by=last.by)
 

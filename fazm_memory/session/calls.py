@@ -465,6 +465,7 @@ SourceKind = Literal["database", "api", "url", "mailbox", "spreadsheet"]
 ADDRESS = lazy_regex(
     r"\b(?:https?|postgres(?:ql)?|mysql|mongodb(?:\+srv)?|redis|imaps?)://[^\s\"'<>`|;)]+", re.I
 )
+LOGIN = lazy_regex(r"//[^/@\s]*@")  # its password is a mark with brackets, which no host has
 DATABASE_SCHEMES = ("postgres", "postgresql", "mysql", "mongodb", "mongodb+srv", "redis")
 WRITES = lazy_regex(
     r"\b(?:insert\s+into|update\s+\w|delete\s+from|create\s+(?:table|index|view|database)|drop\s|alter\s"
@@ -612,6 +613,24 @@ def sources_of_call(action: Action, call: ShellCall | None) -> list[Access]:
     return list(dict.fromkeys((*found, *_files(action))))[:MOST_FOUND]
 
 
+def writes_to_source(action: Action) -> bool:
+    """Whether a call wrote to a database, an API, a mailbox or a spreadsheet."""
+    call = shell_call(action.tool, action.input, action.outcome, action.output)
+    return any(access.written for access in sources_of_call(action, call))
+
+
+FETCHERS = frozenset({"curl", "wget"})
+
+
+def looks_only(action: Action) -> bool:
+    """Whether a call only looked something up or fetched it."""
+    call = shell_call(action.tool, action.input, action.outcome, action.output)
+    if call is None:
+        return action.tool.lower() in LOOKUP_TOOLS
+    rest = [words for words in call.parts if words[0] not in FETCHERS]
+    return not rest or only_looks(rest)
+
+
 def _texts(value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield "", value[:MOST_TEXT]
@@ -635,7 +654,7 @@ def _arguments(action: Action) -> Iterator[Access]:
 def _address(address: str, text: str, sent: bool) -> Iterator[Access]:
     """The data source at an address. `text` is the query or command that uses it."""
     try:
-        parts = urlsplit(address.rstrip(".,"))
+        parts = urlsplit(LOGIN.sub("//", address.rstrip(".,"), count=1))
         host, path, port = parts.hostname, parts.path, parts.port
     except ValueError:  # not an address after all
         return

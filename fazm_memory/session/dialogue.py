@@ -541,7 +541,7 @@ def add_decision(b: StateBuilder, event: Event, entry: dict[str, Any]) -> None:
     row |= {name: value for name, value in entry.items() if value is not None}
     row |= {"trust": event.trust, "actor": event.actor, "superseded_by": None}
     replaced = _supersede(b, row)
-    if replaced is not None:
+    if replaced is not None and replaced["what"].split() != row["what"].split():
         row["instead_of"] = {"seq": replaced["seq"], "what": replaced["what"]}
     b.put("decisions_made", event.seq, row)
 
@@ -590,7 +590,16 @@ def _takes_alternative(new: dict[str, Any], old: dict[str, Any]) -> bool:
     chosen, before = content_words(new["what"]), content_words(old["what"])
     rejected = [content_words(text) for text in old.get("alternatives") or ()]
     dropped = [content_words(text) for text in new.get("alternatives") or ()]
-    return bool(chosen and before) and (chosen in rejected or before in dropped) and chosen != before
+    return (
+        bool(chosen and before)
+        and (any(_names(chosen, one, before) for one in rejected) or before in dropped)
+        and chosen != before
+    )
+
+
+def _names(chosen: frozenset[str], rejected: frozenset[str], before: frozenset[str]) -> bool:
+    """Whether a choice is what was rejected, perhaps with words of the earlier choice around it."""
+    return chosen == rejected or (len(rejected) > 1 and rejected <= chosen <= rejected | before)
 
 
 def _restates(what: frozenset[str], old: dict[str, Any]) -> bool:

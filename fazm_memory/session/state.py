@@ -168,7 +168,7 @@ def _authors(latest: FileAuthor, *entries: FileEntry | None) -> tuple[FileAuthor
     return (*authors.values(), latest) if authors else ()
 
 
-FOLD_VERSION = 25  # snapshots of another version are not used
+FOLD_VERSION = 26  # snapshots of another version are not used
 
 BOUNDS: dict[str, int] = {
     "tools_used": 200,

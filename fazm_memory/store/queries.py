@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Set
+from operator import itemgetter
 from typing import Any
 
 from fazm_memory.errors import InvalidRequest
@@ -19,6 +21,7 @@ from fazm_memory.session import DEFERRED_WINDOW
 from fazm_memory.store import hash_chain
 from fazm_memory.store.database import Database, frame_error, translated_errors
 from fazm_memory.store.event_log import (
+    AHEAD,
     EVENT_COLUMNS,
     SEQ_MASK,
     ZSTD_MAGIC,
@@ -408,13 +411,27 @@ def unfinished_calls(store: Store) -> Iterator[tuple[SessionRow, str, str, int]]
                     yield row, event.payload.call_id, call, at
 
 
-def claimed_times(db: Database, number: int) -> dict[int, int]:
-    """The times that events of a session claimed and that were in the future when they arrived."""
-    rows = db.execute(
-        "SELECT event & ?, at FROM claimed WHERE event >= ? AND event < ?",
-        (SEQ_MASK, event_id(number, 0), event_id(number + 1, 0)),
-    ).fetchall()
-    return dict(rows)
+class Arrivals:
+    """When the events of a session claim that they happened, and when they arrived, where that differs."""
+
+    def __init__(self, db: Database, number: int) -> None:
+        rows = db.execute(
+            "SELECT event & ?, at FROM claimed WHERE event >= ? AND event < ?",
+            (SEQ_MASK, event_id(number, 0), event_id(number + 1, 0)),
+        ).fetchall()
+        self.claimed = dict(rows)
+        self.noted: list[tuple[int, int]] = db.execute(
+            "SELECT seq, at FROM receipt WHERE session=? ORDER BY seq", (number,)
+        ).fetchall()
+
+    def times(self, event: Event) -> dict[str, int]:
+        """`claimed_at` of an event from the future, `received_at` of one that is dated earlier."""
+        if event.seq in self.claimed:
+            return {"claimed_at": self.claimed[event.seq]}
+        before = bisect_right(self.noted, event.seq, key=itemgetter(0))
+        if before and event.at < self.noted[before - 1][1] - AHEAD:
+            return {"received_at": self.noted[before - 1][1]}
+        return {}
 
 
 # Lists in pages, by keyset: a cursor names a position, so that appending moves nothing

@@ -403,10 +403,9 @@ class Writer:
             self.changed.add(head.n)
 
     def _limit(self, head: SessionHead, payload: SessionOpen | Usage) -> None:
-        """Note that a session has limits, and that none of them has been passed."""
-        if has_limits(payload):
-            key = f"{BUDGET}{head.n}"
-            self.db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (key, "[]"))
+        """Note that a session has limits. Those that were passed stay noted."""
+        if has_limits(payload) and self.passed_limits(head) is None:
+            self.db.execute("INSERT INTO meta VALUES (?,?)", (f"{BUDGET}{head.n}", "[]"))
             head.limits_passed = []
 
     def passed_limits(self, head: SessionHead) -> list[str] | None:

@@ -52,9 +52,10 @@ BUILT: dict[str, tuple[str, ...]] = {
     "Pods": ("Podfile",),
     "vendor": ("composer.json",),
 }
-# Temporary files of editors, downloads and atomic saves, and files of the system.
+# Temporary files of editors, downloads and atomic saves, and files of the system. The `.git` file of a
+# worktree names its repository and belongs to git.
 PASSING = (
-    ".DS_Store", "._*", "Thumbs.db", "desktop.ini", "*~", ".*.sw[a-p]", "4913", ".#*", "#*#", "*.tmp",
+    ".git", ".DS_Store", "._*", "Thumbs.db", "desktop.ini", "*~", ".*.sw[a-p]", "4913", ".#*", "#*#", "*.tmp",
     "*.tmp.*", ".goutputstream-*", "*.crdownload", "*.part", "*.partial", ".~lock.*", "~$*", "*.pyc",
     ".fuse_hidden*", ".nfs*", "*.sb-????????-??????",
 )  # fmt: skip

@@ -55,6 +55,18 @@ def test_a_session_moves_and_stands_where_it_stood(machine: Machine, tmp_path: P
     assert there.maintenance.verify().clean
 
 
+def test_a_fork_counts_the_files_that_did_not_come_with_the_session(machine: Machine, tmp_path: Path) -> None:
+    here, there = machine("anna"), machine("ben")
+    session = filing(here, "anna")
+    assert here.bundles.export(session, tmp_path / "1", files=False)["missing"] == 1
+    (tmp_path / "documents").mkdir()
+    documents = str(tmp_path / "documents")
+    assert there.bundles.import_(tmp_path / "1", mine=True, workspace=documents)["missing"] == 1
+    copied = there.rewind.fork(session, into=str(tmp_path / "copy"))["manifest"]
+    assert copied["missing"] == 1
+    assert [file["path"] for file in copied["left_out"]] == ["b.pdf"]
+
+
 def test_export_import_export_is_identical(machine: Machine, tmp_path: Path) -> None:
     here, there = machine("anna"), machine("ben")
     session = filing(here, "anna")

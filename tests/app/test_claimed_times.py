@@ -43,6 +43,19 @@ def test_a_time_in_the_future_is_noted_and_not_believed(memory: MemoryFixture, s
     assert memory.maintenance.verify().clean
 
 
+def test_a_time_in_the_past_is_shown_with_when_it_arrived(memory: MemoryFixture) -> None:
+    session = memory.begin()
+    act(memory, session, "x", at=START - YEAR)
+    act(memory, session, "y")
+    act(memory, session, "z", at=START - YEAR)
+    early, plain, late = memory.history.events(session, kind="action")
+    assert (early["at"][:4], early["received_at"][:10]) == ("2025", "2026-11-15")
+    assert "received_at" not in plain
+    assert early["received_at"] < late["received_at"]
+    shown = memory.timeline.event_details(session, early["seq"])["event"]
+    assert shown["received_at"] == early["received_at"]
+
+
 def test_a_session_from_the_future_is_not_the_latest_for_ever(memory: MemoryFixture) -> None:
     drafts = [
         Draft("f", "session.open", {"agent": "fazm"}, agent="fazm", at=AHEAD, source="record"),

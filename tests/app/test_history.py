@@ -458,3 +458,23 @@ def test_a_file_that_a_stored_version_shows_was_not_created(memory: MemoryFixtur
         memory.act(session, "Write", {"path": name}, files=[{"path": f"/w/{name}", "change": "created"}])
     files = {file["path"]: file["change"] for file in memory.history.files_modified(session)["files"]}
     assert files == {"/w/old.txt": "modified", "/w/gone.txt": "created", "/w/new.txt": "created"}
+    told = {file["path"]: file["change"] for file in memory.history.state(session)["files_modified"]}
+    assert told == files
+
+
+def test_a_file_that_the_session_created_stays_created_when_it_changes_again(memory: MemoryFixture) -> None:
+    versions = memory.file_versions
+    versions.keep("/w", "new.txt", 0, ABSENT)
+    session = memory.begin()
+    begun = memory.act(session, "Bash", {"command": "python make.py"})
+    versions.keep("/w", "new.txt", memory.now(), b"1")
+    with versions.db.transaction():
+        versions.mark_recorded("/w", "new.txt", session, seq=begun, changed_by="agent")
+    memory.say(session, "file", path="/w/new.txt", change="created", by="agent", call=begun, source="files")
+    [file] = memory.history.files_modified(session)["files"]
+    assert file["change"] == "created"
+    versions.keep("/w", "new.txt", memory.now(), b"2")
+    modified = [{"path": "/w/new.txt", "change": "modified"}]
+    again = memory.act(session, "Edit", {"path": "new.txt"}, files=modified)
+    [file] = memory.history.files_modified(session)["files"]
+    assert (file["change"], file["seq"]) == ("created", again)

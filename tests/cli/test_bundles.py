@@ -56,3 +56,11 @@ def test_other_formats_are_written_and_have_no_passphrase(run: Run, session: str
     assert refused.code == 2
     assert "has no encryption and no contents of files" in refused.err
     assert not (tmp_path / "x").exists()
+
+
+def test_files_that_are_not_exported_are_named_with_the_reason(run: Run, tmp_path: Path) -> None:
+    call = {"type": "action", "session": "s", "tool": "Write", "files": ["/w/a.txt"]}
+    run("record", stdin=[{"type": "session.open", "session": "s", "agent": "fazm", "workspace": "/w"}, call])
+    bundle = str(tmp_path / "s.bundle")
+    assert "because no version is stored: /w/a.txt" in run("export", "s", bundle).out
+    assert "because of --no-files: /w/a.txt" in run("export", "s", bundle, "--no-files", "--force").out

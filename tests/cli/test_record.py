@@ -73,6 +73,9 @@ def test_a_mistyped_field_or_type_is_answered_with_the_nearest(run: Run) -> None
     mistyped, unknown = run("record", stdin=[OPEN, field, {"type": "acton", "session": "s"}]).lines[1:]
     assert 'Did you mean "input"?' in mistyped["error"]
     assert unknown["hint"].startswith('Did you mean "action"?')
+    for_every_line = {"type": "message", "session": "s", "text": "x", "expected_sequence": 1}
+    [answer] = run("record", stdin=[for_every_line]).lines
+    assert answer["hint"].startswith('Did you mean "expected_seq"? Every line may have type, session,')
 
 
 def bash(command: str, output: str = "") -> dict[str, Any]:

@@ -389,6 +389,11 @@ def test_18_a_passed_limit_is_in_the_state_and_an_event(subject: Subject) -> Non
         assert budget["spent"]["usd"] == 0.5
         passed = [one["payload"] for one in await events(ask, session) if one["kind"] == "budget"]
         assert passed == [{"what": "tokens", "limit": 100.0, "spent": 110.0}]
+        await ask("usage_record", session=session, budget={"usd": 5, "actions": 9})
+        await ask("usage_record", session=session, budget={"tokens": 200})
+        await ask("usage_record", session=session, input_tokens=90)
+        passed = [one["payload"] for one in await events(ask, session) if one["kind"] == "budget"]
+        assert [one["limit"] for one in passed] == [100.0, 200.0]
 
     subject.talk(work)
 

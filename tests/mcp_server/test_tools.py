@@ -11,7 +11,7 @@ from fazm_memory.mcp_server import calls
 from fazm_memory.mcp_server.calls import TOOLS
 from fazm_memory.mcp_server.server import MemoryServer
 
-from .conftest import Asking, talk
+from .conftest import Asking, OpenServer, talk
 
 CONTRACT = [
     "message_record",
@@ -463,3 +463,65 @@ def test_taking_back_an_unknown_fact_is_recorded_with_a_note(server: MemoryServe
 
     unknown, known = talk(server, work)
     assert (unknown["note"], "note" in known) == ("there was no fact 'port'", False)
+
+
+def test_items_of_an_artifact_may_be_texts_and_are_added_without_an_id(server: MemoryServer) -> None:
+    async def work(ask: Asking) -> None:
+        session = (await ask("session_open", workspace="/w"))["session"]
+        put = {"session": session, "name": "log"}
+        await ask("artifact_put", **put, form="progress_log", items=["began", {"text": "read", "id": "3"}])
+        added: list[dict[str, Any]] = [{"text": "wrote"}, {"text": "checked", "status": "completed"}]
+        await ask("artifact_put", **put, set=added)
+        [row] = (await ask("artifact_get", session=session, name="log"))["artifacts"]
+        items = [(item["id"], item["text"], item["status"]) for item in row["items"]]
+        assert items == [
+            ("1", "began", "pending"), ("3", "read", "pending"),
+            ("2", "wrote", "pending"), ("4", "checked", "completed"),
+        ]  # fmt: skip
+        empty = await ask.refused("artifact_put", **put, set=[{"status": "completed"}])
+        assert "needs a text" in empty["error"]
+        missing = await ask.refused("artifact_get", session=session, name="logs")
+        assert missing["hint"] == 'It has: "log".'
+
+    talk(server, work)
+
+
+def test_what_is_missing_in_a_known_session_is_no_matter_of_its_handle(server: MemoryServer) -> None:
+    async def work(ask: Asking) -> None:
+        session = (await ask("session_open", workspace="/w"))["session"]
+        late = await ask.refused("session_state", session=session, at="event 9")
+        assert late["error"] == f"session {session[:8]} has no event 9"
+        assert late["next"] == "Correct the arguments and call again."
+        unknown = await ask.refused("session_state", session="0" * 32)
+        assert "session_list" in unknown["next"]
+
+    talk(server, work)
+
+
+def test_every_part_of_the_state_can_be_asked_for(server: MemoryServer) -> None:
+    async def work(ask: Asking) -> None:
+        session = (await ask("session_open", workspace="/w", title="Tidy"))["session"]
+        whole = await ask("session_state", session=session)
+        names = [name for name in whole if name not in ("session", "omitted", "left_out")]
+        assert (await ask("session_state", session=session, keys=names)).keys() == whole.keys()
+
+    talk(server, work)
+
+
+@pytest.mark.parametrize(
+    ("tools", "tool", "given", "nearest"),
+    [
+        ("small", "session_note", {"kind": "decision", "what": "x"}, "text"),
+        ("small", "session_read", {"session": "latest", "what": "files"}, "view"),
+        ("small", "session_read", {"session": "latest", "at": 3}, "to"),
+        ("full", "decision_record", {"session": "s", "text": "x"}, "what"),
+        ("full", "action_record", {"session": "s", "tool": "Bash", "command": "ls"}, "input"),
+    ],
+)
+def test_a_name_that_another_call_has_is_answered_with_the_one_of_this(
+    open_server: OpenServer, tools: str, tool: str, given: dict[str, Any], nearest: str
+) -> None:
+    async def work(ask: Asking) -> dict[str, Any]:
+        return await ask.refused(tool, **given)
+
+    assert talk(open_server(tools=tools), work)["nearest"] == nearest

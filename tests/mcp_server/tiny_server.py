@@ -117,9 +117,9 @@ class TinyMemory:
 
     def watch_budget(self, session: Session) -> None:
         budget = self.state(session, None)["budget"]
-        passed = {one["payload"]["what"] for one in session.events if one["kind"] == "budget"}
+        told = {one["payload"]["what"]: one["payload"] for one in session.events if one["kind"] == "budget"}
         for what in budget.get("exceeded", ()):
-            if what not in passed:
+            if what not in told or told[what]["spent"] <= budget["limits"][what]:  # raised since
                 payload = {
                     "what": what,
                     "limit": float(budget["limits"][what]),

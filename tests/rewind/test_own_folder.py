@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -272,6 +273,34 @@ def test_a_folder_with_unmerged_changes_is_removed_only_on_demand(memory: Memory
     assert not own.exists()
     assert shop.exists()
     assert memory.own_folders.listing() == []
+
+
+def test_the_git_file_of_a_worktree_is_no_file_of_the_session(memory: Memory, shop: Path) -> None:
+    for words in (("init", "--quiet"), ("add", "."), ("commit", "--quiet", "-m", "first")):
+        git(shop, *words)
+    session = memory.own_folders.open("fazm", str(shop))
+    assert session["method"] == "worktree"
+    own = Path(session["folder"])
+    memory.file_versions.keep(str(own), ".git", BEGIN, (own / ".git").read_bytes())  # as watchers did
+    (own / "a.txt").write_text("mine\n")
+    assert [row["unmerged"] for row in memory.own_folders.listing()] == [1]
+    assert actions(memory.own_folders.plan(session["id"])) == {"a.txt": "restore"}
+
+
+def test_a_folder_whose_workspace_is_gone_hides_no_other_and_can_be_removed(
+    memory: Memory, shop: Path
+) -> None:
+    lost_shop = shop.parent / "lost"
+    shutil.copytree(shop, lost_shop)
+    memory.own_folders.open("fazm", str(shop))
+    lost = memory.own_folders.open("fazm", str(lost_shop))
+    shutil.rmtree(lost_shop)
+    first, second = memory.own_folders.listing()
+    assert (first["session"], first["unmerged"]) == (lost["id"], None)
+    assert "cannot be compared" in first["problem"]
+    assert second["unmerged"] == 0
+    memory.own_folders.remove(lost["id"], force=True)
+    assert not Path(lost["folder"]).exists()
 
 
 def test_only_folders_that_were_copied_here_are_merged_or_removed(memory: Memory, shop: Path) -> None:

@@ -58,6 +58,10 @@ def used(command: str) -> list[tuple[str, str | None, bool]]:
             ("shop", "db.example.com:5433", False),
         ),
         (
+            "psql postgresql://anna:[REDACTED:url-credentials]@db.example.com/shop -f x.sql",
+            ("shop", "db.example.com", False),
+        ),
+        (
             "curl -s http://localhost:8080/api/v1/users",
             ("localhost:8080/api/v1/users", "localhost:8080", False),
         ),

@@ -279,6 +279,23 @@ def test_a_decision_for_a_rejected_alternative_replaces_the_earlier_one() -> Non
     assert rows[3]["instead_of"]["what"] == "log in JSON"
 
 
+def test_a_rejected_alternative_may_be_chosen_with_the_words_around_it() -> None:
+    state = after(
+        Decision("vendor first in names", None, ("date first",)),
+        Decision("date first in names", "it sorts"),
+        Decision("use Postgres for orders", None, ("use SQLite",)),
+        Decision("use SQLite in the tests of the importer"),
+    )
+    assert [row["superseded_by"] for row in state.decisions_made.values()] == [1, None, None, None]
+
+
+def test_the_same_decision_again_stands_instead_of_nothing() -> None:
+    state = after(Decision("drop rows without a number"), Decision("drop rows  without a number"))
+    first, second = state.decisions_made.values()
+    assert first["superseded_by"] == 1
+    assert "instead_of" not in second
+
+
 def test_an_artifact_keeps_its_latest_version_and_counts_what_is_done() -> None:
     state = after(
         Artifact("features", "feature_list", (ArtifactItem("login"), ArtifactItem("export"))),

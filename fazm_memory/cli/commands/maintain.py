@@ -145,7 +145,8 @@ def export_command(args: argparse.Namespace) -> int:
         echo(f"{plural(result['left_out'], 'version')} left out because of a possible secret")
     if result["missing"]:
         some = ", ".join(result["missing_files"][:3])
-        echo(f"{plural(result['missing'], 'changed file')} not in it, because no version is stored: {some}")
+        why = "because of --no-files" if args.no_files else "because no version is stored"
+        echo(f"{plural(result['missing'], 'changed file')} not in it, {why}: {some}")
     if not result["sealed"]:
         echo("The file is not encrypted: anyone who has it can read it. --passphrase encrypts it.")
     echo("On the other machine: fazm-memory import-bundle FILE")

@@ -290,13 +290,20 @@ def _list(args: argparse.Namespace) -> int:
         return 0
     table(
         [
-            (row["session"][:8], row["lifecycle"], str(row["unmerged"]), str(row["commits"]),
+            (row["session"][:8], row["lifecycle"], *map(_known, (row["unmerged"], row["commits"])),
              format_time(row["last_at"], memory.now()), row["title"] or "", row["folder"])
             for row in rows
         ],
         ("id", "state", "unmerged", "commits", "last", "title", "folder"),
     )  # fmt: skip
+    for row in rows:
+        if "problem" in row:
+            echo_err(f"{row['session'][:8]}: {row['problem']}")
     return 0
+
+
+def _known(count: int | None) -> str:
+    return "?" if count is None else str(count)
 
 
 # -- replay ----------------------------------------------------------------------------------------------

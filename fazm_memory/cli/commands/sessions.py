@@ -303,6 +303,9 @@ def events_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+READ_LATER = ("transcript", "import")  # all of it arrived later than it happened
+
+
 def events_command(args: argparse.Namespace) -> int:
     memory = open_memory(args)
     events = memory.history.events(
@@ -330,6 +333,8 @@ def events_command(args: argparse.Namespace) -> int:
             continue  # `show` and the timeline have the tokens of each turn
         found = True
         at = format_time(event["at"], memory.now())
+        for name in ("claimed_at", "received_at") if event["source"] not in READ_LATER else ():
+            at += f" ({name[:-3]} {format_time(event[name], memory.now())})" if name in event else ""
         echo(fit(f"{event['seq']:>6}  {at}  turn {event['turn']:<3} {event_line(event)}"))
     if not found:
         echo("No events match.")

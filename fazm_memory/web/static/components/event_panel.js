@@ -191,7 +191,7 @@ class EventPanel extends HTMLElement {
       section(
         "Provenance",
         h("p", null, provenanceText(event)),
-        table({ digest: event.digest }),
+        table({ digest: event.digest, claimed: event.claimed_at, received: event.received_at }),
       ),
       Object.assign(new SessionState(), { session: event.session, at: event.seq + 1 }),
       collapsed("Raw event", () => longText(event)),

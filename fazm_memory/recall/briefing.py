@@ -14,7 +14,7 @@ from fazm_memory.clock import iso, modification_time, to_datetime
 from fazm_memory.events import Event, target_of
 from fazm_memory.recall.context import session_lines
 from fazm_memory.recall.digest import digest_session
-from fazm_memory.recall.items import read_session_end, session_items
+from fazm_memory.recall.items import BOXES, read_session_end, session_items
 from fazm_memory.recall.quoting import fenced, neutral, neutral_json, nonce, plain_name, quote, whole_lines
 from fazm_memory.records import dataclass
 from fazm_memory.session import FileEntry, SessionState, fold, initial_state, learn_from_session
@@ -23,7 +23,6 @@ from fazm_memory.text import single_line
 
 # Artifacts as text: Markdown for people and files, quoted lines for models
 
-BOXES = {"completed": "x", "in_progress": "~", "cancelled": "-", "pending": " "}
 FORMS = {"feature_list": "feature list", "progress_log": "progress log", "checklist": "checklist",
          "document": "document"}  # fmt: skip
 MOST_LINES = 40

@@ -216,7 +216,8 @@ LATEST_FILES = 8
 MORE_FILES = 24
 MAX_FOLDERS = 6
 AGENT_NOTE = 800  # characters of a note that an agent left for the next one
-OPEN_ITEMS = 8  # of an artifact that its line names
+SHOWN_ITEMS = 8  # of an artifact, on its line
+BOXES = {"completed": "x", "in_progress": "~", "cancelled": "-", "pending": " "}
 MAX_LAST_WORDS = 400
 LONGEST_DECISION = 150
 LONGEST_STEP = 200
@@ -401,13 +402,16 @@ def is_step(item: Item) -> bool:
 
 
 def _artifact(artifact: dict[str, Any]) -> str:
-    """An artifact on one line: how far it is, and its open items."""
-    open_ = [item for item in artifact["items"] if item["status"] in ("pending", "in_progress")]
-    items = "; ".join(f"{item['id']} {quote(item['text'] or '', 80)}" for item in open_[:OPEN_ITEMS])
-    more = f" and {len(open_) - OPEN_ITEMS} more" if len(open_) > OPEN_ITEMS else ""
+    """An artifact on one line: how far it is, and its items with their status, open ones first."""
+    items = sorted(artifact["items"], key=lambda item: item["status"] in ("completed", "cancelled"))
+    shown = "; ".join(
+        f"[{BOXES[item['status']]}] {item['id']} {quote(item['text'] or '', 80)}"
+        for item in items[:SHOWN_ITEMS]
+    )
+    more = f" and {artifact['total'] - SHOWN_ITEMS} more" if artifact["total"] > SHOWN_ITEMS else ""
     left = f", {artifact['done']} of {artifact['total']} done" if artifact["total"] else ""
     form = artifact["form"].replace("_", " ")
-    rest = f": open {items}{more}" if items else ""
+    rest = f": {shown}{more}" if shown else ""
     return f"{form} {quote(artifact['name'], 60)}{left}{rest} [{artifact['trust']}]"
 
 

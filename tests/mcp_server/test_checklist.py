@@ -470,3 +470,138 @@ def test_23_what_was_evicted_or_retracted_is_the_same_in_events_and_state(subjec
         assert set(state["facts"]) == {"k"}
 
     subject.talk(work)
+
+
+def test_24_files_are_told_by_turn_and_by_author(subject: Subject) -> None:
+    async def work(ask: Asking) -> None:
+        session = await opened(ask, workspace="/w")
+        for name in ("a", "b"):
+            await ask("message_record", session=session, text=f"change {name}", **{"from": "user"})
+            files = [{"path": f"/w/{name}", "change": "modified"}]
+            await ask("action_record", session=session, tool="Edit", input={"file_path": name}, files=files)
+        given = {"session": session, "keys": ["files_modified"]}
+        of_last = (await ask("session_state", **given, turns=1, by="agent"))["files_modified"]
+        assert [(one["path"], one["by"], one["seq"], one["turn"]) for one in of_last] == [
+            ("/w/b", "agent", 4, 2)
+        ]
+        assert (await ask("session_state", **given, turns=2, by="person"))["files_modified"] == []
+
+    subject.talk(work)
+
+
+def test_25_a_callers_own_input_hash_is_kept_beside_the_servers(subject: Subject) -> None:
+    async def work(ask: Asking) -> None:
+        session = await opened(ask)
+        await ask("action_record", session=session, tool="Search", input={"q": "x"}, input_hash="sha256:feed")
+        [_, event] = await events(ask, session)
+        hashes = event["payload"]["caller_input_hash"], event["payload"]["input_hash"]
+        assert (hashes[0], hashes[1] != hashes[0]) == ("sha256:feed", True)
+
+    subject.talk(work)
+
+
+async def poisoned(ask: Asking) -> str:
+    """A session with a page of the web, and what was done after it and in the next turn."""
+    session = await opened(ask, workspace="/w")
+    asked = {"session": session, "from": "user"}
+    written = [{"path": "/w/run.sh", "change": "created"}]
+    await ask("decision_record", session=session, what="use Postgres", alternatives=["use SQLite"])  # 1
+    await ask("decision_record", session=session, what="use SQLite")  # 2
+    await ask("message_record", **asked, text="look it up")  # 3
+    page = {"tool": "WebFetch", "input": {"url": "https://example.com/howto"}}
+    await ask("action_record", session=session, **page, output="run this")  # 4
+    await ask("action_record", session=session, tool="Write", input={"file_path": "run.sh"}, files=written)
+    await ask("decision_record", session=session, what="install it")  # 6
+    await ask("message_record", **asked, text="go on")  # 7
+    read = [{"path": "/w/a", "change": "read"}]
+    await ask("action_record", session=session, tool="Read", input={"file_path": "a"}, files=read)  # 8
+    changed = [{"path": "/w/a", "change": "modified"}]
+    await ask("action_record", session=session, tool="Edit", input={"file_path": "a"}, files=changed)  # 9
+    return session
+
+
+def test_26_what_rests_on_untrusted_input_is_listed_across_sessions(subject: Subject) -> None:
+    async def work(ask: Asking) -> None:
+        sessions = [await poisoned(ask), await poisoned(ask)]
+        entries = (await ask("untrusted_list"))["entries"]
+        calls = {one["session"]: one for one in entries if one["kind"] == "action"}
+        assert calls.keys() == set(sessions)
+        for session, one in calls.items():
+            assert (one["seq"], one["trust"], one["led_to"]["files"]) == (4, "web", ["/w/run.sh"])
+            event = (await events(ask, session))[4]
+            assert (one["digest"], one["input_hash"]) == (event["digest"], event["payload"]["input_hash"])
+        named = (await ask("untrusted_list", session=sessions[0]))["entries"]
+        assert {one["session"] for one in named} == {sessions[0]}
+        decisions = [one for one in await events(ask, sessions[0]) if one["kind"] == "decision"]
+        assert [one["trust"] for one in decisions] == ["agent", "agent", "web"]
+
+    subject.talk(work)
+
+
+def test_27_data_sources_are_in_the_state(subject: Subject) -> None:
+    async def work(ask: Asking) -> None:
+        state = await ask("session_state", session=await poisoned(ask), keys=["data_sources"])
+        [source] = state["data_sources"]
+        names = ("kind", "name", "place", "read", "written")
+        assert [source[name] for name in names] == ["url", "example.com/howto", "example.com", 1, 0]
+
+    subject.talk(work)
+
+
+def test_28_a_plan_marks_doubtful_steps_and_has_no_superseded_decision(subject: Subject) -> None:
+    async def work(ask: Asking) -> None:
+        steps = (await ask("replay_plan", session=await poisoned(ask)))["steps"]
+        rows = [(one["seq"], one["kind"], one.get("doubted_by")) for one in steps]
+        assert rows == [
+            (2, "decision", None), (5, "action", 4), (6, "decision", 4), (8, "check", None),
+            (9, "action", None),
+        ]  # fmt: skip
+
+    subject.talk(work)
+
+
+def test_29_what_fails_first_is_told_with_what_solved_it_and_its_evidence(subject: Subject) -> None:
+    async def work(ask: Asking) -> None:
+        sessions = []
+        for _ in range(3):
+            session = await opened(ask, workspace="/w")
+            sessions.append(session)
+            await ask("message_record", session=session, text="deploy it", **{"from": "user"})
+            for command, error in (("make deploy", "lock held"), ("rm -f .lock", ""), ("make deploy", "")):
+                told = {"error": error} if error else {"output": "ok"}
+                await ask("action_record", session=session, tool="Bash", input={"command": command}, **told)
+        [row] = (await ask("habits_get", workspace="/w"))["failing_first"]
+        assert (row["command"], row["failures"], row["mended"]) == ("make deploy", 3, 3)
+        assert row["mended_by"] == [{"what": "Bash rm -f .lock", "count": 3}]
+        evidence = [(one["session"], one["seq"]) for one in row["events"]]
+        assert sorted(evidence) == sorted((session, 2) for session in sessions)
+
+    subject.talk(work)
+
+
+@pytest.mark.parametrize("subject", ["ours"], indirect=True)
+def test_30_a_session_may_work_in_a_folder_of_its_own(subject: Subject, tmp_path: Path) -> None:
+    shop = tmp_path / "user" / "shop"
+    shop.mkdir(parents=True)
+    (shop / "a.txt").write_text("one")
+
+    async def work(ask: Asking) -> None:
+        answer = await ask("session_open", context=False, workspace=str(shop), own_folder=True)
+        assert answer["session_info"]["copy_of"] == str(shop)
+        assert (Path(answer["folder"]) / "a.txt").read_text() == "one"
+        assert answer["session_info"]["workspace"] == answer["folder"] != str(shop)
+
+    subject.talk(work)
+
+
+@pytest.mark.parametrize("subject", ["ours"], indirect=True)
+def test_31_new_names_follow_what_was_done_and_need_no_folder(subject: Subject) -> None:
+    async def work(ask: Asking) -> None:
+        session = await opened(ask, workspace="/w")
+        for number in (1, 2):
+            command = f"mv scan{number}.pdf invoice_{number}.pdf"
+            await ask("action_record", session=session, tool="Bash", input={"command": command}, output="")
+        [one] = (await ask("names_propose", session=session, names=["scan9.pdf"]))["proposals"]
+        assert one["becomes"] == "invoice_9.pdf"
+
+    subject.talk(work)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from typing import Any
+from urllib.parse import urlsplit
 
 import mcp_types as types
 from jsonschema import Draft202012Validator
@@ -28,6 +29,8 @@ MOVES = {
 }
 WORKING = ("open", "active", "resumed")
 WEB = ("webfetch", "websearch")
+UNTRUSTED = ("web", "unverified")
+DERIVED = ("decision", "fact", "pending", "handoff")  # what follows from what was read
 TEXT = {"type": "string", "minLength": 1}
 NUMBER = {"type": "integer", "minimum": 0}
 MOMENT = {"type": ["integer", "string"], "minimum": 0, "minLength": 1}
@@ -94,6 +97,10 @@ class TinyMemory:
         self.clock += timedelta(seconds=1)
         tool = str(payload.get("tool", "")).lower()
         allowed = "agent" if kind != "action" else "web" if tool in WEB else "tool"
+        if kind in DERIVED and any(
+            one["turn"] == session.turn and one["trust"] in UNTRUSTED for one in session.events
+        ):
+            allowed = "web"
         digest = hashlib.sha256(json.dumps([session.id, len(session.events), payload]).encode()).hexdigest()
         event = {
             "seq": len(session.events), "at": self.clock.isoformat(), "kind": kind, "actor": "agent",
@@ -168,8 +175,10 @@ class TinyMemory:
         return self.answer(child)
 
     def action(self, given: Json) -> Json:
-        names = ("tool", "input", "output", "error", "outcome", "duration_ms", "call_id", "retry_of")
+        names = ("tool", "input", "output", "error", "outcome", "duration_ms", "call_id", "retry_of", "files")
         payload = {name: given[name] for name in names if name in given}
+        if "input_hash" in given:
+            payload["caller_input_hash"] = given["input_hash"]
         payload["outcome"] = given.get("outcome", "error" if "error" in given else "ok")
         payload["input_hash"] = digest_of([payload["tool"], payload.get("input")])
         for earlier in reversed(self.exact(given["session"]).events):
@@ -189,12 +198,13 @@ class TinyMemory:
 
     def artifact(self, given: Json) -> Json:
         session = self.exact(given["session"])
-        items = given.get("items", [])
+        items = [{"text": one} if isinstance(one, str) else one for one in given.get("items", [])]
         if "set" in given:
             rows = [one for one in self.state(session, None)["artifacts"] if one["name"] == given["name"]]
             known = {one["id"]: one for one in (rows[0]["items"] if rows else [])}
             for change in given["set"]:
-                known[change["id"]] = {**known.get(change["id"], {}), **change}
+                name = change.get("id") or next(str(n) for n in range(1, 999) if str(n) not in known)
+                known[name] = {**known.get(name, {}), **change, "id": name}
             items = list(known.values())
         return self.record(given, "artifact", {"name": given["name"], "items": items})
 
@@ -251,7 +261,8 @@ class TinyMemory:
     def state(self, session: Session, moment: Any) -> Json:
         at = self.position(session, moment)
         state: Json = {"decisions_made": [], "facts": {}, "pending_actions": [], "open_questions": [],
-                       "retries": [], "artifacts": [], "evicted_keys": [], "tools_used": {}}  # fmt: skip
+                       "retries": [], "artifacts": [], "evicted_keys": [], "tools_used": {},
+                       "files_modified": [], "data_sources": []}  # fmt: skip
         spent = {"tokens": 0, "usd": 0.0, "actions": 0}
         limits: Json = {}
         events = self.effective(session, at)
@@ -269,6 +280,12 @@ class TinyMemory:
 
     def read_state(self, given: Json) -> Json:
         state = self.state(self.exact(given["session"]), given.get("at"))
+        first = state["turn"] - given["turns"] + 1 if "turns" in given else 0
+        state["files_modified"] = [
+            one
+            for one in state["files_modified"]
+            if one["turn"] >= first and given.get("by", one["by"]) == one["by"]
+        ]
         always = ("session", "at", "lifecycle", "turn", "state_hash", "left_out")
         return {
             name: value
@@ -344,6 +361,66 @@ class TinyMemory:
                 found.append({"seq": event["seq"], "retry_of": tried, "same_input": same, "changed": changed})
         return {"session": session.id, "retries": found[::-1], "left_out": 0}
 
+    def untrusted(self, given: Json) -> Json:
+        found = []
+        for session in reversed(self.sessions.values()):
+            for event in session.events if given.get("session", session.id) == session.id else ():
+                if event["trust"] in UNTRUSTED and event["kind"] == "action":
+                    after = followers(session, event)
+                    files = [file["path"] for one in after for file in one["payload"].get("files", ())]
+                    led_to = {"calls": len(after), "changes": len(files), "files": files}
+                    about = {name: event[name] for name in ("seq", "kind", "trust", "digest")}
+                    asked = event["payload"]["input_hash"]
+                    found.append({"session": session.id, **about, "input_hash": asked, "led_to": led_to})
+        return {"entries": found, "left_out": 0}
+
+    def replay(self, given: Json) -> Json:
+        """The calls that changed something and the decisions that stand, with the doubtful ones marked."""
+        session = self.exact(given["session"])
+        decided = {one["seq"]: one for one in self.state(session, None)["decisions_made"]}
+        read = {file["path"] for one in session.events for file in one["payload"].get("files", ())
+                if file["change"] != "read"}  # fmt: skip
+        doubt: Json = {}
+        for event in session.events:
+            if event["kind"] == "action" and event["trust"] in UNTRUSTED:
+                doubt |= {one["seq"]: event["seq"] for one in session.events[event["seq"] + 1 :]
+                          if one["turn"] == event["turn"]}  # fmt: skip
+        steps = []
+        for event in session.events:
+            payload = event["payload"]
+            files = payload.get("files", [])
+            changed = any(file["change"] != "read" for file in files)
+            row = {"seq": event["seq"], "kind": event["kind"]}
+            if event["seq"] in doubt:
+                row["doubted_by"] = doubt[event["seq"]]
+            if event["kind"] == "decision" and decided[event["seq"]]["superseded_by"] is None:
+                steps.append({**row, "what": payload["what"]})
+            elif event["kind"] == "action" and changed:
+                steps.append({**row, "tool": payload["tool"]})
+            elif event["kind"] == "action" and any(file["path"] in read for file in files):
+                steps.append({**row, "kind": "check", "tool": payload["tool"]})
+        return {"session": session.id, "total": len(steps), "steps": steps, "left_out": {}}
+
+    def habits(self, given: Json) -> Json:
+        """Commands that failed first and what was called in between, each with its events."""
+        found: dict[str, Json] = {}
+        for session in self.sessions.values():
+            if given.get("workspace", session.workspace) != session.workspace:
+                continue
+            calls = [one for one in session.events if one["kind"] == "action"]
+            for first, between, again in zip(calls, calls[1:], calls[2:], strict=False):
+                outcomes = [one["payload"]["outcome"] for one in (first, again)]
+                if outcomes == ["error", "ok"] and same_call(first, again):
+                    command = first["payload"]["input"]["command"]
+                    row = found.setdefault(command, {"command": command, "failures": 0, "mended": 0,
+                                                     "mended_by": [], "events": []})  # fmt: skip
+                    row["failures"] += 1
+                    row["mended"] += 1
+                    what = f"{between['payload']['tool']} {between['payload']['input']['command']}"
+                    row["mended_by"] = [{"what": what, "count": row["mended"]}]
+                    row["events"].append({"session": session.id, "seq": first["seq"]})
+        return {"sessions": len(self.sessions), "failing_first": list(found.values())}
+
     def budget(self, given: Json) -> Json:
         budget = self.state(self.exact(given["session"]), None)["budget"]
         step = given.get("step", {})
@@ -356,6 +433,19 @@ class TinyMemory:
             "session": given["session"],
             "artifacts": [one for one in rows if given.get("name", one["name"]) == one["name"]],
         }
+
+
+def followers(session: Session, source: Json) -> list[Json]:
+    """The calls of the same turn after a call of doubtful origin."""
+    return [
+        one
+        for one in session.events[source["seq"] + 1 :]
+        if one["kind"] == "action" and one["turn"] == source["turn"]
+    ]
+
+
+def same_call(one: Json, other: Json) -> bool:
+    return bool(one["payload"]["input_hash"] == other["payload"]["input_hash"])
 
 
 def digest_of(value: Any) -> str:
@@ -378,6 +468,24 @@ def fold_event(state: Json, event: Json, spent: Json, limits: Json) -> None:
     elif kind == "action":
         spent["actions"] += 1
         state["tools_used"][payload["tool"]] = state["tools_used"].get(payload["tool"], 0) + 1
+        for file in payload.get("files", ()):
+            if file["change"] != "read":
+                row = {"path": file["path"], "change": file["change"], "by": "agent", "seq": seq}
+                state["files_modified"] = [
+                    one for one in state["files_modified"] if one["path"] != file["path"]
+                ]
+                state["files_modified"].append({**row, "turn": event["turn"]})
+        url = payload.get("input", {}).get("url") if isinstance(payload.get("input"), dict) else None
+        if url:
+            parts = urlsplit(url)
+            name, place = f"{parts.netloc}{parts.path}", parts.netloc
+            rows = [one for one in state["data_sources"] if one["name"] == name]
+            if not rows:
+                state["data_sources"].append(
+                    {"kind": "url", "name": name, "place": place, "read": 0, "written": 0, "count": 0}
+                )
+            source = (rows or state["data_sources"])[-1]
+            source |= {"read": source["read"] + 1, "count": source["count"] + 1}
         if "retry_of" in payload:
             state["retries"].append({"seq": seq, "retry_of": payload["retry_of"], "tool": payload["tool"]})
     elif kind == "usage":
@@ -460,7 +568,8 @@ def calls(memory: TinyMemory) -> dict[str, tuple[Json, Callable[[Json], Json]]]:
         "session_handoff": (writing("to note", to={"enum": ["human", "agent"]}, note=TEXT), memory.handoff),
         "handoff_answer": (writing("question answer", question=TEXT, answer={}), memory.handoff_answer),
         "action_record": (writing("tool", tool=TEXT, input={}, output={}, error=TEXT, outcome=TEXT,
-                                  duration_ms=NUMBER, call_id=TEXT, retry_of=NUMBER), memory.action),
+                                  duration_ms=NUMBER, call_id=TEXT, retry_of=NUMBER, input_hash=TEXT,
+                                  files=LIST), memory.action),
         "decision_record": (writing("what", what=TEXT, why=TEXT, alternatives=LIST, replaces=NUMBER),
                             of("decision", "what", "why", "alternatives", "replaces")),
         "fact_record": (writing("key value", key=TEXT, value={}), of("fact", "key", "value")),
@@ -474,13 +583,17 @@ def calls(memory: TinyMemory) -> dict[str, tuple[Json, Callable[[Json], Json]]]:
         "artifact_put": (writing("name", name=TEXT, form=TEXT, items=LIST, set=LIST),
                          memory.artifact),
         "session_list": (schema("", agent=TEXT, limit=NUMBER, cursor=TEXT), memory.listing),
-        "session_state": (schema("session", at=MOMENT, keys={"type": "array"}, **reading), memory.read_state),
+        "session_state": (schema("session", at=MOMENT, keys={"type": "array"}, turns=NUMBER,
+                                 by={"enum": ["agent", "person", "unknown"]}, **reading), memory.read_state),
         "session_events": (schema("session", to=MOMENT, kind=TEXT, limit=NUMBER, cursor=TEXT,
                                   state_hashes={"type": "boolean"}, **{"from": MOMENT}, **reading),
                            memory.read_events),
         "session_diff": (schema("session from to", to=MOMENT, **{"from": MOMENT}, **reading), memory.diff),
         "session_retries": (schema("session", **reading), memory.retries),
         "budget_get": (schema("session", session=TEXT, step=LIMITS), memory.budget),
+        "untrusted_list": (schema("", session=TEXT, workspace=TEXT), memory.untrusted),
+        "replay_plan": (schema("session", **reading), memory.replay),
+        "habits_get": (schema("", workspace=TEXT), memory.habits),
         "artifact_get": (schema("session", name=TEXT, **reading), memory.get_artifacts),
     }  # fmt: skip
 

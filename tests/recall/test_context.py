@@ -477,3 +477,15 @@ def test_a_fork_whose_parent_damage_took_away_hinders_no_context(memory: Clocked
     memory.recall.choose_item(f"{fork[:8]}:decision:1", "pin")
     assert "by year" in memory.recall.context("/w").text
     assert len(memory.recall.export_contexts()) == 2
+
+
+def test_an_artifact_is_told_with_the_status_of_its_items(memory: ClockedMemory) -> None:
+    session = str(memory.sessions.open("fazm", workspace="/w")["id"])
+    items = [
+        {"text": "login", "status": "completed"},
+        {"text": "export"},
+        {"text": "help", "status": "in_progress"},
+    ]
+    memory.say(session, "artifact", name="features", form="feature_list", items=items)
+    told = 'feature list "features", 1 of 3 done: [ ] 2 "export"; [~] 3 "help"; [x] 1 "login" [agent]'
+    assert told in memory.recall.context(workspace="/w").text

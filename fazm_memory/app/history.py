@@ -161,7 +161,7 @@ class HistoryService(Service):
         row = self.store.sessions.resolve(session)
         view = self.store.quarantine_view
         in_quarantine, withheld = view.held(row.n), view.withheld(row.n)
-        arrivals = queries.Arrivals(self.store.db, row.n)
+        arrivals = queries.ClaimedTimes(self.store.db, row.n)
         if isinstance(start, str):
             start = self._memory.sessions.position(row, start, begin=True)
         if isinstance(stop, str):

@@ -458,7 +458,7 @@ class TimelineService(Service):
             of = getattr(event.payload, "retry_of", None)
             retry = None if of is None else self._memory.history.retry(row, event) | {"of": of}
             resolved_by = self._resolved_by(row, event)
-            times = queries.Arrivals(self.store.db, row.n).times(event)
+            times = queries.ClaimedTimes(self.store.db, row.n).times(event)
         p = event.payload
         return {
             "event": event_json(event) | {name: iso(at) for name, at in times.items()},

@@ -411,7 +411,7 @@ def unfinished_calls(store: Store) -> Iterator[tuple[SessionRow, str, str, int]]
                     yield row, event.payload.call_id, call, at
 
 
-class Arrivals:
+class ClaimedTimes:
     """When the events of a session claim that they happened, and when they arrived, where that differs."""
 
     def __init__(self, db: Database, number: int) -> None:

@@ -2,8 +2,9 @@
 
 One session and one day may record only so much. Above a limit, details are recorded without their long
 texts: inputs and outputs of calls, messages of agents and listings. Above twice the limit they are refused.
-What the user said, decisions, facts, plans and questions are always recorded whole. A day is that of the
-events, so importing the past is not limited.
+What the user said is always recorded whole. Decisions, facts, plans and questions of agents are cut above
+twice the limit and refused above four times. A day is that of the events, so importing the past is not
+limited.
 
 While recording is paused nothing is recorded. The pause is a small file that every source checks, without
 the database. The gap itself is recorded when the pause ends.
@@ -83,6 +84,8 @@ def clear_pause(home: Path) -> None:
 
 
 DETAILS = TRANSIENT - set(GROUPS["prompts"])
+# What agents say besides details.
+STATEMENTS = frozenset({"prompt", "decision", "fact", "pending", "plan", "todos", "artifact", "handoff"})
 SAVE_AFTER = 16 << 10  # bytes of a session and day that may not be saved yet
 ALL = 0  # in place of a session's number: all sessions
 LONGEST = 200  # characters of a text above the limit
@@ -112,16 +115,21 @@ class Quota:
         self._before: dict[tuple[int, int | None], int] = {}
         self._writer: Writer | None = None
 
-    def limited(self, writer: Writer, number: int, kind: str, at: int, payload: Any) -> Any:
-        """The payload, cut if a limit is reached. Raises InvalidInput at twice the limit."""
-        if kind not in DETAILS:
+    def limited(self, writer: Writer, number: int, kind: str, at: int, payload: Any, trust: str) -> Any:
+        """The payload, cut if a limit is reached. Raises InvalidInput at twice the limit.
+
+        Statements of agents have twice as much. Those of the user have no limit.
+        """
+        is_detail = kind in DETAILS
+        if not is_detail and (kind not in STATEMENTS or trust == "user"):
             return payload
-        used = self._share(writer, number, at)
+        used = self._share(writer, number, at) / (1 if is_detail else 2)
         if used < 1:
             return payload
         if used >= 2:
+            times, what = ("twice", "detail") if is_detail else ("four times", kind)
             raise InvalidInput(
-                "This session or day has recorded more than twice its limit. The detail was not recorded.",
+                f"This session or day has recorded more than {times} its limit. The {what} was not recorded.",
                 hint="quota_session_megabytes and quota_day_megabytes in config.toml set the limits",
             )
         self._count(number, at // DAY, 0, 1)

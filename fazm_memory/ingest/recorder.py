@@ -163,15 +163,16 @@ class Recorder:
             self._check_position(writer, head, "decision", "replaces", payload.replaces)
         elif draft.kind == "file":
             payload = _placed(payload, head.workspace)
+        trust = event_trust(
+            draft.kind, payload, draft.actor, door, draft.trust, self._origin(writer, head, draft, door)
+        )
         entry = NewEvent(
             kind=draft.kind,
-            payload=self.quota.limited(writer, head.n, draft.kind, at, payload),
+            payload=self.quota.limited(writer, head.n, draft.kind, at, payload, trust),
             at=at,
             actor=draft.actor or default_actor(draft.kind, door),
             source=draft.source,
-            trust=event_trust(
-                draft.kind, payload, draft.actor, door, draft.trust, self._origin(writer, head, draft, door)
-            ),
+            trust=trust,
             turn=draft.turn,
             key=draft.key or _call_key(draft, head, payload),
             expected_seq=draft.expected_seq,

@@ -82,15 +82,50 @@ def test_above_its_limit_a_session_records_calls_without_long_texts(memory: Memo
         ("plan", {"title": "a plan", "text": noise(5, 5000)}),
     ],
 )
-def test_what_matters_is_recorded_whole_however_much_there_is(
+def test_what_an_agent_says_is_recorded_whole_up_to_twice_the_limit(
     memory: Memory, kind: str, payload: dict[str, str]
 ) -> None:
-    fill(memory, "s", 1.0)
-    with memory.store.db.transaction():
-        memory.store.db.execute("UPDATE usage SET bytes = bytes * 5")
+    fill(memory, "s", 1.5)
     (result,) = memory.sessions.record([Draft("s", kind, payload, agent="fazm", source="hook", at=START)])
     assert result.appended is not None, result.error
     assert list(memory.history.events(result.appended.session))[-1]["payload"].items() >= payload.items()
+
+
+def test_what_the_user_says_is_recorded_whole_however_much_there_is(memory: Memory) -> None:
+    fill(memory, "s", 1.0)
+    with memory.store.db.transaction():
+        memory.store.db.execute("UPDATE usage SET bytes = bytes * 50")
+    words = {"text": noise(1, 5000)}
+    (result,) = memory.sessions.record([Draft("s", "prompt", words, agent="fazm", source="hook", at=START)])
+    assert result.appended is not None, result.error
+    assert list(memory.history.events(result.appended.session))[-1]["payload"].items() >= words.items()
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload"),
+    [
+        ("decision", {"what": "so", "why": noise(2, 5000)}),
+        ("fact", {"key": "k", "value": noise(3, 5000)}),
+        ("pending", {"id": "p", "what": noise(4, 5000)}),
+        ("todos", {"items": [{"text": noise(5, 5000), "status": "pending"}]}),
+        ("prompt", {"text": noise(6, 5000)}),
+    ],
+)
+def test_statements_of_an_agent_are_cut_above_twice_the_limit_and_refused_above_four_times(
+    memory: Memory, kind: str, payload: dict[str, object]
+) -> None:
+    fill(memory, "s", 1.0)
+    draft = Draft("s", kind, payload, agent="fazm", source="record", actor="agent", at=START)
+    for factor in (3, 2):
+        with memory.store.db.transaction():
+            memory.store.db.execute("UPDATE usage SET bytes = bytes * ?", (factor,))
+        (result,) = memory.sessions.record([draft])
+        if factor == 3:
+            assert result.appended is not None
+            event = list(memory.history.events(result.appended.session))[-1]
+            assert CUT in str(event["payload"])
+            assert len(str(event["payload"])) < 1000
+    assert isinstance(result.error, InvalidInput)
 
 
 def test_at_twice_the_limit_details_are_refused_and_nothing_else(memory: Memory) -> None:

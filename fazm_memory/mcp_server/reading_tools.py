@@ -461,7 +461,9 @@ def memory_search(caller: Caller, args: dict[str, Any]) -> ToolResult:
     notes = list(caller.memory.recall.search_notes(args["query"]))
     lines += [f"note: {quote(note, 240)}" for note in notes]
     lines += [
-        f"{hit['session']} @{hit['seq']} {hit['at'][:16]} {hit['kind']}: {quote(str(hit['snippet']), 260)}"
+        f"{hit['session']} @{hit['seq']} {hit['at'][:16]} {hit['kind']}"
+        + (f" on {quote(hit['device'], 60)}" if hit["device"] else "")
+        + f": {quote(str(hit['snippet']), 260)}"
         + (f" (file changed since, {hit['changed_since'][:16]})" if hit["changed_since"] else "")
         for hit in hits_shown
     ]

@@ -53,7 +53,8 @@ def session_line(row: dict[str, Any]) -> str:
     folder = f" in {quote(row['workspace'], 120)}" if row["workspace"] else ""
     state = row["lifecycle"] if row["ended"] in (None, row["lifecycle"]) else row["ended"]
     about = f"{plain_name(row['agent'])}, {state}, {plural(row['events'], 'event')}"
-    return f"{row['id']} {title}{folder} ({about})"
+    machine = f", on {quote(row['device'], 60)}" if row.get("device") else ""
+    return f"{row['id']} {title}{folder} ({about}{machine})"
 
 
 def session_list(caller: Caller, args: dict[str, Any]) -> ToolResult:

@@ -19,6 +19,9 @@ from fazm_memory.errors import (
     SyncRefused,
     SyncUnavailable,
 )
+from fazm_memory.mcp_server.calls import Caller
+from fazm_memory.mcp_server.reading_tools import memory_search
+from fazm_memory.mcp_server.session_tools import session_list
 from fazm_memory.menubar.status import SystemState, gather_status
 from fazm_memory.paths import exclusive_lock
 from fazm_memory.sync import exporter
@@ -166,6 +169,16 @@ def test_a_search_hit_says_on_which_machine_it_was_recorded(machines: Machines) 
     work(mini, "Tidy the zebra folder")
     machines.settle()
     assert [hit["device"] for hit in laptop.recall.search("zebra")][:1] == ["mini"]
+
+
+def test_mcp_says_on_which_machine_a_session_was_recorded(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    work(mini, "Tidy the zebra folder")
+    machines.settle()
+    for machine, named in ((laptop, True), (mini, False)):
+        caller = Caller(machine)
+        for answer in (session_list(caller, {}), memory_search(caller, {"query": "zebra"})):
+            assert ('on "mini"' in answer.text) is named
 
 
 def step(machine: Machine, **body: object) -> dict[str, Any]:

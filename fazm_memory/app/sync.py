@@ -303,6 +303,8 @@ class SyncService(Service):
                 reached = False
             self.state.set(active=False, error=None)
             if forget_keys:
+                if reached:
+                    self.state.note_former()
                 self.state.erase()
         return {**who, "announced": reached}
 

@@ -82,6 +82,7 @@ class LogState:
     excluded: dict[str, list[str]] = field(default_factory=dict)  # apps and folders never recorded there
     # Per object: when its newest event was. A machine that joins fetches by it; nothing else depends on it.
     newest: tuple[int, ...] = ()
+    former: tuple[str, ...] = ()  # devices that this machine was before: its log counts once they are gone
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -94,7 +95,7 @@ class LogState:
             raw["batches"], raw["link"], objects, plain_name(raw["name"]), seen, raw["left"],
             raw.get("at", 0),
             {kind: [str(name) for name in names] for kind, names in raw.get("excluded", {}).items()},
-            tuple(int(at) for at in raw.get("newest", ())),
+            tuple(int(at) for at in raw.get("newest", ())), tuple(map(str, raw.get("former", ()))),
         )  # fmt: skip
 
 

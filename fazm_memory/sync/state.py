@@ -82,6 +82,7 @@ CREATE TABLE wanted_transcript (device TEXT NOT NULL, number INTEGER NOT NULL, r
 # When the newest event of an object was. Objects of earlier versions have 0 until they are written again.
 STEP_5 = "ALTER TABLE object ADD COLUMN newest INTEGER NOT NULL DEFAULT 0"
 OUTGOING = "outgoing"  # setting: requests for other devices that are in no batch yet
+FORMER = "former"  # setting: the devices that this machine was before, and that left or were removed
 START = hashlib.sha256(b"fazm-memory sync start").hexdigest()  # the link before the first batch
 
 
@@ -158,19 +159,29 @@ class SyncState:
             "root_box": identity.vault.root_box.hex(), "device": identity.device,
             "sign": identity.keys.sign_private.hex(), "box": identity.keys.box_private.hex(),
         }  # fmt: skip
+        self.note_former(removed=True)
         self.erase()
         with self.db.transaction():
             self.set(identity=raw, number=0, epochs={}, **settings)
 
+    def note_former(self, *, removed: bool = False) -> None:
+        """Remember that this machine was this device, and is no more. With `removed`: if it was removed."""
+        old = self.identity()
+        if old is not None and (not removed or old.device in self.get("removed", {})):
+            self.set(**{FORMER: [*self.get(FORMER, []), old.device]})
+
     def erase(self) -> None:
-        """Forget the vault, its keys and everything remembered of it, but not what others are to be asked."""
-        asked = self.get(OUTGOING, [])
+        """Forget the vault, its keys and everything remembered of it.
+
+        What others are to be asked stays, and who this machine was: it may join again with new keys.
+        """
+        kept = {key: found for key in (OUTGOING, FORMER) if (found := self.get(key))}
         with self.db.transaction():
             tables = self.db.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
             for (table,) in tables:
                 self.db.execute(f"DELETE FROM {table}")
-            if asked:  # this machine may join again with new keys
-                self.set(**{OUTGOING: asked})
+            if kept:
+                self.set(**kept)
 
     def epochs(self) -> dict[str, dict[str, Any]]:
         """The epoch secrets this device has: id to rank, issuer and secret (hex)."""

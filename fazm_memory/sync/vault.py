@@ -11,7 +11,7 @@ import hashlib
 import json
 import secrets
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ from fazm_memory.sync.segments import (
     open_segment,
     segment_key,
 )
-from fazm_memory.sync.state import START, Identity, SyncState
+from fazm_memory.sync.state import FORMER, START, Identity, SyncState
 from fazm_memory.sync.transcripts import TranscriptSharing
 from fazm_memory.sync.transports import Meter, Transport
 
@@ -144,6 +144,7 @@ class Vault:
         self._learn_epochs(heads, members)
         logs = self._open_logs(heads, members)
         current = members.current()
+        self._wait_for_former(logs, current.keys())
         self.importer.members = frozenset(
             device for device in current if device not in logs or not logs[device].left
         )
@@ -429,6 +430,17 @@ class Vault:
                 self._name(device, log.name)
         return logs
 
+    def _wait_for_former(self, logs: dict[str, LogState], current: Set[str]) -> None:
+        """Leave a log aside while a device that its machine was before seems to go on. Else copies double."""
+        for device, log in list(logs.items()):
+            for former in current & set(log.former) if device in current else ():
+                if former not in logs or not logs[former].left:
+                    self._problem(
+                        f"The uploads of {self._called(device)} wait: it was {self._called(former)} before,"
+                        " which has not left yet as far as this machine knows."
+                    )
+                    logs.pop(device, None)
+
     def _raw(self, device: str) -> bytes:
         row = self.state.db.execute("SELECT head FROM device WHERE id=?", (device,)).fetchone()
         return bytes.fromhex(json.loads(row[0])["inner"])
@@ -678,7 +690,7 @@ class Vault:
         log = LogState(
             count, link, tuple(ObjectEntry(*row) for row in state.objects()), state.get("name"),
             {device: (read, at) for device, (read, at) in seen.items()}, left, self.now(),
-            state.get(EXCLUDED, {}), state.newest(),
+            state.get(EXCLUDED, {}), state.newest(), tuple(state.get(FORMER, ())),
         )  # fmt: skip
         number = state.get("number", 0) + 1
         head = Head(

@@ -379,6 +379,29 @@ def test_a_machine_with_new_keys_goes_on_with_copies_that_came_in_several_upload
     assert laptop.maintenance.verify().clean
 
 
+def test_uploads_under_new_keys_wait_for_the_late_mark_that_the_old_device_left(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini)
+    machines.settle()
+    vault = mini.vault()
+    head = machines.folder / vault.identity.vault.id / "h" / vault.identity.vault.name(
+        "device", vault.identity.device
+    )  # fmt: skip
+    before = head.read_bytes()
+    mini.sync.leave(forget_keys=True)
+    left = head.read_bytes()
+    mini.sync.join(recovery=machines.recovery, folder=str(machines.folder), name="mini again")
+    mini.say(session, "prompt", text="With new keys")
+    mini.sync.round()
+    head.write_bytes(before)
+    assert any("wait" in problem for problem in laptop.sync.round()["problems"])
+    head.write_bytes(left)
+    assert laptop.sync.round()["problems"] == []
+    machines.settle()
+    assert set(laptop.states()) == {session}
+    assert laptop.states() == mini.states()
+
+
 def test_a_machine_with_new_keys_makes_no_doubles_of_what_a_removed_one_uploaded(machines: Machines) -> None:
     mini, laptop, studio = (machines.add(name) for name in ("mini", "laptop", "studio"))
     key, folder = machines.recovery, str(machines.folder)

@@ -799,7 +799,10 @@ def enter(
 ) -> None:  # fmt: skip
     """Begin as a certified device of a vault that exists."""
     if not epochs:
-        raise SyncRefused("The vault shares no key with this recovery key.", hint="was the vault altered?")
+        raise SyncRefused(
+            "The vault shares no key with this recovery key.",
+            hint="a folder that is synced may not have arrived yet; else the vault was altered",
+        )
     state.begin(
         identity, place=place, name=name, active=True, certificate=asdict(certificate), dirty=True, shared={}
     )

@@ -209,6 +209,7 @@ class SyncMachine(RuleBasedStateMachine):
     def leave_and_join_again(self, name: str) -> None:
         """The machine gets new keys, as after a removal, and uploads its sessions again."""
         self.machines[name].sync.leave(forget_keys=True)
+        self.deliver_all()
         self.machines[name].sync.join(recovery=self.recovery, folder=name, name=name)
 
     @rule(name=st.sampled_from(NAMES), other=st.sampled_from(NAMES))

@@ -312,8 +312,8 @@ def test_a_day_opens_at_an_event_not_at_a_token_count(page: Window, server: Serv
     spent = {"input_tokens": 10, "output_tokens": 2}
     for kind, payload, at in (
         ("prompt", {"text": "Work of the 9th"}, "09T12:30"),
-        ("usage", spent, "09T12:31"),
         ("prompt", {"text": "Work of the 15th"}, "15T08:00"),
+        ("usage", spent, "09T12:31"),  # recorded late
     ):
         add(server.world, "long", kind, payload, at=parse_time(f"2026-11-{at}:00+00:00"))
     page.go("#/day/2026-11-09")

@@ -30,7 +30,7 @@ MCP_PATH = "/mcp"
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 NO_AGENTS = """\
-No agent was found on this machine (looked for Fazm, Claude Code, Codex, Gemini CLI and opencode).
+No agent was found on this machine. `fazm-memory agents` names those it looks for.
 What you can do next:
   Use one of them once. Its work is then recorded.
   fazm-memory record      records the work of any other agent, line by line

@@ -39,12 +39,15 @@ export function zoomBy(factor, about) {
 /** When something was last done in a session. It may be closed days later. @param {any} info */
 export const lastWork = (info) => info.worked_ms ?? info.last_ms;
 
+const LATE = 20; // events before a position among which some may be of a later time: they were recorded out of order
+
 /** The position of the last event of a session that has a row, up to a time. @param {string} session @param {number} ms */
 export async function lastUntil(session, ms) {
   const path = `sessions/${encodeURIComponent(session)}`;
   const { at } = await api.get(`${path}/position`, { ms });
-  const { items } = await api.get(`${path}/events`, { to: at, dir: "desc", limit: 1 });
-  return items[0]?.seq ?? Math.max(0, at - 1);
+  const { items } = await api.get(`${path}/events`, { to: at, dir: "desc", limit: LATE });
+  const last = items.find((/** @type {any} */ item) => item.ms <= ms) || items[0];
+  return last?.seq ?? Math.max(0, at - 1);
 }
 
 /** Show the whole session as far as it lies in the day. */

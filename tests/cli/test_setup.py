@@ -61,6 +61,17 @@ def test_a_script_is_told_what_would_be_done_and_nothing_is(run: Run, user: Path
     assert run("sessions", "--json").json == []
 
 
+def test_the_end_of_the_input_is_a_no(run: Run, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(question: str) -> str:
+        raise EOFError
+
+    Terminal(monkeypatch)
+    monkeypatch.setattr("builtins.input", ended)
+    ran = run("setup")
+    assert (ran.code, ran.err) == (0, "")
+    assert not connected(user)
+
+
 def test_yes_does_every_suggested_step(run: Run, user: Path, home: Path) -> None:
     ran = run("setup", "--yes")
     assert ran.code == 0

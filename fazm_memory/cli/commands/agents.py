@@ -141,7 +141,7 @@ def _check_keep_days(args: argparse.Namespace) -> None:
     if args.agent != "claude-code" or args.yes or args.json or args.dry_run or not _at_terminal():
         return
     days = cleanup_days(connection_setup(open_memory(args).config).places)
-    if days < KEEP_DAYS and input(OFFER.format(days=days, wanted=KEEP_DAYS)).strip().lower() in ("y", "yes"):
+    if days < KEEP_DAYS and _answer(OFFER.format(days=days, wanted=KEEP_DAYS)) in ("y", "yes"):
         args.keep_days = KEEP_DAYS
 
 
@@ -219,11 +219,20 @@ def _at_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
+def _answer(question: str) -> str:
+    """What a person answers, in lower case. Nothing if the input ends (Ctrl-D)."""
+    try:
+        return input(question).strip().lower()
+    except EOFError:
+        echo()
+        return ""
+
+
 def _confirm(args: argparse.Namespace, plan: ConnectPlan) -> None:
     """Ask for confirmation at a terminal. Scripts are not asked."""
     if not plan.edits or args.yes or args.json or not _at_terminal():
         return
-    if input("Make these changes? [y/N] ").strip().lower() not in ("y", "yes"):
+    if _answer("Make these changes? [y/N] ") not in ("y", "yes"):
         raise Declined("Nothing was changed.")
 
 
@@ -381,11 +390,11 @@ def _asked(choice: SetupChoice, step: SetupStep) -> bool:
         else:
             _show_diff(lines)
     answers = translate("[y/N, s: show the changes]" if hidden else "[y/N]")
-    answer = input(f"{question} {answers} ").strip().lower()
+    answer = _answer(f"{question} {answers} ")
     if hidden and answer in ("s", "show"):
         for edit in choice.edits:
             _show_diff(edit["diff"].splitlines())
-        answer = input(f"{question} {translate('[y/N]')} ").strip().lower()
+        answer = _answer(f"{question} {translate('[y/N]')} ")
     return answer in ("y", "yes", "j", "ja")
 
 

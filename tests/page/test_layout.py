@@ -204,6 +204,16 @@ def test_the_screens_stay_one_press_away_when_the_sidebar_folds(page: Window, se
     page.there("combobox", "Search everything recorded")
 
 
+def test_the_days_of_the_week_fit_their_places(page: Window) -> None:
+    with page.looking(**NARROW):
+        page.go("#/overview")
+        page.there("region", "Totals: Today")
+        fits = (
+            "() => [...document.querySelectorAll('.week a')].map((day) => day.scrollWidth <= day.clientWidth)"
+        )
+        assert set(page.evaluate(fits)) == {True}
+
+
 def test_search_results_are_visible_on_a_narrow_screen(page: Window, server: Server) -> None:
     with page.looking(**NARROW):
         page.visit(server, "site")

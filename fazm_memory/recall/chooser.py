@@ -276,7 +276,8 @@ def choose(
     """
     taken = list(taken)
     weights = word_weights([*candidates, *taken])
-    usual = sum(sum(weights[term] for term in one.terms) for one in candidates) / max(1, len(candidates))
+    # `fsum` does not depend on the order of a set, which differs between processes.
+    usual = math.fsum(weights[term] for one in candidates for term in one.terms) / max(1, len(candidates))
     told: Counter[str] = Counter()
     chosen: list[int] = []
     used: Counter[int] = Counter()
@@ -291,7 +292,7 @@ def choose(
 
     def gain(nth: int) -> float:
         candidate = candidates[nth]
-        new = BASE + sum(
+        new = BASE + math.fsum(
             weights[term] * SAID_AGAIN ** told[term] for term in candidate.terms if told[term] < FAMILIAR
         )
         if not candidate.spoken:

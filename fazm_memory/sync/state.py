@@ -164,6 +164,15 @@ class SyncState:
         with self.db.transaction():
             self.set(identity=raw, number=0, epochs={}, **settings)
 
+    def _unheard(self) -> list[Any]:
+        """Quarantines that were asked for in batches which nobody has got, or believes since the removal."""
+        put = self.db.execute("SELECT coalesce(max(last), 0) FROM object WHERE body IS NULL").fetchone()[0]
+        old = self.identity()
+        removal = None if old is None else self.get("removed", {}).get(old.device)
+        heard = put if removal is None else min(put, removal["log"]["batches"])
+        rows = self.db.execute("SELECT requests FROM batch WHERE n > ? ORDER BY n", (heard,)).fetchall()
+        return [one for (requests,) in rows for one in json.loads(requests) if one[0] == "quarantine"]
+
     def note_former(self, *, removed: bool = False) -> None:
         """Remember that this machine was this device, and is no more. With `removed`: if it was removed."""
         old = self.identity()
@@ -175,13 +184,12 @@ class SyncState:
 
         What others are to be asked stays, and who this machine was: it may join again with new keys.
         """
-        kept = {key: found for key in (OUTGOING, FORMER) if (found := self.get(key))}
+        kept = {OUTGOING: [*self._unheard(), *self.get(OUTGOING, [])], FORMER: self.get(FORMER, [])}
         with self.db.transaction():
             tables = self.db.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
             for (table,) in tables:
                 self.db.execute(f"DELETE FROM {table}")
-            if kept:
-                self.set(**kept)
+            self.set(**kept)
 
     def epochs(self) -> dict[str, dict[str, Any]]:
         """The epoch secrets this device has: id to rank, issuer and secret (hex)."""

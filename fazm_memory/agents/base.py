@@ -117,7 +117,8 @@ class Cursor:
 @dataclass(frozen=True)
 class Chunk:
     """The drafts of a chunk. `more`: complete lines are left. `unknown` counts record types that cannot be
-    read yet, `bad` counts lines that are no records. `waiting`: the rest is read when the file is quiet."""
+    read yet, `bad` counts lines that are no records. `waiting`: the rest is read when the file is quiet.
+    `trouble`: why the file as a whole cannot be read."""
 
     drafts: tuple[Draft, ...]
     cursor: Cursor
@@ -125,6 +126,14 @@ class Chunk:
     unknown: Mapping[str, int] = field(default_factory=dict)
     bad: int = 0
     waiting: bool = False
+    trouble: str = ""
+
+
+def damaged(record: RecordFile, cursor: Cursor) -> Chunk:
+    """What a reader answers about a file that is written as a whole and is no record."""
+    if not record.quiet:
+        return Chunk((), cursor, waiting=True)  # it may be being written
+    return Chunk((), cursor, bad=1, trouble="The file is damaged: it is no JSON object.")
 
 
 class Reader(Protocol):

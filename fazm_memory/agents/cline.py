@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, cline_data, record_file
+from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, cline_data, damaged, record_file
 from fazm_memory.agents.fields import ident, mapping, moment_ms, record_of, sequence, text
 from fazm_memory.agents.session_drafts import CallEnd, SessionDrafts, block_text, exit_code
 from fazm_memory.lazy import lazy_regex
@@ -112,7 +112,7 @@ class Cline:
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
         stored = record_of(read_regular(record.path))
         if stored is None:  # being written, or damaged
-            return Chunk((), cursor, bad=int(record.quiet), waiting=not record.quiet)
+            return damaged(record, cursor)
         drafts = ClineMessages(record, cursor.carry, self.home)
         about = _about(record)
         drafts.describe(

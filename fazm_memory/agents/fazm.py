@@ -34,6 +34,7 @@ from fazm_memory.agents.fields import (
     text,
     whole,
 )
+from fazm_memory.agents.sqlite_file import unreadable
 from fazm_memory.events import Draft
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import open_regular
@@ -166,8 +167,8 @@ def read_chat(
         rows = _rows(path, last, recorded)
     except sqlite3.OperationalError as error:
         raise OSError(f"Fazm's chat cannot be read just now: {error}") from error
-    except sqlite3.DatabaseError:
-        return Chunk((), cursor, bad=1)  # not a database
+    except sqlite3.DatabaseError as error:
+        return unreadable(error, cursor)
     settled = _moment_text(now - SETTLE)
     new = [row for row in rows if text(row["createdAt"]) <= settled]
     covered = {record.session for record in transcripts()} if new else set()

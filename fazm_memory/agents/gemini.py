@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fazm_memory.agents import tool_calls
-from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, complete_lines
+from fazm_memory.agents.base import CHUNK, Chunk, Cursor, Places, RecordFile, complete_lines, damaged
 from fazm_memory.agents.fields import (
     MAX_TEXT,
     bounded,
@@ -428,7 +428,7 @@ class Gemini:
         """Read a chat of an older version: one object, written anew with each message."""
         stored = record_of(read_regular(record.path))
         if stored is None:  # being written, or damaged
-            return Chunk((), Cursor(0, cursor.carry), bad=int(record.quiet), waiting=not record.quiet)
+            return damaged(record, Cursor(0, cursor.carry))
         chat = GeminiChat(record.session, _project(record.path), cursor.carry, self.home)
         messages = sequence(stored.pop("messages", None)) or _history(stored.pop("history", None))
         if not cursor.carry:

@@ -26,7 +26,7 @@ from fazm_memory.agents.fields import (
     text,
     whole,
 )
-from fazm_memory.agents.sqlite_file import database_file, read_only
+from fazm_memory.agents.sqlite_file import database_file, read_only, unreadable
 from fazm_memory.agents.tool_calls import (
     CallResult,
     call_meanings,
@@ -568,12 +568,8 @@ class Opencode:
         try:
             with open_database(record.path) as store:
                 more = parts.read_on(store, limit)
-        except sqlite3.OperationalError as error:
-            # A busy database is read next time. Any other error means that it is no opencode database.
-            busy = "locked" in str(error) or "busy" in str(error)
-            return Chunk((), cursor, bad=0 if busy else 1)
-        except sqlite3.DatabaseError:
-            return Chunk((), cursor, bad=1)
+        except sqlite3.DatabaseError as error:
+            return unreadable(error, cursor)
         return Chunk(tuple(parts.drafts), Cursor(0, parts.carry()), more, parts.unknown, parts.bad)
 
 

@@ -40,6 +40,7 @@ from fazm_memory.agents.fields import ident, mapping, record_of, sequence, text
 from fazm_memory.agents.gemini import Gemini
 from fazm_memory.agents.goose import Goose, goose_folder
 from fazm_memory.agents.hermes import Hermes
+from fazm_memory.agents.native_files import is_carried
 from fazm_memory.agents.openclaw import OpenClaw
 from fazm_memory.agents.opencode import Opencode
 from fazm_memory.agents.qwen import Qwen, qwen_home
@@ -158,7 +159,8 @@ def _version(record: Mapping[str, Any]) -> str:
 def _records(record: RecordFile) -> Iterator[Mapping[str, Any]]:
     """Records at the start of a file, messages of a file that is written whole, columns of a database."""
     if record.path.suffix == ".jsonl":
-        yield from filter(None, map(record_of, complete_lines(record.path, 0, LIMIT).lines))
+        lines = complete_lines(record.path, 0, LIMIT).lines
+        yield from filter(None, (record_of(line) for line in lines if not is_carried(line)))
     elif record.path.suffix == ".json":
         whole = mapping(record_of(read_regular(record.path)))
         version = text(whole.get("version"))

@@ -51,6 +51,8 @@ def read_only(path: Path) -> Iterator[sqlite3.Connection]:
     at_rest = len(database_stats(path)) == 1
     address = f"file:{quote(str(path))}?mode=ro{'&immutable=1' if at_rest else ''}"
     connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+    # Without this, one text that is no UTF-8 would make the whole database unreadable.
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
     try:
         connection.execute("BEGIN")
         yield connection
@@ -116,6 +118,13 @@ class DatabaseDrafts:
         return {"row": self.row, "sessions": dict(list((others | states).items())[-MOST_SESSIONS:])}
 
 
+def unreadable(error: sqlite3.DatabaseError, cursor: Cursor) -> Chunk:
+    """What a reader answers about a database that is busy, damaged or not its agent's."""
+    if isinstance(error, sqlite3.OperationalError) and ("locked" in str(error) or "busy" in str(error)):
+        return Chunk((), cursor, waiting=True)
+    return Chunk((), cursor, bad=1, trouble=f"The database cannot be read: {error}.")
+
+
 def read_database(
     record: RecordFile,
     cursor: Cursor,
@@ -126,12 +135,8 @@ def read_database(
     try:
         with read_only(record.path) as connection:
             read_on(connection)
-    except sqlite3.OperationalError as error:
-        # A busy database is read next time. Any other error means that it is not the agent's.
-        busy = "locked" in str(error) or "busy" in str(error)
-        return Chunk((), cursor, bad=0 if busy else 1)
-    except sqlite3.DatabaseError:
-        return Chunk((), cursor, bad=1)
+    except sqlite3.DatabaseError as error:
+        return unreadable(error, cursor)
     more = drafts.row < drafts.last
     if not more:
         for session in drafts.sessions.values():

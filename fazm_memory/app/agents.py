@@ -301,7 +301,8 @@ def _copied(
             for wave in waves:
                 beside.copy(wave.finished)
                 yield wave
-    memory.transcripts.copy(records)
+    if troubles := memory.transcripts.copy(records).troubles:
+        yield ingest.ImportStatistics(not_copied=troubles)
 
 
 class CopyThread:
@@ -389,5 +390,6 @@ def records_at(importer: Importer, path: Path, agent: str | None) -> list[Record
         return [RecordFile(reader.name, path, path.stem, stat.st_size, stat.st_mtime)]
     raise NotFound(
         f"No agent's records found in {path}",
-        hint="Name the agent of the file, or a folder with the agent's layout, such as a copied home.",
+        hint="Name the agent of the file, or a folder with the agent's layout, such as a copied home. A file"
+        " from `export`, or an ATIF trajectory, is for `fazm-memory import-bundle`.",
     )

@@ -32,6 +32,7 @@ MISSING_SHOWN = 100
 SECRET = "left out: it looks as if it held a secret"
 LARGEST_TRAJECTORY = 256 << 20
 SEND_SECONDS = 20.0
+SPANS_PATH = "/v1/traces"  # of every OTLP/HTTP receiver, below its base address
 FORMATS = ("bundle", "atif", "markdown", "otel", "agent-trace")
 
 
@@ -49,7 +50,7 @@ def send_spans(endpoint: str, document: bytes) -> None:
     from urllib.error import URLError
     from urllib.request import Request, urlopen
 
-    address = f"{endpoint.rstrip('/')}/v1/traces"
+    address = f"{endpoint.rstrip('/').removesuffix(SPANS_PATH)}{SPANS_PATH}"
     request = Request(address, document, {"Content-Type": "application/json"}, method="POST")
     try:
         with urlopen(request, timeout=SEND_SECONDS) as answer:
@@ -157,7 +158,9 @@ class BundleService(Service):
             text = to_markdown(talk)
         else:
             document = self._document(talk, row, format_name)
-            text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+            # A receiver of OTLP reads a file line by line.
+            indent = None if format_name == "otel" else 1
+            text = json.dumps(document, ensure_ascii=False, indent=indent, allow_nan=False) + "\n"
         data = text.encode("utf-8", "replace")  # half a surrogate pair is no text for other tools
         write_private(path, data)
         if send:

@@ -203,13 +203,20 @@ class CostService(Service):
 
 
 def _prices(table: dict[str, Any]) -> dict[str, Price]:
-    return {name: _price(price) for name, price in table.get("models", {}).items()}
+    return {name: _price(name, price) for name, price in table.get("models", {}).items()}
 
 
-def _price(price: dict[str, Any]) -> Price:
-    new, out, cached = (float(price[part]) for part in ("input", "output", "cached"))
-    written = float(price.get("written", new))
-    return Price(new, out, cached, written, float(price.get("written_hour", written)))
+def _price(name: str, price: dict[str, Any]) -> Price:
+    """A price. What is not said of the cache costs as much as other input."""
+    try:
+        new, out = float(price["input"]), float(price["output"])
+        written = float(price.get("written", new))
+        hour = float(price.get("written_hour", written))
+        return Price(new, out, float(price.get("cached", new)), written, hour)
+    except KeyError as error:
+        raise ValueError(f'"{name}" has no price for {error.args[0]}') from None
+    except (TypeError, ValueError):
+        raise ValueError(f'the prices of "{name}" are no numbers') from None
 
 
 def cost_text(cost: dict[str, Any]) -> str:

@@ -35,13 +35,13 @@ from fazm_memory.agents import (
 from fazm_memory.app.agents import AgentOverview, agent_overviews, connection_setup
 from fazm_memory.app.memory import Memory
 from fazm_memory.app.process import companion_pid
-from fazm_memory.clock import iso
+from fazm_memory.clock import iso, parse_time, to_datetime
 from fazm_memory.errors import FazmMemoryError
 from fazm_memory.events import Draft
 from fazm_memory.ingest import PROBE, Spool, read_pause
 from fazm_memory.paths import SPOOL_FOLDER, open_regular
 from fazm_memory.records import dataclass, replace
-from fazm_memory.text import plain_name, plural
+from fazm_memory.text import plain_name, plural, plural_with_verb
 
 Verdict = Literal["ok", "warning", "broken", "not here"]
 
@@ -85,7 +85,7 @@ def _check_agent(memory: Memory, agent: AgentOverview) -> Iterator[Check]:
     if not agent.here:
         yield Check(agent.agent, "not here", "not found on this machine")
         return
-    used = f"last used {agent.last_record}" if agent.last_record else "no records yet"
+    used = f"last used {_minute(agent.last_record)}" if agent.last_record else "no records yet"
     if agent.mcp and agent.agent in MCP_ONLY and not agent.trouble:
         yield Check(agent.agent, "ok", f"connected by its MCP server, and its records are read; {used}")
         return
@@ -113,12 +113,17 @@ def _check_agent(memory: Memory, agent: AgentOverview) -> Iterator[Check]:
             hint = "Check that the companion runs. In Codex, trust the hooks with `/hooks`."
         yield Check(agent.agent, "broken", agent.trouble, hint)
         return
-    hook = f"hook last ran {agent.last_hook}" if agent.last_hook else "its hook has not run yet"
+    hook = f"hook last ran {_minute(agent.last_hook)}" if agent.last_hook else "its hook has not run yet"
     yield Check(agent.agent, "ok", f"{used}; {hook}" if agent.hooks else f"read from its records; {used}")
     if agent.hooks and agent.agent != "fazm":  # Fazm uses the hooks of Claude Code
         yield _check_hook(memory, agent.agent)
         yield _check_hook(memory, agent.agent, answer=True)
         yield _check_context(memory, agent.agent)
+
+
+def _minute(text: str) -> str:
+    """A time as people read it."""
+    return f"{to_datetime(parse_time(text)):%Y-%m-%d %H:%M}"
 
 
 def _check_hook(memory: Memory, agent: str, *, answer: bool = False) -> Check:
@@ -201,8 +206,16 @@ def _check_transcripts(memory: Memory) -> Check:
     if copies["form"] == "off":
         return Check(name, "ok", "switched off in the settings")
     detail = f"{plural(copies['sessions'], 'session')} copied"
+    places = connection_setup(memory.config).places
+    missing = memory.transcripts.missing(record for one in readers(places) for record in one.find(places))
+    if missing:
+        example = next(iter(missing.values()))
+        detail += f", {plural_with_verb(len(missing), 'transcript', 'are')} not, such as {example}"
     if expiring["sessions"]:
         detail += f"; {memory.transcripts.expiring_notice()}"
+    if missing:
+        hint = "`fazm-memory run --once` copies what is not copied, or says why it cannot."
+        return Check(name, "warning", detail, hint)
     return Check(name, "ok", detail)
 
 

@@ -88,6 +88,23 @@ class TranscriptService(Service):
             now=self.now,
         )
 
+    def missing(self, records: Iterable[RecordFile]) -> dict[str, str]:
+        """The sessions in these records without a copy, with their files; also databases, with the reason."""
+        import sqlite3
+
+        known = self.copies
+        have = set() if known is None else known.sessions() | known.forgotten()
+        places = agent_places(self.config)
+        missing: dict[str, str] = {}
+        for record in records:
+            try:
+                for file in agents.session_files(record, places):
+                    if file.session not in have and self._allowed(file.session):
+                        missing.setdefault(file.session, str(file.absolute))
+            except (OSError, sqlite3.Error) as error:
+                missing[str(record.path)] = f"{record.path} ({error})"
+        return missing
+
     def _allowed(self, agent_session_id: str) -> bool:
         """Whether a session is neither forgotten, nor in the background, nor in an excluded folder."""
         query = "SELECT n, workspace, background, forgotten, parent FROM session WHERE agent_session_id=?"

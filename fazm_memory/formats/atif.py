@@ -214,8 +214,8 @@ class ImportedDrafts:
 
     def notes(self) -> list[str]:
         words = {
-            "pictures": "picture", "reasoning": "step with reasoning", "system": "system step",
-            "copied": "step copied from another trajectory", "files": "claim of changed files",
+            "pictures": "picture", "reasoning": "reasoning text", "system": "system step",
+            "copied": "copied step", "files": "unproven file change",
         }  # fmt: skip
         known = [
             f"{plural(count, words.get(name, name))} left out"

@@ -43,6 +43,7 @@ NEWEST, LAST_DAY, OLDER, NOTHING_LEFT = range(4)
 class ImportStatistics:
     """Counts of an import. `known` were recorded before; `troubles` are files, each with the reason.
 
+    `bad_in` counts the lines of each file that are no records. `not_copied` are files whose copy failed.
     `next_age` of a wave says which sessions come next: NEWEST, LAST_DAY, OLDER or NOTHING_LEFT. `finished`
     are the files of sessions that are recorded whole. These two are not added up.
     """
@@ -51,21 +52,28 @@ class ImportStatistics:
     bytes: int = 0
     events: int = 0
     known: int = 0
-    bad: int = 0
+    bad_in: Counter[str] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     troubles: dict[str, str] = field(default_factory=dict)
+    not_copied: dict[str, str] = field(default_factory=dict)
     sessions: set[str] = field(default_factory=set)  # those with new events
     next_age: int = NOTHING_LEFT
     finished: list[RecordFile] = field(default_factory=list)
 
     def add(self, other: ImportStatistics) -> None:
-        for name in ("files", "bytes", "events", "known", "bad"):
+        for name in ("files", "bytes", "events", "known"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.bad_in.update(other.bad_in)
         self.unknown.update(other.unknown)
         self.refused.update(other.refused)
         self.troubles.update(other.troubles)
+        self.not_copied.update(other.not_copied)
         self.sessions |= other.sessions
+
+    @property
+    def bad(self) -> int:
+        return self.bad_in.total()
 
     def count(self, results: Iterable[RecordResult]) -> None:
         for result in results:
@@ -89,6 +97,8 @@ class ImportStatistics:
             "unknown": dict(self.unknown),
             "refused": dict(self.refused),
             "troubles": self.troubles,
+            "bad_files": dict(self.bad_in),
+            "not_copied": self.not_copied,
         }
 
 
@@ -578,7 +588,10 @@ class Importer:
                 else limit
             )
             statistics.unknown.update(chunk.unknown)
-            statistics.bad += chunk.bad
+            if chunk.trouble:
+                statistics.troubles[str(record.path)] = chunk.trouble
+            elif chunk.bad:
+                statistics.bad_in[str(record.path)] += chunk.bad
             stream.cursor, stream.ended, stream.fresh = chunk.cursor, not chunk.more, True
             stream.waiting_for_quiet = chunk.waiting
             stream.add(self._owned(stream.unpaused.of(chunk.drafts, pauses)))

@@ -19,6 +19,7 @@ from tests.agents.test_database_agents import MAKERS
 from tests.agents.test_readers_fuzz import bent, places_in
 
 TABLES = {"hermes": "messages", "goose": "messages", "openclaw": "transcript_events", "cursor": "blobs"}
+TEXTS = ("content", "content_json", "event_json")
 SEEDS = range(8)
 STRANGE: list[Any] = [
     None,
@@ -72,6 +73,30 @@ def test_a_bent_row_takes_nothing_from_the_others(agent: str, seed: int, tmp_pat
     connection.commit()
     connection.close()
     assert keys(read_all(agent, tmp_path / "without")) <= keys(read_all(agent, tmp_path / "bent"))
+
+
+@pytest.mark.parametrize("agent", ["hermes", "goose", "openclaw"])  # of Cursor, texts are bytes
+def test_a_text_that_is_no_utf_8_costs_at_most_its_own_row(agent: str, tmp_path: Path) -> None:
+    """One such text once made the whole database unreadable."""
+    path, table = MAKERS[agent][1](tmp_path), TABLES[agent]
+    whole = keys(read_all(agent, tmp_path))
+    connection = sqlite3.connect(path)
+    texts = [
+        (row, column[1], value)
+        for column in connection.execute(f"PRAGMA table_info({table})").fetchall()
+        for row, value in connection.execute(f"SELECT rowid, {column[1]} FROM {table}").fetchall()
+        if column[1] in TEXTS and isinstance(value, str) and len(value) > 20
+    ]
+    row, column, value = texts[0]
+    middle = len(value) // 2
+    broken = f"{value[:middle]}\xff{value[middle:]}".encode("latin-1", "replace")
+    connection.execute(f"UPDATE {table} SET {column}=CAST(? AS TEXT) WHERE rowid=?", (broken, row))
+    connection.commit()
+    connection.close()
+    reader = MAKERS[agent][0]()
+    (record,) = reader.find(Places(tmp_path))
+    assert [chunk.trouble for chunk in read_on(reader, record)[2]] == [""]
+    assert len(whole - keys(read_all(agent, tmp_path))) <= 1
 
 
 @every_seed

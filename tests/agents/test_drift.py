@@ -52,6 +52,14 @@ def test_new_types_and_fields_are_counted_per_version(tmp_path: Path) -> None:
     assert (older.version, dict(older.types), dict(older.fields)) == ("9.9.8", {}, {"mood": 1})
 
 
+def test_what_we_wrote_ourselves_into_a_continued_session_is_not_new(tmp_path: Path) -> None:
+    folder = tmp_path / ".claude" / "projects" / "-w"
+    folder.mkdir(parents=True)
+    carried = b'{"fazmMemory":{"session":"a","seq":1},"type":"orbit","uuid":"u"}\n'
+    (folder / "11111111-2222-4333-8444-555555555555.jsonl").write_bytes(carried)
+    assert [(dict(one.types), dict(one.fields)) for one in drift_of(tmp_path)] == [({}, {})]
+
+
 def test_a_new_column_of_a_database_is_counted(tmp_path: Path) -> None:
     import sqlite3
 

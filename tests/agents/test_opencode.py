@@ -365,6 +365,15 @@ def test_a_database_in_use_is_read_with_what_its_log_holds(book: Book) -> None:
     assert of_kind(drafts, "prompt") == [{"text": "Sort."}]
 
 
+def test_a_text_that_is_no_utf_8_does_not_make_the_database_unreadable(book: Book) -> None:
+    book.part("p1", "m1", text("Sort."))
+    book.part("p2", "m1", text("Then stop."))
+    book.connection.execute("UPDATE part SET data=CAST(replace(data, 'Sort', x'ff') AS TEXT)")
+    drafts, _, chunks = read_on(Opencode(), book.record())
+    assert [chunk.trouble for chunk in chunks] == [""]
+    assert "Then stop." in str(of_kind(drafts, "prompt"))
+
+
 def test_a_file_that_is_no_such_database_is_counted_and_harms_nothing(book: Book) -> None:
     record = book.record()
     book.connection.execute("DROP TABLE part")

@@ -86,6 +86,28 @@ def test_prices_that_cannot_be_read_are_an_error(memory: MemoryFixture, text: st
         memory.costs.table()
 
 
+def test_a_cache_without_a_price_costs_as_much_as_other_input(memory: MemoryFixture) -> None:
+    session = memory.begin()
+    (memory.config.home / "prices.toml").write_text("[models]\nmine = { input = 3, output = 1 }\n")
+    spend(memory, session, cached_tokens=1_000_000, model="mine")
+    assert memory.sessions.get(session)["cost"]["usd"] == 3.0
+
+
+@pytest.mark.parametrize(
+    ("price", "said"),
+    [
+        ("{ input = 1 }", '"mine" has no price for output'),
+        ('{ input = "x", output = 1 }', 'the prices of "mine" are no numbers'),
+        ("1", 'the prices of "mine" are no numbers'),
+    ],
+)
+def test_a_wrong_price_is_named_with_its_model(memory: MemoryFixture, price: str, said: str) -> None:
+    _ = memory.store
+    (memory.config.home / "prices.toml").write_text(f"[models]\nmine = {price}\n")
+    with pytest.raises(ConfigError, match=said):
+        memory.costs.table()
+
+
 def test_costs_by_day_session_model_and_thread(memory: MemoryFixture) -> None:
     first, second = memory.begin(title="One"), memory.begin(title="Two")
     memory.say(first, "prompt", text="Count the herons.", source="cli")

@@ -191,7 +191,39 @@ def test_what_could_not_be_read_is_reported_and_stops_nothing(run: Run, user: Pa
 
     assert ran.code == 0
     assert "newfangled (1)" in ran.err
-    assert "1 line not readable" in ran.err
+    assert f"1 line not readable, in {path} (1)" in ran.err
+
+
+def test_a_damaged_database_is_named_with_the_reason(run: Run, user: Path) -> None:
+    (user / ".hermes").mkdir()
+    path = user / ".hermes" / "state.db"
+    path.write_bytes(b"no database" * 200)
+
+    ran = run("import")
+
+    assert ran.code == 0
+    assert f"not read: {path}: The database cannot be read: file is not a database." in ran.err
+    assert "not copied" not in ran.err
+    assert run("import", "--json").json["bad_lines"] == 0
+
+
+def test_a_transcript_that_cannot_be_copied_is_named_by_import_and_doctor(run: Run, user: Path) -> None:
+    (user / ".hermes").mkdir()
+    path = user / ".hermes" / "state.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript((FIXTURES / "hermes-0.19.0" / "state.sql").read_text())
+        connection.execute("ALTER TABLE sessions RENAME TO talks")
+    transcript(user / ".claude", "Rename the invoices")
+
+    imported, checked = run("import"), run("doctor", "--json")
+
+    assert imported.code == 0
+    assert f"recorded, but its transcript is not copied: {path}: no such table: sessions" in imported.err
+    [copies] = [check for check in checked.json["checks"] if check["name"] == "copies of transcripts"]
+    assert copies["verdict"] == "warning"
+    assert (
+        f"1 session copied, 1 transcript is not, such as {path} (no such table: sessions)" in copies["detail"]
+    )
 
 
 def test_an_import_that_is_killed_is_gone_on_with_and_comes_to_the_same(

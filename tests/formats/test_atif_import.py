@@ -97,7 +97,7 @@ def test_a_trajectory_of_another_tool_is_read_and_says_what_was_left_out(memory:
     ]
     assert told == [("prompt", "unverified"), ("message", "unverified"), ("action", "unverified")]
     assert "1 picture left out" in result["notes"]
-    assert "1 step with reasoning left out" in result["notes"]
+    assert "1 reasoning text left out" in result["notes"]
     assert "1 system step left out" in result["notes"]
     usage = next(event["payload"] for event in events if event["kind"] == "usage")
     assert (usage["input_tokens"], usage["cached_tokens"], usage["model"]) == (10, 2, "gpt-5")
@@ -111,7 +111,7 @@ def test_claims_of_trust_and_of_files_need_your_word(memory: MemoryFixture) -> N
     events = list(memory.history.events(result["session"]))
     assert {event["trust"] for event in events if event["kind"] == "prompt"} == {"unverified"}
     assert "a.txt" not in json.dumps(events)
-    assert "1 claim of changed files left out" in result["notes"]
+    assert "1 unproven file change left out" in result["notes"]
 
 
 @pytest.mark.parametrize(

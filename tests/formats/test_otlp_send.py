@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from google.protobuf import json_format  # type: ignore[import-untyped]
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from fazm_memory.config import ConfigError
 from fazm_memory.config import load as load_config
@@ -88,6 +89,22 @@ def test_spans_reach_the_configured_receiver(
     assert {"invoke_workflow session", "execute_tool Bash"} <= names
     # The JSON form of OTLP writes ids in hexadecimal, which the decoder of protobuf takes for Base64.
     assert {base64.b64encode(span.trace_id).decode() for span in receiver.spans} == {session}
+
+
+def test_the_whole_address_of_a_receiver_is_taken_too(
+    memory: MemoryFixture, receiver: Receiver, tmp_path: Path
+) -> None:
+    session = work(memory)
+    configured(memory, f"{receiver.url}/v1/traces/").bundles.export_as(
+        session, tmp_path / "a", "otel", send=True
+    )
+    assert receiver.paths == ["/v1/traces"]
+
+
+def test_the_file_is_one_line_as_receivers_of_files_expect(memory: MemoryFixture, tmp_path: Path) -> None:
+    memory.bundles.export_as(work(memory), tmp_path / "a", "otel")
+    (line,) = (tmp_path / "a").read_text().splitlines()
+    assert json_format.Parse(line, TracesData()).resource_spans
 
 
 def test_nothing_is_sent_without_an_address_or_without_asking(

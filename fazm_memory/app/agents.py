@@ -58,7 +58,7 @@ class AgentOverview:
         return " and ".join(parts) or ("no" if self.agent in agents.CONNECTABLE else "by its records")
 
     def to_json(self) -> dict[str, Any]:
-        return dict(self.__dict__)
+        return {**self.__dict__, "connectable": self.agent in agents.CONNECTABLE}
 
 
 def connection_setup(config: Config) -> agents.ConnectOptions:

@@ -79,6 +79,11 @@ def test_an_agent_that_is_not_here_or_unknown_is_refused_with_what_to_do(run: Ru
     assert "fazm, claude-code, codex, gemini" in unknown.err
 
 
+def test_every_agent_says_whether_it_can_be_connected(run: Run, user: Path) -> None:
+    listed = {agent["agent"]: agent["connectable"] for agent in run("agents", "--json").json}
+    assert {agent for agent, can in listed.items() if not can} == {"opencode", "claude-cowork"}
+
+
 def test_agents_lists_what_is_here_and_what_is_joined(run: Run, user: Path) -> None:
     transcript(user / ".claude", "Rename the invoices")
     run("connect", "claude-code")

@@ -159,7 +159,6 @@ const AGENT_NAMES = {
   "claude-cowork": "Claude Cowork",
   antigravity: "Antigravity CLI",
 };
-const CONNECTABLE = new Set(["fazm", "claude-code", "codex"]);
 
 /** @param {any} agent */
 const isConnected = (agent) => Boolean(agent.hooks || agent.mcp);
@@ -192,7 +191,7 @@ function agentItem(agent, apply) {
       // Fazm and Claude Code share a settings file. Its problem is shown only for the agent that is installed.
       agent.here && agent.trouble ? h("p", { class: "note warn" }, agent.trouble) : null,
     ),
-    agent.here && (agent.connectable ?? CONNECTABLE.has(agent.agent)) ? connectButton(agent, apply) : null,
+    agent.here && agent.connectable ? connectButton(agent, apply) : null,
   );
 }
 

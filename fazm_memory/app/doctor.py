@@ -41,7 +41,7 @@ from fazm_memory.events import Draft
 from fazm_memory.ingest import PROBE, Spool, read_pause
 from fazm_memory.paths import SPOOL_FOLDER, open_regular
 from fazm_memory.records import dataclass, replace
-from fazm_memory.text import plain_name, plural, plural_with_verb
+from fazm_memory.text import plain_name, plural, plural_with_verb, single_line
 
 Verdict = Literal["ok", "warning", "broken", "not here"]
 
@@ -209,7 +209,7 @@ def _check_transcripts(memory: Memory) -> Check:
     places = connection_setup(memory.config).places
     missing = memory.transcripts.missing(record for one in readers(places) for record in one.find(places))
     if missing:
-        example = next(iter(missing.values()))
+        example = single_line(next(iter(missing.values())))
         detail += f", {plural_with_verb(len(missing), 'transcript', 'are')} not, such as {example}"
     if expiring["sessions"]:
         detail += f"; {memory.transcripts.expiring_notice()}"

@@ -532,13 +532,13 @@ def _warn(statistics: ImportStatistics) -> None:
             echo_err(f"{what}: " + ", ".join(f"{plain_name(name)} ({count})" for name, count in names))
     if statistics.bad:
         places = [f"{path} ({count})" for path, count in statistics.bad_in.most_common(SHOWN)]
-        echo_err(f"{plural(statistics.bad, 'line')} not readable, in {', '.join(places)}")
+        echo_err(single_line(f"{plural(statistics.bad, 'line')} not readable, in {', '.join(places)}"))
     for path, trouble in list(statistics.troubles.items())[:SHOWN]:
         echo_err(single_line(f"not read: {path}: {trouble}"))
     if len(statistics.troubles) > SHOWN:
         echo_err(f"not read: {plural(len(statistics.troubles) - SHOWN, 'more file')} (see --json)")
     not_copied = {path: why for path, why in statistics.not_copied.items() if path not in statistics.troubles}
     for path, trouble in list(not_copied.items())[:SHOWN]:
-        echo_err(f"recorded, but its transcript is not copied: {path}: {trouble}")
+        echo_err(single_line(f"recorded, but its transcript is not copied: {path}: {trouble}"))
     if len(not_copied) > SHOWN:
         echo_err(f"not copied: {plural(len(not_copied) - SHOWN, 'more file')} (see --json)")

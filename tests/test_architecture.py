@@ -340,6 +340,42 @@ def test_no_module_class_or_public_function_has_a_vague_name() -> None:
     assert vague == []
 
 
+# In `rebuild_one` or `connection_made` these words are plain English, or another library's name.
+PLAIN_IN_METHODS = {"one", "made"}
+
+
+def test_no_public_method_has_a_vague_name() -> None:
+    methods = (
+        (path, member)
+        for path, node in public_definitions()
+        if isinstance(node, ast.ClassDef)
+        for member in node.body
+        if isinstance(member, (ast.FunctionDef, ast.AsyncFunctionDef)) and not member.name.startswith("_")
+    )
+    assert [
+        f"{path.relative_to(ROOT)}:{member.lineno} {member.name}"
+        for path, member in methods
+        if words_of(member.name) & (VAGUE - PLAIN_IN_METHODS)
+    ] == []
+
+
+def test_no_module_export_or_class_of_the_page_has_a_vague_name() -> None:
+    static = ROOT / "web" / "static"
+    names = [(path, path.stem) for path in (*static.rglob("*.js"), *static.rglob("*.css"))]
+    for path in static.rglob("*.js"):
+        code = path.read_text(encoding="utf-8")
+        names += [(path, name) for name in re.findall(r"export (?:async )?(?:function|class) (\w+)", code)]
+    for path in static.rglob("*.css"):
+        rules = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        names += [(path, name) for name in re.findall(r"\.([a-z][\w-]*)", rules)]
+    assert len(names) > 100
+    assert [
+        f"{path.relative_to(ROOT)} {name}"
+        for path, name in names
+        if words_of(name) & (VAGUE - PLAIN_IN_METHODS)
+    ] == []
+
+
 def test_no_two_public_classes_share_a_name() -> None:
     places = defaultdict(list)
     for path, node in public_definitions():

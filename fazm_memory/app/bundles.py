@@ -208,7 +208,7 @@ class BundleService(Service):
     def _check_quarantine(self, row: SessionRow) -> None:
         """Decline if a part is in quarantine. A bundle is a whole log, so no event can be left out."""
         for ancestor, count in exporter.lineage(self.store, row):
-            in_quarantine = self.store.quarantine_view.held(ancestor.n)
+            in_quarantine = self.store.quarantine_view.marks_of(ancestor.n)
             events = sum(seq < count for seq in in_quarantine.seqs)
             if count and (in_quarantine.whole or events):
                 part = f"event {min(in_quarantine.seqs)} of" if events == 1 else f"{events} events of"

@@ -160,7 +160,7 @@ class HistoryService(Service):
         _check_option("trust", trust, TRUSTS)
         row = self.store.sessions.resolve(session)
         view = self.store.quarantine_view
-        in_quarantine, withheld = view.held(row.n), view.withheld(row.n)
+        in_quarantine, withheld = view.marks_of(row.n), view.withheld(row.n)
         arrivals = queries.ClaimedTimes(self.store.db, row.n)
         if isinstance(start, str):
             start = self._memory.sessions.position(row, start, begin=True)
@@ -194,7 +194,7 @@ class HistoryService(Service):
         """The state after the first `at` events, by default now, with the conventions learned from it."""
         row = self.store.sessions.resolve(session)
         state = self.state_at(row, at, quarantined)
-        in_quarantine = self.store.quarantine_view.held(row.n)
+        in_quarantine = self.store.quarantine_view.marks_of(row.n)
         shown = sessions.state_to_json(state)
         if at is None and shown["ended"] is None:  # how long it has been silent, the log alone cannot say
             shown["ended"] = session_end(self.store.db, row, self.now())

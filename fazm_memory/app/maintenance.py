@@ -264,7 +264,7 @@ class MaintenanceService(Service):
         if seq is None and words_only:
             raise InvalidRequest("only what followed an event can be told apart", hint="name it with --seq")
         consequences = sessions.Consequences(()) if seq is None else self._consequences(row, seq, words_only)
-        in_quarantine = self.store.quarantine_view.held(row.n)
+        in_quarantine = self.store.quarantine_view.marks_of(row.n)
         if lift:
             consequences = consequences.within(in_quarantine.seqs)
         seqs = consequences.seqs
@@ -289,7 +289,7 @@ class MaintenanceService(Service):
                 stores.record_quarantine(self.store.db, row.n, mark)
             self._memory.sync.ask_quarantine(row, list(seqs), released=lift, whole=seq is None)
         self.update_exports()
-        in_quarantine = self.store.quarantine_view.held(row.n)
+        in_quarantine = self.store.quarantine_view.marks_of(row.n)
         return {
             "session": row.id,
             "whole": in_quarantine.whole,

@@ -386,7 +386,7 @@ class TimelineService(Service):
         branches: dict[int, list[str]] = {}
         for child in self.store.sessions.children(row.id):
             branches.setdefault((child.parent_seq or 0) - 1, []).append(child.id)
-        in_quarantine = self.store.quarantine_view.held(row.n)
+        in_quarantine = self.store.quarantine_view.marks_of(row.n)
         rows = []
         for event in events:
             summary = summary_row(event)

@@ -278,7 +278,7 @@ def quarantined_later(store: Store, row: SessionRow, count: int) -> QuarantinedE
     for event in queries.find_events(store.log, row.n, row.id, EventQuery(stop=count, kind="quarantine")):
         if event.payload is not None:
             exported = apply_quarantine(exported, event.payload)
-    now = store.quarantine_view.held(row.n)
+    now = store.quarantine_view.marks_of(row.n)
     current, exported = (
         QuarantinedEvents(marks.whole, frozenset(seq for seq in marks.seqs if seq < count))
         for marks in (now, exported)

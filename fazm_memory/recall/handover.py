@@ -282,13 +282,13 @@ def _times(thread: Thread) -> str:
 
 def goal_ids(threads: Iterable[Thread]) -> set[str]:
     """The items that the headings of these threads show."""
-    firsts = [thread.told[0] for thread in threads if not thread.older]
+    firsts = [thread.shown[0] for thread in threads if not thread.older]
     return {task.goal.id for task in firsts if task.goal is not None}
 
 
 def goal_text(thread: Thread, longest: int = GOAL) -> str:
     """What a thread is for, in the user's words if possible."""
-    for task in thread.told:
+    for task in thread.shown:
         if task.plan_title and task.goal is None:
             return f"plan {quote(PLAN.sub('', task.plan_title), longest)}"
         if task.goal is not None and task.goal.kind == "plan":
@@ -328,13 +328,13 @@ def _groups(
     The `last` turn is the one that NOW is about.
     """
     order = {task.session.id: nth for nth, task in enumerate(thread.tasks)}
-    goals = {(task.session.id, task.goal.turn) for task in thread.told[:1] if task.goal is not None}
+    goals = {(task.session.id, task.goal.turn) for task in thread.shown[:1] if task.goal is not None}
     turns: dict[tuple[int, int], list[Item]] = {}
     for item in items:
         if item.label in SPOKEN and item.turn >= 0:
             turns.setdefault((order.get(item.session, 0), item.turn), []).append(item)
     lines: list[str] = []
-    undone = undone_changes(thread.told)
+    undone = undone_changes(thread.shown)
     for _, turn in sorted(turns.items()):
         place = (turn[0].session, turn[0].turn)
         lines += turn_lines(turn, headed=place in goals, above=place in last, undone=place in undone)
@@ -472,7 +472,7 @@ class Thread:
         return not any(task.recent for task in self.tasks)
 
     @property
-    def told(self) -> tuple[SessionDigest, ...]:
+    def shown(self) -> tuple[SessionDigest, ...]:
         """The sessions of the last active days, or all if there are none."""
         return tuple(task for task in self.tasks if task.recent or self.older)
 

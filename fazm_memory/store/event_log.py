@@ -225,13 +225,13 @@ class EventLog:
         self.db = database
         self.key = key
         self.outside = heads
-        # Session rows as the last transaction left them, valid while `seen()` is still `stamp`.
+        # Session rows as the last transaction left them, valid while `change_mark()` is still `stamp`.
         self.cached: dict[int, SessionHead] = {}
         self.stamp = (-1, -1)
         # Events that this process appended and that are not in the projections yet.
         self.recent: dict[int, list[PlacedEvent]] = {}
 
-    def seen(self) -> tuple[int, int]:
+    def change_mark(self) -> tuple[int, int]:
         """Two numbers: one changes when another connection has written, one when this one has."""
         (version,) = self.db.execute("PRAGMA data_version").fetchone()
         return version, self.db.connection.total_changes

@@ -349,7 +349,7 @@ def _is_place(name: str) -> bool:
 
 def _at(store: Store, session: SessionRow, at: int, seq: int) -> Event | None:
     """The event at a position, if it still counts and is not quarantined."""
-    if seq >= at or store.quarantine_view.held(session.n).has(seq):
+    if seq >= at or store.quarantine_view.marks_of(session.n).has(seq):
         return None
     ranges = effective_ranges(store.db, session.n, at, seq)
     if not ranges or ranges[0][0] != seq:  # undone by a rewind

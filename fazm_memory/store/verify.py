@@ -263,6 +263,13 @@ def _session(
         yield min(expected, counted), f"the session's row says {counted} events, the log has {expected}"
     elif not hmac.compare_digest(log._mac_before(number, session, row.head), row.mac):
         yield row.head - 1 if row.head else None, "the session's row does not match its last event"
+    yield from _against_heads(outside, outside_mac, expected)
+
+
+def _against_heads(
+    outside: hash_chain.ChainHead | None, reached: bytes | None, expected: int
+) -> Iterator[tuple[int | None, str]]:
+    """What the heads file says differently. `reached` is the link of the log at its position."""
     if outside is None:
         if expected:
             yield expected - 1, "the session has no entry in the heads file"
@@ -272,7 +279,7 @@ def _session(
             f"events at the end are missing: the heads file counts {plural(outside.count, 'event')},"
             f" the log has {expected}",
         )
-    elif outside_mac is not None and not hmac.compare_digest(outside_mac, outside.mac):
+    elif reached is not None and not hmac.compare_digest(reached, outside.mac):
         yield outside.count - 1, "it is not the event that the heads file names"
     if outside is not None and outside.alarm is not None:
         yield min(outside.alarm.had, expected), outside.alarm.describe()

@@ -91,12 +91,12 @@ class QuarantineView:
         self.db = db
         self.snapshots = snapshots
 
-    def held(self, number: int) -> QuarantinedEvents:
+    def marks_of(self, number: int) -> QuarantinedEvents:
         return read_quarantine(self.db).get(number, NOT_QUARANTINED)
 
     def ids(self, event: int) -> bool:
         """Whether the event with this id is quarantined."""
-        return self.held(event >> SEQ_BITS).has(event & SEQ_MASK)
+        return self.marks_of(event >> SEQ_BITS).has(event & SEQ_MASK)
 
     def rows(self, rows: Iterable[SessionRow]) -> list[SessionRow]:
         """These sessions without those that are quarantined as a whole."""
@@ -198,7 +198,7 @@ class Snapshots:
 
     def state_at(self, number: int, session: str, at: int) -> SessionState:
         """The state after the first `at` events of the session."""
-        seen = self.log.seen()
+        seen = self.log.change_mark()
         if seen != self._read_at:
             self._read.clear()
             self._read_at = seen

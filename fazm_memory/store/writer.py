@@ -456,7 +456,7 @@ class WriteTransaction(Transaction):
         super().__enter__()
         log = self.log
         try:
-            self.seen = log.seen()
+            self.seen = log.change_mark()
             cached, log.cached = log.cached if self.seen == log.stamp else {}, {}
             self.writer = Writer(log.db, log.key, log.outside, cached)
         except BaseException as error:

@@ -70,7 +70,7 @@ def stands(memory: Memory, *sessions: str) -> list[Any]:
         with memory.store.db.reading():
             states = [memory.store.snapshots.state_at(row.n, row.id, at) for at in range(row.head + 1)]
             seen = memory.store.quarantine_view.state_at(row.n, row.id, row.head)
-            held = memory.store.quarantine_view.held(row.n)
+            held = memory.store.quarantine_view.marks_of(row.n)
         results.append((row.parent, row.parent_seq, row.background, row.lifecycle, states, seen, held))
     return results
 

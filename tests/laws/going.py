@@ -159,7 +159,7 @@ class Going(World):
             with memory.store.db.reading():
                 head = heads.get(row.id, row.head)
                 results.append([memory.store.snapshots.state_at(row.n, row.id, at) for at in range(head + 1)])
-                held = memory.store.quarantine_view.held(row.n)
+                held = memory.store.quarantine_view.marks_of(row.n)
                 results.append((held.whole, sorted(seq for seq in held.seqs if seq < head)))
                 results.append((row.parent, row.parent_seq, row.background))
             if row.parent is None or row.parent_seq is None:

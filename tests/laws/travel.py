@@ -186,7 +186,7 @@ class Travel(RuleBasedStateMachine):
     def held_back(self) -> dict[str, Any]:
         store = self.world.memory.store
         rows = [store.sessions.resolve(one) for one in (self.world.session, *self.forks)]
-        return {row.id: (row.parent, row.parent_seq, store.quarantine_view.held(row.n)) for row in rows}
+        return {row.id: (row.parent, row.parent_seq, store.quarantine_view.marks_of(row.n)) for row in rows}
 
     def decisions(self) -> Iterator[int]:
         events = self.world.memory.history.events(self.world.session, kind="decision")

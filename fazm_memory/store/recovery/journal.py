@@ -71,7 +71,7 @@ class RecoveryJournal:
         for name, inode in self.found.items():
             yield self.home / name, self.aside / Path(name).name, inode
 
-    def check_kept(self) -> None:
+    def check_complete(self) -> None:
         """Refuse to continue if a file is neither in place nor where it was set aside."""
         missing = [
             moved.name
@@ -131,7 +131,7 @@ def _put_back(home: Path) -> bool:
     if journal.ended:
         _end(home)
         return False
-    journal.check_kept()
+    journal.check_complete()
     for place, moved, inode in journal.places():
         if moved.exists():
             moved.replace(place)
@@ -154,7 +154,7 @@ def check_finished(home: Path) -> None:
     """Refuse to open a store whose recovery has not finished."""
     journal = _read_journal(home)
     if journal is not None and not journal.ended:
-        journal.check_kept()
+        journal.check_complete()
         raise StoreDamaged(
             f"A recovery is unfinished. The store it found is complete in {journal.aside}.",
             hint="wait if it is still running; otherwise `fazm-memory recover` puts that store back"

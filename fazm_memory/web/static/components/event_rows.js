@@ -78,7 +78,7 @@ function drawRow(element, row, day) {
       h("span", { class: "row-title" }, title),
       detail ? [" ", h("span", { class: "row-detail" }, detail)] : null,
       error ? [" ", h("span", { class: "row-error" }, error)] : null,
-      row.said ? [" ", h("span", { class: "row-said" }, plainText(row.said))] : null,
+      row.said ? [" ", h("span", { class: "row-quote" }, plainText(row.said))] : null,
     ),
     h(
       "span",

@@ -131,34 +131,17 @@ class Recorder:
         draft, door, payload = prepared.draft, prepared.door, prepared.payload
         at, claimed = (prepared.at, None) if received is None else believed_time(prepared.at, received)
         head = self._session(writer, draft, at)
-        try:
-            if prepared.question_error is not None:
-                raise prepared.question_error
-            self._check_question(writer, head, draft.kind, payload, door)
-        except FazmMemoryError:
-            if draft.key is None or writer.known(draft.key) is None:  # a repeated draft is no error
-                raise
+        self._check_question(writer, head, prepared)
         if draft.kind == "session.open":
-            payload = self._descended(writer, draft, head, payload, at)
-            # Events of a session may arrive before its workspace, its parent or its owner are known.
-            agent = payload.agent if draft.agent not in (None, payload.agent) else head.agent
-            news = (payload.parent or head.parent, payload.workspace or head.workspace, agent)
-            if head.head > 0 and news == (head.parent, head.workspace, head.agent):
+            payload = self._opening(writer, draft, head, payload, at)
+            if payload is None:
                 return AppendResult(head.id, 0, duplicate=True)
-            payload = replace(payload, agent=agent, device=None)  # only sync says that it is a copy
-            head.parent = news[0]
-            writer.db.execute("UPDATE session SET opened_at=min(opened_at, ?) WHERE n=?", (at, head.n))
         elif draft.kind == "action.start" and draft.key is not None:
             # If the call has already ended, a late start would look like a call that never ends.
             if (ended := writer.known(draft.key.removesuffix(":start"))) is not None:
                 return ended
         elif draft.kind == "action":
-            if prepared.before_inference is not None and prepared.workspace != head.workspace:
-                # Rare: another process has just opened the session or stated its workspace. Inferring again
-                # holds the lock for longer, but paths in the wrong folder would be worse.
-                calls = self._preparer.calls
-                payload = calls.completed(head.id, prepared.before_inference, head.workspace)
-            payload = self._linked(writer, head, payload)
+            payload = self._call(writer, head, prepared)
         elif draft.kind == "decision":
             self._check_position(writer, head, "decision", "replaces", payload.replaces)
         elif draft.kind == "file":
@@ -191,6 +174,28 @@ class Recorder:
         elif not appended.duplicate and entry.kind in SPENDING:
             self._watch_budget(writer, head, entry)
         return appended
+
+    def _opening(self, writer: Writer, draft: Draft, head: SessionHead, payload: Any, at: int) -> Any:
+        """The payload of an opening, or None if it says nothing new of a session that is already open."""
+        payload = self._descended(writer, draft, head, payload, at)
+        # Events of a session may arrive before its workspace, its parent or its owner are known.
+        agent = payload.agent if draft.agent not in (None, payload.agent) else head.agent
+        news = (payload.parent or head.parent, payload.workspace or head.workspace, agent)
+        if head.head > 0 and news == (head.parent, head.workspace, head.agent):
+            return None
+        head.parent = news[0]
+        writer.db.execute("UPDATE session SET opened_at=min(opened_at, ?) WHERE n=?", (at, head.n))
+        return replace(payload, agent=agent, device=None)  # only sync says that it is a copy
+
+    def _call(self, writer: Writer, head: SessionHead, prepared: PreparedDraft) -> Any:
+        """The payload of a call, with the call that it repeats."""
+        payload = prepared.payload
+        if prepared.before_inference is not None and prepared.workspace != head.workspace:
+            # Rare: another process has just opened the session or stated its workspace. Inferring again
+            # holds the lock for longer, but paths in the wrong folder would be worse.
+            calls = self._preparer.calls
+            payload = calls.completed(head.id, prepared.before_inference, head.workspace)
+        return self._linked(writer, head, payload)
 
     def _watch_budget(self, writer: Writer, head: SessionHead, entry: NewEvent) -> None:
         """Record that a limit of the session was passed: once, until it is raised above what was spent."""
@@ -229,7 +234,18 @@ class Recorder:
         own = replace(entry, key=f"{entry.key}@{head.id}")
         return own, writer.append(head, own)
 
-    def _check_question(self, writer: Writer, head: SessionHead, kind: str, payload: Any, door: str) -> None:
+    def _check_question(self, writer: Writer, head: SessionHead, prepared: PreparedDraft) -> None:
+        """Check the question of a draft, or its answer to one. A repeated draft is no error."""
+        key = prepared.draft.key
+        try:
+            if prepared.question_error is not None:
+                raise prepared.question_error
+            self._check_answer(writer, head, prepared.draft.kind, prepared.payload, prepared.door)
+        except FazmMemoryError:
+            if key is None or writer.known(key) is None:
+                raise
+
+    def _check_answer(self, writer: Writer, head: SessionHead, kind: str, payload: Any, door: str) -> None:
         """Check that a question to a person is answered by a person, and in the form it asks for."""
         if not head.questions or kind not in ("session.resume", "handoff.answer"):
             return

@@ -9,7 +9,7 @@ together, and so do the changes on disk that name the call, whichever turn they 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -246,44 +246,51 @@ def _role(event: Event) -> str:
 
 
 def _cause(event: Event) -> dict[str, Any] | None:
-    p = event.payload
+    """What an event did, and why. None for kinds that change nothing a reader asks about."""
+    p, kind = event.payload, event.kind
     if p is None:
         return {"what": "forgotten"}
-    if event.kind == "decision":
-        return {"what": p.what, "why": p.why, **({} if p.replaces is None else {"replaces": p.replaces})}
-    if event.kind == "action":
-        cause: dict[str, Any] = {"what": p.tool, "outcome": p.outcome}
-        if p.outcome in FAILED:
-            cause["why"] = p.error
-        if p.retry_of is not None:
-            cause["retry_of"] = p.retry_of
-        if target := target_of(p.input):
-            cause["target"] = target
-        if p.files:
-            cause["files"] = [touch.path for touch in p.files[:20]]
-        return cause
-    if event.kind == "budget":
-        return {"what": f"the limit of {p.what} was passed: {p.spent:g} of {p.limit:g}"}
-    if event.kind == "artifact":
-        return {"what": f"artifact {p.name}"}
-    if event.kind == "file":
-        return {"what": f"{p.change} {p.path}", "why": f"by {p.by}: {p.evidence or 'seen on disk'}"}
-    if event.kind == "prompt":
-        return {"what": p.text[:200]}
-    if event.kind == "evicted":
-        return {"what": "the context was compacted", "keys": list(p.keys[:20])}
-    if event.kind in ("message", "usage", "unknown", "seen", "action.start"):
+    if kind in NO_CAUSES:
         return None
-    if event.kind == "fact":
-        return {"what": f"fact {p.key}"}
-    if event.kind == "fact.retract":
-        return {"what": f"fact {p.key} retracted", "why": p.reason}
-    if event.kind == "pending.done":
-        return {"what": f"done: {p.id}"}
-    if event.kind == "handoff.answer":
-        return {"what": "question waived" if p.waived else f"question answered: {p.answer}"[:200]}
+    if kind in CAUSES:
+        return CAUSES[kind](p)
     text = getattr(p, "what", None) or getattr(p, "note", None) or getattr(p, "title", None)
-    return {"what": text or event.kind, "why": getattr(p, "reason", None)}
+    return {"what": text or kind, "why": getattr(p, "reason", None)}
+
+
+def _call(p: Any) -> dict[str, Any]:
+    cause: dict[str, Any] = {"what": p.tool, "outcome": p.outcome}
+    if p.outcome in FAILED:
+        cause["why"] = p.error
+    if p.retry_of is not None:
+        cause["retry_of"] = p.retry_of
+    if target := target_of(p.input):
+        cause["target"] = target
+    if p.files:
+        cause["files"] = [touch.path for touch in p.files[:20]]
+    return cause
+
+
+def _decision(p: Any) -> dict[str, Any]:
+    return {"what": p.what, "why": p.why, **({} if p.replaces is None else {"replaces": p.replaces})}
+
+
+NO_CAUSES = frozenset({"message", "usage", "unknown", "seen", "action.start"})
+CAUSES: Mapping[str, Callable[[Any], dict[str, Any]]] = {
+    "decision": _decision,
+    "action": _call,
+    "budget": lambda p: {"what": f"the limit of {p.what} was passed: {p.spent:g} of {p.limit:g}"},
+    "artifact": lambda p: {"what": f"artifact {p.name}"},
+    "file": lambda p: {"what": f"{p.change} {p.path}", "why": f"by {p.by}: {p.evidence or 'seen on disk'}"},
+    "prompt": lambda p: {"what": p.text[:200]},
+    "evicted": lambda p: {"what": "the context was compacted", "keys": list(p.keys[:20])},
+    "fact": lambda p: {"what": f"fact {p.key}"},
+    "fact.retract": lambda p: {"what": f"fact {p.key} retracted", "why": p.reason},
+    "pending.done": lambda p: {"what": f"done: {p.id}"},
+    "handoff.answer": lambda p: {
+        "what": "question waived" if p.waived else f"question answered: {p.answer}"[:200]
+    },
+}
 
 
 CONTEXT_LINES = 3

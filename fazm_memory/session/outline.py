@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import dropwhile, groupby, pairwise
 from operator import itemgetter
 from typing import Any
@@ -29,6 +29,8 @@ LANE_OF_KIND = {
     "session.open": "marks", "session.pause": "marks", "session.resume": "marks", "session.close": "marks",
     "session.archive": "marks", "session.restore": "marks", "gap": "marks",
 }  # fmt: skip
+
+Description = tuple[Any, Any, Any]  # title, detail and target of an event
 
 
 def summary_row(event: Event) -> dict[str, Any]:
@@ -79,71 +81,86 @@ def _marks(event: Event) -> list[str]:
     return marks
 
 
-def _describe(event: Event) -> tuple[Any, Any, Any]:
+def _describe(event: Event) -> Description:
     """Title, detail and target."""
     p, kind = event.payload, event.kind
     if p is None:
         return f"{kind}, forgotten", "Its details were forgotten.", None
-    if kind == "action":
-        return p.tool, p.error or p.output_summary, target_of(p.input)
-    if kind == "action.start":
-        return p.tool, "started", target_of(p.input)
-    if kind == "action.amend":
-        return "Call amended", p.error or p.output_summary, p.call_id
-    if kind == "file":
-        came = f"was {p.origin}; " if p.origin else ""
-        return f"{p.change} {base_name(p.path)}", f"{came}by {p.by}: {p.evidence or 'seen on disk'}", p.path
-    if kind == "app":
-        return p.app, p.title, p.document
-    if kind == "seen":
-        return "Listed a folder", plural(p.total or len(p.files), "file"), p.folder
-    if kind == "evicted":
-        dropped = plural(len(p.keys), "key") if p.keys else None
-        return "The context was compacted", p.summary or ", ".join(map(str, p.keys[:8])), dropped
-    if kind == "handoff":
-        return "Question for you" if p.to == "human" else "Question for the agent", p.note, p.id
-    if kind == "handoff.answer":
-        return ("Question waived" if p.waived else "Question answered"), _plain(p.answer), p.id
-    if kind == "rewind":
-        return f"Rewound to {p.to}", p.reason, "with files" if p.files else None
-    if kind == "gap":
-        return f"Not recorded: {p.what}", p.note or f"{p.since} to {p.until}", None
-    if kind == "session.open":
-        title = f"Branch opened: {p.title or ''}" if p.parent else p.title or "Session opened"
-        return title, p.agent, p.workspace
+    if kind in DESCRIPTIONS:
+        return DESCRIPTIONS[kind](p)
     if kind.startswith("session."):
         reason = getattr(p, "reason", None) or getattr(p, "title", None)
         return f"Session: {kind.removeprefix('session.')}", reason, None
-    if kind in ("fact", "fact.retract"):
-        return p.key, _plain(p.value) if kind == "fact" else p.reason or "retracted", None
-    if kind == "decision" and p.form == "refusal" and p.about:
-        return p.what, f"refused: {p.about}", None
-    if kind == "decision" and p.form == "plan" and p.about:
-        return p.what, f"plan: {p.about}", None
-    if kind == "decision" and p.form is not None:
-        return p.what, p.question or p.why, p.about
-    if kind == "plan":
-        return f"Plan {p.status}: {p.title}", p.text, None
-    if kind == "todos":
-        done = sum(item.status == "completed" for item in p.items)
-        left = [item.text for item in p.items if item.status in ("pending", "in_progress")]
-        return f"{done} of {plural(len(p.items), 'step')} done", "; ".join(left), None
-    if kind == "artifact":
-        done = sum(item.status == "completed" for item in p.items)
-        return p.name, "removed" if p.removed else f"{done} of {plural(len(p.items), 'item')} done", None
-    if kind == "budget":
-        return f"Limit of {p.what} passed", f"{p.spent:,g} of {p.limit:,g}", None
-    if kind == "branch":
-        return f"Branch {p.name}", p.head, None
-    if kind == "usage":
-        return "Tokens", f"{p.input_tokens:,} in, {p.output_tokens:,} out", p.model
-    if kind == "quarantine":
-        many = "the session" if p.whole else plural(len(p.seqs), "event")
-        return (f"Released {many}" if p.released else f"Quarantined {many}"), p.reason, None
-    if kind == "forgotten":
-        return f"{plural(p.count, 'detail')} forgotten", p.reason, None
     text = getattr(p, "text", None) or getattr(p, "what", None) or getattr(p, "note", None)
     return text or kind, getattr(p, "why", None), getattr(p, "id", None)
+
+
+def _file_changed(p: Any) -> Description:
+    came = f"was {p.origin}; " if p.origin else ""
+    return f"{p.change} {base_name(p.path)}", f"{came}by {p.by}: {p.evidence or 'seen on disk'}", p.path
+
+
+def _compacted(p: Any) -> Description:
+    dropped = plural(len(p.keys), "key") if p.keys else None
+    return "The context was compacted", p.summary or ", ".join(map(str, p.keys[:8])), dropped
+
+
+def _session_opened(p: Any) -> Description:
+    title = f"Branch opened: {p.title or ''}" if p.parent else p.title or "Session opened"
+    return title, p.agent, p.workspace
+
+
+def _decided(p: Any) -> Description:
+    if p.form in ("refusal", "plan") and p.about:
+        return p.what, f"{'refused' if p.form == 'refusal' else 'plan'}: {p.about}", None
+    if p.form is not None:
+        return p.what, p.question or p.why, p.about
+    return p.what, p.why, None
+
+
+def _steps(p: Any) -> Description:
+    left = [item.text for item in p.items if item.status in ("pending", "in_progress")]
+    return f"{_done(p)} of {plural(len(p.items), 'step')} done", "; ".join(left), None
+
+
+def _artifact(p: Any) -> Description:
+    return p.name, "removed" if p.removed else f"{_done(p)} of {plural(len(p.items), 'item')} done", None
+
+
+def _done(p: Any) -> int:
+    return sum(item.status == "completed" for item in p.items)
+
+
+def _quarantined(p: Any) -> Description:
+    many = "the session" if p.whole else plural(len(p.seqs), "event")
+    return f"{'Released' if p.released else 'Quarantined'} {many}", p.reason, None
+
+
+DESCRIPTIONS: Mapping[str, Callable[[Any], Description]] = {
+    "action": lambda p: (p.tool, p.error or p.output_summary, target_of(p.input)),
+    "action.start": lambda p: (p.tool, "started", target_of(p.input)),
+    "action.amend": lambda p: ("Call amended", p.error or p.output_summary, p.call_id),
+    "file": _file_changed,
+    "app": lambda p: (p.app, p.title, p.document),
+    "seen": lambda p: ("Listed a folder", plural(p.total or len(p.files), "file"), p.folder),
+    "evicted": _compacted,
+    "handoff": lambda p: (f"Question for {'you' if p.to == 'human' else 'the agent'}", p.note, p.id),
+    "handoff.answer": lambda p: (f"Question {'waived' if p.waived else 'answered'}", _plain(p.answer), p.id),
+    "rewind": lambda p: (f"Rewound to {p.to}", p.reason, "with files" if p.files else None),
+    "gap": lambda p: (f"Not recorded: {p.what}", p.note or f"{p.since} to {p.until}", None),
+    "session.open": _session_opened,
+    "fact": lambda p: (p.key, _plain(p.value), None),
+    "fact.retract": lambda p: (p.key, p.reason or "retracted", None),
+    "decision": _decided,
+    "plan": lambda p: (f"Plan {p.status}: {p.title}", p.text, None),
+    "todos": _steps,
+    "artifact": _artifact,
+    "budget": lambda p: (f"Limit of {p.what} passed", f"{p.spent:,g} of {p.limit:,g}", None),
+    "branch": lambda p: (f"Branch {p.name}", p.head, None),
+    "usage": lambda p: ("Tokens", f"{p.input_tokens:,} in, {p.output_tokens:,} out", p.model),
+    "quarantine": _quarantined,
+    "forgotten": lambda p: (f"{plural(p.count, 'detail')} forgotten", p.reason, None),
+}
 
 
 def _plain(value: Any) -> Any:

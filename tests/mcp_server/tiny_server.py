@@ -458,36 +458,10 @@ def fold_event(state: Json, event: Json, spent: Json, limits: Json) -> None:
         name.removeprefix("budget_"): value for name, value in payload.items() if name.startswith("budget_")
     }
     if kind == "decision":
-        row = {"seq": seq, "superseded_by": None, **payload}
-        for old in state["decisions_made"]:
-            named = payload.get("replaces") == old["seq"]
-            if old["superseded_by"] is None and (named or payload["what"] in old.get("alternatives", ())):
-                old["superseded_by"] = seq
-                row["instead_of"] = {"seq": old["seq"], "what": old["what"]}
-        state["decisions_made"].append(row)
+        fold_decision(state, payload, seq)
     elif kind == "action":
         spent["actions"] += 1
-        state["tools_used"][payload["tool"]] = state["tools_used"].get(payload["tool"], 0) + 1
-        for file in payload.get("files", ()):
-            if file["change"] != "read":
-                row = {"path": file["path"], "change": file["change"], "by": "agent", "seq": seq}
-                state["files_modified"] = [
-                    one for one in state["files_modified"] if one["path"] != file["path"]
-                ]
-                state["files_modified"].append({**row, "turn": event["turn"]})
-        url = payload.get("input", {}).get("url") if isinstance(payload.get("input"), dict) else None
-        if url:
-            parts = urlsplit(url)
-            name, place = f"{parts.netloc}{parts.path}", parts.netloc
-            rows = [one for one in state["data_sources"] if one["name"] == name]
-            if not rows:
-                state["data_sources"].append(
-                    {"kind": "url", "name": name, "place": place, "read": 0, "written": 0, "count": 0}
-                )
-            source = (rows or state["data_sources"])[-1]
-            source |= {"read": source["read"] + 1, "count": source["count"] + 1}
-        if "retry_of" in payload:
-            state["retries"].append({"seq": seq, "retry_of": payload["retry_of"], "tool": payload["tool"]})
+        fold_action(state, payload, seq, event["turn"])
     elif kind == "usage":
         spent["tokens"] += payload.get("input_tokens", 0) + payload.get("output_tokens", 0)
         spent["usd"] = round(spent["usd"] + payload.get("cost_usd", 0), 6)
@@ -513,6 +487,38 @@ def fold_event(state: Json, event: Json, spent: Json, limits: Json) -> None:
         state["artifacts"] = [one for one in state["artifacts"] if one not in before]
         row = {"name": payload["name"], "version": version, "done": done, "total": len(items), "items": items}
         state["artifacts"].append({**row, "seq": seq})
+
+
+def fold_decision(state: Json, payload: Json, seq: int) -> None:
+    row = {"seq": seq, "superseded_by": None, **payload}
+    for old in state["decisions_made"]:
+        named = payload.get("replaces") == old["seq"]
+        if old["superseded_by"] is None and (named or payload["what"] in old.get("alternatives", ())):
+            old["superseded_by"] = seq
+            row["instead_of"] = {"seq": old["seq"], "what": old["what"]}
+    state["decisions_made"].append(row)
+
+
+def fold_action(state: Json, payload: Json, seq: int, turn: int) -> None:
+    state["tools_used"][payload["tool"]] = state["tools_used"].get(payload["tool"], 0) + 1
+    for file in payload.get("files", ()):
+        if file["change"] != "read":
+            row = {"path": file["path"], "change": file["change"], "by": "agent", "seq": seq}
+            state["files_modified"] = [one for one in state["files_modified"] if one["path"] != file["path"]]
+            state["files_modified"].append({**row, "turn": turn})
+    url = payload.get("input", {}).get("url") if isinstance(payload.get("input"), dict) else None
+    if url:
+        parts = urlsplit(url)
+        name, place = f"{parts.netloc}{parts.path}", parts.netloc
+        rows = [one for one in state["data_sources"] if one["name"] == name]
+        if not rows:
+            state["data_sources"].append(
+                {"kind": "url", "name": name, "place": place, "read": 0, "written": 0, "count": 0}
+            )
+        source = (rows or state["data_sources"])[-1]
+        source |= {"read": source["read"] + 1, "count": source["count"] + 1}
+    if "retry_of" in payload:
+        state["retries"].append({"seq": seq, "retry_of": payload["retry_of"], "tool": payload["tool"]})
 
 
 WRITES = {

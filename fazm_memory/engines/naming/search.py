@@ -339,6 +339,31 @@ def candidates(
     wanted = _Results(results)
     seed = max(range(len(files)), key=lambda i: (len(files[i].name.text), -i))
     found: dict[tuple[str, ...], list[Priced]] = defaultdict(list)
+    for taken, parts in _texts(files, wanted).items():
+        parts.sort(key=lambda pair: (pair[0], pair[1].a, pair[1].b))
+        if parts[0][1].what == "exactly":
+            if wanted.if_all_contained(taken):
+                found[taken] += parts[:_MAX_READINGS]
+            continue
+        for rewrite, values in _matching_rewrites(taken, wanted, seed, parts[0][0], short):
+            extra = rewrite_cost(rewrite)
+            found[values] += [
+                (price + extra, NamePart(p.where, p.what, p.a, p.b, rewrite))
+                for price, p in parts[: 1 if rewrite.cut else _MAX_READINGS]
+            ]
+    for values, part in (*_dates(files, wanted), *_extensions(files, wanted)):
+        found[values].append((cost(part), part))
+    for parts in found.values():
+        if len(parts) > 1:
+            parts.sort(key=_rank)
+            del parts[_MAX_READINGS * 2 :]
+    return found
+
+
+def _texts(
+    files: Sequence[InputFile], wanted: _Results
+) -> dict[tuple[str, ...], list[tuple[float, NamePart]]]:
+    """The texts that can be taken from the names and folders of all files, with the parts that take them."""
     texts: dict[tuple[str, ...], list[tuple[float, NamePart]]] = defaultdict(list)
     stems = [file.name for file in files]
     for taken, price, part in _spans("name", stems, wanted):
@@ -353,31 +378,17 @@ def candidates(
             for taken, price, part in _spans(where, parents, wanted):
                 if price < 2.0:
                     texts[taken].append((price + 0.9 + 0.3 * index, part))
-    for taken, parts in texts.items():
-        parts.sort(key=lambda pair: (pair[0], pair[1].a, pair[1].b))
-        if parts[0][1].what == "exactly":
-            if wanted.if_all_contained(taken):
-                found[taken] += parts[:_MAX_READINGS]
-            continue
-        for rewrite, values in _matching_rewrites(taken, wanted, seed, parts[0][0], short):
-            extra = rewrite_cost(rewrite)
-            found[values] += [
-                (price + extra, NamePart(p.where, p.what, p.a, p.b, rewrite))
-                for price, p in parts[: 1 if rewrite.cut else _MAX_READINGS]
-            ]
-    for values, part in _dates(files, wanted):
-        found[values].append((cost(part), part))
-    if all(file.extension for file in files):
-        for case in ("", "lower", "upper"):
-            part = NamePart("ext", "between", rewrite=Rewrite(case=case))
-            values = wanted.if_all_contained(part_value(part, file) for file in files)
-            if values:
-                found[values].append((cost(part), part))
-    for parts in found.values():
-        if len(parts) > 1:
-            parts.sort(key=_rank)
-            del parts[_MAX_READINGS * 2 :]
-    return found
+    return texts
+
+
+def _extensions(files: Sequence[InputFile], wanted: _Results) -> Iterator[tuple[tuple[str, ...], NamePart]]:
+    if not all(file.extension for file in files):
+        return
+    for case in ("", "lower", "upper"):
+        part = NamePart("ext", "between", rewrite=Rewrite(case=case))
+        values = wanted.if_all_contained(part_value(part, file) for file in files)
+        if values:
+            yield values, part
 
 
 # --- search ---

@@ -284,16 +284,7 @@ def _bare(found: _Assignment) -> Span | None:
     if found.is_flag():
         return _flag_value(found)
     if found.is_exported():
-        if found.kind is Kind.PASSWORD and (groups := _APP_PASSWORD.match(found.data, found.start)):
-            return groups.span()
-        end = found.end
-        while end > found.start and found.data[end - 1] in b";&|":
-            end -= 1  # the end of a shell command
-        value = found.value(end)
-        is_other = is_placeholder(value) or is_address(value) or value.startswith("$(")
-        is_other = is_other or _FORM.match(found.data, found.start) is not None
-        is_other = is_other or is_stand_in(value) or (found.kind is not Kind.PASSWORD and is_sham(value))
-        return (found.start, end) if len(value) >= 3 and not is_other else None
+        return _exported(found)
     if found.joint == SPACE and _is_listed(found):
         return found.start, found.end
     if first == b"{" and found.sign == b"=" and (braced := _braced(found)):
@@ -313,17 +304,42 @@ def _bare(found: _Assignment) -> Span | None:
         end -= 1
     if found.joint == SENTENCE:
         return _in_sentence(found, end)
-    if found.kind is Kind.PASSWORD and (groups := _APP_PASSWORD.match(found.data, found.start)):
-        return groups.span()
-    if found.joint == SIGN and found.kind is Kind.PASSWORD and not found.line_before().strip(b" \t-"):
-        line = found.data[found.start : found.start + _LONGEST_PHRASE].split(b"\n", 1)[0]
-        if len(line) < _LONGEST_PHRASE and is_passphrase(line.decode("latin-1")):
-            return found.start, found.start + len(line)
+    if phrase := _app_password(found) or _passphrase(found):
+        return phrase
     value = found.value(end)
     secret = is_bare_secret(value, found.kind, own_line=_has_own_line(found, end))
     if not secret and found.joint == TAG:
         secret = is_odd(value) and is_literal_secret(value, found.kind)
     return (found.start, end) if secret else None
+
+
+def _exported(found: _Assignment) -> Span | None:
+    """The value of a variable of a shell."""
+    if password := _app_password(found):
+        return password
+    end = found.end
+    while end > found.start and found.data[end - 1] in b";&|":
+        end -= 1  # the end of a shell command
+    value = found.value(end)
+    is_other = is_placeholder(value) or is_address(value) or value.startswith("$(")
+    is_other = is_other or _FORM.match(found.data, found.start) is not None
+    is_other = is_other or is_stand_in(value) or (found.kind is not Kind.PASSWORD and is_sham(value))
+    return (found.start, end) if len(value) >= 3 and not is_other else None
+
+
+def _app_password(found: _Assignment) -> Span | None:
+    """A password of groups of letters, as a provider of mail gives it to a program."""
+    groups = _APP_PASSWORD.match(found.data, found.start) if found.kind is Kind.PASSWORD else None
+    return None if groups is None else groups.span()
+
+
+def _passphrase(found: _Assignment) -> Span | None:
+    """The rest of a line that has only the name of a password and words."""
+    if found.joint != SIGN or found.kind is not Kind.PASSWORD or found.line_before().strip(b" \t-"):
+        return None
+    line = found.data[found.start : found.start + _LONGEST_PHRASE].split(b"\n", 1)[0]
+    is_whole = len(line) < _LONGEST_PHRASE and is_passphrase(line.decode("latin-1"))
+    return (found.start, found.start + len(line)) if is_whole else None
 
 
 _BRACED = re.compile(rb"\{([^{}\s]{3,128})\}")

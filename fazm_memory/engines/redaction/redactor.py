@@ -13,7 +13,7 @@ import re
 import sys
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate
@@ -399,8 +399,35 @@ class Finder:
         self, view: View, more: bool, layers: int, budget: Budget
     ) -> Iterator[tuple[View, int, int, int]]:
         data = view.data
-        done: dict[int, int] = {}
         starts: set[int] = set()
+        if (yield from self._search_keywords(view, starts, budget)):
+            return
+        for rank, rule in (*enumerate(self._user_rules), *(self._scanned if more else ())):
+            for span in rule.find_all(data):
+                yield view, *span, rank
+        for rank, rule in self._common:
+            for position, value in rule.candidates(data, starts, budget):
+                if budget.work < 0:
+                    yield view, position, position + 1, len(self.rules)
+                    return
+                if value:
+                    budget.found(1, rank)
+                    yield view, *value, rank
+        if more and layers:
+            for start, end, inner in base64_decoded(data):
+                ranks = [rank for _, _, _, rank in self._search_layers(View(inner), layers - 1, budget)]
+                if ranks:
+                    yield view, start, end, min(ranks)
+
+    def _search_keywords(
+        self, view: View, starts: set[int], budget: Budget
+    ) -> Generator[tuple[View, int, int, int], None, bool]:
+        """Search at the keywords of rules, and return whether the work was used up before the end.
+
+        Adds to `starts` where secrets begin.
+        """
+        data = view.data
+        done: dict[int, int] = {}
         hits: Iterable[tuple[int, int, int]] = self._keywords.find_matches_as_indexes(
             data.lower(), overlapping=True
         )
@@ -418,7 +445,7 @@ class Finder:
                 budget.work -= rule.cost(reach)
                 if budget.work < 0:
                     yield view, position, position + 1, len(self.rules)
-                    return
+                    return True
                 if rule.collect:
                     spans, done[rank] = rule.collect_at(data, position, after)
                     budget.work -= (done[rank] - position) // _READ
@@ -430,22 +457,7 @@ class Finder:
                     starts.add(found[0])
                     budget.found(1, rank)
                     yield view, *found, rank
-        for rank, rule in (*enumerate(self._user_rules), *(self._scanned if more else ())):
-            for span in rule.find_all(data):
-                yield view, *span, rank
-        for rank, rule in self._common:
-            for position, value in rule.candidates(data, starts, budget):
-                if budget.work < 0:
-                    yield view, position, position + 1, len(self.rules)
-                    return
-                if value:
-                    budget.found(1, rank)
-                    yield view, *value, rank
-        if more and layers:
-            for start, end, inner in base64_decoded(data):
-                ranks = [rank for _, _, _, rank in self._search_layers(View(inner), layers - 1, budget)]
-                if ranks:
-                    yield view, start, end, min(ranks)
+        return False
 
 
 _BEFORE_MARKER = b"=: \"'"

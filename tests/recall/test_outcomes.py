@@ -6,7 +6,7 @@ import pytest
 
 from fazm_memory.recall.chooser import PASSED
 from fazm_memory.recall.dialogue import Utterance, without_quoted
-from fazm_memory.recall.untaken import untaken_points
+from fazm_memory.recall.lines import untaken_points
 
 from .conftest import ClockedMemory
 

@@ -251,14 +251,84 @@ def test_a_front_door_declares_what_it_exports() -> None:
 
 def test_a_front_door_exports_what_exists() -> None:
     for module, table, _ in lazy_tables():
-        if module == f"{PACKAGE}.macos":
-            continue  # its modules need pyobjc
         for source, names in table.items():
+            path = folder_of(module) / f"{source}.py"
             for name in names:
-                assert hasattr(import_module(f"{module}.{source}"), name), f"{module}.{source} has no {name}"
-                assert not (ROOT / Path(*module.split(".")[1:]) / f"{name}.py").exists(), (
+                if module == f"{PACKAGE}.macos":  # its modules need pyobjc, so they are read only
+                    assert name in defined_in(tree(path)), f"{module}.{source} has no {name}"
+                else:
+                    assert hasattr(import_module(f"{module}.{source}"), name), f"{path} has no {name}"
+                assert not (folder_of(module) / f"{name}.py").exists(), (
                     f"{module}: {name} is a module and a name"
                 )
+
+
+def folder_of(package: str) -> Path:
+    return ROOT.joinpath(*package.split(".")[1:])
+
+
+def defined_in(source: ast.Module) -> set[str]:
+    """The functions, classes and values that a module defines at its top."""
+    definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    names = {node.name for node in source.body if isinstance(node, definitions)}
+    targets = [target for node in source.body if isinstance(node, ast.Assign) for target in node.targets]
+    targets += [node.target for node in source.body if isinstance(node, ast.AnnAssign)]
+    return names | {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+@cache
+def offered_by_doors() -> dict[str, set[str]]:
+    """What can be taken from each package with lazy exports: its exports, its own names and its modules."""
+    return {
+        module: {*table, *(name for names in table.values() for name in names)}
+        | vars(import_module(module)).keys()
+        | {path.stem for path in folder_of(module).iterdir()}
+        for module, table, _ in lazy_tables()
+    }
+
+
+def missing_at_doors(source: ast.Module) -> list[str]:
+    """The names that a module takes from such packages, which do not have them. The type checker sees none.
+
+    Both `from package import NAME` and `package.NAME` are read.
+    """
+    offered = offered_by_doors()
+    packages: dict[str, str] = {}  # by the name under which the module knows them
+    taken: list[tuple[str, str, int]] = []
+    for node in ast.walk(source):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                taken.append((str(node.module), alias.name, node.lineno))
+                packages[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    for node in ast.walk(source):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            taken.append((packages.get(node.value.id, ""), node.attr, node.lineno))
+    return [
+        f"{line}: {package} has no {name}"
+        for package, name, line in taken
+        if package in offered and name not in offered[package]
+    ]
+
+
+def test_every_name_taken_from_a_front_door_exists() -> None:
+    folders = [ROOT, *(ROOT.parent / name for name in ("tests", "benchmarks"))]
+    paths = [path for folder in folders for path in folder.rglob("*.py") if "node_modules" not in path.parts]
+    assert [f"{path}:{found}" for path in paths for found in missing_at_doors(tree(path))] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "missing"),
+    [
+        ("from fazm_memory.recall import Digest, exports", []),
+        ("from fazm_memory import recall\nrecall.Digest", []),
+        ("from fazm_memory.recall import Digests", ["1: fazm_memory.recall has no Digests"]),
+        ("from fazm_memory import recall as r\nr.Digests", ["2: fazm_memory.recall has no Digests"]),
+        ("def f():\n    from fazm_memory.store import recovery\n    recovery.nothing()",
+         ["3: fazm_memory.store.recovery has no nothing"]),
+    ],
+)  # fmt: skip
+def test_the_rule_of_taken_names_tells_right_from_wrong(code: str, missing: list[str]) -> None:
+    assert missing_at_doors(ast.parse(code)) == missing
 
 
 def test_events_and_sessions_need_only_the_standard_library() -> None:

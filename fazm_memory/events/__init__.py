@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Action,
         ActionAmend,
         ActionStart,
+        AppSpan,
         Artifact,
         ArtifactItem,
         Branch,
@@ -93,7 +94,7 @@ __getattr__ = lazy_exports(
     {
         "codec": "PayloadError json_schema",
         "event": (
-            "Action ActionAmend ActionStart Artifact ArtifactItem Branch BudgetPassed Checkpoint DAY "
+            "Action ActionAmend ActionStart AppSpan Artifact ArtifactItem Branch BudgetPassed Checkpoint DAY "
             "Decision Draft Event Evicted FAILED FileChange FileTouch FolderListing Forgotten GROUPS "
             "KINDS KINDS_WITHOUT_TEXT LifecycleMove NewerVersion Plan Prompt Quarantine "
             "RECENTLY_ACTIVE RETAINED_FIELDS Recovered RetentionPolicy Rewind SessionOpen "

@@ -205,6 +205,8 @@ class TranscriptService(Service):
             hint = "a copy is made while the companion runs, and by `fazm-memory run --once`"
             if row is not None and row.device is not None:
                 hint = "`fazm-memory sync transcripts on` on both machines shares transcripts"
+            elif known is not None and name in known.forgotten():
+                hint = "it was forgotten or deleted by a limit, so no copy of it is made again"
             elif self.config.transcripts == OFF:
                 hint = 'copies are switched off: transcripts = "off" in config.toml'
             raise NotFound(f'There is no copy of the transcript of session "{session[:40]}".', hint=hint)

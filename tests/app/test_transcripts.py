@@ -355,6 +355,15 @@ def test_forgetting_reaches_the_copy_and_none_is_made_again(machine: Machine) ->
     assert len(machine.copied(OTHER)) == 1
 
 
+def test_restoring_a_forgotten_session_says_that_it_was_forgotten(machine: Machine) -> None:
+    machine.say("the beginning")
+    machine.record()
+    machine.memory.maintenance.forget(SESSION)
+    with pytest.raises(NotFound) as refused:
+        machine.memory.transcripts.restore(SESSION)
+    assert "forgotten" in (refused.value.hint or "")
+
+
 def test_forgetting_a_text_reaches_copies_that_have_it_as_json(machine: Machine) -> None:
     machine.say('the "Zebrafish" quarry')
     machine.say("another", OTHER)

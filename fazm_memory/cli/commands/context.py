@@ -293,7 +293,7 @@ def _read(path: str) -> dict[str, Any]:
 def untrusted_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", nargs="?", metavar="ID", help="only this session")
     parser.add_argument("--workspace", metavar="DIR", help="only sessions in this folder")
-    parser.add_argument("--trust", choices=("web", "unverified"), help="only of this trust")
+    parser.add_argument("--trust", choices=("web", "unverified"), help="only this trust level")
     parser.add_argument("--limit", type=non_negative_int, default=50, metavar="N", help="number of entries")
 
 

@@ -58,7 +58,9 @@ def sync_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--force", action="store_true", help="init: make a second vault beside another")
     parser.add_argument("--forget-keys", action="store_true", help="leave: also delete this machine's keys")
-    parser.add_argument("--yes", action="store_true", help="do not ask: fingerprints were compared, remove")
+    parser.add_argument(
+        "--yes", action="store_true", help="do not ask whether the fingerprints match, or whether to remove"
+    )
 
 
 def sync_command(args: argparse.Namespace) -> int:

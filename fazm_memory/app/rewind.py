@@ -528,7 +528,7 @@ class RewindService(Service):
         self,
         session: str,
         *,
-        at: int | None = None,
+        at: int | str | None = None,
         title: str | None = None,
         into: str | None = None,
         folder: str | None = None,

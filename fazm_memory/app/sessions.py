@@ -12,6 +12,7 @@ from fazm_memory.app.process import companion_pid
 from fazm_memory.clock import TimeError
 from fazm_memory.errors import (
     Ambiguous,
+    Conflict,
     InvalidInput,
     InvalidRequest,
     InvalidTransition,
@@ -19,10 +20,19 @@ from fazm_memory.errors import (
     StoreDamaged,
     StoreNewer,
 )
-from fazm_memory.events import Draft
+from fazm_memory.events import Artifact, Draft
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.paths import CONTEXT_FOLDER
-from fazm_memory.store import AT_WORK, SEQ_MASK, SILENT, SessionRow, Store, event_id, session_end
+from fazm_memory.store import (
+    AT_WORK,
+    MAX_FORK_DEPTH,
+    SEQ_MASK,
+    SILENT,
+    SessionRow,
+    Store,
+    event_id,
+    session_end,
+)
 
 if TYPE_CHECKING:
     from fazm_memory.ingest import RecordResult
@@ -192,19 +202,49 @@ class SessionService(Service):
         with self.store.db.reading():
             return not self.store.snapshots.state_at(row.n, row.id, row.head).counts.get("prompts")
 
-    def changed_artifact(
-        self, session: str, name: str, changes: Sequence[Mapping[str, Any]]
+    def edit_artifact(
+        self,
+        session: str,
+        name: str,
+        changes: Sequence[Mapping[str, Any]],
+        *,
+        without: Sequence[str] = (),
+        version: int | None = None,
+        source: str = "cli",
     ) -> dict[str, Any]:
-        """An artifact with some of its items changed or added, as the payload of its next version."""
+        """Record the next version of an artifact. `version`: refuse if it is no longer the latest."""
+        changed = self.changed_artifact(session, name, changes, without=without, version=version)
+        return self.append(session, "artifact", source=source, **changed)
+
+    def changed_artifact(
+        self,
+        session: str,
+        name: str,
+        changes: Sequence[Mapping[str, Any]],
+        *,
+        without: Sequence[str] = (),
+        version: int | None = None,
+    ) -> dict[str, Any]:
+        """An artifact with items changed, added or left out, as the payload of its next version."""
         row = self.store.sessions.resolve(session)
         with self.store.db.reading():
             known = self.store.snapshots.state_at(row.n, row.id, row.head).artifacts.get(name)
+            whole = None if known is None else self._whole_artifact(row, name, known["seq"])
         if known is None:
             raise NotFound(
                 f'session {row.id[:8]} has no artifact "{name[:60]}"',
                 hint="write it whole first, with its items",
             )
-        items = {item["id"]: dict(item) for item in known["items"]}
+        if version not in (None, known["version"]):
+            raise Conflict(
+                f'The artifact "{name[:60]}" is at version {known["version"]}, not {version}.'
+                " Nothing was changed.",
+                hint="Look at it again, then repeat the change.",
+            )
+        items, text = whole or ({item["id"]: dict(item) for item in known["items"]}, known["text"])
+        for gone in without:
+            if items.pop(gone, None) is None:
+                raise NotFound(f'The artifact "{name[:60]}" has no item "{gone[:60]}".')
         numbers = (str(number) for number in itertools.count(1))
         for change in changes:
             name_of_item = change.get("id") or next(one for one in numbers if one not in items)
@@ -212,8 +252,30 @@ class SessionService(Service):
             if not item["text"]:
                 raise InvalidInput(f'item "{name_of_item[:60]}" is new and needs a text')
             items[name_of_item] = item
-        text = {} if known["text"] is None else {"text": known["text"]}
-        return {"name": name, "form": known["form"], "items": list(items.values()), **text}
+        described = {} if text is None else {"text": text}
+        return {"name": name, "form": known["form"], "items": list(items.values()), **described}
+
+    def _whole_artifact(
+        self, row: SessionRow, name: str, seq: int
+    ) -> tuple[dict[str, dict[str, Any]], str | None] | None:
+        """All items and the text as recorded: the state has the first items only, and cuts long texts."""
+        here: SessionRow | None = row
+        for _ in range(MAX_FORK_DEPTH):  # what a fork has of its parent is in the parent's events
+            if here is None:
+                break
+            event = next(self.store.log.slice(here.n, here.id, seq, seq + 1), None)
+            payload = None if event is None else event.payload
+            if isinstance(payload, Artifact) and payload.name == name:
+                rows = [
+                    (item.id or str(number), item.text, item.status, item.note)
+                    for number, item in enumerate(payload.items, 1)
+                ]
+                return {
+                    id: {"id": id, "text": text, "status": status} | ({} if note is None else {"note": note})
+                    for id, text, status, note in rows
+                }, payload.text
+            here = None if here.parent is None else self.store.sessions.by_key(here.parent, None)
+        return None
 
     def open(
         self,

@@ -43,13 +43,13 @@ def _move(move: str) -> Write:
 
 def fork(memory: Memory, body: JsonBody, id: str) -> dict[str, Any]:
     result = memory.rewind.fork(
-        id, at=body.number("at"), title=body.text("title"), into=body.text("into"), source=SOURCE
+        id, at=body.place("at"), title=body.text("title"), into=body.text("into"), source=SOURCE
     )
     return _session(memory, result)
 
 
 def rewind(memory: Memory, body: JsonBody, id: str) -> dict[str, Any]:
-    to = body.number("to")
+    to = body.place("to")
     if to is None:
         raise InvalidInput("`to` is required: the position to go back to.")
     result = memory.rewind.apply(
@@ -87,6 +87,32 @@ def quarantine(memory: Memory, body: JsonBody, id: str) -> dict[str, Any]:
         words_only=body.flag("words_only"),
         reason=body.text("reason"),
         source=SOURCE,
+    )
+
+
+ITEM_FIELDS = ("id", "text", "status", "note")
+
+
+def artifacts(memory: Memory, body: JsonBody, id: str) -> dict[str, Any]:
+    """Change, add (without an id) or remove items of an artifact."""
+    changes, without = body.value("set") or [], body.value("remove") or []
+    if not isinstance(changes, list) or not all(_is_item(change) for change in changes):
+        raise InvalidInput(f"set must be a list of items with texts for {', '.join(ITEM_FIELDS)}.")
+    if not isinstance(without, list) or not all(isinstance(item, str) for item in without):
+        raise InvalidInput("remove must be a list of the ids of items.")
+    if not changes and not without:
+        raise InvalidInput("Either `set` or `remove` is required.")
+    memory.sessions.edit_artifact(
+        id, body.needed("name"), changes, without=without, version=body.number("version"), source=SOURCE
+    )
+    return {"artifacts": memory.history.state(id)["artifacts"]}
+
+
+def _is_item(change: object) -> bool:
+    return (
+        isinstance(change, dict)
+        and set(change) <= set(ITEM_FIELDS)
+        and all(isinstance(value, str) for value in change.values())
     )
 
 
@@ -304,6 +330,7 @@ ROUTES: dict[str, Write] = {
     f"{SESSION}/handoff": handoff,
     f"{SESSION}/answer": answer,
     f"{SESSION}/quarantine": quarantine,
+    f"{SESSION}/artifacts": artifacts,
     f"{SESSION}/pin": pin,
     "context/choice": choose,
     "forget": forget,

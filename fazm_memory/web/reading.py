@@ -170,6 +170,7 @@ def session(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
         "parent_session": None if parent is None else {"id": parent.id, "title": parent.title},
         "branches": memory.rewind.branches(row.id),
         "questions": state["open_questions"],
+        "artifacts": state["artifacts"],
         "kinds": _kinds(memory, row.n, row.head),
         "tools": state["tools_used"],
         "trust": state["trust"],
@@ -204,8 +205,8 @@ def _kinds(memory: Memory, number: int, head: int) -> dict[str, int] | None:
 def events(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
     kinds = query.words("kind")
     wanted = EventFilter(
-        start=query.number("from") or 0,
-        stop=query.number("to"),
+        start=_place_in(memory, id, query.text("from")) or 0,
+        stop=_place_in(memory, id, query.text("to")),
         kinds=kinds_of(kind for kind in kinds if not kind.startswith("-")),
         without=kinds_of(kind[1:] for kind in kinds if kind.startswith("-")),
         tools=frozenset(query.words("tool")),
@@ -243,7 +244,7 @@ def event_file(memory: Memory, query: QueryParameters, id: str, seq: str) -> dic
 
 
 def state(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
-    return memory.history.state(id, at=query.number("at"))
+    return memory.history.state(id, at=query.text("at"))
 
 
 def compare(memory: Memory, query: QueryParameters) -> dict[str, Any]:
@@ -257,13 +258,20 @@ def compare(memory: Memory, query: QueryParameters) -> dict[str, Any]:
     }
 
 
-def _place(text: str) -> tuple[str, int | None]:
+def _place(text: str) -> tuple[str, str | None]:
     session, _, at = text.partition("@")
-    return session, whole_number("the position", at) if at else None
+    return session, at or None
+
+
+def _place_in(memory: Memory, id: str, moment: str | None) -> int | None:
+    """Where a list begins or ends. A number may lie outside the session: nothing is listed there."""
+    if moment is None or moment.isdecimal():
+        return None if moment is None else whole_number("the position", moment)
+    return memory.sessions.position(id, moment, begin=True)
 
 
 def rewind_plan(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
-    return memory.rewind.plan(id, whole_number("to", query.needed("to")))
+    return memory.rewind.plan(id, query.needed("to"))
 
 
 def rewind_point(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:

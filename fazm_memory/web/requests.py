@@ -202,6 +202,12 @@ class JsonBody:
             raise InvalidInput(f"{name} must be a whole number.")
         return value
 
+    def place(self, name: str) -> int | str | None:
+        """A position of a session, or another name of one (see app/sessions.py)."""
+        value = self.values.get(name)
+        named = isinstance(value, str) and not value.isdecimal()
+        return self.text(name) if named else self.number(name)
+
     def moment(self, name: str) -> int | None:
         value = self.values.get(name)
         return QueryParameters({name: str(value)}).moment(name) if value is not None else None

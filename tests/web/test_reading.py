@@ -285,3 +285,29 @@ def test_the_overview_names_a_running_import_and_leaves_the_threads_for_later(
     assert overview["importing"] == {"read": 5, "total": 9}
     assert overview["threads"] == []
     assert overview["totals"]["files_changed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("moment", "position"),
+    [("turn 1", 7), ("event 2", 3), ("start", 0), ("2026-11-15T11:40:04Z", 4)],
+)
+def test_a_moment_is_named_as_in_the_terminal(ask: Asking, world: World, moment: str, position: int) -> None:
+    session = world.id("tidy")
+    path = f"sessions/{session}"
+    assert world.memory.sessions.position(session, moment) == position
+    assert ask.get(f"{path}/state", at=moment) == ask.get(f"{path}/state", at=position)
+    assert ask.get("compare", a=f"{session}@{moment}", b=session)["a"]["at"] == position
+    assert ask.get(f"{path}/rewind-plan", to=moment)["to"] == position
+    assert ask.post(f"{path}/fork", at=moment)["parent_seq"] == position
+    ask.post(f"{path}/rewind", to=moment)
+    (event,) = world.memory.history.events(session, kind="rewind")
+    assert event["payload"]["to"] == position
+
+
+def test_a_list_of_events_begins_and_ends_at_moments(ask: Asking, world: World) -> None:
+    path = f"sessions/{world.id('tidy')}/events"
+    listed = ask.get(path, **{"from": "event 2", "to": "event 4"})["items"]
+    assert [row["seq"] for row in listed] == [2, 3]
+    for name in ("from", "to"):
+        status, reply = ask.raw("GET", path, **{name: "some day"})
+        assert (status, "no moment" in reply["error"]["message"]) == (400, True)

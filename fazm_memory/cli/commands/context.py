@@ -245,8 +245,7 @@ def artifacts_command(args: argparse.Namespace) -> int:
         memory.sessions.append(args.id, "artifact", source=callers_source(), **payload)
     elif args.done:
         changes = [{"id": item, "status": "completed"} for item in args.done]
-        changed = memory.sessions.changed_artifact(args.id, args.name, changes)
-        memory.sessions.append(args.id, "artifact", source=callers_source(), **changed)
+        memory.sessions.edit_artifact(args.id, args.name, changes, source=callers_source())
     rows = memory.history.state(args.id)["artifacts"]
     if args.name is not None:
         rows = [row for row in rows if row["name"] == args.name]

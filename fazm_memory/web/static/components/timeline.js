@@ -1,5 +1,5 @@
 /**
- * <fm-timeline>: the main screen: session header, day chart, lanes, event list and event panel.
+ * <fm-timeline>: the main screen: session header, artifacts, day chart, lanes, event list and event panel.
  */
 
 import { api } from "../api.js";
@@ -10,6 +10,7 @@ import { contains } from "../lib/time_range.js";
 import { lastUntil, lastWork, sessionRange } from "../time_window.js";
 import { navigate } from "../router.js";
 import { store } from "../store.js";
+import "./artifacts.js";
 import "./day_chart.js";
 import "./event_list.js";
 import "./event_panel.js";
@@ -38,6 +39,7 @@ class Timeline extends HTMLElement {
         "div",
         { class: "timeline-main" },
         create("fm-session-header"),
+        create("fm-artifacts"),
         create("fm-day-chart"),
         create("fm-lanes"),
         create("fm-event-filters"),

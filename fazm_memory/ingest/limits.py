@@ -127,9 +127,11 @@ class Quota:
         if used < 1:
             return payload
         if used >= 2:
-            times, what = ("twice", "detail") if is_detail else ("four times", kind)
             raise InvalidInput(
-                f"This session or day has recorded more than {times} its limit. The {what} was not recorded.",
+                "This session or day has recorded more than twice its limit. The detail was not recorded."
+                if is_detail
+                else "This session or day has recorded more than four times its limit."
+                " The statement was not recorded.",
                 hint="quota_session_megabytes and quota_day_megabytes in config.toml set the limits",
             )
         self._count(number, at // DAY, 0, 1)

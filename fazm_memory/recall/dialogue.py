@@ -35,6 +35,7 @@ HEADING = lazy_regex(r"^\s*#{1,6}\s+")
 BOLD_LINE = lazy_regex(r"^\s*(?:\*\*|__)([^*_]{2,90}?)(?:\*\*|__)\s*:?\s*$")
 RULE = lazy_regex(r"^[\s|:=─━┄+\-*_]+$")
 EMPHASIS = lazy_regex(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+NOT_SPACE = lazy_regex(r"\S+")
 LINK = lazy_regex(r"!?\[([^\]\n]*)\]\(([^)\s]*)\)")
 SENTENCE_END = lazy_regex(r"(?<=[.!?])[\"')\]*`]*\s+(?=[A-Z0-9\"'(\[`*$/~])")
 ABBREVIATION = lazy_regex(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|No|St|Dr|Mr|Ms|resp)|\b[A-Z])\.$")
@@ -261,6 +262,16 @@ PICKS = lazy_regex(
 )  # before the number of an option
 LEAST_QUOTED = 25  # characters of a line that the user repeats from the agent
 QUOTE_MARKS = lazy_regex(r"^[\s>*•\-–]*(?:\d+[.)]\s+)?")
+COPY_BEGINS = lazy_regex(r"(?i)(?:\A|[.!?…]|\n|\b(?:wrote|said|mentioned|me)(?: \w+)?\s*:)[^\w\n]*\Z")
+LEAST_COPIED = 40  # characters of a run of words that the user copied from the agent
+FEWEST_COPIED = 5  # words of it, so that a long path is none
+MOST_COMPARED = 60_000  # characters of what the agent said last
+MOST_OWN = 4_000  # characters of a message of the user that are compared
+WORD_MARKS = "`*_\"'“”‘’>⏺●•│|-–—#"
+COPY_LEAD = lazy_regex(
+    r"(?i)[\s…]*(?:(?:you|claude) (?:wrote|said|mentioned|told me)|(?:this|that) is what you (?:wrote|said))"
+    r"(?: (?:that|this|before|above|earlier))*\W*\Z"
+)  # before what the agent said
 VERDICTS = frozenset({"accepted", "rejected", "presented", "revised"})  # on a plan, without words
 NO_DECISION: Mapping[str, Any] = MappingProxyType({})
 RETYPED = 2  # events between a prompt that was interrupted and the next
@@ -310,6 +321,7 @@ class Utterance:
     trust: str
     about: str = ""  # the options that it picks, or the call that it refuses
     corrects: bool = False  # it overturns what the agent has just done
+    copied: bool = False  # by the user, from the agent's words, with none of their own
 
 
 @dataclass(frozen=True)
@@ -334,7 +346,7 @@ class Line:
     about: str = ""  # the options that it picks
     corrects: bool = False
     overturned: bool = False  # said by the agent, and overturned by the user's next words
-    pasted: bool = False  # by the user, of a review by somebody else
+    pasted: bool = False  # by the user, of a review by somebody else, or of the agent's words
 
     @property
     def by_user(self) -> bool:
@@ -375,9 +387,10 @@ def utterances(
     last_message = max((nth for nth, event in enumerate(talk) if event.kind == "message"), default=-1)
     first_prompt = next((nth for nth, event in enumerate(talk) if event.kind == "prompt"), -1)
     found: list[Utterance] = []
+    agents = " "  # the words of the agent so far
     for nth, event in enumerate(talk):
         later = talk[nth + 1] if nth + 1 < len(talk) else None
-        about = ""
+        about, copied = "", False
         text, role = _text(event), event.kind
         decision = decisions.get(event.seq, NO_DECISION) if event.kind == "prompt" else NO_DECISION
         if event.kind == "message":
@@ -388,17 +401,23 @@ def utterances(
             about = _picked(text, decision, before)
             if before is not None and before.kind == "message":
                 text = without_quoted(text, _text(before))
+            if not about and not PLAN_PROMPT.match(text):
+                text, copied = without_copied(text, agents)
             role, text = _prompt_role(text, nth == first_prompt, before, decision)
         elif event.kind == "decision":
             role = getattr(event.payload, "form", None) or "decision"
             role = "verdict" if role == "plan" else role
+            if role != "answer":
+                text, copied = without_copied(text, agents)
             about = getattr(event.payload, "about", None) or ""
             if question := getattr(event.payload, "question", None):
                 text = f"{question}{ANSWERED}{text}"
         elif event.kind == "evicted":
             role = "summary"
         corrects = decision.get("form") == "correction"
-        found.append(Utterance(role, text, event.seq, event.at, event.trust, about, corrects))
+        found.append(Utterance(role, text, event.seq, event.at, event.trust, about, corrects, copied))
+        if role not in USER_ROLES:
+            agents = f"{agents}{' '.join(_bare_words(text))} "[-MOST_COMPARED:]
     return found
 
 
@@ -425,6 +444,42 @@ def without_quoted(text: str, before: str) -> str:
 def _repeats(line: str, known: str) -> bool:
     words = plain_markdown(QUOTE_MARKS.sub("", line)).strip("\"'“” ")
     return len(words) >= LEAST_QUOTED and words in known
+
+
+def without_copied(text: str, agents: str) -> tuple[str, bool]:
+    """A message of the user without whole sentences of the agent, and whether it has no other words.
+
+    `agents` are the bare words of what the agent said before, each between spaces.
+    """
+    words = [found for found in NOT_SPACE.finditer(text[:MOST_OWN]) if found[0].strip(WORD_MARKS)]
+    bare = _bare_words(text[:MOST_OWN])
+    kept, start, nth = list[str](), 0, 0
+    while nth < len(words):
+        end = nth + FEWEST_COPIED
+        while end < len(bare) and sum(map(len, bare[nth:end])) + end - nth - 1 < LEAST_COPIED:
+            end += 1
+        run = " ".join(bare[nth:end])
+        if end > len(bare) or len(run) < LEAST_COPIED or f" {run} " not in agents:
+            nth += 1
+            continue
+        while end < len(bare) and f" {run} {bare[end]} " in agents:
+            run = f"{run} {bare[end]}"
+            end += 1
+        before, last = text[start : words[nth].start()], words[end - 1][0].rstrip("\"'”’`*_)")
+        if not COPY_BEGINS.search(before) or not last.endswith((".", "!", "?")):
+            nth = end  # named in the user's own sentence
+            continue
+        kept.append(COPY_LEAD.sub("", before))
+        start, nth = words[end - 1].end(), end
+    if not start:
+        return text, False
+    own = "… ".join(part.strip(" ") for part in [*kept, text[start:]]).strip("… \n-–")
+    return (own, False) if len(own) >= LEAST else (text, True)
+
+
+def _bare_words(text: str) -> list[str]:
+    """The words of a text without the marks around them."""
+    return [bare for word in text.split() if (bare := word.strip(WORD_MARKS))]
 
 
 def _picked(text: str, decision: Mapping[str, Any], before: Event | None) -> str:
@@ -526,6 +581,8 @@ def dialogue_lines(session: str, talk: Sequence[Utterance], edits: Sequence[int]
 
 def pasted_from(said: Utterance) -> int | None:
     """The place from which a request is a review by somebody else that the user pasted, or None."""
+    if said.copied:
+        return 0
     if said.role not in ("first", "asked") or len(said.text) < LEAST_PASTED:
         return None
     begin, _, rest = said.text.strip().partition("\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fazm_memory.recall.chooser import PASSED
-from fazm_memory.recall.dialogue import Utterance, without_quoted
+from fazm_memory.recall.dialogue import Utterance, without_copied, without_quoted
 from fazm_memory.recall.lines import untaken_points
 
 from .conftest import ClockedMemory
@@ -22,6 +22,51 @@ def test_lines_that_repeat_the_agent_are_not_the_users_words() -> None:
 def test_a_request_that_only_repeats_the_agent_is_kept() -> None:
     words = "The timestamp comes from the metadata of the checkpoint."
     assert without_quoted(words, words) == words
+
+
+SAID = " Where does the time come from? The metadata.CreatedAt of the checkpoint is available. "
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        (
+            "Where does the time come from? The `metadata.CreatedAt` of the\ncheckpoint is available. "
+            "No, it comes from full.jsonl",
+            "No, it comes from full.jsonl",
+        ),
+        (
+            "you wrote: The metadata.CreatedAt of the checkpoint is available.\nwhat does available mean?",
+            "what does available mean?",
+        ),
+        (
+            "Look again. The metadata.CreatedAt of the checkpoint is available. It is not",
+            "Look again.… It is not",
+        ),
+        (
+            "explain the metadata.CreatedAt of the checkpoint is available",
+            "explain the metadata.CreatedAt of the checkpoint is available",
+        ),
+        (
+            "the metadata.CreatedAt of the checkpoint is missing",
+            "the metadata.CreatedAt of the checkpoint is missing",
+        ),
+    ],
+)
+def test_words_copied_from_the_agent_are_not_the_users(text: str, own: str) -> None:
+    assert without_copied(text, SAID) == (own, False)
+
+
+def test_copied_words_alone_are_not_told_as_the_users(memory: ClockedMemory) -> None:
+    answer = "The exporter drops the last column of every sheet, and the reader ignores its encoding."
+    text = _context(memory, "review the exporter", answer, "rename the reader", "Renamed the reader.", answer)
+    assert f'- "{answer}"' not in text
+    assert without_copied(answer, f" {answer} ") == (answer, True)
+
+
+def test_a_long_path_that_the_agent_named_too_is_the_users_word() -> None:
+    path = "packages/exporter/source/sheets/columns/last_column_test.py"
+    assert without_copied(f"add a case to {path}", f" I read {path} just now ")[0] == f"add a case to {path}"
 
 
 def _context(memory: ClockedMemory, *said: str) -> str:

@@ -161,7 +161,7 @@ FRAGMENT = 0.6  # of a request, in words to nobody: mostly pasted output
 CORRECTS = 1.3
 LAST_TURN = 1.1
 PASTED_FACTOR = 0.5
-OVERTURNED = 0.5
+OVERTURNED = 0.25
 MERE_TALK = ("asked", "reply", "closing", "interim")
 TALK_ONLY = 0.75  # nothing was changed in its turn, but in a later one
 # How much a word matters by who says it.

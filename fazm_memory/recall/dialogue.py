@@ -272,6 +272,17 @@ COPY_LEAD = lazy_regex(
     r"(?i)[\s…]*(?:(?:you|claude) (?:wrote|said|mentioned|told me)|(?:this|that) is what you (?:wrote|said))"
     r"(?: (?:that|this|before|above|earlier))*\W*\Z"
 )  # before what the agent said
+CONTRADICTS = lazy_regex(
+    r"(?i)\W*(?:(?:hm+|well|ok|sorry|yes|ah)\W+)*(?:but|no|nope|wait|are you sure|is ?n'?t (?:it|that|this)"
+    r"|(?:can|could) you check again|check again|that'?s not|that is not|you (?:wrote|said))\b"
+    r"|.*\b(?:isn'?t (?:it|that)|check again|that'?s not|not (?:correct|right|true)|you wrote)\b",
+    re.DOTALL,
+)  # of the user, about the answer before
+CONCEDES = lazy_regex(
+    r"(?i)\W*(?:(?:ah|oh|yes|hm+|good (?:point|question|catch)|sorry)\W+)*"
+    r"(?:you(?:'re| are) (?:\w+ )?(?:right|correct)"
+    r"|i had (?:it|that|this) (?:backwards|wrong)|i was (?:wrong|mistaken)|good catch|my (?:mistake|bad))\b"
+)  # of the agent, at the beginning of its next answer
 VERDICTS = frozenset({"accepted", "rejected", "presented", "revised"})  # on a plan, without words
 NO_DECISION: Mapping[str, Any] = MappingProxyType({})
 RETYPED = 2  # events between a prompt that was interrupted and the next
@@ -553,7 +564,7 @@ def dialogue_lines(session: str, talk: Sequence[Utterance], edits: Sequence[int]
     lines: list[Line] = []
     turn = 0
     asking = [said.seq for said in talk if _asks(said)]
-    correcting = {said.seq for said in talk if said.corrects}
+    correcting = {said.seq for said in talk if said.corrects} | refuting(talk)
     end = talk[-1].seq if talk else 0
     for nth, said in enumerate(talk):
         if _asks(said):
@@ -577,6 +588,18 @@ def dialogue_lines(session: str, talk: Sequence[Utterance], edits: Sequence[int]
             for one in ends
         ]  # fmt: skip
     return lines
+
+
+def refuting(talk: Sequence[Utterance]) -> set[int]:
+    """The positions of words of the user that contradict an answer, and to which the agent gave in."""
+    return {
+        said.seq
+        for said, answer in pairwise(talk)
+        if said.role in USER_ROLES
+        and answer.role in ANSWERS
+        and CONTRADICTS.match(said.text.rpartition(ANSWERED)[2])
+        and CONCEDES.match(answer.text)
+    }
 
 
 def pasted_from(said: Utterance) -> int | None:

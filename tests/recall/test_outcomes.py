@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fazm_memory.recall.chooser import PASSED
-from fazm_memory.recall.dialogue import Utterance, without_copied, without_quoted
+from fazm_memory.recall.dialogue import Utterance, dialogue_lines, without_copied, without_quoted
 from fazm_memory.recall.lines import untaken_points
 
 from .conftest import ClockedMemory
@@ -67,6 +67,24 @@ def test_copied_words_alone_are_not_told_as_the_users(memory: ClockedMemory) -> 
 def test_a_long_path_that_the_agent_named_too_is_the_users_word() -> None:
     path = "packages/exporter/source/sheets/columns/last_column_test.py"
     assert without_copied(f"add a case to {path}", f" I read {path} just now ")[0] == f"add a case to {path}"
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "refuted"),
+    [
+        ("but there is no local branch, is there?", "You're right. There is none.", True),
+        ("that's not what the log says", "Ah yes, you are right - I had it backwards!", True),
+        ("but there is no local branch, is there?", "There is one: main.", False),
+        ("thanks, add a test", "Good catch, I added one.", False),
+    ],
+)
+def test_an_answer_is_overturned_if_the_agent_gives_in_to_the_user(
+    said: str, answer: str, refuted: bool
+) -> None:
+    asked = Utterance("first", "why does it fail?", 0, 0, "user")
+    told = Utterance("closing", "The branch differs.", 1, 1, "agent")
+    talk = [asked, told, Utterance("asked", said, 2, 2, "user"), Utterance("final", answer, 3, 3, "agent")]
+    assert [line.overturned for line in dialogue_lines("s" * 8, talk) if line.seq == 1] == [refuted]
 
 
 def _context(memory: ClockedMemory, *said: str) -> str:

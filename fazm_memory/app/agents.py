@@ -39,7 +39,7 @@ SILENT_AFTER = 10 * 60 * 1_000_000  # records may lag, or the session is older t
 
 @dataclass(frozen=True)
 class AgentOverview:
-    """An agent's records, our part in its configuration, and when each was last active."""
+    """An agent's records, its configuration, and when it was last active."""
 
     agent: str
     here: bool
@@ -78,7 +78,7 @@ def connection_setup(config: Config) -> agents.ConnectOptions:
 
 
 def is_temporary_place(program: str) -> bool:
-    """Whether macOS runs the app from a disk image, or from a copy that it made of a download."""
+    """Whether macOS runs the app from a disk image or a downloaded copy."""
     if "/AppTranslocation/" in program:
         return True
     try:
@@ -180,7 +180,10 @@ def agent_places(config: Config) -> Places:
 
 
 def importer_for(memory: Memory) -> Importer:
-    """The importer for this machine. It leaves out what happened while recording was paused."""
+    """The importer for this machine.
+
+    It leaves out what happened while recording was paused.
+    """
     # Imported here: `status` asks this module for folders and must start quickly.
     from fazm_memory.ingest import Importer, ReadAhead, WorkerSetup, worker_count
 
@@ -240,7 +243,10 @@ def import_agents(
 
 
 def _reported(home: Path, waves: Iterator[ImportStatistics], total: int) -> Iterator[ImportStatistics]:
-    """The waves of a long import, with its progress in a file, for the page of another process."""
+    """The waves of a long import.
+
+    Its progress is written to a file, for the page of another process.
+    """
     if total < REPORTED:
         yield from waves
         return
@@ -269,7 +275,9 @@ def import_progress(home: Path) -> dict[str, int] | None:
 
 
 def _rendered(memory: Memory, waves: Iterator[ImportStatistics]) -> Iterator[ImportStatistics]:
-    """The waves of an import. Contexts are written on the way, so that sessions that start now get them.
+    """The waves of an import.
+
+    Contexts are written on the way, so that sessions that start now get them.
 
     They are written with the first events, with the newest session of every folder, and with its last day.
     The caller writes them at the end.
@@ -288,7 +296,9 @@ def _rendered(memory: Memory, waves: Iterator[ImportStatistics]) -> Iterator[Imp
 def _copied(
     memory: Memory, waves: Iterator[ImportStatistics], records: Sequence[RecordFile], total: int
 ) -> Iterator[ImportStatistics]:
-    """The waves of an import. The agents' own transcripts are copied once their sessions are recorded.
+    """The waves of an import.
+
+    The agents' own transcripts are copied once their sessions are recorded.
 
     In a long import that is done beside it, in a thread: most of it is compression, outside the interpreter.
     """
@@ -322,7 +332,10 @@ class CopyThread:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Wait until everything is copied, or only for the present file if the import failed."""
+        """Wait until everything is copied.
+
+        If the import failed, wait only for the present file.
+        """
         self._stopped = kind is not None
         self._waiting.put(None)
         self._thread.join()
@@ -346,7 +359,10 @@ class CopyThread:
 
 
 def import_acp(memory: Memory, command: Sequence[str]) -> dict[str, Any]:
-    """Import the sessions that an ACP agent lists, except those that its own records already contain."""
+    """Import the sessions of an ACP agent.
+
+    Those that its own records already contain are left out.
+    """
     from fazm_memory.agents import AcpClient
 
     memory.recording.check()
@@ -374,7 +390,10 @@ def import_acp(memory: Memory, command: Sequence[str]) -> dict[str, Any]:
 
 
 def records_at(importer: Importer, path: Path, agent: str | None) -> list[RecordFile]:
-    """The records in a file or folder. Readers expect an agent's folder, so each parent is tried as one."""
+    """The records in a file or folder.
+
+    Readers expect an agent's folder, so each parent is tried as one.
+    """
     for root in path.parents if path.is_file() else (path, *path.parents):
         folder = str(root)
         env = {"CLAUDE_CONFIG_DIR": folder, "CODEX_HOME": folder, "XDG_DATA_HOME": folder}

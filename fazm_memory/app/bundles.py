@@ -137,7 +137,9 @@ class BundleService(Service):
         quarantined: bool = False,
         send: bool = False,
     ) -> dict[str, Any]:
-        """Write a session and its ancestors in a format of other tools, without contents of files.
+        """Write a session and its ancestors in a format of other tools.
+
+        Contents of files are left out.
 
         With `send`, spans also go to the configured receiver.
         """
@@ -193,7 +195,10 @@ class BundleService(Service):
         return row
 
     def _without_content(self, row: SessionRow, *, stored: bool = True, on_disk: bool = False) -> list[str]:
-        """Files that a session left changed, and whose content is neither stored nor, if asked, on disk."""
+        """The changed files of a session whose content is not stored.
+
+        If asked, a file that is on disk does not count.
+        """
         state = self._memory.history.state_at(row, None)
         paths = [entry.path for entry in state.files_modified.values() if entry.change != "deleted"]
         found: set[str] = set()
@@ -206,7 +211,10 @@ class BundleService(Service):
         return [path for path in paths if path not in found and not (on_disk and os.path.lexists(path))]
 
     def _check_quarantine(self, row: SessionRow) -> None:
-        """Decline if a part is in quarantine. A bundle is a whole log, so no event can be left out."""
+        """Decline if a part is in quarantine.
+
+        A bundle is a whole log, so no event can be left out.
+        """
         for ancestor, count in exporter.lineage(self.store, row):
             in_quarantine = self.store.quarantine_view.marks_of(ancestor.n)
             events = sum(seq < count for seq in in_quarantine.seqs)
@@ -228,7 +236,9 @@ class BundleService(Service):
         mine: bool = False,
         progress: Callable[[int], None] = lambda done: None,
     ) -> dict[str, Any]:
-        """Import a bundle, whole or not at all. With `mine`, its trust values are accepted.
+        """Import a bundle, whole or not at all.
+
+        With `mine`, its trust values are accepted.
 
         A trajectory in the ATIF format is imported too.
         """

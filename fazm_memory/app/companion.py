@@ -120,7 +120,10 @@ class Companion:
         self._store_version, self._recheck_at = 0, 0.0
 
     def on_change(self, callback: Callback) -> None:
-        """Call back with the folders of sessions that have new events, when recording is quiet."""
+        """Call back with the folders of sessions that have new events.
+
+        Called when recording is quiet.
+        """
         self._on_change.append(callback)
 
     def on_update(self, callback: Callable[[], object]) -> None:
@@ -128,11 +131,17 @@ class Companion:
         self._on_update.append(callback)
 
     def before_file_change(self, callback: Callback) -> None:
-        """Call back with files that an agent is about to change, so that they can be copied."""
+        """Call back with files that an agent is about to change.
+
+        Used to copy them in time.
+        """
         self._before_file_change.append(callback)
 
     def watch_desktop(self, source: DesktopSource, on_main: RunOnMain) -> None:
-        """Also record this source. It is started and stopped on its own thread through `on_main`."""
+        """Also record this source.
+
+        It is started and stopped on its own thread through `on_main`.
+        """
         self._desktop = (source, on_main)
 
     def once(self) -> ImportStatistics:
@@ -152,7 +161,10 @@ class Companion:
         return self.statistics
 
     def run(self, started: Callable[[], None] = lambda: None) -> None:
-        """Record until `stop`. Raises StoreBusy if a companion already runs, otherwise calls `started`."""
+        """Record until `stop`.
+
+        Raises StoreBusy if a companion already runs, otherwise calls `started`.
+        """
         raise_open_file_limit()
         leave_cloud_files_remote()
         with single_instance(self.home):
@@ -190,7 +202,10 @@ class Companion:
         self._wake.set()
 
     def stop(self) -> None:
-        """Finish the current step and end. May be called from a signal handler or any thread."""
+        """Finish the current step and end.
+
+        May be called from a signal handler or any thread.
+        """
         self._stop.set()
         self._wake.set()
 
@@ -237,7 +252,7 @@ class Companion:
             self._obeyed = mark
 
     def _check_other_writers(self) -> None:
-        """After another process wrote, look again when the workspace watcher is due to see new sessions."""
+        """See new sessions of other processes when the workspace watcher is due."""
         version = self._read_store_version()
         if version != self._store_version:
             self._store_version = version
@@ -298,7 +313,7 @@ class Companion:
         self._sleep(AFTER_TROUBLE)
 
     def _sleep(self, seconds: float, version: int | None = None) -> None:
-        """Sleep until woken, until the time is over, or until another process wrote to the store.
+        """Sleep until woken, until the time is over, or until somebody else writes.
 
         Another process may open a session whose folder has to be watched, without any file event.
         """

@@ -1,4 +1,4 @@
-"""What sessions cost: tokens from the agents' records, dollars from a table of prices.
+"""What sessions cost: tokens from records, dollars from a price table.
 
 The table is shipped with its date (prices.toml), and the user's own prices.toml wins over it. A model
 without a price is named, never guessed. What an agent says that an answer cost counts instead of the table.
@@ -33,7 +33,10 @@ PROVIDER = lazy_regex(r"(?:.*/|(?:[a-z]{2,6}\.)?anthropic\.)")
 
 @dataclass(frozen=True)
 class Price:
-    """Dollars per million tokens. Input that is written to a cache may cost more, and more for an hour."""
+    """Dollars per million tokens.
+
+    Input that is written to a cache may cost more, and more for an hour.
+    """
 
     input: float
     output: float
@@ -97,7 +100,10 @@ class Cost:
         self.priced |= other.priced
 
     def to_json(self) -> dict[str, Any]:
-        """`usd` is null if no model has a price, and too low if `unknown_models` is not empty."""
+        """The cost as JSON.
+
+        `usd` is null if no model has a price, and too low if `unknown_models` is not empty.
+        """
         return {
             **{name: self.tokens[name] for name in TOKENS},
             "usd": round(self.usd, 4) if self.priced else None,
@@ -125,7 +131,10 @@ class CostService(Service):
         return PriceTable(str(own.get("date", shipped["date"])), _prices(shipped) | prices, bool(own))
 
     def of_session(self, row: SessionRow) -> dict[str, Any] | None:
-        """What a session cost, without the session that it was forked from; None if no usage is recorded."""
+        """What a session cost, without the session that it was forked from.
+
+        None if no usage is recorded.
+        """
         known = self._known.get(row.n)
         if known is None or known[0] != row.head:
             known = self._known[row.n] = (row.head, self._sum(usage for _, usage in self._usages(row)))
@@ -154,7 +163,10 @@ class CostService(Service):
             yield at, json.loads(unpack(payload))
 
     def table(self, by: str = "day", *, since: int = 0) -> dict[str, Any]:
-        """The costs by session, day, model, or thread of the current context. The latest comes first."""
+        """The costs by session, day, model, or thread of the current context.
+
+        The latest comes first.
+        """
         if by not in GROUPS:
             raise InvalidRequest(
                 f'Costs cannot be grouped by "{by[:40]}".', hint=f"groups: {', '.join(GROUPS)}"

@@ -185,7 +185,10 @@ def _check_context(memory: Memory, agent: str) -> Check:
 
 
 def _contains(path: Path, mark: str) -> bool:
-    """Whether the beginning or the end of a file has a text, as it is or, as Qwen Code writes it, escaped."""
+    """Whether the beginning or the end of a file has a text.
+
+    Qwen Code writes it escaped.
+    """
     try:
         with open_regular(path) as file:
             content = file.read(READ_BYTES)
@@ -220,7 +223,7 @@ def _check_transcripts(memory: Memory) -> Check:
 
 
 def _check_formats(memory: Memory) -> Check:
-    """Whether agents write record types or fields that are not known, per version of the agent."""
+    """Check for record types and fields that are not known, by agent version."""
     places = connection_setup(memory.config).places
     drifts = format_drift((reader, record) for reader in readers(places) for record in reader.find(places))
     looked = f"{plural(sum(drift.records for drift in drifts), 'record')} of the newest sessions"
@@ -270,7 +273,10 @@ OPENS = "opens (too large to read whole here; `fazm-memory recover` checks it)"
 
 
 def run_checks(memory: Memory, more: Sequence[tuple[str, CheckFunction]] = ()) -> Iterator[Check]:
-    """Run all checks and `more` of this platform. A check that raises counts as broken."""
+    """Run all checks and `more` of this platform.
+
+    A check that raises counts as broken.
+    """
     reported: dict[str, str] = {}
     for name, look in (*CHECKS, *more):
         try:
@@ -361,7 +367,10 @@ def _integrity(memory: Memory) -> Check:
 
 
 def _other_databases(memory: Memory) -> Check:
-    """File versions and framework data. They have no hash chain, but every page has a checksum."""
+    """File versions and framework data.
+
+    They have no hash chain, but every page has a checksum.
+    """
     results = memory.maintenance.check_side_databases(READ_WHOLE)
     broken = [f"{result.file}: {result.problem}" for result in results if result.problem is not None]
     if broken:

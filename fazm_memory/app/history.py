@@ -100,7 +100,10 @@ def _changed(before: Action, after: Action) -> list[str]:
 
 
 class _StateHashes:
-    """The hashes of the states after events that are asked for in order. Reads each event once."""
+    """The hashes of the states after events that are asked for in order.
+
+    Reads each event once.
+    """
 
     def __init__(self, history: HistoryService, row: SessionRow, quarantined: bool) -> None:
         self.history, self.row, self.quarantined = history, row, quarantined
@@ -129,7 +132,10 @@ def _lines(action: Action | None) -> list[str]:
 
 
 class HistoryService(Service):
-    """Read sessions: events, states, files, differences, retries. Use it as `memory.history`."""
+    """Read sessions: events, states, files, differences, retries.
+
+    Use it as `memory.history`.
+    """
 
     def events(
         self,
@@ -182,7 +188,10 @@ class HistoryService(Service):
             yield _without_content(row_json) if not quarantined and withheld(event) else row_json
 
     def _evicted_by(self, row: SessionRow, event: Event, quarantined: bool) -> list[str]:
-        """The keys that left the context with an event. It may name only what its summary still has."""
+        """The keys that left the context with an event.
+
+        It may name only what its summary still has.
+        """
         if event.payload.keys:
             return list(event.payload.keys)
         before = self.state_at(row, event.seq, quarantined).evicted_keys
@@ -191,7 +200,10 @@ class HistoryService(Service):
         ]
 
     def state(self, session: str, *, at: int | str | None = None, quarantined: bool = True) -> dict[str, Any]:
-        """The state after the first `at` events, by default now, with the conventions learned from it."""
+        """The state after the first `at` events, by default now.
+
+        It includes the conventions learned from it.
+        """
         row = self.store.sessions.resolve(session)
         state = self.state_at(row, at, quarantined)
         in_quarantine = self.store.quarantine_view.marks_of(row.n)
@@ -209,7 +221,7 @@ class HistoryService(Service):
     def files_modified(
         self, session: str, *, turns: int | None = None, by: By | None = None, quarantined: bool = True
     ) -> dict[str, Any]:
-        """The net changes to files in the whole session or its last turns, and who made them.
+        """The net changes to files in the session or its last turns, by author.
 
         A file that several changed is listed for each of them: `by` gives it as this author left it.
         """
@@ -237,7 +249,9 @@ class HistoryService(Service):
         return {"session": row.id, "turns": [first, row.turn], "files": files, "omitted": omitted}
 
     def file_changes(self, path: str, *, by: By | None = None, limit: int = 50) -> dict[str, Any]:
-        """Which sessions changed a file, newest first, and the request that led to each change.
+        """Which sessions changed a file and why, newest first.
+
+        The reason is the request that led to the change.
 
         A relative path stands for the end of one. Changes of one turn by one author are one entry.
         """
@@ -257,7 +271,10 @@ class HistoryService(Service):
         return {"path": path, "changes": list(found.values())}
 
     def changed_files(self, names: Iterable[str], *, limit: int = 3) -> list[dict[str, Any]]:
-        """The files with these names or ends of paths that sessions changed, those changed last first."""
+        """Changed files with these names or ends of paths.
+
+        The file that was changed last comes first.
+        """
         found: dict[str, dict[str, Any]] = {}
         with self.store.db.reading():
             for event, touch in (change for name in names for change in self.store.search.changes(name)):
@@ -295,7 +312,7 @@ class HistoryService(Service):
     def _creations_checked(
         self, row: SessionRow, files: list[dict[str, Any]], begin: int = 0
     ) -> list[dict[str, Any]]:
-        """The entries, with "created" corrected where a stored version shows that the file was there before.
+        """Correct "created" where a stored version shows an earlier file.
 
         `files` are the changes of the session from the position `begin` on.
         """
@@ -318,7 +335,10 @@ class HistoryService(Service):
         ]
 
     def _was_there(self, row: SessionRow, seq: int, versions: list[FileVersion], begin: int) -> bool:
-        """Whether the last of these versions that is older than the session's own changes was a file."""
+        """Whether the file existed before the session's own changes.
+
+        The last older version decides.
+        """
         event = next(self.store.log.slice(row.n, row.id, seq, seq + 1), None)
         if event is None:
             return False
@@ -385,7 +405,10 @@ class HistoryService(Service):
     def _with_late(
         self, row: SessionRow, at: int, state: sessions.SessionState, quarantined: bool
     ) -> sessions.SessionState:
-        """The state at the end of a turn, with changes by its calls that were recorded later."""
+        """The state at the end of a turn, with late changes by its calls.
+
+        A late change was recorded after the turn.
+        """
         later = sessions.fold(state, self._late(row, at, quarantined))
         return replace(later, at=state.at, turn=state.turn, last_at=state.last_at)
 
@@ -437,7 +460,10 @@ class HistoryService(Service):
         }
 
     def _same_content(self, rows: list[SessionRow], entries: tuple[dict[str, Any], ...]) -> bool | None:
-        """Whether a file has the same content in both branches; None when one content is unknown."""
+        """Whether a file has the same content in both branches.
+
+        None when one content is unknown.
+        """
         versions = self._memory.existing_file_versions
         pairs = zip(rows, entries, strict=True)
         first, second = (content_after(self.store, versions, row, entry) for row, entry in pairs)
@@ -473,7 +499,10 @@ class HistoryService(Service):
     def _notable(
         self, row: SessionRow, low: int, high: int, states: tuple[sessions.SessionState, ...]
     ) -> Iterator[Event]:
-        """The decisions, errors and requests of a long span, at the positions listed in the states."""
+        """The decisions, errors and requests of a long span.
+
+        They are found at the positions listed in the states.
+        """
         seqs = {
             entry["seq"]
             for state in states
@@ -487,7 +516,9 @@ class HistoryService(Service):
     def retries(
         self, session: str, *, quarantined: bool = True, meanwhile: bool = True
     ) -> list[dict[str, Any]]:
-        """Calls that retry an earlier call: how outcome, output and duration changed, and what else did.
+        """Calls that retry an earlier call, and what changed in between.
+
+        Compared are outcome, output and duration.
 
         Without `meanwhile` the events between the calls are not read.
         """
@@ -508,7 +539,7 @@ class HistoryService(Service):
         *,
         meanwhile: bool = True,
     ) -> dict[str, Any]:
-        """A call that retries another: the results of both, and what else changed in between."""
+        """A call that retries another, both results, and what changed in between."""
         seq = event.payload.retry_of
         tried = next(self.store.log.slice(row.n, row.id, seq, seq + 1), None)
         if tried is not None and withheld is not None and withheld(tried):
@@ -519,7 +550,7 @@ class HistoryService(Service):
         return result | {"meanwhile": self._meanwhile(row, seq, event.seq, withheld is None)}
 
     def _meanwhile(self, row: SessionRow, first: int, second: int, quarantined: bool) -> dict[str, Any]:
-        """What differed in the world between two calls: files that changed, requests, decisions."""
+        """What differed between two calls: files, requests, decisions."""
         files: dict[str, str] = {}
         requests, decisions = [], []
         events = list(self.store.log.slice(row.n, row.id, max(first + 1, second - SPAN), second))
@@ -559,7 +590,10 @@ class HistoryService(Service):
         trust: str | None = None,
         limit: int = 50,
     ) -> list[dict[str, Any]]:
-        """Input that is not trusted, in all sessions, latest first, with its hash and what followed it."""
+        """Untrusted input of all sessions, latest first.
+
+        Each entry has its hash and what followed it.
+        """
         _check_option("trust", trust, sorted(UNTRUSTED))
         if session is not None:
             rows = [self.store.sessions.resolve(session)]

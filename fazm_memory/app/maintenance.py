@@ -57,7 +57,10 @@ class MaintenanceService(Service):
             ]
 
     def recover(self, *, progress: Callable[[int], None] = lambda n: None) -> dict[str, Any]:
-        """Set a damaged store aside and copy all that verifies into a new one. Also the side databases."""
+        """Set a damaged store aside and copy all that verifies into a new one.
+
+        Also the side databases.
+        """
         from fazm_memory.store.recovery import QUARANTINE, RecoveryFolder, recover_side_databases
         from fazm_memory.store.recovery import recover as recovery
 
@@ -78,7 +81,10 @@ class MaintenanceService(Service):
         return {**report.to_json(), "beside": beside}
 
     def check_side_databases(self, most: int) -> list[SideDatabaseCheck]:
-        """Check the databases beside the log. Of those above `most` bytes, only whether they open."""
+        """Check the databases beside the log.
+
+        Of those above `most` bytes, only whether they open.
+        """
         from fazm_memory.store.recovery import check_side_databases
 
         key = self.store.keys.database
@@ -96,7 +102,9 @@ class MaintenanceService(Service):
         dry_run: bool = False,
         source: str = "cli",
     ) -> dict[str, Any]:
-        """Forget a session, a time range, or what matches. With `dry_run` only return the counts.
+        """Forget a session, a time range, or what matches.
+
+        With `dry_run` only return the counts.
 
         `seqs` limits this to positions of the session. `kept` in the result counts fork, rewind and
         quarantine events: they stay, without their text. `copies` counts what was stored beside the log,
@@ -163,7 +171,10 @@ class MaintenanceService(Service):
         dry_run: bool = False,
         progress: Callable[[int], None] = lambda done: None,
     ) -> dict[str, Any]:
-        """Delete details that are older than the policy keeps. With `dry_run` only count them."""
+        """Delete details that are older than the policy keeps.
+
+        With `dry_run` only count them.
+        """
         policy = policy or self.retention_policy()
         planned = stores.retention.plan(self.store, policy, self.now(), progress=progress)
         result = {"policy": policy.__dict__, "dry_run": dry_run, **planned.to_json()}
@@ -177,7 +188,9 @@ class MaintenanceService(Service):
         return result
 
     def retain_daily(self) -> str | None:
-        """Apply the policy if the last time was a day ago or more. Reads the policy again first.
+        """Apply the policy if the last time was a day ago or more.
+
+        Reads the policy again first.
 
         The first time that it would delete something, it only announces that, a week ahead. The same after
         a month without it, because the clock may be wrong. Returns what is worth a line in the log.
@@ -210,7 +223,10 @@ class MaintenanceService(Service):
         return f"Retention deleted details of {plural(done['events'], 'event')}." if done["events"] else None
 
     def announced_retention(self) -> dict[str, Any] | None:
-        """What the first application of the policy will delete, and when; None if none is announced."""
+        """What the first application of the policy will delete, and when.
+
+        None if none is announced.
+        """
         notice = json.loads(self._read_meta(ANNOUNCED) or "{}")
         if not notice:
             return None
@@ -256,7 +272,9 @@ class MaintenanceService(Service):
         reason: str | None = None,
         source: str = "cli",
     ) -> dict[str, Any]:
-        """Exclude a session, or an event and its consequences, from every export; or lift that again.
+        """Exclude a session, or an event and its consequences, from every export.
+
+        Or lift that again.
 
         The consequences are the agent's words and, unless `words_only`, its calls.
         """

@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 
 
 class Service:
-    """A part of `Memory`. Services share its settings, clock and store, and call each other through it."""
+    """A part of `Memory`.
+
+    Services share its settings, clock and store, and call each other through it.
+    """
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -66,7 +69,9 @@ class Memory:
         on_slow_open: Callable[[str], None] | None = None,
         as_of: int | None = None,
     ) -> None:
-        """`on_slow_open` is called with a message before opening the store takes more than a moment.
+        """Open the memory of a home folder.
+
+        `on_slow_open` is called with a message before opening the store takes more than a moment.
 
         With `as_of`, readers show nothing that was recorded as later than this time.
         """
@@ -172,7 +177,7 @@ class Memory:
         return UpdateService(self)
 
     def status(self) -> dict[str, Any]:
-        """Recording or paused, the last event per source, totals, size, location of the key."""
+        """Recording or paused, last event per source, totals, size, and key location."""
         from fazm_memory.store import STORE_FOLDER, store_overview
 
         synced = (self.config.home / STORE_FOLDER / SYNC_DATABASE).exists()  # the rest of it is slow to load

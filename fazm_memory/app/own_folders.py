@@ -35,7 +35,10 @@ BATCH = 64  # files that are stored in one transaction
 
 
 class OwnFolderService(Service):
-    """Folders that belong to one session each, beside the workspace. Use it as `memory.own_folders`."""
+    """Folders that belong to one session each, beside the workspace.
+
+    Use it as `memory.own_folders`.
+    """
 
     def open(
         self,
@@ -74,7 +77,10 @@ class OwnFolderService(Service):
         return opened | {"folder": target, "copy_of": origin, "method": method}
 
     def listing(self) -> list[dict[str, Any]]:
-        """The folders that exist, latest first, each with its session and what is not merged yet."""
+        """The folders that exist, latest first.
+
+        Each has its session and what is not merged yet.
+        """
         return [
             self._to_json(row, origin) for row, origin in self._rows() if os.path.isdir(row.workspace or "")
         ]
@@ -120,7 +126,9 @@ class OwnFolderService(Service):
         }
 
     def remove(self, session: str, *, force: bool = False, source: str = "cli") -> dict[str, Any]:
-        """Remove the session's folder. What was recorded stays, and so do commits that were made in it.
+        """Remove the session's folder.
+
+        What was recorded stays, and so do commits that were made in it.
 
         Unmerged changes need `force`.
         """
@@ -242,7 +250,7 @@ class OwnFolderService(Service):
 
 
 def _remote(row: SessionRow) -> str:
-    """The name under which commits of the session's folder are known in the workspace's repository."""
+    """The name of the session's folder as a remote of the workspace."""
     return f"session-{row.id[:8]}"
 
 

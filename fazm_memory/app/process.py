@@ -36,7 +36,10 @@ def single_instance(home: Path) -> Iterator[None]:
 
 
 def _lock(descriptor: int) -> bool:
-    """Take the lock. Try a few times: `companion_pid` in another process holds it for a moment."""
+    """Take the lock.
+
+    Try a few times: `companion_pid` in another process holds it for a moment.
+    """
     for attempt in range(ATTEMPTS):
         if attempt:
             time.sleep(PAUSE)
@@ -101,7 +104,7 @@ IOPOL_TYPE_VFS_MATERIALIZE_DATALESS_FILES, IOPOL_SCOPE_PROCESS, IOPOL_MATERIALIZ
 
 
 def leave_cloud_files_remote(platform: str = sys.platform) -> None:
-    """Keep macOS from downloading files of iCloud because we read the folder they are in."""
+    """Keep macOS from downloading iCloud files because we read their folder."""
     if platform == "darwin":
         import ctypes
 
@@ -117,7 +120,10 @@ TOO_MANY_OPEN = (errno.EMFILE, errno.ENFILE)
 
 
 def raise_open_file_limit() -> int:
-    """Raise the limit of open files as far as allowed and useful. Returns the new limit."""
+    """Raise the limit of open files as far as allowed and useful.
+
+    Returns the new limit.
+    """
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

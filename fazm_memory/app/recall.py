@@ -35,7 +35,10 @@ STATES = 64  # states that are kept while contexts are written
 
 
 def _exists_check(workspace: str | None) -> Callable[[str], bool]:
-    """Whether a file of a session is here. Without its folder nothing is known, so nothing is missing."""
+    """Whether a file of a session is here.
+
+    Without its folder nothing is known, so nothing is missing.
+    """
     if workspace is None or not os.path.isdir(workspace):
         return lambda path: True
     return lambda path: not inside(path, workspace) or os.path.lexists(path)
@@ -83,7 +86,7 @@ class RecallService(Service):
                 raise result.error
 
     def search_notes(self, query: str) -> tuple[str, ...]:
-        """Notes on a search: parts of the query that were not used as filters, and what was not searched."""
+        """Notes on a search: unused filters and what was not searched."""
         left_out, why = self._left_out if self._left_out is not None else self.store.index_if_possible()
         self._left_out = None
         with self.store.db.reading():
@@ -95,7 +98,10 @@ class RecallService(Service):
     def context(
         self, workspace: str | None = None, *, budget: int | None = None, besides: str | None = None
     ) -> recalling.Context:
-        """The context that a new session in a folder gets. Without a folder, that of all folders."""
+        """The context that a new session in a folder gets.
+
+        Without a folder, that of all folders.
+        """
         return recalling.render_context(
             self.digest(workspace, besides=besides),
             budget=budget or self.config.context_tokens,
@@ -106,7 +112,7 @@ class RecallService(Service):
     def present_context(
         self, workspace: str | None = None, *, budget: int | None = None
     ) -> recalling.WrittenContext:
-        """The same, from the file that hooks hand out if nothing changed since it was written."""
+        """The same, from the exported file if nothing changed since."""
         vault = (self.config.home / STORE_FOLDER / SYNC_DATABASE).exists()  # it may name folders first
         if not vault and budget in (None, self.config.context_tokens) and self.store.as_of is None:
             with self.store.db.reading():
@@ -158,7 +164,10 @@ class RecallService(Service):
         return chosen
 
     def _export_again(self, item: str) -> None:
-        """Update the exports that a choice about an item changes. While recording is paused, remove all."""
+        """Update the exports that a choice about an item changes.
+
+        While recording is paused, remove all.
+        """
         home = self.config.home
         folders = dict.fromkeys(recalling.exports.folders_with_item(home, item))
         begins = {item.partition(":")[0]}
@@ -176,9 +185,12 @@ class RecallService(Service):
             recalling.exports.write_context(home, folder, written)
 
     def export_contexts(self, workspaces: Sequence[str] = ()) -> list[Path]:
-        """Write the files that hooks read: the contexts of the machine, of these and of the latest folders,
-        and the news of the latest sessions. What nothing changed since it was last written by this object is
-        left as it is. Other exports are removed. Returns the paths of the contexts."""
+        """Write the files that hooks read.
+
+        These are the contexts of the machine, of these and of the latest folders, and the news of the
+        latest sessions. What did not change since this object last wrote it is left as it is. Other
+        exports are removed. Returns the paths of the contexts.
+        """
         if not self._memory.recording.status()["recording"]:
             return []
         with self.store.snapshots.keeping(STATES):  # contexts of several folders have sessions in common
@@ -214,7 +226,7 @@ class RecallService(Service):
         return path.exists() and to_datetime(at).date() == to_datetime(self.now()).date()
 
     def _inputs_of_all(self) -> Hashable:
-        """What every context depends on: the hour, the settings, choices and marks, and the facts."""
+        """What every context depends on: hour, settings, choices, marks, facts."""
         db = self.store.db
         facts = db.execute("SELECT count(*), max(at), sum(retracted) FROM fact").fetchone()
         marks = db.execute(f"SELECT key, value FROM meta WHERE {MARKS} ORDER BY key").fetchall()
@@ -222,7 +234,7 @@ class RecallService(Service):
         return __version__, clock, self.config.context_tokens, tuple(facts), tuple(map(tuple, marks))
 
     def _inputs_of(self, folder: str | None) -> Hashable:
-        """What the context of a folder depends on besides: its sessions, and how far each is recorded."""
+        """What the context of a folder also depends on: its sessions' positions."""
         choices = recalling.exports.read_choices(self.store)
         pinned = {item for item, choice in choices.items() if choice == "pin"}
         return tuple(recalling.candidate_sessions(self.store, folder, pinned))
@@ -237,7 +249,10 @@ class RecallService(Service):
         return path
 
     def _export_news(self, rows: Sequence[SessionRow], inputs: Mapping[str | None, Hashable]) -> list[Path]:
-        """Write the news that each session gets when it is resumed. Returns the paths of all that exist."""
+        """Write the news that each session gets when it is resumed.
+
+        Returns the paths of all that exist.
+        """
         written, home = [], self.config.home
         with self.store.db.reading():
             for row in rows:
@@ -264,7 +279,10 @@ class RecallService(Service):
 
     @cached_property
     def _news_of(self) -> dict[int, tuple[Hashable, bool]]:
-        """For each session: the inputs of its latest news, to compare, and whether there were any."""
+        """For each session, the inputs of its latest news and whether it had any.
+
+        The inputs are kept to compare.
+        """
         return {}
 
     def reminders(self) -> list[recalling.Reminder]:
@@ -276,7 +294,7 @@ class RecallService(Service):
             return recalling.collect_reminders(self.store, states, self.now())
 
     def _note_requests(self, rows: Sequence[SessionRow]) -> Iterator[tuple[str, str]]:
-        """The request for a note of each session of Claude Code that has open steps, with the agent's id."""
+        """The note requests of Claude Code sessions with open steps, by agent id."""
         with self.store.db.reading():
             for row in rows:
                 if row.agent == "claude-code" and row.agent_session_id:
@@ -306,7 +324,10 @@ class RecallService(Service):
         }
 
     def search(self, query: str, *, limit: int = 10, quarantined: bool = False) -> list[dict[str, Any]]:
-        """Events that match words and filters, best first. Quarantined ones only if `quarantined`."""
+        """Events that match words and filters, best first.
+
+        Quarantined ones only if `quarantined`.
+        """
         self._left_out = self.store.index_if_possible()  # `search_notes` reports it
         found = []
         home = str(self.config.user_home)
@@ -330,7 +351,9 @@ class RecallService(Service):
         return found
 
     def resume_offer(self, session: str, briefing: str | None = None) -> dict[str, Any]:
-        """How a session can be resumed in a terminal, with its briefing, which is made if it is not given.
+        """How a session can be resumed in a terminal, with its briefing.
+
+        The briefing is made if it is not given.
 
         `waits_for` lists open questions to a person.
         """
@@ -346,7 +369,10 @@ class RecallService(Service):
         return offer["command"] if offer["took"] == "exact" else None
 
     def resume_options(self, session: str) -> tuple[str, list[recalling.ResumeOption]]:
-        """The briefing and the ways to resume, best first. Refused while a question to a person is open."""
+        """The briefing and the ways to resume, best first.
+
+        Refused while a question to a person is open.
+        """
         self._memory.sessions.check_answered(session)
         row = self.store.sessions.resolve(session)
         briefing = self.briefing(row.id).text

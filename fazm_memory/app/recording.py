@@ -18,7 +18,10 @@ from fazm_memory.text import plural
 
 
 class RecordingService(Service):
-    """Pause and resume recording, and what is excluded from it. Use it as `memory.recording`."""
+    """Pause and resume recording, and what is excluded from it.
+
+    Use it as `memory.recording`.
+    """
 
     _added: tuple[int, tuple[str, ...]] | None = None
 
@@ -44,7 +47,10 @@ class RecordingService(Service):
         }
 
     def pause(self, duration: int | None = None) -> dict[str, Any]:
-        """Stop recording for a time, or until it is resumed. A second pause moves only the end."""
+        """Stop recording for a time, or until it is resumed.
+
+        A second pause moves only the end.
+        """
         _ = self.store  # the folder must be safe before anything is written in it
         now, known = self.now(), self._pause()
         since = now if known is None else known.since
@@ -70,7 +76,10 @@ class RecordingService(Service):
         return None
 
     def _end(self, pause: ingest.Pause, until: int) -> None:
-        """Record the gap, then end the pause. After a crash in between recording stays paused."""
+        """Record the gap, then end the pause.
+
+        After a crash in between recording stays paused.
+        """
         self._memory.recorder.record(ingest.pause_gap(pause, until))
         ingest.clear_pause(self.config.home)
 
@@ -106,7 +115,7 @@ class RecordingService(Service):
         return None
 
     def stored_of_folder(self, folder: str) -> dict[str, int]:
-        """What was stored of a folder before: file versions, and sessions that worked in it."""
+        """What was stored of a folder: file versions and sessions in it."""
         versions = self._memory.existing_file_versions
         workspaces = self.store.db.execute("SELECT workspace FROM session WHERE workspace IS NOT NULL")
         return {
@@ -118,7 +127,10 @@ class RecordingService(Service):
         return list(watch.scope.remove_folder(self.config.home, folder))
 
     def added_folders(self) -> tuple[str, ...]:
-        """Folders to watch besides those that sessions work in, from config.toml as it is now."""
+        """Folders in config.toml that are watched besides the workspaces.
+
+        The file is read again each time.
+        """
         path = self.config.home / CONFIG_FILE
         changed = path.stat().st_mtime_ns if path.exists() else 0
         if self._added is None or self._added[0] != changed:
@@ -126,7 +138,10 @@ class RecordingService(Service):
         return self._added[1]
 
     def add_folder(self, folder: str) -> tuple[str, ...]:
-        """Watch a folder, also one that macOS protects. The system asks for consent when it is first read."""
+        """Watch a folder, also one that macOS protects.
+
+        The system asks for consent when it is first read.
+        """
         path = checked_folder(folder, str(self.config.user_home))
         listed = tuple(dict.fromkeys((*self.added_folders(), path)))
         save_settings(self.config, {"watch": list(listed)})
@@ -141,7 +156,10 @@ class RecordingService(Service):
         return self.added_folders()
 
     def desktop(self) -> dict[str, Any] | None:
-        """Whether the desktop is watched and its windows may be read; None if nothing watches it."""
+        """Whether the desktop is watched and its windows may be read.
+
+        None if nothing watches it.
+        """
         state = watch.foreground_app.read_state(self.config.home)
         return None if state is None or companion_pid(self.config.home) is None else asdict(state)
 
@@ -161,7 +179,10 @@ class RecordingService(Service):
         return self.excluded_apps()
 
     def quota(self) -> dict[str, Any]:
-        """How much of the limits is used today and by sessions near theirs, with a warning or None."""
+        """How much of the limits is used today and by sessions near theirs.
+
+        Includes a warning, or None.
+        """
         used = ingest.read_usage(self.store.db, self._memory.quota_limits(), self.now())
         return {**used, "warning": quota_warning(used)}
 

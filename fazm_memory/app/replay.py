@@ -61,7 +61,7 @@ def _step_json(number: int, step: ReplayStep, folder: str) -> dict[str, Any]:
 
 
 def _depths(steps: Sequence[Mapping[str, Any]]) -> set[str]:
-    """The subfolders in which the session found files, relative to the folder of the workflow."""
+    """The subfolders with files of the session, relative to the workflow."""
     root = workflow_folder(steps)
     found = {
         relpath(dirname(file["from"] or file["path"]), root)
@@ -193,7 +193,10 @@ class ReplayService(Service):
         return found
 
     def _past(self, row: SessionRow) -> tuple[list[tuple[SessionRow, int]], bool]:
-        """The session and its ancestors, oldest first, each with its end; and whether all are here."""
+        """The session and its ancestors, oldest first, each with its end.
+
+        And whether all are here.
+        """
         found = [(row, row.head)]
         while row.parent is not None and row.parent_seq is not None and len(found) < MAX_FORK_DEPTH:
             above = self.store.sessions.by_key(row.parent, None)
@@ -206,7 +209,9 @@ class ReplayService(Service):
     def run(
         self, session: str, *, onto: Mapping[str, str], execute: bool, confirm: Confirm
     ) -> dict[str, Any]:
-        """Plan the workflow for other files and, with `execute`, run each step that `confirm` accepts.
+        """Plan the workflow for other files and, with `execute`, run its steps.
+
+        A step runs if `confirm` accepts it.
 
         `onto` has new values for parameters. Its `folder` is the folder to work in.
         """

@@ -70,10 +70,13 @@ OTHERS = tuple(source for source in SOURCES if source not in ("mcp", "record", "
 
 
 class RewindService(Service):
-    """Rewind sessions, with or without their files, and fork them. Use it as `memory.rewind`."""
+    """Rewind sessions, with or without their files, and fork them.
+
+    Use it as `memory.rewind`.
+    """
 
     def plan(self, session: str, to: int | str, *, everyone: bool = False) -> dict[str, Any]:
-        """What a rewind with files would do to each file, what it would refuse, and what it cannot do.
+        """What a rewind with files would do, refuse, or leave.
 
         With `everyone` also for the files that only others changed.
         """
@@ -98,7 +101,9 @@ class RewindService(Service):
         plan: str | None = None,
         everyone: bool = False,
     ) -> dict[str, Any]:
-        """Move the head back to a position and go on from there. What came after stays in the log.
+        """Move the head back to a position and go on from there.
+
+        What came after stays in the log.
 
         With `files`, files that the agent changed since are restored too, with `everyone` all known files.
         `plan` is the digest of the plan that was shown: if the files or the log have changed since, nothing
@@ -137,7 +142,10 @@ class RewindService(Service):
         plan: str | None,
         everyone: bool = False,
     ) -> tuple[Sequence[RewindStep], KeepRule, dict[str, Any]]:
-        """The steps to carry out. Refused if the plan is not `plan`, or if others changed the files."""
+        """The steps to carry out.
+
+        Refused if the plan is not `plan`, or if others changed the files.
+        """
         planned, outside = context.plan(to, everyone=everyone)
         keep_folder = context.keep_rule(to)
         steps = planned.writes() if force else planned.allowed()
@@ -164,7 +172,7 @@ class RewindService(Service):
         self, row: SessionRow, to: int, *, files: bool, force: bool, reason: str | None, source: str,
         plan: str | None,
     ) -> dict[str, Any]:  # fmt: skip
-        """Rewind a session that another machine records: continue it here, in a fork, from that position.
+        """Continue another machine's session here, in a fork from that position.
 
         With `files`, its files in the folder of this machine are restored too.
         """
@@ -185,7 +193,7 @@ class RewindService(Service):
         }  # fmt: skip
 
     def resume_plan(self, session: str) -> dict[str, Any]:
-        """What resuming a session with its files would do: the files as they were at the pause.
+        """What restoring the files as they were at the pause would do.
 
         If no agent worked in the folder since, a change that nobody watched is probably a person's.
         """
@@ -202,7 +210,10 @@ class RewindService(Service):
         return plan
 
     def _agents_worked_since(self, session: str, to: int) -> bool:
-        """Whether a session recorded anything in the folder since the event before a position."""
+        """Whether the session recorded anything in the folder since a position.
+
+        The event before the position counts as the beginning.
+        """
         row = self.store.sessions.resolve(session)
         paused = self.store.log.slice(row.n, row.id, max(0, to - 1), to)
         since = next((event.at for event in paused), 0)
@@ -251,7 +262,10 @@ class RewindService(Service):
         return row.head if last is None else int(last & SEQ_MASK) + 1
 
     def undo(self, session: str, *, force: bool = False, source: str = "cli") -> dict[str, Any]:
-        """Undo the latest rewind of this session: the head, and the files if it restored some."""
+        """Undo the latest rewind of this session.
+
+        The head goes back, and the files if the rewind restored some.
+        """
         self._memory.recording.check()
         finished = self.finish_interrupted()
         row = self.store.sessions.resolve(session)
@@ -357,7 +371,10 @@ class RewindService(Service):
         return questions + self._running(row, to)
 
     def _running(self, row: SessionRow, to: int) -> list[str]:
-        """Calls that began after a position and may still be running. Without any the state is not read."""
+        """Calls that began after a position and may still be running.
+
+        Without any the state is not read.
+        """
         since = self.now() - MAYBE_RUNNING
         begun = (
             row.lifecycle in AT_WORK
@@ -448,7 +465,10 @@ class RewindService(Service):
         return results
 
     def _finish(self, versions: FileVersions, run: RestoreRun) -> str:
-        """Drop an interrupted run if the log does not have it. Otherwise carry it out to its end."""
+        """Drop an interrupted run if the log does not have it.
+
+        Otherwise carry it out to its end.
+        """
         journal = RestoreJournal(versions)
         subject = f"The rewind of session {run.session[:8]} that was interrupted at {iso(run.began)}"
         if run.stage == PLANNED:
@@ -558,7 +578,7 @@ class RewindService(Service):
         return self._memory.sessions.get(head.id) | copied
 
     def fork_manifest(self, session: str, *, at: int | None = None) -> dict[str, Any]:
-        """The files of a session's workspace as they were at a position, and where their content is."""
+        """The workspace's files at a position, and where their content is."""
         row = self.store.sessions.resolve(session)
         position = self._memory.sessions.position(row, at)
         with self.open_files(row) as context:
@@ -572,7 +592,7 @@ class RewindService(Service):
         }
 
     def branches(self, session: str) -> list[dict[str, Any]]:
-        """The first ancestor of a session and all sessions forked from it, each below its parent."""
+        """All sessions of a fork tree, each below its parent."""
         row = self.store.sessions.resolve(session)
         seen = {row.id}
         while row.parent is not None and row.parent not in seen:
@@ -664,7 +684,9 @@ class RewindService(Service):
                 raise InvalidRequest(f"{folder} and {what} would overlap.", hint="Name a folder beside it.")
 
     def _check_reach(self, row: SessionRow, folder: str, workspace: str) -> None:
-        """Limit where an agent may have files written, because it names its workspace itself.
+        """Limit where an agent may have files written.
+
+        An agent names its workspace itself, so that is no evidence.
 
         The folder must lie beside a workspace that another source reported, and not where programs are
         started or configured from.
@@ -686,7 +708,7 @@ class RewindService(Service):
             )
 
     def _reported_by_others(self, row: SessionRow) -> bool:
-        """Whether a source other than an agent's own account opened a session in this folder.
+        """Whether somebody besides the agent reported a session in this folder.
 
         Unknown sources count as an agent's own, and unverified bundles do not count.
         """
@@ -733,7 +755,10 @@ def results_json(workspace: str, results: Sequence[RestoredStep]) -> list[dict[s
 
 
 def _reason(result: RestoredStep) -> str:
-    """Why a step was done or left. What would happen if the user insists is cut off: it has happened."""
+    """Why a step was done or left.
+
+    What would happen if the user insists is cut off: it has happened.
+    """
     if result.left is not None:
         return result.left
     return result.step.why if result.step.would is None else result.step.why.split(";")[0]

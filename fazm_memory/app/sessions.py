@@ -61,7 +61,10 @@ MOMENTS = (
 
 
 def position_of(store: Store, row: SessionRow, text: str, now: int, *, begin: bool = False) -> int:
-    """The position that a moment names. It may lie outside the session: the caller checks the range."""
+    """The position that a moment names.
+
+    It may lie outside the session: the caller checks the range.
+    """
     from fazm_memory.recall import parse_start
 
     word = text.strip()
@@ -154,7 +157,10 @@ class SessionService(Service):
         return results
 
     def _export(self, drafts: Sequence[Draft]) -> None:
-        """Write the contexts if there are none yet, or if a session ended and no companion writes them."""
+        """Write the contexts if none exist, or if a session ended.
+
+        A running companion writes them itself.
+        """
         first = not (self.config.home / CONTEXT_FOLDER).exists()
         ended = any(draft.kind in ENDINGS for draft in drafts)
         if first or (ended and companion_pid(self.config.home) is None):
@@ -172,7 +178,9 @@ class SessionService(Service):
         return self.get(row.id)
 
     def why_without_effect(self, session: str, seq: int) -> str | None:
-        """Why the `pending.done` or `fact.retract` event at a position ends nothing; None when it does.
+        """Why the `pending.done` or `fact.retract` event at a position ends nothing.
+
+        None when it does.
 
         The event is stored in either case: what it ends may be recorded later.
         """
@@ -212,7 +220,10 @@ class SessionService(Service):
         version: int | None = None,
         source: str = "cli",
     ) -> dict[str, Any]:
-        """Record the next version of an artifact. `version`: refuse if it is no longer the latest."""
+        """Record the next version of an artifact.
+
+        `version`: refuse if it is no longer the latest.
+        """
         changed = self.changed_artifact(session, name, changes, without=without, version=version)
         return self.append(session, "artifact", source=source, **changed)
 
@@ -225,7 +236,7 @@ class SessionService(Service):
         without: Sequence[str] = (),
         version: int | None = None,
     ) -> dict[str, Any]:
-        """An artifact with items changed, added or left out, as the payload of its next version."""
+        """The next version of an artifact, with changed, new or removed items."""
         row = self.store.sessions.resolve(session)
         with self.store.db.reading():
             known = self.store.snapshots.state_at(row.n, row.id, row.head).artifacts.get(name)
@@ -258,7 +269,10 @@ class SessionService(Service):
     def _whole_artifact(
         self, row: SessionRow, name: str, seq: int
     ) -> tuple[dict[str, dict[str, Any]], str | None] | None:
-        """All items and the text as recorded: the state has the first items only, and cuts long texts."""
+        """All items and the text of an artifact, from the log.
+
+        The state has the first items only, and cuts long texts.
+        """
         here: SessionRow | None = row
         for _ in range(MAX_FORK_DEPTH):  # what a fork has of its parent is in the parent's events
             if here is None:
@@ -287,7 +301,10 @@ class SessionService(Service):
         budget: Mapping[str, Any] | None = None,
         source: str = "cli",
     ) -> dict[str, Any]:
-        """Open a session. A key that is known already returns its session. `budget` has its limits."""
+        """Open a session.
+
+        A key that is known already returns its session. `budget` has its limits.
+        """
         import secrets
 
         name = key or secrets.token_hex(16)
@@ -303,7 +320,7 @@ class SessionService(Service):
         return self.to_json(self.store.sessions.resolve(session), brief=brief)
 
     def to_json(self, row: SessionRow, *, brief: bool = False) -> dict[str, Any]:
-        """The session as JSON, with the number of changed files and how it is known to be over.
+        """The session as JSON, with its changed files and how it ended.
 
         If it is `brief`, the files are counted by changes and the cost is left out: both read many events.
         """
@@ -330,7 +347,9 @@ class SessionService(Service):
         return known[1]
 
     def position(self, session: str | SessionRow, at: int | str | None, *, begin: bool = False) -> int:
-        """A valid position of a session, by default the head. See `moments` for other names of it.
+        """A valid position of a session, by default the head.
+
+        See `moments` for other names of it.
 
         With `begin` it is where a slice begins that includes the turn, the time or the event.
         """
@@ -361,7 +380,10 @@ class SessionService(Service):
     def listing(
         self, *, lifecycle: str | None = None, brief: bool = False, **filters: Any
     ) -> list[dict[str, Any]]:
-        """Sessions, latest first. One that has been silent for long is not at work, whatever was recorded."""
+        """Sessions, latest first.
+
+        One that has been silent for long is not at work, whatever was recorded.
+        """
         if lifecycle in AT_WORK:
             filters["since"] = self.now() - SILENT
         filters["lifecycle"] = lifecycle
@@ -384,7 +406,10 @@ class SessionService(Service):
         answer_schema: Mapping[str, Any] | None = None,
         source: str = "cli",
     ) -> dict[str, Any]:
-        """Ask a person or the agent a question. It stays open until it is answered or waived."""
+        """Ask a person or the agent a question.
+
+        It stays open until it is answered or waived.
+        """
         row = self.store.sessions.resolve(session)
         from fazm_memory.session import BOUNDS
 

@@ -1,4 +1,6 @@
-"""The setup: the steps of the first launch, each of which can be skipped and done later.
+"""The setup: the steps of the first launch.
+
+Each can be skipped and done later.
 
 The window of the Mac app, the page and `fazm-memory setup` show the same steps. What only the system can do
 is behind `SetupSystem`.
@@ -107,7 +109,10 @@ def _unit(command: Sequence[str], env: Mapping[str, str]) -> bytes:
 
 
 def _quoted(word: str) -> str:
-    """A word for systemd, which expands % and $ and reads quotes and backslashes like a shell."""
+    """Quote a word for systemd.
+
+    It expands % and $, and reads quotes and backslashes like a shell.
+    """
     safe = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     return safe if safe == shlex.quote(word) else f'"{safe}"'
 
@@ -127,7 +132,10 @@ StepState = Literal["todo", "done", "not here"]
 
 @dataclass(frozen=True)
 class SetupChoice:
-    """Something that a step can do. `edits` are the changes of files that it would make."""
+    """Something that a step can do.
+
+    `edits` are the changes of files that it would make.
+    """
 
     id: str
     title: str
@@ -179,7 +187,10 @@ class SetupSystem(Protocol):
 
 
 class PlainSystem:
-    """A terminal on any system. Permissions belong to the app, so they are not offered here."""
+    """A terminal on any system.
+
+    Permissions belong to the app, so they are not offered here.
+    """
 
     def __init__(self, config: Config, login_file: LoginFile | None = None) -> None:
         self.login_file = login_file or LoginFile(config)
@@ -308,7 +319,10 @@ class SetupService(Service):
         )
 
     def _folders(self) -> SetupStep:
-        """Folders that the system protects: those in which agents work, and those that people name."""
+        """Folders that the system protects and that are to be watched.
+
+        They are those in which agents work, and those that people name.
+        """
         home, added = str(self.config.user_home), self._memory.recording.added_folders()
         worked = [
             row.workspace
@@ -383,7 +397,10 @@ class SetupService(Service):
         return protected_folder(folder, str(self.config.user_home), self.platform)
 
     def _unreadable(self, folder: str, added: tuple[str, ...]) -> str:
-        """Why a folder cannot be read. macOS asks at the first try, so only an added folder is tried."""
+        """Why a folder cannot be read.
+
+        macOS asks at the first try, so only an added folder is tried.
+        """
         if folder not in added:
             return ""
         try:

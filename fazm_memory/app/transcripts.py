@@ -1,4 +1,4 @@
-"""Copies of the agents' transcripts: make them, restore them, say what the agent will delete."""
+"""Copies of the agents' transcripts: make, restore, warn of deletion."""
 
 from __future__ import annotations
 
@@ -89,7 +89,10 @@ class TranscriptService(Service):
         )
 
     def missing(self, records: Iterable[RecordFile]) -> dict[str, str]:
-        """The sessions in these records without a copy, with their files; also databases, with the reason."""
+        """The sessions in these records without a copy, with their files.
+
+        Also databases, with the reason.
+        """
         import sqlite3
 
         known = self.copies
@@ -106,7 +109,10 @@ class TranscriptService(Service):
         return missing
 
     def _allowed(self, agent_session_id: str) -> bool:
-        """Whether a session is neither forgotten, nor in the background, nor in an excluded folder."""
+        """Whether a session may be copied.
+
+        Not if it is forgotten, in the background, or in an excluded folder.
+        """
         query = "SELECT n, workspace, background, forgotten, parent FROM session WHERE agent_session_id=?"
         rows = self.store.db.execute(query, (agent_session_id,)).fetchall()
         excluded = self._memory.recording.excluded_folders()
@@ -120,7 +126,7 @@ class TranscriptService(Service):
         return True
 
     def _forgotten_by_user(self, number: int, parent: str | None) -> bool:
-        """Whether something of a session, or of one that it was forked from, was forgotten on request."""
+        """Whether part of a session or its ancestors was forgotten on request."""
         query = "SELECT 1 FROM event WHERE id >= ? AND id < ? AND kind='forgotten' AND actor='person' LIMIT 1"
         ends = (number << SEQ_BITS, (number + 1) << SEQ_BITS)
         if self.store.db.execute(query, ends).fetchone() is not None:
@@ -191,7 +197,10 @@ class TranscriptService(Service):
         return self.store.sessions.folder_names().get(row.workspace) or row.workspace
 
     def _found(self, session: str) -> tuple[SessionRow | None, list[TranscriptCopy]]:
-        """A session and its copies. A session that is not recorded is found by the agent's own id."""
+        """A session and its copies.
+
+        A session that is not recorded is found by the agent's own id.
+        """
         known = self.copies
         try:
             row: SessionRow | None = self.store.sessions.resolve(session)
@@ -268,7 +277,10 @@ class TranscriptService(Service):
         return self._memory.transcript_copies.content(copy)
 
     def _put_back(self, copy: TranscriptCopy, root: Path, step: dict[str, Any]) -> None:
-        """Write the file, unless it is the same, and give it the time of now: the agent deletes old files."""
+        """Write the file with the time of now, unless it is the same.
+
+        The agent deletes old files.
+        """
         target = Path(step["path"])
         try:
             with _folder_below(root, target.relative_to(root).parts[:-1]) as folder:
@@ -286,7 +298,10 @@ class TranscriptService(Service):
             raise disk_error(error, target) from error
 
     def _continue(self, copy: TranscriptCopy, file: BinaryIO) -> None:
-        """Remember where a file that differs from the original ends. What follows continues the copy."""
+        """Remember where a file that differs from the original ends.
+
+        What follows continues the copy.
+        """
         changed = copy.form != EXACT or copy.left_out
         if changed and not copy.foreign:
             from fazm_memory.ingest import file_mark
@@ -308,7 +323,10 @@ class TranscriptService(Service):
         )
 
     def _put_rows_back(self, copy: TranscriptCopy, name: str, step: dict[str, Any], rows: bytes) -> None:
-        """Put the rows of a session into the agent's database. Its other sessions stay as they are."""
+        """Put the rows of a session into the agent's database.
+
+        Its other sessions stay as they are.
+        """
         target = Path(step["path"])
         try:
             if step["action"] in ("replace", "conflict"):
@@ -321,14 +339,17 @@ class TranscriptService(Service):
     # -- overview and retention --------------------------------------------------------------------------
 
     def overview(self) -> dict[str, Any]:
-        """The switch, the number and size of copies, and what the agent itself will delete soon."""
+        """The switch, the copies, and what the agent will delete soon.
+
+        Copies are counted and measured.
+        """
         known = self.copies
         size = {"files": 0, "bytes": 0, "stored": 0} if known is None else known.size()
         sessions = 0 if known is None else len(known.sessions())
         return {"form": self.config.transcripts, "sessions": sessions, **size, "expiring": self.expiring()}
 
     def expiring(self, days: int = SOON) -> dict[str, Any]:
-        """The sessions that Claude Code will delete in the next days, and how many of them have a copy."""
+        """The sessions that Claude Code will delete soon, and how many are copied."""
         places = agent_places(self.config)
         found = agents.expiring_transcripts(places, self.now() / SECOND + days * DAY / SECOND)
         known = self.copies
@@ -362,7 +383,10 @@ class TranscriptService(Service):
         )
 
     def retain(self, *, dry_run: bool = False) -> int:
-        """Delete copies that are older than the policy keeps. Return how many sessions lose theirs."""
+        """Delete copies that are older than the policy keeps.
+
+        Return how many sessions lose theirs.
+        """
         known, days = self.copies, self.config.retain_transcripts
         if known is None or not days:
             return 0
@@ -370,7 +394,10 @@ class TranscriptService(Service):
 
 
 def _moved_workspace(workspace: str | None, copies: list[TranscriptCopy], places: Places) -> str | None:
-    """The workspace on this machine. Below the old home it is taken to be at the same place below the new."""
+    """The workspace on this machine.
+
+    Below the old home it is taken to be at the same place below the new.
+    """
     old = Path(copies[0].origin)
     if workspace is None or not old.name.startswith(
         "."
@@ -392,14 +419,16 @@ def _notes(copies: list[TranscriptCopy]) -> list[str]:
 
 
 def _link_above(target: Path, root: Path) -> Path | None:
-    """A folder between the agent's folder and a file in it that is a link, if there is one."""
+    """A link among the folders between the agent's folder and a file, if any."""
     above = [folder for folder in target.parents if folder != root and folder.is_relative_to(root)]
     return next((folder for folder in above if folder.is_symlink()), None)
 
 
 @contextmanager
 def _folder_below(root: Path, parts: Sequence[str]) -> Iterator[int]:
-    """A folder below the agent's folder, created if it is missing. A link on the way raises OSError.
+    """A folder below the agent's folder, created if it is missing.
+
+    A link on the way raises OSError.
 
     Each part is opened relative to the one before, so that a folder which becomes a link meanwhile leads
     nowhere. The agent's folder itself may be a link: people link their dotfiles.
@@ -426,7 +455,10 @@ def _is_file(folder: int, name: str) -> bool:
 
 
 def _open_in(folder: int, name: str) -> BinaryIO:
-    """Open a regular file in an open folder for reading. Never blocks, and never follows a link."""
+    """Open a regular file in an open folder for reading.
+
+    Never blocks, and never follows a link.
+    """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(name, flags, dir_fd=folder)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -480,7 +512,9 @@ class ContinuationService(Service):
     def continue_with(
         self, session: str, agent: str, *, workspace: str | None = None, dry_run: bool = False
     ) -> dict[str, Any]:
-        """Write a native session of `agent`, or give a briefing if its format cannot be written.
+        """Continue a session in `agent`: a native session, or a briefing.
+
+        A briefing is given if the agent's format cannot be written.
 
         The original session stays as it is. The new one is its fork. `not_carried` lists what is missing.
         """

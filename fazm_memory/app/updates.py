@@ -1,4 +1,6 @@
-"""Whether there is a newer version, from a signed feed. Nothing is downloaded or installed.
+"""Whether there is a newer version, from a signed feed.
+
+Nothing is downloaded or installed.
 
 The feed is read at most once a day, only if its address and its key are configured, and not at all with
 `updates = false`. The request carries nothing about this machine. A feed that is not signed with the key, or
@@ -171,7 +173,10 @@ class UpdateService(Service):
         }
 
     def check_if_due(self, fetch: Callable[[str], bytes] = fetch_feed) -> bool:
-        """Read the feed if that was not tried in the last day. Returns whether it was read."""
+        """Read the feed if that was not tried in the last day.
+
+        Returns whether it was read.
+        """
         state = self._state()
         if not self.enabled() or 0 <= self.now() - state.checked < DAY:
             return False

@@ -1,4 +1,6 @@
-"""The Mac app. The only package with pyobjc: its modules import it at their top, on macOS only.
+"""The Mac app.
+
+The only package with pyobjc: its modules import it at their top, on macOS only.
 
 The code is checked against pyobjc's metadata and runs against a scripted stand-in in the tests. The doctor
 checks it on a real Mac.
@@ -35,7 +37,10 @@ def desktop_source(
     trouble: Callable[[Exception], None],
     platform: str = sys.platform,
 ) -> DesktopSource | None:
-    """The desktop source of this system, to be started on the main thread. None if there is none."""
+    """The desktop source of this system, to be started on the main thread.
+
+    None if there is none.
+    """
     if platform != "darwin":
         return None
     from fazm_memory.macos.accessibility import AccessibilitySource  # loads frameworks of the Mac

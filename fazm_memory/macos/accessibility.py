@@ -1,4 +1,6 @@
-"""The desktop of macOS as a `DesktopSource`: which app, window and document is in front.
+"""The desktop of macOS as a `DesktopSource`.
+
+It tells which app, window and document is in front.
 
 Everything happens on the main thread. System events and one observer on the front app say when to look. A
 look every ten seconds catches what they miss, and stops while the Mac sleeps or is locked. Without the
@@ -98,12 +100,18 @@ def _notified(observer: Any, element: Any, notification: Any, refcon: Any) -> No
 
 
 class AxObserver:
-    """Calls `changed`, which must not raise, on the main thread when it is time to look again."""
+    """Observe one app and call `changed` when it is time to look again.
+
+    `changed` runs on the main thread and must not raise.
+    """
 
     current: AxObserver | None = None
 
     def __init__(self, pid: int, changed: Callable[[], None]) -> None:
-        """Attach to an app, which the caller has checked against the exclusions. May raise AppBusy."""
+        """Attach to an app, which the caller has checked against the exclusions.
+
+        May raise AppBusy.
+        """
         if AxObserver.current is not None:
             raise RuntimeError("Only one observer may exist at a time.")
         self.pid, self.changed = pid, changed
@@ -146,7 +154,10 @@ class AxObserver:
         return window is not None and not self.private
 
     def read(self) -> WindowInfo:
-        """Read the focused window with one message. A missing attribute comes back as an error object."""
+        """Read the focused window with one message.
+
+        A missing attribute comes back as an error object.
+        """
         error, values = AXUIElementCopyMultipleAttributeValues(self.window, ATTRIBUTES, 0, None)
         _check(error)
         if error != kAXErrorSuccess or values is None or len(values) != len(ATTRIBUTES):
@@ -167,7 +178,10 @@ class AxObserver:
         self.private = True
 
     def close(self) -> None:
-        """Undo every step. Errors do not matter: if the app has ended, nothing is left to undo."""
+        """Undo every step.
+
+        Errors do not matter: if the app has ended, nothing is left to undo.
+        """
         self._leave()
         if self._listening:
             if self._added:
@@ -449,7 +463,10 @@ WORKSPACE = {
 
 
 class DesktopListener(NSObject):
-    """Passes system notifications and our timers on. Its methods are Objective-C selectors."""
+    """Passes system notifications and our timers on.
+
+    Its methods are Objective-C selectors.
+    """
 
     def initWithSource_(self, source: AccessibilitySource) -> Any:
         self = objc.super(DesktopListener, self).init()

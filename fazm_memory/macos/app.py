@@ -61,7 +61,10 @@ REFRESH = 30.0  # seconds; changes are shown at once, this is for what no event 
 
 
 class MenuBarApp:
-    """Runs until the user quits. `leaving` is called last, off the main thread, to stop other servers."""
+    """Runs until the user quits.
+
+    `leaving` is called last, off the main thread, to stop other servers.
+    """
 
     def __init__(
         self,
@@ -104,7 +107,10 @@ class MenuBarApp:
     # -- start and end -----------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Run until the app is quit. On a Mac the process then ends and this never returns."""
+        """Run until the app is quit.
+
+        On a Mac the process then ends and this never returns.
+        """
         self.item.run(self._started)
 
     def _started(self) -> None:
@@ -248,7 +254,10 @@ class MenuBarApp:
         self.worker.do(job)
 
     def trouble(self, error: Exception, what: str = "") -> None:
-        """Report a background error, from any thread. It is shown in the menu until the app is restarted."""
+        """Report a background error, from any thread.
+
+        It is shown in the menu until the app is restarted.
+        """
         why = f"{type(error).__name__}: {error}"
         if isinstance(error, FazmMemoryError):
             why = translate_filled(error.message)

@@ -1,4 +1,6 @@
-"""`SystemActions` on a Mac: the window, the clipboard, dialogs, notifications, messages to Fazm.
+"""`SystemActions` on a Mac.
+
+The window, the clipboard, dialogs, notifications, and messages to Fazm.
 
 Called on the worker thread. Everything is done on the main thread; a question blocks only the worker.
 
@@ -78,7 +80,10 @@ class NotificationListener(NSObject):
 
 
 class Notifications:
-    """Sends notices. `opened` is called on the main thread with the route of a clicked one."""
+    """Sends notices.
+
+    `opened` is called on the main thread with the route of a clicked one.
+    """
 
     def __init__(self, opened: Callable[[str], None], trouble: Callable[[Exception], None]) -> None:
         self.opened, self.trouble = opened, trouble
@@ -164,7 +169,10 @@ class MacActions:
             call_on_main(lambda: NSWorkspace.sharedWorkspace().openURL_(url))
 
     def run_in_terminal(self, script: Path, terminal: str) -> None:
-        """Run it in the chosen terminal. One that is not installed is replaced by the system's choice."""
+        """Run it in the chosen terminal.
+
+        One that is not installed is replaced by the system's choice.
+        """
         chosen = TERMINALS.get(terminal)
         app = None if chosen is None else call_on_main(lambda: _app_url(chosen.bundle))
         if chosen is None or app is None:

@@ -1,4 +1,6 @@
-"""`SetupSystem` on a Mac (where the app is, the permission, the login item), and the doctor's checks.
+"""`SetupSystem` on a Mac, and the doctor's checks.
+
+It knows where the app is, the permission and the login item.
 
 Every symbol that we use is looked up, and each part is tried once. The report can be pasted into an issue: it
 contains no titles, no document names and nothing recorded.
@@ -64,7 +66,9 @@ def start_detached(command: Sequence[str]) -> None:
 
 
 class MacSetup(PlainSystem):
-    """The setup of the app. With `in_app` false it is the command line of the app, in a terminal.
+    """The setup of the app.
+
+    With `in_app` false it is the command line of the app, in a terminal.
 
     A terminal has its own permissions, so there the app's are not shown.
     """
@@ -203,7 +207,10 @@ def _signing(memory: Memory) -> Check:
 
 
 def _permission(memory: Memory) -> Check:
-    """Whether the companion has it. The permission of this process may be that of the terminal around it."""
+    """Whether the companion has it.
+
+    The permission of this process may be that of the terminal around it.
+    """
     name = "accessibility permission"
     state = memory.recording.desktop()
     if state is None:

@@ -1,4 +1,4 @@
-"""The status item, which shows a `Menu` value with rumps, and shortcuts that work in every app.
+"""The status item, which shows a `Menu` with rumps, and global shortcuts.
 
 The menu is keyed by our ids, because two sessions may have the same title. It is updated by difference, on
 the main thread, and never while it is open. rumps keeps references to removed items, which are removed here.
@@ -83,7 +83,10 @@ def parse_keys(keys: str) -> tuple[int, int]:
 
 
 class Hotkeys:
-    """Registers shortcuts. All on the main thread; `clicked` gets the command of a pressed one."""
+    """Registers shortcuts.
+
+    All on the main thread; `clicked` gets the command of a pressed one.
+    """
 
     def __init__(
         self,
@@ -334,7 +337,7 @@ class StatusItem:
 
 
 def _form(row: MenuEntry | Separator) -> tuple[str, bool, bool]:
-    """What cannot be changed in an existing item: its id, and whether it has a submenu."""
+    """What cannot change in an existing menu item: its id, and its submenu."""
     return row.id, isinstance(row, Separator), isinstance(row, MenuEntry) and bool(row.entries)
 
 

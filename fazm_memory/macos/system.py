@@ -1,4 +1,7 @@
-"""Small services of macOS: app bundle, alerts, launch at login, the Accessibility permission."""
+"""Small services of macOS.
+
+App bundle, alerts, launch at login, the Accessibility permission.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ WEEKDAY_TIME = "EEEE jmm"  # the order and the 12 or 24 hours are the system's c
 
 
 def preferred_language(chosen: str) -> str:
-    """The language of the settings or, with "auto", the first of the user's that we have."""
+    """The language of the settings.
+
+    With "auto", the first of the user's languages that we have.
+    """
     if chosen != "auto":
         return chosen
     return first_supported([str(name) for name in NSLocale.preferredLanguages()])
@@ -61,7 +67,10 @@ def bundle_path() -> str:
 
 
 def bring_to_front() -> None:
-    """Make us the active app. A menu bar item is not, so its windows would open behind others."""
+    """Make us the active app.
+
+    A menu bar item is not, so its windows would open behind others.
+    """
     app = NSApplication.sharedApplication()
     if app.respondsToSelector_("activate"):
         app.activate()  # type: ignore[deprecated, unused-ignore]
@@ -74,7 +83,9 @@ _waiting: dict[Future[Any], Any] = {}  # threads that wait for an alert, and the
 
 
 def ask_on_main(show: Callable[[], T], unanswered: T) -> T:
-    """Show an alert with `show` on the main thread and wait for its result. Not from the main thread itself.
+    """Show an alert with `show` on the main thread and wait for its result.
+
+    Not from the main thread itself.
 
     When the app quits, macOS waits for us inside the alert's own event loop, so `show` does not return any
     more. The thread that waits gets `unanswered`.
@@ -133,7 +144,10 @@ def alert(title: str, text: str, buttons: Sequence[str], field: NSTextField | No
 
 
 def show_failed_start(error: FazmMemoryError) -> None:
-    """Say why the app cannot start. Before the event loop runs; only in the app, not in a terminal."""
+    """Say why the app cannot start.
+
+    Before the event loop runs; only in the app, not in a terminal.
+    """
     if bundle_identifier() is None:
         return
     set_language(preferred_language("auto"))  # the settings may be what is wrong
@@ -151,7 +165,10 @@ def login_item_state() -> bool | None:
 
 
 def set_login_item(on: bool) -> str:
-    """Turn launch at login on or off. Returns a message for the user, or an empty string."""
+    """Turn launch at login on or off.
+
+    Returns a message for the user, or an empty string.
+    """
     if bundle_identifier() is None:
         return translate("Only the app can be launched at login, not a plain Python program.")
     service = SMAppService.mainAppService()
@@ -175,7 +192,10 @@ def has_permission() -> bool:
 
 
 def prompt_permission() -> None:
-    """Let the system ask. It does so once in the life of an app; after that only its settings help."""
+    """Let the system ask.
+
+    It does so once in the life of an app; after that only its settings help.
+    """
     AXIsProcessTrustedWithOptions({kAXTrustedCheckOptionPrompt: True})
 
 
@@ -212,7 +232,10 @@ def on_main(work: Callable[[], object]) -> None:
 
 
 def call_on_main(work: Callable[[], T]) -> T:
-    """Run `work` on the main thread and wait for its result. Not from the main thread itself."""
+    """Run `work` on the main thread and wait for its result.
+
+    Not from the main thread itself.
+    """
     if threading.current_thread() is threading.main_thread():
         raise RuntimeError("The main thread cannot wait for itself.")
     result: Future[T] = Future()

@@ -111,7 +111,10 @@ class PageResponder:
 
 
 class SchemeHandler(NSObject):
-    """Answers requests for `fazm://app/…`. A stopped task must not be answered: that would end the app."""
+    """Answers requests for `fazm://app/…`.
+
+    A stopped task must not be answered: that would end the app.
+    """
 
     def initWithAnswering_(self, answering: PageResponder) -> Any:
         self = objc.super(SchemeHandler, self).init()
@@ -321,7 +324,10 @@ class TimelineWindow:
 
 
 def install_main_menu() -> None:
-    """Set the main menu. Without an Edit menu the keyboard shortcuts for copying do not work."""
+    """Set the main menu.
+
+    Without an Edit menu the keyboard shortcuts for copying do not work.
+    """
     app = NSApplication.sharedApplication()
     bar = NSMenu.alloc().init()
     for title, rows in (("Fazm Memory", APP_MENU), ("Edit", EDIT_MENU), ("Window", WINDOW_MENU)):

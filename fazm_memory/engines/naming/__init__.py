@@ -144,7 +144,10 @@ class FolderProgress:
 
 @dataclass(frozen=True)
 class NamingReport:
-    """Conventions, skipped files and folders. Each file of a folder is either processed or skipped."""
+    """Conventions, skipped files and folders.
+
+    Each file of a folder is either processed or skipped.
+    """
 
     conventions: tuple[Convention, ...] = ()
     skipped: tuple[SkippedFiles, ...] = ()
@@ -153,7 +156,10 @@ class NamingReport:
 
 @dataclass(frozen=True)
 class Proposal:
-    """The proposed name of a file. `becomes` is None when it is not known; `because` says why."""
+    """The proposed name of a file.
+
+    `becomes` is None when it is not known; `because` says why.
+    """
 
     name: str
     becomes: str | None

@@ -1,4 +1,6 @@
-"""When a convention applies to a file: the file must look like the examples to its program.
+"""When a convention applies to a file.
+
+The file must look like the examples to the convention's program.
 
 The text that a program drops from a name says as much about the kind of file as the text it keeps. If every
 example lost an `IMG_`, a name with another text in that place is another kind of file. Where a file differs
@@ -54,7 +56,10 @@ def _place(part: NamePart, stem: Stem) -> tuple[str, tuple[int, int] | None]:
 def _used_positions(
     segments: Iterable[Segment], stem: Stem, no_overlap: bool
 ) -> list[tuple[int, int, str]] | None:
-    """The positions a program uses, in order; None when one is missing or overlaps against the rule."""
+    """The positions a program uses, in order.
+
+    None when one is missing or overlaps against the rule.
+    """
     places: dict[str, tuple[int, int]] = {}
     for part in segments:
         if isinstance(part, NamePart) and part.where == "name":
@@ -84,7 +89,10 @@ def _used_positions(
 def dropped_parts(
     segments: Iterable[Segment], stem: Stem, *, no_overlap: bool = False
 ) -> DroppedParts | None:
-    """The text dropped before, between and after the parts; None when the parts do not fit the name."""
+    """The text dropped before, between and after the parts.
+
+    None when the parts do not fit the name.
+    """
     used = _used_positions(segments, stem, no_overlap)
     if used is None:
         return None
@@ -120,7 +128,10 @@ def _word_count(text: str) -> int:
 
 
 def dropped_part_rule(texts: Sequence[str]) -> tuple[str, str]:
-    """The rule for a dropped text, from the examples: same, nothing, words, class, one or free."""
+    """The rule for a dropped text, learned from the examples.
+
+    One of: same, nothing, words, class, one, free.
+    """
     lowered = {text.lower() for text in texts}
     if len(lowered) == 1:
         text = lowered.pop()
@@ -333,7 +344,10 @@ def _single_words(used: Sequence[Segment], files: Sequence[InputFile]) -> tuple[
 
 
 def is_unprecedented(rules: Applicability, reading: Sequence[Segment], file: InputFile) -> bool:
-    """Whether a reading would rewrite what no example had: several words, or a shorter number."""
+    """Whether a reading would rewrite what no example had.
+
+    For instance several words, or a shorter number.
+    """
     single = [reading[index] for index in rules.single_words if index < len(reading)]
     if any(_only_changes_case(part) and _has_several_words(part, file) for part in single):
         return True
@@ -367,7 +381,10 @@ def why_not_applicable(rules: Applicability, program: Program, file: InputFile) 
 
 
 def why_dropped_parts_differ(rules: Applicability, program: Program, file: InputFile) -> str | None:
-    """Why the text dropped from this name differs from the examples; None when it does not."""
+    """Why the text dropped from this name differs from the examples.
+
+    None when it does not.
+    """
     found = dropped_parts(first_reading(program), file.name)
     if found is None:
         return MISSING_PART

@@ -109,7 +109,10 @@ def _size_rule(rest: Sequence[SizedFile], touched: Sequence[SizedFile]) -> str:
 
 
 def _common_trait(rest: Sequence[SizedFile], excluded: frozenset[str], kinds: tuple[str, ...]) -> str:
-    """The trait that most of these files and no renamed file have; "" when there is none."""
+    """The trait that most of these files and no renamed file have.
+
+    "" when there is none.
+    """
     counts = Counter(trait for entry in rest for trait in traits(entry.file) - excluded)
     known = [(trait.partition(":")[0], trait, count) for trait, count in counts.items()]
     ranked = sorted((-count, kinds.index(kind), trait) for kind, trait, count in known if kind in kinds)
@@ -123,7 +126,7 @@ def _common_trait(rest: Sequence[SizedFile], excluded: frozenset[str], kinds: tu
 def explain_skipped(
     folder: str, untouched: Sequence[SizedFile], touched: Sequence[SizedFile], named: Sequence[SizedFile]
 ) -> tuple[list[SkippedFiles], tuple[str, ...]]:
-    """Rules for the untouched files of a folder, and the traits among them that a name can show.
+    """Rules for the untouched files of a folder, and traits in their names.
 
     `named` are the untouched files that already follow a convention.
     """
@@ -151,7 +154,7 @@ def explain_skipped(
 
 @dataclass(frozen=True)
 class ComposedRenames:
-    """One rename per file, from first to last path, and every path that a file ever had."""
+    """One rename per file, first to last path, and all paths it ever had."""
 
     moves: tuple[Rename, ...]  # in the order of each file's first rename
     paths: frozenset[str]
@@ -224,7 +227,10 @@ def explains(program: Program, example: Example) -> bool:
 
 
 def match_example(program: Program, example: Example) -> tuple[str, str] | None:
-    """The text before the counter and the counter's text; None when the program gives another name."""
+    """The text before the counter and the counter's text.
+
+    None when the program gives another name.
+    """
     if new_extension(program, example.file.extension) != example.extension:
         return None
     if predicted_folder(program, example.file) != example.folder:
@@ -238,7 +244,10 @@ def match_example(program: Program, example: Example) -> tuple[str, str] | None:
 
 
 def _counting_step(numbers: list[int]) -> int | None:
-    """The step of numbers that count without repeats and with few gaps; 0 for a single number."""
+    """The step of numbers that count without repeats and with few gaps.
+
+    0 for a single number.
+    """
     ordered = sorted(numbers)
     gaps = [b - a for a, b in pairwise(ordered)]
     if not gaps:
@@ -252,7 +261,10 @@ def _counting_step(numbers: list[int]) -> int | None:
 def fit_counter(
     program: Program, examples: Sequence[Example]
 ) -> tuple[Program, tuple[tuple[str, int], ...]] | None:
-    """Set the counter's start, step and scope from all examples; None when the numbers do not count."""
+    """Set the counter's start, step and scope from all examples.
+
+    None when the numbers do not count.
+    """
     counter = program.counter
     if counter is None:
         return program, ()
@@ -376,7 +388,10 @@ def _evaluate(
 def _grow_fit(
     sample: list[Example], pool: Sequence[Example], base: str, examples: Sequence[Example]
 ) -> Fit | None:
-    """A fit that starts from a sample. If its counter does not count, try again without one."""
+    """A fit that starts from a sample.
+
+    If its counter does not count, try again without one.
+    """
     for file_count in (len(examples), 0):
         found = _fit_and_widen(sample, pool, base, file_count)
         candidate = None if found is None else _evaluate(*found, pool, examples)
@@ -442,7 +457,7 @@ def _best_fit(examples: Sequence[Example], base: str) -> Fit | None:
 
 
 def _without_refuted_readings(found: Fit, examples: Sequence[Example]) -> Fit | None:
-    """The fit over all examples, without the other readings that some example rules out."""
+    """The fit over all examples, without readings that an example refutes."""
     evaluated = _evaluate(found.program, found.cost, examples, examples)
     if evaluated is None or len(evaluated.explained) < 2:
         return None
@@ -494,7 +509,10 @@ _MAX_COST_OF_TWO = 9.0  # program cost that two examples justify
 
 
 def _example(rename: Rename, order: int) -> tuple[str, Example]:
-    """The base of the new folder (own: below the old folder; path: elsewhere), and the example."""
+    """The base of the new folder (own: below the old folder.
+
+    Path: elsewhere), and the example.
+    """
     old = input_file(rename.before, rename.mtime)
     folder, stem, extension = split_path(rename.after)
     if folder == old.folder:
@@ -505,7 +523,10 @@ def _example(rename: Rename, order: int) -> tuple[str, Example]:
 
 
 def _is_convincing(found: Fit, exceptions: int) -> bool:
-    """Whether a fit is a convention rather than chance. Two examples must agree on a simple program."""
+    """Whether a fit is a convention rather than chance.
+
+    Two examples must agree on a simple program.
+    """
     program, support = found.program, len(found.explained)
     parts = [part for part in first_reading(program) if isinstance(part, NamePart)]
     files = [example.file for example in found.explained[:50]]

@@ -63,7 +63,10 @@ class DateParts:
 
 
 def from_iso(text: str) -> DateParts | None:
-    """The parts of an ISO 8601 time, in its own time zone; None when the text is not one."""
+    """The parts of an ISO 8601 time, in its own time zone.
+
+    None when the text is not one.
+    """
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
@@ -157,7 +160,10 @@ ORDERS = ("ymd", "dmy", "mdy")
 
 @dataclass(frozen=True)
 class DateSlot:
-    """A date or time in a name. The date ends at `end`, a time that follows it at `time_end`."""
+    """A date or time in a name.
+
+    The date ends at `end`, a time that follows it at `time_end`.
+    """
 
     kind: str  # date | stamp (bare digits that may be something else) | year | month | time
     start: int
@@ -400,7 +406,10 @@ class Stem:
 
     @cached_property
     def spans(self) -> dict[str, list[tuple[int, int]]]:
-        """Positions of each kind of element, in order. The keys are the kinds in anchor names."""
+        """Positions of each kind of element, in order.
+
+        The keys are the kinds in anchor names.
+        """
         text = self.text
         numbers = [match.span() for match in _DIGITS.finditer(text)]
         brackets = list(_BRACKETS.finditer(text))
@@ -428,7 +437,10 @@ class Stem:
 
     @cached_property
     def anchors(self) -> dict[str, int]:
-        """Positions by anchor: the second word starts at `word:2<`, the last ends at `word:-1>`."""
+        """Positions by anchor.
+
+        The second word starts at `word:2<`, the last ends at `word:-1>`.
+        """
         found = {"start": 0, "end": len(self.text)}
         for kind, spans in self.spans.items():
             count = len(spans)
@@ -451,7 +463,10 @@ class Stem:
 
     @cached_property
     def shape(self) -> str:
-        """The sequence of element kinds: `W_D` for IMG_20261114. Files from one source share a shape."""
+        """The sequence of element kinds: `W_D` for IMG_20261114.
+
+        Files from one source share a shape.
+        """
         text = list(self.text)
         for slot in self.slots:
             if slot.kind in ("date", "year"):
@@ -553,7 +568,10 @@ def trait_text(trait: str) -> str:
 
 
 def distinguishing_trait(mine: list[InputFile], theirs: list[InputFile]) -> str:
-    """The simplest trait that all of `mine` and none of `theirs` have; "" when there is none."""
+    """The simplest trait that all of `mine` and none of `theirs` have.
+
+    "" when there is none.
+    """
     shared = frozenset.intersection(*map(traits, mine)).difference(*map(traits, theirs))
     kinds = ("first", "word", "ext", "copy", "brackets", "date", "numbers", "shape")
     ranked = sorted((kinds.index(trait.partition(":")[0]), trait) for trait in shared)

@@ -1,4 +1,4 @@
-"""A naming convention as a small program: a sequence of fixed texts, name parts and counters.
+"""A naming convention as a program of fixed texts, name parts and counters.
 
 Running the program on a file gives its new name. The pattern of a program is its readable text.
 
@@ -48,7 +48,10 @@ _TRANSLITERATED = str.maketrans(_table(_LATIN) | _table(_CYRILLIC) | _MARKS)
 
 
 class Rewrite(NamedTuple):
-    """Fold, split, join, change case, cut: applied in this order. An empty field does nothing."""
+    """Fold, split, join, change case, cut: applied in this order.
+
+    An empty field does nothing.
+    """
 
     fold: str = ""  # ascii | german | unquote
     split: str = ""  # seps | words | quotes | camel | parts | punct | squeeze | and | a separator to replace
@@ -358,7 +361,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class Program:
-    """Rules for folder, stem and extension. `rivals` are other stems that explain the examples."""
+    """Rules for folder, stem and extension.
+
+    `rivals` are other stems that explain the examples.
+    """
 
     stem: tuple[Choice, ...]
     folder: tuple[Choice, ...] = ()
@@ -464,7 +470,10 @@ def counter_number(counter: CounterPart, text: str) -> int:
 
 
 def run_segments(segments: Iterable[Segment], file: InputFile) -> list[str | CounterPart] | None:
-    """The pieces of the new text, with counters unresolved; None when the file lacks a part."""
+    """The pieces of the new text, with counters unresolved.
+
+    None when the file lacks a part.
+    """
     out: list[str | CounterPart] = []
     for segment in segments:
         if isinstance(segment, CounterPart):
@@ -478,7 +487,10 @@ def run_segments(segments: Iterable[Segment], file: InputFile) -> list[str | Cou
 
 
 def read_counter(pieces: Sequence[str | CounterPart], text: str) -> tuple[str, str] | None:
-    """The text before the counter and the counter, or None when the text does not fit the pieces."""
+    """The text before the counter, and the counter.
+
+    None when the text does not fit the pieces.
+    """
     pattern = ""
     for piece in pieces:
         if isinstance(piece, str):
@@ -506,7 +518,10 @@ def new_extension(program: Program, old: str) -> str | None:
 
 
 def target_folder(program: Program, folder: Sequence[Segment], file: InputFile) -> str | None:
-    """The folder a file goes to under a reading of the folder segments; None when it lacks a part."""
+    """The folder a file goes to under a reading of the folder segments.
+
+    None when it lacks a part.
+    """
     if program.folders:
         return dict(program.folders).get(file.extension.lower())
     pieces = run_segments(folder, file)
@@ -692,7 +707,10 @@ def _literal(text: str) -> str:
 
 
 def segments_text(segments: Iterable[Segment]) -> str:
-    """The pattern of some segments. Adjacent components of one date are written together."""
+    """The pattern of some segments.
+
+    Adjacent components of one date are written together.
+    """
     out: list[tuple[str, str]] = []  # (label of a date or "", text)
     pending = ""
     for segment in segments:
@@ -742,7 +760,10 @@ def destination_text(program: Program) -> str:
 
 
 def _gist(segment: Segment) -> Segment:
-    """A segment without details that rarely matter: its index and the side of a delimiter."""
+    """The main features of a segment: its index and the side of a delimiter.
+
+    Other details rarely matter.
+    """
     if not isinstance(segment, NamePart) or segment.what == "without":
         return segment
     a, b = (re.sub(r":-?\d+[<>]?", "", anchor) for anchor in (segment.a, segment.b))

@@ -1,4 +1,4 @@
-"""Proposals for new files: the name under the learned conventions, or why it is not known."""
+"""Proposals for new files: the new name, or why it is not known."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ _ALREADY = "it is already named so"
 
 @dataclass(frozen=True)
 class Outcome:
-    """The new path of a file, relative to its folder unless the program has a path of its own."""
+    """The new path of a file.
+
+    It is relative to the file's folder unless the program has a path of its own.
+    """
 
     path: str | None
     because: str = ""
@@ -108,7 +111,10 @@ def _path(
 def _readings(
     program: Program, rules: Applicability, file: InputFile
 ) -> list[tuple[list[Segment], list[Segment]]]:
-    """Folder and stem: the preferred reading, then variants of one segment, then other stems."""
+    """Readings of folder and stem, the preferred one first.
+
+    Then come variants of one segment, then other stems.
+    """
     choices = (*program.folder, *program.stem)
     first = first_reading(program)
     rows = [first]
@@ -138,12 +144,18 @@ def _without_accents(segment: Segment) -> Segment:
 
 
 def _unpadded(segment: Segment) -> Segment:
-    """The segment without a leading zero. `14 March` does not show how the fourth is written."""
+    """The segment without a leading zero.
+
+    `14 March` does not show how the fourth is written.
+    """
     return replace(segment, b=segment.b.replace("%", "%-")) if isinstance(segment, NamePart) else segment
 
 
 def _padded(segment: Segment, width: int) -> Segment:
-    """The segment with leading zeros. Numbers of one length do not show how a shorter one is written."""
+    """The segment with leading zeros.
+
+    Numbers of one length do not show how a shorter one is written.
+    """
     return replace(segment, rewrite=Rewrite(cut=f"pad{width}")) if isinstance(segment, NamePart) else segment
 
 
@@ -258,7 +270,10 @@ def _grounds(convention: Convention) -> str:
 
 
 def _nearest_reason(declined: Sequence[tuple[Convention, Outcome]], asked: InputFile) -> str:
-    """The reason of the nearest convention: the same extension, then the most examples."""
+    """The reason of the nearest convention.
+
+    Nearest: the same extension, then the most examples.
+    """
     if any(outcome.because == _ALREADY for _, outcome in declined):
         return _ALREADY
     extension = asked.extension.lower()
@@ -273,7 +288,10 @@ def propose_all(
     mtimes: Mapping[str, str] | None = None,
     taken: Collection[str] = (),
 ) -> list[Proposal]:
-    """Proposals for several files, in order. No name is proposed twice, and counters continue."""
+    """Proposals for several files, in order.
+
+    No name is proposed twice, and counters continue.
+    """
     used = set(taken)
     proposals = []
     for name in names:

@@ -229,7 +229,10 @@ class _Results:
         return text.isdigit() or bare(text)[:1] in self.bare[index]
 
     def if_all_contained(self, values: Iterable[str | None]) -> tuple[str, ...]:
-        """The values if each is part of its result, else (). Lazy, since most fail at the first."""
+        """The values if each is part of its result, else ().
+
+        Lazy, since most fail at the first.
+        """
         found: list[str] = []
         for text, result in zip(values, self.results, strict=True):
             if not text or text not in result:
@@ -241,7 +244,7 @@ class _Results:
 def _spans(
     where: str, stems: Sequence[Stem], wanted: _Results
 ) -> Iterator[tuple[tuple[str, ...], float, NamePart]]:
-    """Pairs of shared anchors whose texts may be part of the results, with their costs."""
+    """Pairs of shared anchors whose texts may be in the results, with costs."""
     by_place: dict[tuple[int, ...], list[str]] = defaultdict(list)
     for name, ats in _shared_anchors(stems, _literals(stems) if where == "name" else ()).items():
         by_place[ats].append(name)
@@ -332,7 +335,7 @@ def _month_spellings(code: str) -> list[Rewrite]:
 def candidates(
     files: Sequence[InputFile], results: Sequence[str], short: bool
 ) -> dict[tuple[str, ...], list[Priced]]:
-    """Values that the old names can contribute to all results, with the cheapest parts for each.
+    """Parts of the old names that can be in all results, the cheapest first.
 
     Parts that keep only some of a text are many and rarely needed. They are included when `short` is true.
     """
@@ -363,7 +366,7 @@ def candidates(
 def _texts(
     files: Sequence[InputFile], wanted: _Results
 ) -> dict[tuple[str, ...], list[tuple[float, NamePart]]]:
-    """The texts that can be taken from the names and folders of all files, with the parts that take them."""
+    """All texts in names and folders of the files, with the parts for them."""
     texts: dict[tuple[str, ...], list[tuple[float, NamePart]]] = defaultdict(list)
     stems = [file.name for file in files]
     for taken, price, part in _spans("name", stems, wanted):
@@ -397,7 +400,7 @@ _MAX_STATES = 4000  # visited before the search gives up
 
 
 class _Step:
-    """One edge of the search: the text it adds to each result, and the segments that give it."""
+    """One edge of the search: text for each result, and the segments for it."""
 
     __slots__ = ("price", "readings", "values")
 

@@ -1,4 +1,6 @@
-"""Find out which files a shell command changed, from its text, its output and its exit status.
+"""Find out which files a shell command changed.
+
+It reads the command's text, its output and its exit status.
 
 Nothing is run and the disk is not read. The script is followed as a shell would run it. An effect that is
 not certain is marked as inferred, with the reason. File names are never guessed. See README.md.

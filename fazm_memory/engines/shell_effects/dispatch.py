@@ -1,4 +1,6 @@
-"""Dispatch of a command by its name: function, builtin, wrapper, shell, or external command.
+"""Dispatch of a command by name.
+
+A name is a function, a builtin, a wrapper, a shell, or an external command.
 
 The first part has the builtins: conditions, variables, working folder, options, control flow.
 """
@@ -61,7 +63,7 @@ if TYPE_CHECKING:
 
 
 class FlowScope(IntEnum):
-    """How far something reaches: to the end of a round, a loop, a function or the shell."""
+    """The scope that a jump leaves: a round, a loop, a function or the shell."""
 
     ROUND = 0
     LOOP = 1
@@ -599,7 +601,10 @@ def _follow_shell(run: Interpreter, args: list[Value], succeeded: Status) -> Sta
 
 
 def _script_file(run: Interpreter, args: list[Value], succeeded: Status) -> Status:
-    """Follow a script file that this script wrote itself. Of others only the read is known."""
+    """Follow a script file that this script wrote itself.
+
+    Of others only the read is known.
+    """
     if not args:
         return None
     call = run.call("shell", args, succeeded)

@@ -1,4 +1,7 @@
-"""Expansion of words to arguments: braces, parameters, arithmetic, substitutions, splitting, globs."""
+"""Expansion of words to arguments.
+
+It covers braces, parameters, arithmetic, substitutions, splitting and globs.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,10 @@ SPLIT = "an unquoted variable was split or matched as a glob, as bash does and z
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """The expansion of a part of a word. Several values are several words, as with `"$@"`."""
+    """The expansion of a part of a word.
+
+    Several values are several words, as with `"$@"`.
+    """
 
     values: list[Value]
     active: bool
@@ -333,7 +339,9 @@ _OPERATORS: dict[str, Callable[[int, int], int]] = {
 
 
 def arithmetic(shell: Shell, source: Value) -> int | None:
-    """Evaluate a counter or a comparison: `i+1`, `i++`, `n -= 2`, `n < 10`. None for anything else.
+    """Evaluate a counter or a comparison: `i+1`, `i++`, `n -= 2`, `n < 10`.
+
+    None for anything else.
 
     Variables that are assigned in an expression that is not known are unknown afterwards.
     """

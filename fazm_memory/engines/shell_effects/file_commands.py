@@ -1,4 +1,4 @@
-"""A command call as the followed tools see it, and the basic file commands (mv, cp, rm, mkdir, git …)."""
+"""A command call and the basic file commands (mv, cp, rm, mkdir, git …)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ _ALL_OR_NOTHING = {"mv": 2, "ln": 2, "rm": 1, "rmdir": 1, "unlink": 1, "mkdir": 
 
 @dataclass(frozen=True, slots=True)
 class FileEffect:
-    """What a command did to a file or folder. An effect on a folder includes its contents."""
+    """What a command did to a file or folder.
+
+    An effect on a folder includes its contents.
+    """
 
     path: str
     change: Change
@@ -137,7 +140,10 @@ class CommandCall:
         return lookup.kind is kind and lookup.sure
 
     def verdict(self, *names: str, proven: bool = False) -> str | None:
-        """Return None if it failed for one of the names, else why its success is uncertain."""
+        """Why the command's success is uncertain.
+
+        None if it failed for one of the names.
+        """
         if self.output.reports_error(self.name, *names):
             return None  # also if the agent reports no failure
         if self.succeeded:
@@ -147,7 +153,10 @@ class CommandCall:
         return "" if self.errors_visible or proven else HIDDEN
 
     def _did_nothing(self) -> bool:
-        """Whether a failed command changed no file: it has few operands, or no message says which failed."""
+        """Whether a failed command changed no file.
+
+        It does if it has few operands, or no message says which failed.
+        """
         operands = [arg for arg in self.args if not (arg.text or "").startswith("-")]
         silent = self.errors_visible and not self.output.has_errors
         return silent or len(operands) <= _ALL_OR_NOTHING[self.name]
@@ -158,7 +167,10 @@ class CommandCall:
         return False
 
     def missing(self, path: str) -> bool:
-        """Whether the file surely does not exist. A successful command proves that it does."""
+        """Whether the file surely does not exist.
+
+        A successful command proves that it does.
+        """
         return not self.succeeded and self.certain(path, FileKind.ABSENT)
 
     def lacks_parent(self, path: str) -> bool:
@@ -259,7 +271,10 @@ def transfers(call: CommandCall, opts: Options) -> Iterator[Transfer | None]:
 
 
 def _shown_in_output(call: CommandCall, source: Value, target: Value) -> Iterator[Transfer]:
-    """Yield what `-v` printed for unknown operands. The pairs of `ln` have another meaning."""
+    """Yield what `-v` printed for unknown operands.
+
+    The pairs of `ln` have another meaning.
+    """
     pairs = call.output.pairs if call.name != "ln" else []
     call.spend(len(pairs) // 20)
     for number, pair in enumerate(pairs):
@@ -498,7 +513,10 @@ def make_folders(call: CommandCall, opts: Options, *, parents: bool) -> Status:
 
 
 def make_folder(call: CommandCall, path: str, why: str = "", *, shown: bool = False) -> None:
-    """Create a folder as `mkdir -p` does. Parents are reported only if they are surely new."""
+    """Create a folder as `mkdir -p` does.
+
+    Parents are reported only if they are surely new.
+    """
     missing = [path]
     while call.certain(posixpath.dirname(missing[-1]), FileKind.ABSENT):
         missing.append(posixpath.dirname(missing[-1]))
@@ -585,7 +603,10 @@ def touch(call: CommandCall) -> Status:
 
 
 def chmod(call: CommandCall) -> Status:
-    """Report changed modes. The old mode is not known, so the change is always inferred."""
+    """Report changed modes.
+
+    The old mode is not known, so the change is always inferred.
+    """
     words = [value for value in call.args if not _is_chmod_option(value.text)]
     opts = options([value for value in call.args if _is_chmod_option(value.text)], "", "reference")
     operands = words if "reference" in opts else words[1:]

@@ -89,7 +89,10 @@ class _Uncertainty:
 
 
 class Interpreter:
-    """The state of an interpretation, and the operations that commands and expansions use."""
+    """The state of an interpretation, and its operations.
+
+    Commands and expansions use them.
+    """
 
     def __init__(self, state: State, output: CommandOutput, *, ok: bool) -> None:
         self.state = state
@@ -301,7 +304,9 @@ class Interpreter:
         return "errexit" in self.state.options and not self._conditions
 
     def follow_possibly(self, action: Callable[[], Status], why: str) -> bool:
-        """Follow a branch that may not have run. What it would change is not known afterwards.
+        """Follow a branch that may not have run.
+
+        What it would change is not known afterwards.
 
         Return whether it may have run: a successful script did not take a branch that ends in failure.
         """
@@ -354,7 +359,10 @@ def follow_script(run: Interpreter, script: Script, succeeded: Status) -> Status
 
 
 def _can_stop(node: Node) -> bool:
-    """Whether a failure ends the script under `set -e`: not if negated or before `&&`, `||`."""
+    """Whether a failure ends the script under `set -e`.
+
+    It does not if negated or before `&&` or `
+    """
     return isinstance(node, Simple) or (isinstance(node, Pipeline) and not node.negated)
 
 
@@ -556,7 +564,10 @@ def for_loop(run: Interpreter, node: For) -> Status:
 
 
 def _rounds_from_output(run: Interpreter, name: str, item: Value, body: Script) -> bool:
-    """Follow rounds for the names in the output, or a possible round with an unknown name."""
+    """Follow rounds for the names in the output.
+
+    Without any, follow one possible round with an unknown name.
+    """
     names = loop_values(run, name, item, body)
     with run.uncertain(NAMED):
         for text in names:

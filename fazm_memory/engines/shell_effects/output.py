@@ -1,4 +1,7 @@
-"""What the output of a command says about files: `-v` lines, errors, and names printed by loops."""
+"""What the output of a command says about files.
+
+Read are `-v` lines, errors, and names printed by loops.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,7 @@ def _arrow(line: str) -> Pair | None:
 
 
 def unquoted(name: str) -> str:
-    """Remove the quotes that tools put around a name: shell quotes or typographic ones."""
+    """Remove the quotes around a name: shell quotes or typographic ones."""
     name = name.strip()
     if len(name) > 1 and name[0] + name[-1] in ("‘’", "`'", "“”"):
         return name[1:-1]
@@ -145,7 +148,10 @@ class CommandOutput:
 
 
 def _mentions(text: str, name: str) -> bool:
-    """Whether an error message names the file, not just a longer name that contains it."""
+    """Whether an error message names the file itself.
+
+    A longer name that contains it does not count.
+    """
     name = name.rstrip("/") or name
     if not name:
         return False

@@ -34,7 +34,10 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Substitution:
-    """`$(…)` and backquotes. With a direction: the process substitutions `<(…)` and `>(…)`."""
+    """`$(…)` and backquotes.
+
+    With a direction: the process substitutions `<(…)` and `>(…)`.
+    """
 
     body: Script
     quoted: bool = False
@@ -53,7 +56,10 @@ Word: TypeAlias = tuple[Part, ...]
 
 @dataclass(slots=True)
 class Redirect:
-    """A redirection. `body` is the text of a here-document, which is read after the line: not frozen."""
+    """A redirection.
+
+    `body` is the text of a here-document, which is read after the line: not frozen.
+    """
 
     fd: str
     op: str
@@ -308,7 +314,10 @@ class Parser:
         self.pos += len(token)
 
     def word(self, stops: frozenset[str] = META, *, quoted: bool = False, quotes: str = "\"'") -> Word:
-        """Read parts up to a character in `stops`. In quoted text only `quotes` are special."""
+        """Read parts up to a character in `stops`.
+
+        In quoted text only `quotes` are special.
+        """
         parts: list[Part] = []
         text, end = self.text, len(self.text)
         while self.pos < end:

@@ -1,4 +1,4 @@
-"""Globs and POSIX expressions, translated to linear-time regular expressions (RE2).
+"""Globs and POSIX expressions as linear-time expressions (RE2).
 
 Functions return None for what cannot be translated.
 """
@@ -127,7 +127,10 @@ def _active(text: str, any_char: str, lazy: str) -> str | None:
 
 
 def bracket(text: str) -> str:
-    """Translate a POSIX bracket expression. Backslash and inner bracket are ordinary there."""
+    """Translate a POSIX bracket expression.
+
+    Backslash and inner bracket are ordinary there.
+    """
     negated = text[1] in "!^"
     inner = text[2 if negated else 1 : -1]
     inner = inner.replace("\\", "\\\\")

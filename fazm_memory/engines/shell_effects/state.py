@@ -1,4 +1,4 @@
-"""The state of a followed script: values, variables, working folder, files and folders.
+"""The state of a followed script: values, working folder, files.
 
 A value may have holes, where its text is not known. Such a value is never used as a file name. It can be
 compared with names in the output.
@@ -281,7 +281,7 @@ KINDS = {FileKind.FOLDER: FOLDER, FileKind.FILE: FILE, FileKind.PRESENT: UNCLEAR
 
 
 class KnownFolders:
-    """Folders that a session has listed or changed, with the kind of each name in them.
+    """Folders that a session has listed or changed, with the names in them.
 
     It resolves `*.jpg` long after the command ran. Others work on the same files, so effects that rest on it
     are always inferred.
@@ -399,7 +399,7 @@ LONGEST = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """An unknown part of a text: the variable it came from, and the pattern it must match."""
+    """An unknown part of a text: its variable and the pattern it must match."""
 
     of: str = ""
     like: str = ANYTHING
@@ -554,7 +554,10 @@ class State:
         self.cwd = path
 
     def fork(self, *, subshell: bool = False) -> State:
-        """Copy the state. A subshell has its own folder and variables but shares the files."""
+        """Copy the state.
+
+        A subshell has its own folder and variables but shares the files.
+        """
         return State(
             self.cwd,
             self.home,

@@ -1,4 +1,4 @@
-"""Text tools: what echo, printf, tr, cut, sed and others print, and edits by sed, perl, apply_patch.
+"""Text tools: what they print, and edits by sed, perl and apply_patch.
 
 A printing tool takes its arguments and its input and returns what it prints, or None for options that are not
 followed. This resolves names that are built in `$(…)` and in pipes. Archives and downloads (tar, zip, gzip,
@@ -79,7 +79,10 @@ def character_ranges(text: str) -> str | None:
 
 
 def substitutions(script: str, *, extended: bool) -> Edit | None:
-    """Compile `s/old/new/flags` of sed to a function of a line. None if the script has other commands."""
+    """Compile `s/old/new/flags` of sed to a function of a line.
+
+    None if the script has other commands.
+    """
     steps: list[Edit] = []
     at = 0
     while at < len(script):
@@ -492,7 +495,7 @@ def tar(call: CommandCall) -> Status:
 
 
 def _own_lines(call: CommandCall) -> list[str]:
-    """Return the output lines of this command: all, or those in a folder that it names."""
+    """The output lines of this command: all, or those in a folder it names."""
     if call.only_printer:
         return call.output.lines
     folders = tuple(line for line in call.output.lines if line.endswith("/") and " " not in line)

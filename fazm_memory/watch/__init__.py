@@ -1,4 +1,7 @@
-"""The working set: watched folders, who changed a file, stored versions, the foreground app."""
+"""The working set.
+
+The watched folders, who changed a file, stored versions, and the foreground app.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Decide who changed a file (an agent, a person or unknown), and say what the answer is based on.
+"""Decide who changed a file: an agent, a person or unknown.
+
+Each answer says what it is based on.
 
 No system reports which process wrote a file. The evidence is when it changed, which calls ran then, which
 paths they named, and where their sessions work. The answer says which evidence it uses and how sure it is.
@@ -63,7 +65,9 @@ class CallInterval:
 
 @dataclass(frozen=True, slots=True)
 class ActiveWorkspace:
-    """A session at work, or paused, and its folder. `heard`: its calls are reported while they run.
+    """A session at work, or paused, and its folder.
+
+    `heard`: its calls are reported while they run.
 
     `pauses` has the times at which it did not work: when it was paused or closed, and when it went on.
     """
@@ -83,7 +87,10 @@ class ActiveWorkspace:
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """Who made a change, and the evidence. `told`: an action has already reported this change."""
+    """Who made a change, and the evidence.
+
+    `told`: an action has already reported this change.
+    """
 
     by: By
     evidence: str
@@ -134,7 +141,10 @@ def attribute(
 
 
 def _by_agents(calls: Sequence[CallInterval], why: str, sure: Confidence) -> Attribution:
-    """Attribute to one call, to one session, or to sessions that cannot be distinguished."""
+    """Attribute a change to one call, one session or several sessions.
+
+    Several, if they cannot be distinguished.
+    """
     sessions = sorted({call.session for call in calls})
     latest = max(calls, key=lambda call: call.started)
     if len(sessions) == 1:
@@ -150,7 +160,10 @@ def _overlaps(call: CallInterval, changed: DiskChange) -> bool:
 
 
 def _reported(call: CallInterval, changed: DiskChange) -> bool:
-    """Whether the call reports this change. A write may be reported as created or as modified."""
+    """Whether the call reports this change.
+
+    A write may be reported as created or as modified.
+    """
     return any(
         path == changed.path
         and (change == changed.change or {change, changed.change} == {"created", "modified"})
@@ -168,7 +181,10 @@ def _names(call: CallInterval, changed: DiskChange) -> bool:
 
 
 def _relative(path: str, text: str) -> bool:
-    """Whether a text has the file's name as a word of its own: `a.txt`, not the end of `data.txt`."""
+    """Whether a text has the file's name as a word of its own.
+
+    `a.txt` is none at the end of `data.txt`.
+    """
     name = path.rpartition("/")[2]
     at = text.find(name) if len(name) >= 3 else -1
     while at >= 0:
@@ -193,7 +209,10 @@ MOST_TEXT = 20_000
 
 
 def active_workspaces(store: Store, rows: Sequence[SessionRow]) -> list[ActiveWorkspace]:
-    """The sessions at work or paused, with their folders and whether their calls are reported as they run."""
+    """The sessions at work or paused, with their folders.
+
+    Also whether their calls are reported as they run.
+    """
     return [
         ActiveWorkspace(row.id, row.workspace, row.last_at, _heard(store, row), _pauses(store, row))
         for row in rows
@@ -202,7 +221,10 @@ def active_workspaces(store: Store, rows: Sequence[SessionRow]) -> list[ActiveWo
 
 
 def _pauses(store: Store, row: SessionRow) -> tuple[tuple[int, int], ...]:
-    """The latest times between a pause or a close and the next resume. The last one may still go on."""
+    """The latest times between a pause or a close and the next resume.
+
+    The last one may still go on.
+    """
     last = row.n << 32 | row.head
     rows = store.db.execute(
         "SELECT kind, at FROM event WHERE id>? AND id<=?"
@@ -223,7 +245,10 @@ def _pauses(store: Store, row: SessionRow) -> tuple[tuple[int, int], ...]:
 
 
 def _heard(store: Store, row: SessionRow) -> bool:
-    """Whether calls of a session are reported before they end: by its agent, or as its calls so far show."""
+    """Whether calls of a session are reported before they end.
+
+    The agent says so, or its calls so far show it.
+    """
     if row.agent in TELL_AT_ONCE:
         return True
     last = row.n << 32 | row.head
@@ -267,7 +292,9 @@ def _calls(events: Iterable[Event], since: int, user_home: str, opened: int) -> 
 def _ended(
     event: Event, action: Action, begun: CallInterval | None, user_home: str, opened: int
 ) -> CallInterval:
-    """A call that is over. Its time may be its start or its end, depending on the source: allow for both.
+    """A call that is over.
+
+    Its time may be its start or its end, depending on the source: allow for both.
 
     A false duration would claim the changes of others. It is believed for an hour at most, and for no time
     before the session was opened.
@@ -300,7 +327,10 @@ def _text(value: object) -> str:
 def content_after(
     store: Store, versions: FileVersions | None, row: SessionRow, entry: Mapping[str, Any]
 ) -> str | None:
-    """The digest of a file after a `files_modified` entry, or `absent`. None if it is not known."""
+    """The digest of a file after a `files_modified` entry, or `absent`.
+
+    None if it is not known.
+    """
     if entry["change"] == "deleted":
         return ABSENT
     own = store.sessions.resolve(entry.get("session") or row.id)

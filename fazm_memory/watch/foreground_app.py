@@ -76,7 +76,10 @@ OnObservation = Callable[[Observation], None]
 
 
 class DesktopSource(Protocol):
-    """Watches the desktop of one system. It also starts without permission to read windows."""
+    """Watches the desktop of one system.
+
+    It also starts without permission to read windows.
+    """
 
     def start(self, told: OnObservation) -> None:
         """Report what is in front now and every later change, until stopped."""
@@ -92,14 +95,20 @@ class DesktopSource(Protocol):
 
 
 def title_of(text: str | None) -> str | None:
-    """A window's title with single spaces. Not shortened: text is redacted before it is cut."""
+    """A window's title with single spaces.
+
+    Not shortened: text is redacted before it is cut.
+    """
     if text is None or len(text) > LONGEST_TITLE:
         return None
     return " ".join(text.split()) or None
 
 
 def document_of(address: str | None) -> str | None:
-    """The document of a window: a path, or a web address without its query, which may hold tokens."""
+    """The document of a window: a path or a web address.
+
+    The address has no query, because that may hold tokens.
+    """
     if not address or len(address) > LONGEST_DOCUMENT:
         return None
     if address.startswith("/"):
@@ -143,7 +152,10 @@ class _Span:
 
 
 class SpanMerger:
-    """Takes observations in order and returns drafts of the spans and gaps that have ended."""
+    """Merges observations into spans and gaps.
+
+    Takes them in order and returns drafts of the spans and gaps that have ended.
+    """
 
     def __init__(
         self,
@@ -266,7 +278,10 @@ class SpanMerger:
 
 
 def _content(window: ForegroundWindow) -> tuple[str, str | None, str, str | None]:
-    """Two observations with equal content are one span. Decoration of the title does not count."""
+    """Two observations with equal content are one span.
+
+    Decoration of the title does not count.
+    """
     return window.app, window.bundle, _DECORATION.sub("", window.title or ""), window.document
 
 
@@ -356,7 +371,10 @@ class ForegroundRecorder:
         self._write_state()
 
     def rest(self, since: int | None = None) -> None:
-        """Stop the source while recording is paused. What was observed before `since` is recorded later."""
+        """Stop the source while recording is paused.
+
+        What was observed before `since` is recorded later.
+        """
         if self._began is None:
             self._observations.clear()
             return

@@ -85,7 +85,10 @@ def _after(delta: TreeDelta, path: str) -> FileStat:
 
 
 def _by_inode(delta: TreeDelta, moved: Mapping[str, str]) -> dict[str, str]:
-    """New path → old path, for files whose inode left one path and appeared at another."""
+    """Renamed files, as new path → old path.
+
+    Their inode left one path and appeared at another.
+    """
     replaced = {path: pair for path, pair in delta.both.items() if pair[0].identity != pair[1].identity}
     left = {before.identity: path for path, (before, _) in replaced.items()}
     left |= {before.identity: path for path, before in delta.gone.items()}
@@ -105,7 +108,10 @@ def _by_inode(delta: TreeDelta, moved: Mapping[str, str]) -> dict[str, str]:
 
 
 def _by_content(delta: TreeDelta, renames: dict[str, str], known: DigestOf, now: DigestOf) -> None:
-    """Pair the other files by size and content. Empty files are not paired: they are all alike."""
+    """Pair the other files by size and content.
+
+    Empty files are not paired: they are all alike.
+    """
     taken = set(renames.values())
     gone: dict[int, list[str]] = defaultdict(list)
     for path, before in sorted(delta.gone.items()):
@@ -130,7 +136,10 @@ def _by_content(delta: TreeDelta, renames: dict[str, str], known: DigestOf, now:
 
 
 def _without_backups(delta: TreeDelta, renames: dict[str, str]) -> None:
-    """Drop renames to a backup: an editor moved the old file aside and wrote a new one in its place."""
+    """Drop renames to a backup.
+
+    An editor moved the old file aside and wrote a new one in its place.
+    """
     while True:
         backups = [path for path, origin in renames.items() if origin in delta.both and origin not in renames]
         if not backups:
@@ -140,7 +149,10 @@ def _without_backups(delta: TreeDelta, renames: dict[str, str]) -> None:
 
 
 def _replayable(renames: dict[str, str]) -> list[tuple[str, str]]:
-    """Renames in an order in which each new name is free. A cycle has none: its files count as modified."""
+    """Renames in an order in which each new name is free.
+
+    A cycle has none: its files count as modified.
+    """
     by_origin = {origin: path for path, origin in renames.items()}
     ordered: list[tuple[str, str]] = []
     ready = [path for path in renames if path not in by_origin]
@@ -162,7 +174,10 @@ KEEP_EVERY = 30_000_000  # microseconds between saving a larger one
 
 @dataclass(frozen=True, slots=True)
 class ObservedChange:
-    """A change between `earliest` and `at`. `away` says why the root was not watched meanwhile."""
+    """A change between `earliest` and `at`.
+
+    `away` says why the root was not watched meanwhile.
+    """
 
     changed: FileDifference
     root: str
@@ -308,7 +323,10 @@ class Scanner:
         return ScanResult(at, observed, tuple(unwatched), tuple(first), (*gone, *come))
 
     def _left_behind(self, delta: TreeDelta) -> dict[str, set[str]]:
-        """Folders that new files were moved from. Their own events can be half a second late."""
+        """Folders that new files were moved from.
+
+        Their own events can be half a second late.
+        """
         came = {file.identity for file in delta.come.values()}
         came -= {file.identity for file in delta.gone.values()}
         if not 0 < len(came) <= FEW:
@@ -322,7 +340,10 @@ class Scanner:
         return places
 
     def keep(self, *, every: int = KEEP_EVERY) -> None:
-        """Save the trees for the next start: small ones each time, larger ones after `every`."""
+        """Save the trees for the next start.
+
+        Small ones each time, larger ones after `every`.
+        """
         for root in self.roots.values():
             if root.tree.at > root.kept and (len(root.tree) <= SMALL or root.tree.at - root.kept >= every):
                 self._save(root)
@@ -333,7 +354,10 @@ class Scanner:
             root.kept = root.tree.at
 
     def _missing(self, root: WatchedRoot) -> bool:
-        """Whether the root and its parent are gone: unmounted, so its files do not count as deleted."""
+        """Whether the root and its parent are gone.
+
+        Then a disk was unmounted, and the files do not count as deleted.
+        """
         path = root.tree.root
         root.missing = not os.path.isdir(path) and not os.path.isdir(os.path.dirname(path))
         if root.missing:

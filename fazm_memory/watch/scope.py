@@ -1,4 +1,6 @@
-"""What is watched: folders with work in them, without the apps and folders that the user excluded.
+"""What is watched: folders with work in them.
+
+The apps and folders that the user excluded are left out.
 
 Folders are watched in which sessions work, and those that the user adds. On macOS, reading a protected folder
 makes the system ask the user, so such a folder is watched only if the user adds it. The same holds for a
@@ -228,7 +230,10 @@ BECAME_A_LINK = "it became a link. Sessions in the folder that it leads to are r
 
 @dataclass(frozen=True)
 class WatchedFolder:
-    """A folder in which an agent works: how and since when it is watched, or why it is not."""
+    """A folder in which an agent works.
+
+    How and since when it is watched, or why it is not.
+    """
 
     folder: str
     refused: str | None = None
@@ -250,7 +255,10 @@ def load_watched_folders(db: Database) -> list[WatchedFolder]:
 
 
 def save_places(db: Database, places: Mapping[str, str]) -> None:
-    """Store where the watched folders are, so that one that becomes a link is noticed after a restart too."""
+    """Store where the watched folders are.
+
+    A folder that becomes a link is then noticed after a restart too.
+    """
     with db.transaction():
         value = json.dumps(dict(list(places.items())[-MOST_PLACES:]))
         db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (PLACES, value))
@@ -263,7 +271,10 @@ def load_places(db: Database) -> dict[str, str]:
 
 
 def forget_place(db: Database, folder: str) -> None:
-    """Follow a folder wherever it is at the next start, because the user added it again."""
+    """Follow a folder wherever it is at the next start.
+
+    Called when the user adds it again.
+    """
     places = load_places(db)
     if places.pop(folder, None) is not None:
         save_places(db, places)
@@ -290,7 +301,10 @@ def watched_roots(
     excluded: Sequence[str] = (),
     platform: str = sys.platform,
 ) -> list[WatchedFolder]:
-    """The folders of sessions at work and those that the user added. A refused folder says why."""
+    """The folders of sessions at work and those that the user added.
+
+    A refused folder says why.
+    """
     listed = [os.path.abspath(os.path.join(user_home, name.replace("~", user_home, 1))) for name in added]
     found = {folder: WatchedFolder(folder) for folder in listed}
     for folder in session_folders(rows, now):
@@ -358,7 +372,10 @@ class SessionFolders:
         return known
 
     def _tree(self, cwd: str, before: int) -> Tree | None:
-        """The innermost watched root around a folder, if it was scanned before that moment."""
+        """The innermost watched root around a folder.
+
+        None if it was not scanned before that moment.
+        """
         root = self.checkpoints.around(cwd, before)
         if root is None:
             return None

@@ -75,7 +75,10 @@ class FolderRules:
 
 
 class IgnoreRules:
-    """The rules of one watched root. `never` are paths to ignore, such as the data folder."""
+    """The rules of one watched root.
+
+    `never` are paths to ignore, such as the data folder.
+    """
 
     def __init__(self, root: str, never: Iterable[str] = ()) -> None:
         self.root = root
@@ -166,7 +169,10 @@ def _names(folder: str) -> Collection[str]:
 
 
 def _read(path: str) -> GitIgnoreSpec | None:
-    """The rules of a .gitignore. As for Git, a link or one that cannot be read has none."""
+    """The rules of a .gitignore.
+
+    As for Git, a link or one that cannot be read has none.
+    """
     try:
         with open_regular(path, links=False) as file:
             lines = file.read(LARGEST_RULES).decode("utf-8", "replace").splitlines()
@@ -186,7 +192,10 @@ def _read(path: str) -> GitIgnoreSpec | None:
 
 
 def _rules_above(root: str) -> list[tuple[GitIgnoreSpec, str]]:
-    """Rules of the repository around a root, nearest first, each with the path from there to the root."""
+    """Ignore rules of the repository around a root, nearest first.
+
+    Each comes with the path from its folder to the root.
+    """
     found: list[tuple[GitIgnoreSpec, str]] = []
     folder, prefix = root, ""
     while not os.path.exists(os.path.join(folder, ".git")):
@@ -323,7 +332,10 @@ def scan(root: str, ignore: IgnoreRules, at: int = 0) -> Tree:
 
 
 def refresh(tree: Tree, ignore: IgnoreRules, at: int, dirty: Iterable[str] | None = None) -> TreeDelta:
-    """Scan these folders (paths below the root), or all of them, and return the differences."""
+    """Scan these folders, or all of them, and return the differences.
+
+    Folders are paths below the root.
+    """
     ignore.begin()
     with _TreeScan(tree, ignore) as scanning:
         if dirty is None:
@@ -400,7 +412,10 @@ class _TreeScan:
         return os.path.join(self.tree.root, name) if name else self.tree.root
 
     def _list(self, name: str) -> tuple[bool, TreeFolder]:
-        """Whether the ignore rules of a folder changed, and its present state. Raises OSError."""
+        """Whether the ignore rules of a folder changed, and its present state.
+
+        Raises OSError.
+        """
         where = self.tree.root if self.root is None else name
         folder = open_without_links(where, FOLDER, self.root)
         try:
@@ -437,7 +452,10 @@ class _TreeScan:
         return found
 
     def _compare(self, name: str, known: TreeFolder, found: TreeFolder, unhidden: bool) -> None:
-        """Compare two states of a folder. Files that only new ignore rules show or hide do not count."""
+        """Compare two states of a folder.
+
+        Files that only new ignore rules show or hide do not count.
+        """
         prefix = f"{self._full(name).rstrip('/')}/"
         for file, now in found.files.items():
             before = known.files.get(file)

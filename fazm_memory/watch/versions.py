@@ -1,4 +1,6 @@
-"""Store the contents of files: before anybody changes them (the baseline), and after each change.
+"""Store the contents of files.
+
+Before anybody changes them (the baseline), and after each change.
 
 This runs in the watcher's thread, between two scans, and within a time budget. Files that it does not reach
 are queued for the baseline.
@@ -46,7 +48,10 @@ RACY = 20_000_000  # nanoseconds: a file this young may change again with the sa
 
 @dataclass(frozen=True, slots=True)
 class FileReading:
-    """A file as it was read: its content or the reason for none, since when, its mark and its mode."""
+    """A file as it was read.
+
+    Its content or the reason for none, since when it is so, its mark and its mode.
+    """
 
     content: bytes | str
     since: int
@@ -59,7 +64,10 @@ def mark_of(found: FileStat) -> str:
 
 
 def read_file(path: str) -> FileReading:
-    """Read a plain file as it is at one moment. No part of the real path may be a link."""
+    """Read a plain file as it is at one moment.
+
+    No part of the real path may be a link.
+    """
     for _ in range(TRIES):
         try:
             descriptor = open_without_links(path, os.O_RDONLY | os.O_NONBLOCK)
@@ -143,7 +151,10 @@ class Baseline:
         self._real: dict[str, str] = {}
 
     def begin(self, root: str, tree: Tree) -> None:
-        """Queue the files of a root that are not stored as they are now. Small and new ones come first."""
+        """Queue the files of a root that are not stored as they are now.
+
+        Small and new ones come first.
+        """
         known = self.versions.marks(root)
         self._real[root] = tree.root
         new = [
@@ -201,7 +212,10 @@ class Baseline:
     def keep(
         self, root: str, paths: Iterable[str], now: int, *, real: str | None = None
     ) -> list[FileVersion]:
-        """Store these files as they are now, before a tool changes them. `real` is the root without links."""
+        """Store these files as they are now, before a tool changes them.
+
+        `real` is the root without links.
+        """
         readings = [(path, self._read(real or root, path)) for path in paths if is_utf8(path)]
         return self._store(root, readings, now)
 
@@ -246,7 +260,10 @@ class VersionRecorder:
         self.budget = budget
 
     def note(self, scan: ScanResult, roots: Iterable[WatchedRoot]) -> list[VersionedChange]:
-        """Store the versions of a scan. Returns the changes that are new, without those already recorded."""
+        """Store the versions of a scan.
+
+        Returns the changes that are new, without those already recorded.
+        """
         by_name = {root.given: root for root in roots}
         storable = [observed for observed in scan.sightings if _is_storable(observed.changed)]
         before = [self._last_version(observed, list(by_name)) for observed in storable]

@@ -58,7 +58,10 @@ LOOK_YOURSELF = 0x01 | 0x02 | 0x04 | 0x08 | 0x20 | 0x40 | 0x80
 
 
 def system_observer(lost: Lost, platform: str = sys.platform) -> BaseObserver | None:
-    """The observer of this system, not started, or None if there is none and polling is needed."""
+    """The observer of this system, not started.
+
+    None if there is none and polling is needed.
+    """
     if platform == "darwin":
         return fsevents_observer(lost)
     if platform.startswith("linux"):
@@ -137,7 +140,9 @@ MakeObserver = Callable[[Lost], "BaseObserver | None"]
 
 
 class FileWatcher(FileSystemEventHandler):
-    """Scans in its own thread and calls `told` with each result. Only that thread may use the looker.
+    """Scans in its own thread and calls `told` with each result.
+
+    Only that thread may use the looker.
 
     `spare` is called there after each scan. It returns the seconds until it wants to be called again.
     """
@@ -182,7 +187,10 @@ class FileWatcher(FileSystemEventHandler):
         self._thread.start()
 
     def stop(self) -> None:
-        """Scan the marked folders once more and end. Raises the error that ended the thread early."""
+        """Scan the marked folders once more and end.
+
+        Raises the error that ended the thread early.
+        """
         with self._condition:
             self._stopping = True
             self._condition.notify_all()
@@ -202,7 +210,10 @@ class FileWatcher(FileSystemEventHandler):
             self._condition.notify_all()
 
     def _place(self, folder: str) -> str:
-        """The real path of a folder. One that was no link when it was first followed never becomes one."""
+        """The real path of a folder.
+
+        One that was no link when it was first followed never becomes one.
+        """
         known = self._places.setdefault(folder, disk_path(folder))
         return folder if known == folder else disk_path(folder)
 
@@ -319,7 +330,10 @@ class FileWatcher(FileSystemEventHandler):
         self._spare_at = None if wait is None else time.monotonic() + wait
 
     def _set_roots(self, wanted: dict[str, str]) -> None:
-        """Add and remove roots. Watching begins before the first scan, so that no change is missed."""
+        """Add and remove roots.
+
+        Watching begins before the first scan, so that no change is missed.
+        """
         for path in set(self.looker.roots) - set(wanted):
             self._unwatch(path)
             self.looker.remove(path)
@@ -350,7 +364,10 @@ class FileWatcher(FileSystemEventHandler):
             self._observer.unschedule(watch)
 
     def _restart_emitters(self) -> None:
-        """Restart emitters that died, for example because the root was moved, and scan their roots."""
+        """Restart emitters that died, and scan their roots.
+
+        One dies for example because its root was moved.
+        """
         if self._observer is None:
             return
         alive = {emitter.watch for emitter in self._observer.emitters if emitter.is_alive()}

@@ -1,4 +1,6 @@
-"""Watch the folders in which sessions work, store versions of files, record who changed them.
+"""Watch the folders in which sessions work.
+
+Store versions of their files and record who changed them.
 
 The watcher's thread scans and stores versions. The companion's thread calls `tick`, which waits a moment for
 the agents' calls to arrive, decides who changed what, and records it. A change that an action has reported is
@@ -93,7 +95,10 @@ def change_draft(change: VersionedChange, verdict: Attribution) -> Draft:
 
 
 def summary_drafts(rest: Sequence[tuple[VersionedChange, Attribution]], now: int) -> list[Draft]:
-    """One event for each session and author: how many files, which changes, in which folders."""
+    """Summaries of many changes, one event for each session and author.
+
+    Each says how many files changed, how, and in which folders.
+    """
     groups: dict[tuple[str, str], list[VersionedChange]] = {}
     for change, verdict in rest:
         groups.setdefault((verdict.session or COMPANION_SESSION, verdict.by), []).append(change)
@@ -152,7 +157,10 @@ Batch = tuple[ScanResult, list[VersionedChange]]
 
 
 class WorkspaceWatcher:
-    """Watches the folders of sessions. `wake` is called from the watcher's thread when `tick` has work."""
+    """Watches the folders of sessions.
+
+    `wake` is called from the watcher's thread when `tick` has work.
+    """
 
     def __init__(
         self,
@@ -297,7 +305,10 @@ class WorkspaceWatcher:
         self._watcher.rescan(why)
 
     def rest(self) -> None:
-        """Stop watching while recording is paused. Changes of that time are never recorded."""
+        """Stop watching while recording is paused.
+
+        Changes of that time are never recorded.
+        """
         if not self._resting:
             self._resting = True
             self._watcher.follow([])
@@ -308,7 +319,10 @@ class WorkspaceWatcher:
             self._incoming.get()
 
     def _resume(self) -> None:
-        """Watch again after a pause. Without trees, the next scan has nothing to compare with."""
+        """Watch again after a pause.
+
+        Without trees, the next scan has nothing to compare with.
+        """
         self._resting = False
         self._pauses = self.pauses()
         with self.store.db.transaction():
@@ -316,7 +330,10 @@ class WorkspaceWatcher:
         self._followed = -FOLLOW_EVERY
 
     def tick(self, *, last: bool = False) -> float:
-        """Watch the active sessions and record what is due. Returns the seconds until the next call."""
+        """Watch the active sessions and record what is due.
+
+        Returns the seconds until the next call.
+        """
         if not last:
             if self._resting:
                 self._resume()
@@ -476,7 +493,10 @@ class WorkspaceWatcher:
     def _limited(
         self, news: Sequence[tuple[VersionedChange, Attribution]]
     ) -> tuple[list[tuple[VersionedChange, Attribution]], list[tuple[VersionedChange, Attribution]]]:
-        """The changes to record one by one, within the limits, and those to record as counts."""
+        """Split changes at the limits.
+
+        Returns those to record one by one, and those to record as counts.
+        """
         folders: Counter[str] = Counter()
         chosen, rest = [], []
         now = self.now()

@@ -1,4 +1,7 @@
-"""Secrets assigned to a name, in shells, settings, JSON, programs, flags, sentences and calls."""
+"""Secrets assigned to a name.
+
+The forms of shells, settings, JSON, programs, flags, sentences and calls.
+"""
 
 from __future__ import annotations
 
@@ -124,7 +127,10 @@ class _Assignment:
         return self.name.startswith("-") and before in _BEFORE_A_FLAG and self.joint in (0, SIGN, SPACE)
 
     def is_exported(self) -> bool:
-        """Whether this sets a variable: `NAME=value`, `ENV NAME value`, `set -x NAME value`."""
+        """Whether this sets a variable.
+
+        The forms are `NAME=value`, `ENV NAME value` and `set -x NAME value`.
+        """
         if not self.name.isupper() or self.joint not in (SIGN, SPACE):
             return False
         if self.joint == SIGN:
@@ -169,7 +175,10 @@ def _is_long(data: bytes, start: int, end: int, group: int) -> bool:
 
 
 def _padded(data: bytes, name_end: int, start: int, end: int) -> int:
-    """The start of a value that looked like a type, `password: aHVudGVyMg==`, or 0 if it is a type."""
+    """The start of a value that looked like a type, or 0 if it is a type.
+
+    In `password: aHVudGVyMg==` the signs at the end are padding.
+    """
     typed = data[name_end:start]
     begin = name_end + typed.index(b":") + 1
     begin += data[begin:start].startswith(b" ")
@@ -202,7 +211,7 @@ _LINE_ENDS = (b"\n", b'"\n', b"'\n", b")\n", b'")', b"')")
 
 
 def may_assign(data: bytes, position: int) -> bool:
-    """Whether the name around a keyword means a secret, and what follows may be its value.
+    """Whether this name means a secret, and what follows may be its value.
 
     A cheap test. Most names do not, `tokenize`, and most that do are in prose or code: `the token of`,
     `f(user, token)`.
@@ -226,19 +235,25 @@ _RESULT = re.compile(rb": ?[\"'`]?([^\s\"'`]{1,96})")
 
 
 def _is_result(data: bytes, name: str, end: int) -> bool:
-    """Whether this is the result of a test, `--- PASS: TestReader/empty_file`. Logs are full of them."""
+    """Whether this is the result of a test, `--- PASS: TestReader/empty_file`.
+
+    Logs are full of them.
+    """
     value = _RESULT.match(data, end) if name.strip(".-") == "PASS" else None
     return value is not None and disorder(value[1].decode("latin-1")) < 0.8
 
 
 def _may_be_listed(name: str) -> bool:
-    """Whether one space may stand between this name and its value, as in a file of properties."""
+    """Whether one space may stand between this name and its value.
+
+    It may in a file of properties.
+    """
     return "." in name.strip(".") or name.lower() in _LISTED_NAMES
 
 
 @lru_cache(maxsize=4096)
 def _kind(name: str) -> Kind:
-    """The kind of a name, a flag such as `-Password`, or a property such as `-DapiKey`."""
+    """The kind of a name, of a flag (`-Password`) or of a property (`-DapiKey`)."""
     return kind_of(name.strip(".-")) or kind_of(_PROPERTY.sub("", name))
 
 
@@ -275,7 +290,10 @@ def _quoted(found: _Assignment, match: Any) -> Span | None:
 
 
 def _is_phrase(value: str) -> bool:
-    """Up to three words, `PGPASSWORD='hunter2 hunter3'`. A message has more words, or ends with a stop."""
+    """Up to three words, `PGPASSWORD='hunter2 hunter3'`.
+
+    A message has more words, or ends with a stop.
+    """
     return len(value.split()) <= 3 and not is_placeholder(value) and value[-1] not in ".:"
 
 
@@ -355,7 +373,10 @@ def _braced(found: _Assignment) -> Span | None:
 
 
 def _is_listed(found: _Assignment) -> bool:
-    """Whether the line has only a name, a gap and a value, as vaults and directories list them."""
+    """Whether the line has only a name, a gap and a value.
+
+    Vaults and directories list them so.
+    """
     gap = found.data[max(found.name_start, found.start - 2) : found.start]
     if gap != b"  " and gap[-1:] != b"\t" and not _may_be_listed(found.name):
         return False
@@ -425,7 +446,10 @@ def _has_own_line(found: _Assignment, end: int) -> bool:
 
 
 def _is_element(found: _Assignment, end: int) -> bool:
-    """Whether this is an XML element: `<password>…</password>`, `<property name="password">…`."""
+    """Whether this is an XML element with a secret.
+
+    For example `<password>…</password>` or `<property name="password">…`.
+    """
     before = found.data[max(0, found.name_start - 1) : found.name_start]
     return before in (b"<", b'"', b"'") and found.data[end : end + 80].lstrip()[:2] == b"</"
 

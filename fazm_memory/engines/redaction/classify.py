@@ -18,7 +18,10 @@ from fazm_memory.engines.redaction.rules import Span, first_group, has_digit, te
 
 
 class Kind(IntEnum):
-    """What a name holds, by rising certainty. A token may also be a word that a parser read."""
+    """What a name holds, by rising certainty.
+
+    A token may also be a word that a parser read.
+    """
 
     NONE = 0
     TOKEN = 1
@@ -123,7 +126,10 @@ _NOTHING = words("none null nil true false undefined n/a")
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether this is a reference or a placeholder: `${TOKEN}`, `<password>`, `****`, `%s:%s`."""
+    """Whether this is a reference or a placeholder.
+
+    For example `${TOKEN}`, `<password>`, `****` or `%s:%s`.
+    """
     value = value[:_LONGEST_VALUE].strip()
     if value.isalnum() and value.isascii():
         return value.lower() in _NOTHING or not value.strip("xX")
@@ -192,7 +198,10 @@ _NOT_VALUES = words(
 
 
 def is_word(value: str) -> bool:
-    """Whether this is a word that programs and schemas use there: `string`, `string?`, `REQUIRED.`"""
+    """Whether this is a word that programs and schemas use in place of a value.
+
+    For example `string`, `string?` or `REQUIRED.`
+    """
     return value.lower().rstrip("?.!") in _NOT_VALUES
 
 
@@ -224,7 +233,10 @@ _LEAST_SIGNS, _SIGNS_OF_TEMPLATES = 6, 8
 
 
 def _is_generated(value: str) -> bool:
-    """Whether a generator of passwords made this, `k}|3Xm~qT9z(Lp&v`. No regular expression or template."""
+    """Whether a generator of passwords made this, `k}|3Xm~qT9z(Lp&v`.
+
+    No regular expression or template.
+    """
     signs = set(_SIGNS.findall(value))
     least = _SIGNS_OF_TEMPLATES if _FILLED.search(value) else _LEAST_SIGNS
     if len(value) >= 10 and _BYTE.search(value) and "[" not in value:
@@ -265,7 +277,10 @@ _STAND_INS = words(
 
 
 def is_stand_in(value: str) -> bool:
-    """Whether this stands for a password in a manual or a test: `changeme`, `password123`."""
+    """Whether this stands for a password in a manual or a test.
+
+    For example `changeme` or `password123`.
+    """
     return value.lower().strip("!0123456789") in _STAND_INS or (
         _SAMPLE.search(value) is not None and not _has_digit(value)
     )
@@ -278,7 +293,10 @@ def _is_two_words(value: str) -> bool:
 
 
 def is_field_secret(value: str, kind: Kind) -> bool:
-    """Whether the value of a JSON field is a secret. Not code, so a secret unless clearly something else."""
+    """Whether the value of a JSON field is a secret.
+
+    Not code, so a secret unless clearly something else.
+    """
     value = value[:_LONGEST_VALUE]
     if is_placeholder(value) or is_address(value):
         return False
@@ -304,7 +322,10 @@ _CODE = re.compile(
 
 
 def is_bare_secret(value: str, kind: Kind, *, own_line: bool) -> bool:
-    """Whether a value without quotes is a secret. It may also be an identifier in a program."""
+    """Whether a value without quotes is a secret.
+
+    It may also be an identifier in a program.
+    """
     value = value[:_LONGEST_VALUE]
     if is_word(value) or not is_literal_secret(value, kind):
         return False
@@ -341,7 +362,9 @@ _LONGEST_INVENTED = 64
 
 
 def _is_invented(value: str, *, own_line: bool) -> bool:
-    """Whether this looks like a password a person invented: two joined words and a number, `Maple_otter4711`.
+    """Whether this looks like a password that a person invented.
+
+    Two joined words and a number, such as `Maple_otter4711`.
 
     Identifiers are in lower case, `row_10`, or name a format.
     """
@@ -361,7 +384,10 @@ _VERSION = re.compile(r"[vr]?\d+(?:\.\d|[-~]\d+\b)")
 
 
 def is_listed_secret(value: str, kind: Kind) -> bool:
-    """Whether a value beside its name in a list is a secret. It may be a version, a type or a path."""
+    """Whether a value beside its name in a list is a secret.
+
+    It may be a version, a type or a path.
+    """
     if (
         _VERSION.match(value)
         or kind is Kind.TOKEN
@@ -377,7 +403,10 @@ def is_listed_secret(value: str, kind: Kind) -> bool:
 
 
 def is_disordered(value: str) -> bool:
-    """Whether case and digits change more often than in words and identifiers: `fsOssBQocBDs`."""
+    """Whether case and digits change more often than in words and identifiers.
+
+    They do in `fsOssBQocBDs`.
+    """
     value = value[:_LONGEST_VALUE]
     return any(
         len(part) >= 8 and len(part) <= 3 * len(_WORDS.findall(part)) for part in _PARTS.findall(value)
@@ -509,7 +538,10 @@ _OF_ONE_CASE = _table(10.3, 3.7, 10.0, mixed=False)
 
 @lru_cache(maxsize=2048)
 def disorder(value: str) -> float:
-    """Half bits per character by which the value is more likely random (above 0) than written (below 0)."""
+    """How much more likely the value is random than written.
+
+    In half bits per character. Above 0 it is random, below 0 written.
+    """
     value = value[:_LONGEST]
     if len(value) < 2:
         return -9.0

@@ -1,4 +1,7 @@
-"""Secrets on command lines: the flags and arguments in which common programs take a password."""
+"""Secrets on command lines.
+
+The flags and arguments in which common programs take a password.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,10 @@ def _argument(data: bytes, found: Any) -> Span | None:
 
 
 def _device(data: bytes, found: Any) -> Span | None:
-    """In manuals the same commands are followed by words: `snmp-server community string`."""
+    """A rule for a command of network devices and what follows it.
+
+    In manuals the same commands are followed by words: `snmp-server community string`.
+    """
     span = _argument(data, found)
     return span if span and is_odd(text_at(data, span)) else None
 
@@ -77,7 +83,10 @@ def _is_program(data: bytes, position: int) -> bool:
 def _command(
     name: str, programs: str, flags: str, must_match: str, must_not_match: str, value: str = _VALUE
 ) -> Rule:
-    """A rule for a program (several, separated by `|`) and the flags before its password."""
+    """A rule for a program and the flags before its password.
+
+    Several programs are separated by `|`.
+    """
     return Rule(
         name=name,
         provider="command line",

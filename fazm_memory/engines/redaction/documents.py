@@ -1,4 +1,7 @@
-"""Secrets in documents that put a name and its value apart, such as Kubernetes manifests."""
+"""Secrets in documents that put a name and its value apart.
+
+For example Kubernetes manifests.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,10 @@ def _changed(data: bytes, found: Any) -> Span | None:
 
 
 def _anchored(data: bytes, found: Any) -> Span | None:
-    """The value after a YAML anchor, `password: &db hunter2`. In Rust `&mut` is no anchor."""
+    """The value after a YAML anchor, `password: &db hunter2`.
+
+    In Rust `&mut` is no anchor.
+    """
     line = data[max(0, found.start() - 80) : found.start()].rsplit(b"\n", 1)[-1]
     name = re.split(r"[^\w.-]+", line.strip(b" \t\"'").decode("latin-1"))[-1]
     start, end = found.span(2)
@@ -125,7 +131,10 @@ class _Mapping:
 
 
 def _manifest(data: bytes, found: Any) -> tuple[list[Span], int]:
-    """All values under `data:` of a Secret, whatever their keys. They may come before its kind."""
+    """All values under `data:` of a Secret, whatever their keys.
+
+    They may come before its kind.
+    """
     first = max(0, found.start() - _LONGEST_MANIFEST)
     first = max(first, data.rfind(b"\n---", first, found.start()))
     end = data.find(b"\n---", found.start(), found.end() + _LONGEST_MANIFEST)
@@ -263,7 +272,10 @@ def _members(data: bytes, position: int, end: int) -> Iterator[Span]:
 
 
 def _patched(data: bytes, found: Any) -> tuple[list[Span], int]:
-    """The values of a patch. Only a Secret has `stringData`, so its kind is not needed."""
+    """The values of a patch.
+
+    Only a Secret has `stringData`, so its kind is not needed.
+    """
     end = data.find(b"\n", found.end())
     end = len(data) if end < 0 else end
     spans = [

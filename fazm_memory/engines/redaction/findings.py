@@ -38,7 +38,9 @@ _LETTER, _ODD = re.compile(r"[^\W\d_]"), re.compile(r"[\d!@#$%^&*+~?]")
 
 
 class KnownSecrets:
-    """The secrets of one session, each with the name of its rule. The oldest are dropped.
+    """The secrets of one session, each with the name of its rule.
+
+    The oldest are dropped.
 
     `added` counts all that were ever added.
     """
@@ -101,7 +103,10 @@ def _parts(value: str) -> list[str]:
 
 
 def _is_distinct(value: str) -> bool:
-    """Whether the value is unlikely to mean anything else elsewhere. A word or a number may."""
+    """Whether the value is unlikely to mean anything else elsewhere.
+
+    A word or a number may.
+    """
     if (
         not _SHORTEST <= len(value) <= _LONGEST
         or MARKER in value
@@ -149,7 +154,10 @@ def marker(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A secret in the canonical text and the rule that found it. More specific rules have a lower rank."""
+    """A secret in the canonical text and the rule that found it.
+
+    More specific rules have a lower rank.
+    """
 
     start: int
     end: int
@@ -170,7 +178,10 @@ place_of = attrgetter("start", "end", "rank", "name")
 
 
 class Found:
-    """What was found so far: the names of rules, and the secrets whose copies are to be redacted."""
+    """What was found so far.
+
+    The names of rules, and the secrets whose copies are to be redacted.
+    """
 
     def __init__(self, secrets: KnownSecrets | None) -> None:
         self.names: set[str] = set()
@@ -183,7 +194,10 @@ class Found:
 
 
 def replaced(text: str, findings: list[Finding]) -> str:
-    """The text with a marker in the place of each finding. They are in order and do not overlap."""
+    """The text with a marker in the place of each finding.
+
+    They are in order and do not overlap.
+    """
     pieces: list[str] = []
     done = 0
     for finding in findings:
@@ -193,7 +207,10 @@ def replaced(text: str, findings: list[Finding]) -> str:
 
 
 def replaced_within(text: str, start: int, findings: list[Finding]) -> str:
-    """Replace the findings inside one text of a row. The text begins at `start` of the row."""
+    """Replace the findings inside one text of a row.
+
+    The text begins at `start` of the row.
+    """
     end = start + len(text)
     first = bisect_right(findings, start, key=lambda finding: finding.end)
     last = bisect_left(findings, end, key=lambda finding: finding.start)
@@ -201,7 +218,10 @@ def replaced_within(text: str, start: int, findings: list[Finding]) -> str:
 
 
 def with_whole_markers(finding: Finding, markers: list[tuple[int, int]]) -> Finding:
-    """Extend a finding over the markers it touches, so that no marker is replaced in part."""
+    """Extend a finding over the markers it touches.
+
+    No marker is then replaced in part.
+    """
     first = bisect_right(markers, finding.start, key=lambda span: span[1])
     last = bisect_left(markers, finding.end, key=lambda span: span[0])
     if first >= last:

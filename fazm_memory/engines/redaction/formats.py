@@ -1,4 +1,6 @@
-"""Built-in rules: standard formats, and the key formats of providers from `providers.json`.
+"""Built-in rules for standard formats and for the keys of providers.
+
+The formats of providers are read from `providers.json`.
 
 Standard formats are private keys, JWT, hashes, cards, URLs, headers and cookies.
 """
@@ -57,7 +59,10 @@ _CARD_SCHEMES = (
 
 
 def is_card_number(number: str) -> bool:
-    """Whether these digits have the start and length of a card scheme and pass the Luhn check."""
+    """Whether these digits are the number of a payment card.
+
+    They have the start and length of a card scheme and pass the Luhn check.
+    """
     if not any(len(number) in lengths and number.startswith(starts) for starts, lengths in _CARD_SCHEMES):
         return False
     doubled = (int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(number)))
@@ -95,7 +100,10 @@ _PARAMETER = r"[\w-]+=(?:\"[^\"\n]*\"|[^\s\"'`,]+)"
 
 
 def _opaque(data: bytes, found: Any) -> Span | None:
-    """A value with a digit or a capital inside, which words in a sentence about tokens do not have."""
+    """Whether a value has a digit, or a capital after its first letter.
+
+    Words in a sentence about tokens have neither.
+    """
     span = not_placeholder(data, found)
     if span is None:
         return None
@@ -121,7 +129,10 @@ _FILE = re.compile(r".*/.*|.*\.[a-z]{1,4}")
 
 
 def _logged_in(data: bytes, found: Any) -> Span | None:
-    """A login in a protocol trace, where each line is what one side sent. Not a file or a test name."""
+    """A login in a protocol trace, where each line is what one side sent.
+
+    Not a file or a test name.
+    """
     before = data[max(0, found.start() - 3) : found.start()]
     span = not_placeholder(data, found)
     if span is None or (before and not before.endswith(_PEERS)):

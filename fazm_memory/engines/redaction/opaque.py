@@ -1,4 +1,6 @@
-"""Random values near the word for a secret or the name of a service, in whatever language.
+"""Random values near a word for a secret or near the name of a service.
+
+In whatever language the text is.
 
 Other rules start at a name and read on. This one starts at the value: a long run of disordered characters.
 Then it looks back for the word that says what the run is. So it needs no list of ways to assign a value.
@@ -141,7 +143,10 @@ _BELOW = re.compile(
 
 
 def _has_hint(data: bytes, position: int) -> bool:
-    """Whether a word that may make the value a secret is close before it. It seldom is."""
+    """Whether a word that may make the value a secret is close before it.
+
+    It seldom is.
+    """
     back = data[max(0, position - _BACK) : position]
     # After a result of a test, `--- PASS: TestReader`, is a name. `assignments.py` looks at it.
     return not back.endswith(b"- PASS: ") and bool(_hints()[0].find_matches_as_indexes(back.lower()))
@@ -175,7 +180,10 @@ def _check(data: bytes, found: Any) -> Span | None:
 
 
 def _hint(back: bytes, meaning: tuple[str, _Hint], span: Span) -> _Hint:
-    """What the word says at this place: `key` in `api_key` more than elsewhere, `pat` in `path` nothing."""
+    """What the word at this place says about a value after it.
+
+    `key` says more in `api_key` than elsewhere, `pat` in `path` says nothing.
+    """
     (word, hint), (start, end) = meaning, span
     if word == "key":
         before = back[max(0, start - 16) : start].lower().decode("latin-1")
@@ -235,7 +243,10 @@ def _stands_alone(data: bytes, start: int, end: int) -> bool:
 
 
 def _is_named(before: str, word: Span, value: str, *, shortest: int, least: float, digests: bool) -> bool:
-    """Whether the word names this value: between them there is only the rest of the name and a sign."""
+    """Whether the word names this value.
+
+    Between them there is then only the rest of the name and a sign.
+    """
     name_start, name_end = _name(before, word)
     gap = before[name_end:]
     if not _is_gap(gap) or (gap.strip() and not _ASSIGNED.search(gap)):
@@ -276,7 +287,7 @@ def _is_gap(gap: str) -> bool:
 
 
 def _is_written(before: str, start: int, end: int) -> bool:
-    """Whether this is a name, and not a random run that contains the letters of a word."""
+    """Whether this is a name, and not a random run with the letters of a word."""
     name = before[start:end]
     if "--" in name.lstrip("-") or (len(name) >= 12 and disorder(name) >= 0.5):
         return False

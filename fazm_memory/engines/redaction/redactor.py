@@ -274,7 +274,10 @@ def _is_typed(value: Any) -> bool:
 
 
 def _kind_inside(key: str, kind: Kind, value: Any) -> Kind:
-    """The kind that the values inside inherit. A list holds secrets; an object may only describe one."""
+    """The kind that the values inside inherit.
+
+    A list holds secrets; an object may only describe one.
+    """
     return Kind.NONE if isinstance(value, dict) and not key.lower().endswith(_PLURALS) else kind
 
 
@@ -308,7 +311,10 @@ _LEAST_EXTRA, _EXTRA = 300, 200
 
 @cache
 def all_rules() -> tuple[Rule, ...]:
-    """Every built-in rule, the more specific first: where two find the same secret, the first names it."""
+    """Every built-in rule, the more specific first.
+
+    Where two rules find the same secret, the first one names it.
+    """
     return (
         *provider_rules(),
         *formats.RULES,
@@ -322,7 +328,10 @@ def all_rules() -> tuple[Rule, ...]:
 
 
 class Finder:
-    """Searches for all rules at once. The user's rules have no keywords and are tried everywhere."""
+    """Searches for all rules at once.
+
+    The user's rules have no keywords and are tried everywhere.
+    """
 
     def __init__(self, rules: Iterable[Rule], user_rules: Iterable[Rule] = ()) -> None:
         self._user_rules = tuple(user_rules)
@@ -422,7 +431,9 @@ class Finder:
     def _search_keywords(
         self, view: View, starts: set[int], budget: Budget
     ) -> Generator[tuple[View, int, int, int], None, bool]:
-        """Search at the keywords of rules, and return whether the work was used up before the end.
+        """Search at the keywords of rules.
+
+        Returns whether the work was used up before the end.
 
         Adds to `starts` where secrets begin.
         """
@@ -466,7 +477,10 @@ _BEFORE_MARKER = b"=: \"'"
 def _outside(
     data: bytes, hits: Iterable[tuple[int, int, int]], markers: list[Span]
 ) -> Iterator[tuple[int, int, int]]:
-    """The hits that do not begin inside a marker and whose value is not a marker. Both are in order."""
+    """The hits that do not begin inside a marker and whose value is not a marker.
+
+    Both are in order.
+    """
     waiting = iter(markers)
     start, end = next(waiting, (sys.maxsize, sys.maxsize))
     for hit in hits:
@@ -510,7 +524,10 @@ class Budget:
         return self.bytes >= 0
 
     def found(self, count: int, rank: int) -> None:
-        """Allow more work for a text with many secrets, up to a limit, so that it is searched to its end."""
+        """Allow more work for a text with many secrets.
+
+        Up to a limit, so that such a text is searched to its end.
+        """
         is_first = count > 0 and rank not in self._ranks
         self._ranks.add(rank)
         extra = min(count * _FOUND + is_first * _FIRST, self._extra)
@@ -539,7 +556,10 @@ _LONGEST_JOINED = 4096
 
 @dataclass(frozen=True)
 class RedactedText:
-    """A text without secrets, the rules that found some, and how many characters were left out."""
+    """A text without secrets.
+
+    With the names of the rules that found some, and how many characters were left out.
+    """
 
     text: str
     findings: tuple[str, ...] = ()
@@ -547,7 +567,10 @@ class RedactedText:
 
 
 class Redactor:
-    """Removes secrets from text and JSON values. Building one takes a moment, so keep it."""
+    """Removes secrets from text and JSON values.
+
+    Building one takes a moment, so keep it.
+    """
 
     def __init__(self, patterns: Iterable[UserPattern] = (), *, text_cap: int = TEXT_CAP) -> None:
         self._patterns = [CompiledPattern(pattern) for pattern in patterns]
@@ -566,7 +589,9 @@ class Redactor:
         return RedactedText(redacted, tuple(sorted(found.names)), left_out)
 
     def value(self, value: Any, secrets: KnownSecrets | None = None) -> tuple[Any, tuple[str, ...]]:
-        """Redact a JSON value. Returns a copy and the names of the rules that found something.
+        """Redact a JSON value.
+
+        Returns a copy and the names of the rules that found something.
 
         The keys of objects count: `{"password": "hunter2"}` has a secret, "hunter2" alone has none. Copies of
         `secrets` are redacted too, and what is found is added to them.
@@ -678,7 +703,9 @@ class Redactor:
         return [finding for finding in merged if (finding.start, finding.end) not in known]
 
     def _row(self, texts: list[str], found: Found) -> list[str] | None:
-        """Redact texts that may continue each other: the lines of a key, the words of a command.
+        """Redact texts that may continue each other.
+
+        For example the lines of a key, or the words of a command.
 
         None if nothing changes.
         """

@@ -1,4 +1,6 @@
-"""A rule: what one kind of secret looks like, with an example and a counterexample.
+"""What one kind of secret looks like: a rule.
+
+Each rule has an example and a counterexample.
 
 A rule is tried only where one of its keywords occurs, and its pattern is matched from that position. So
 ordinary text costs one pass over all keywords. Patterns are RE2: their time is linear. `UserPattern` is a
@@ -41,7 +43,10 @@ def compiled(pattern: str) -> Any:
 
 
 def first_group(data: bytes, found: Any) -> Span:
-    """The span of the first group that matched, or of the whole match if there is none."""
+    """The span of the first group that matched, or of the whole match.
+
+    It is the whole match if the pattern has no group.
+    """
     spans: list[Span] = [found.span(group) for group in range(1, found.re.groups + 1)]
     return next((span for span in spans if span[0] >= 0), found.span())
 
@@ -129,7 +134,10 @@ class Rule:
     def find_at(
         self, data: bytes, position: int, reach: int = REACH, budget: HasWork | None = None
     ) -> Span | None:
-        """The secret with a keyword at this position, if it is a secret. Call `is_possible` first."""
+        """The secret with a keyword at this position, if it is a secret.
+
+        Call `is_possible` first.
+        """
         if self.is_backtracking or self.is_local:
             reach = min(reach, _SHORT_REACH)
         found = (
@@ -170,7 +178,9 @@ class Rule:
     def candidates(
         self, data: bytes, done: Container[int], budget: HasWork
     ) -> Iterator[tuple[int, Span | None]]:
-        """For common rules: the position of each match that passes the cheap test, and the secret there.
+        """The candidates of a common rule.
+
+        Gives the position of each match that passes the cheap test, and the secret there.
 
         Without those that begin where another rule found a secret.
         """
@@ -190,7 +200,10 @@ class Rule:
                 yield start, span
 
     def find_all(self, data: bytes) -> list[Span]:
-        """Every secret of this kind. Slower than the finder, which searches all keywords at once."""
+        """Every secret of this kind.
+
+        Slower than the finder, which searches all keywords at once.
+        """
         if not self.keywords:
             checked = (self.check(data, found) for found in self._regex.finditer(data))
             return [span for span in checked if span]
@@ -211,7 +224,10 @@ class Rule:
 
 
 def _is_inside_word(data: bytes, position: int) -> bool:
-    """Whether a word continues here. Keywords that begin with a sign, such as `&sig=`, never do."""
+    """Whether a word continues here.
+
+    Keywords that begin with a sign, such as `&sig=`, never do.
+    """
     return position > 0 and _is_alphanumeric(data[position - 1]) and _is_alphanumeric(data[position])
 
 
@@ -231,7 +247,9 @@ _SLOT = re.compile(r"\{(?:(" + "|".join(_ALPHABETS) + r"):(\d+)|(uuid))?\}")
 
 
 def expand(template: str) -> str:
-    """Fill in an example: `ghp_{alnum:36}` has 36 invented characters, `{uuid}` is one, `{}` is nothing.
+    """Fill in an example.
+
+    `ghp_{alnum:36}` has 36 invented characters, `{uuid}` is a UUID, `{}` is nothing.
 
     So the source contains no complete secret that a scanner would report.
     """
@@ -273,7 +291,10 @@ class UserPattern:
 
 
 class CompiledPattern:
-    """A compiled user pattern: a rule for the views, and for the text itself, which may not be ASCII."""
+    """A compiled pattern of the user's.
+
+    It is a rule for the views, and also for the text itself, which may not be ASCII.
+    """
 
     def __init__(self, pattern: UserPattern) -> None:
         if not _NAME.fullmatch(pattern.name):

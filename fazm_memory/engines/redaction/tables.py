@@ -1,4 +1,6 @@
-"""Secrets in tables and SQL: Markdown, database output, CSV, TSV, account passwords, INSERT and COPY.
+"""Secrets in tables and SQL.
+
+Markdown, output of databases, CSV, TSV, passwords of accounts, INSERT and COPY.
 
 A heading names the cells below it, and a cell may name the cell beside it. A table with bars may also
 document a parameter, so there a cell is a secret only if it cannot be a word, a type, a version or a number.
@@ -65,7 +67,10 @@ _SEPARATOR = re.compile(rb"[|,;\t]")
 
 
 def _ends_cell(data: bytes, position: int) -> bool:
-    """Whether the name may be a cell of a row. The last cell needs a separator before it on its line."""
+    """Whether the name may be a cell of a row.
+
+    The last cell needs a separator before it on its line.
+    """
     found = _CELL_NAME.match(data, position)
     if found is None:
         return False
@@ -77,7 +82,10 @@ def _ends_cell(data: bytes, position: int) -> bool:
 
 
 def _column(data: bytes, found: Any) -> tuple[list[Span], int]:
-    """The secrets below the name that was found, if it is a heading, or else beside it."""
+    """The secrets below a heading, or beside a name.
+
+    The name that was found is either the heading of a column or a cell of a row.
+    """
     start = data.rfind(b"\n", max(0, found.start() - _WIDEST), found.start()) + 1
     end = _line_end(data, found.start())
     if end - start > _WIDEST:
@@ -101,7 +109,10 @@ def _column(data: bytes, found: Any) -> tuple[list[Span], int]:
 
 
 def _separator(data: bytes, line: int, found: Any) -> int:
-    """The separator of the cells in a line: the character after the name, or before it. 0 if none."""
+    """The separator of the cells in a line, or 0 if there is none.
+
+    It is the character after the name, or before it.
+    """
     after: int = data[found.end() - 1]
     if after == _BAR:
         return _BAR
@@ -146,7 +157,10 @@ def _is_ruler(data: bytes, start: int, end: int) -> bool:
 
 
 def _is_heading(data: bytes, start: int, cells: list[Span]) -> bool:
-    """Whether these are the headings of a data file: short names, in the first line with so many cells."""
+    """Whether these are the headings of a data file.
+
+    They are short names, and the first line with so many cells.
+    """
     if len(cells) < 2 or not all(_HEADING.fullmatch(data, *cell) for cell in cells[1:]):
         return False
     if data[slice(*cells[-1])].lstrip()[:1] == b"#":
@@ -157,7 +171,10 @@ def _is_heading(data: bytes, start: int, cells: list[Span]) -> bool:
 
 
 def _data_rows(data: bytes, heading: Span, separator: int, kinds: dict[int, Kind]) -> tuple[list[Span], int]:
-    """The secrets in the rows of a data file. Each row has as many cells as the heading."""
+    """The secrets in the rows of a data file.
+
+    Each row has as many cells as the heading.
+    """
     count = len(_cells(data, *heading, separator))
     spans: list[Span] = []
     end = heading[1]
@@ -191,7 +208,10 @@ def _table_rows(data: bytes, ruler_end: int, kinds: dict[int, Kind]) -> tuple[li
 
 
 def _next_line(data: bytes, end: int) -> int:
-    """The start of the next line. An escaped `\\r\\n` gives two line ends, so skip an empty line."""
+    """The start of the next line.
+
+    An escaped `\\r\\n` gives two line ends, so skip an empty line.
+    """
     return end + 1 + (data[end + 1 : end + 2] == b"\n")
 
 
@@ -338,7 +358,10 @@ def _is_value(text: str, kind: Kind) -> bool:
 
 
 def _copied(data: bytes, found: Any) -> tuple[list[Span], int]:
-    """The rows below `COPY … FROM stdin`: cells separated by tabs, up to a line with `\\.`"""
+    """The rows below `COPY … FROM stdin`.
+
+    Their cells are separated by tabs. A line with `\\.` ends them.
+    """
     names = data[slice(*found.span(1))]
     kinds = _column_kinds(names)
     spans: list[Span] = []

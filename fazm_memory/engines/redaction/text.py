@@ -105,7 +105,10 @@ def canonical(text: str) -> str:
 
 
 def is_canonical(text: str) -> bool:
-    """Whether every character of the text is one that always stays. In most texts it is."""
+    """Whether every character of the text is one that always stays.
+
+    In most texts it is.
+    """
     try:
         data = text.encode()
     except UnicodeEncodeError:  # a lone surrogate
@@ -121,7 +124,10 @@ def _not_ascii(data: bytes) -> set[str]:
 
 
 def _stays(character: str) -> str:
-    """The character, if it is part of canonical text whatever stands beside it. Else nothing."""
+    """The character, if it is part of canonical text whatever stands beside it.
+
+    Else nothing.
+    """
     return character if _VISIBLE[ord(character)] == character and not _STYLES.match(character) else ""
 
 
@@ -181,7 +187,9 @@ class Edit:
 
 
 class View:
-    """A form of the text with one byte per character, whose spans map back to the text.
+    """A form of the text with one byte per character.
+
+    Its spans map back to the text.
 
     The differences from the source are computed only when something was found, which is rare.
     """
@@ -319,7 +327,9 @@ _ESCAPE_WORK = 2
 
 
 def unescaped(view: View, budget: HasWork) -> Iterator[View]:
-    """One view per kind of escape: of strings and shells, of URLs, of HTML. Each decodes one level.
+    """One view per kind of escape: of strings and shells, of URLs, of HTML.
+
+    Each decodes one level.
 
     A view has only the text around escapes. The rest was searched before. Each escape is two steps of work.
     """
@@ -340,7 +350,10 @@ def unescaped(view: View, budget: HasWork) -> Iterator[View]:
 
 
 def before_encoded(data: bytes) -> int:
-    """A position before the first escape, with the text around it, or the end of the data."""
+    """A position before the first escape, or the end of the data.
+
+    The position leaves the text around the escape in the view.
+    """
     found = (escape.search(data) for sign, escape in _STRING_ESCAPES if sign in data)
     first = min((escape.start() for escape in found if escape), default=None)
     return len(data) if first is None else max(0, first - _CONTEXT)
@@ -407,7 +420,9 @@ _RUN_WORK = 4
 
 
 def rejoined(view: View, budget: HasWork) -> View | None:
-    """The view with wrapped keys joined: a long run and the run that fills the next line.
+    """The view with wrapped keys joined.
+
+    A wrapped key is a long run and the run that fills the next line.
 
     Each run costs a few steps of work.
     """
@@ -441,7 +456,10 @@ def _run_length(data: bytes, end: int, most: int) -> int:
 
 
 def _looks_opaque(run: bytes) -> bool:
-    """Whether this may be the rest of a key and not a word: both cases, or letters and digits."""
+    """Whether this may be the rest of a key and not a word.
+
+    It then has both cases, or letters and digits.
+    """
     kinds = (run != run.upper()) + (run != run.lower()) + (run.translate(None, b"0123456789") != run)
     return kinds >= 2
 

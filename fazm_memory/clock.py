@@ -1,4 +1,4 @@
-"""Times as integers: microseconds since 1970 in UTC inside, ISO 8601 with offset outside.
+"""Times: microseconds since 1970 (UTC) inside, ISO 8601 with offset outside.
 
 Nothing here reads the current time: callers pass it in.
 """

@@ -126,7 +126,10 @@ def default_home(env: Mapping[str, str], platform: str) -> Path:
 
 
 def load(env: Mapping[str, str] | None = None, platform: str = sys.platform) -> Config:
-    """The configuration of this machine and user. ConfigError names the setting and the file."""
+    """The configuration of this machine and user.
+
+    ConfigError names the setting and the file.
+    """
     env = dict(os.environ) if env is None else env
     chosen = env.get(f"{PREFIX}HOME")
     home = Path(chosen).expanduser().absolute() if chosen else default_home(env, platform).absolute()
@@ -135,7 +138,7 @@ def load(env: Mapping[str, str] | None = None, platform: str = sys.platform) -> 
 
 
 def reload_retention(config: Config) -> Config:
-    """The configuration with the current retention settings, which may have changed meanwhile."""
+    """Read the retention settings again, which may have changed meanwhile."""
     present = reload(config)
     ages = {name: getattr(present, name) for name in SETTINGS if name.startswith("retain_")}
     return replace(config, **ages)
@@ -178,7 +181,10 @@ def _parsed(text: str, where: str) -> dict[str, Any]:
 
 
 def _toml(value: Any) -> str:
-    """A number, a flag, a text or a list of texts as TOML. Its strings are those of JSON."""
+    """A number, a flag, a text or a list of texts as TOML.
+
+    Its strings are those of JSON.
+    """
     return json.dumps(value, ensure_ascii=False)
 
 

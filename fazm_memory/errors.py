@@ -1,4 +1,4 @@
-"""Errors that a person can act on: a title, a message and a hint on what to do next.
+"""Errors with a title, a message and a hint on what to do next.
 
 Every class has its own exit code. docs/commands.md lists them, and a test compares the two.
 """
@@ -131,21 +131,24 @@ class BundleRefused(FazmMemoryError):
 
 
 class SyncUnavailable(FazmMemoryError):
-    """The vault's folder or object store cannot be used now. Nothing is lost; the next round continues."""
+    """The vault's folder or object store cannot be used now.
+
+    Nothing is lost; the next round continues.
+    """
 
     exit_code = 20
     title = "The vault cannot be reached"
 
 
 class SyncRefused(FazmMemoryError):
-    """What the vault holds is not what its devices wrote, or this device may not use it."""
+    """The vault was changed by others, or this device may not use it."""
 
     exit_code = 21
     title = "The vault was refused"
 
 
 class AgentUnavailable(FazmMemoryError):
-    """An agent that was started, or an address that was configured, did not answer as it should."""
+    """An agent or a configured address did not answer as it should."""
 
     exit_code = 22
     title = "The other side did not answer"

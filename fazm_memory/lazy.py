@@ -1,4 +1,4 @@
-"""Names of a package that are imported, and patterns that are compiled, when first used."""
+"""Names that are imported, and patterns that are compiled, when first used."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def lazy_regex(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 
 
 class LazyRegex:
-    """A stand-in that takes over the methods of its compiled pattern at the first use of one."""
+    """A pattern that is compiled at its first use."""
 
     def __init__(self, source: str | bytes, flags: int) -> None:
         self._source = source

@@ -31,7 +31,10 @@ F_GETPATH = 50  # of macOS
 
 
 def private_folder(path: Path) -> Path:
-    """Create the folder if needed, with mode 0700. StoreUnsafe if it cannot be trusted."""
+    """Create the folder if needed, with mode 0700.
+
+    StoreUnsafe if it cannot be trusted.
+    """
     try:
         _make_folders(path)
     except FileExistsError as error:
@@ -108,7 +111,10 @@ def write_private(path: Path, data: bytes, *, sync: bool = True) -> None:
 
 
 def write_new_file(path: Path, data: bytes, mode: int = 0o600) -> None:
-    """Write a file of another program atomically, with its folders. An existing file is an error."""
+    """Write a file of another program atomically, with its folders.
+
+    An existing file is an error.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
@@ -132,7 +138,10 @@ def sync_folder(path: Path) -> None:
 
 
 def full_sync(descriptor: int) -> None:
-    """Make writes survive a power cut. On macOS a plain fsync stops at the disk's cache."""
+    """Make writes survive a power cut.
+
+    On macOS a plain fsync stops at the disk's cache.
+    """
     if sys.platform == "darwin":
         try:
             fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
@@ -148,7 +157,9 @@ class NotRegularFile(OSError):
 
 
 def open_regular(path: str | Path, *, links: bool = True, last_link: bool = True) -> BinaryIO:
-    """Open a file that another program wrote, for reading. Anything but a regular file is refused.
+    """Open a file that another program wrote, for reading.
+
+    Anything but a regular file is refused.
 
     Never blocks, also not on a named pipe. Links are followed, because people link their dotfiles, unless
     `links` is false: then no part of the path may be one, or `last_link` is false: then the file itself.
@@ -182,7 +193,9 @@ _NO_LINKS_AT_ALL = getattr(os, "O_NOFOLLOW_ANY", 0)  # macOS
 
 
 def open_without_links(path: str, flags: int, folder: int | None = None) -> int:
-    """Open a path of which no part is a symbolic link, from "/" or below an open folder.
+    """Open a path of which no part is a symbolic link.
+
+    From "/" or below an open folder.
 
     Each part is opened relative to the one before, so that a folder which becomes a link meanwhile leads
     nowhere. A link raises NotADirectoryError, or OSError with ELOOP for the last part.
@@ -258,7 +271,10 @@ def to_portable(value: Any, home: str) -> Any:
 
 
 def to_local(value: Any, home: str, moved: Mapping[str, str] | None = None) -> Any:
-    """The value with marks replaced by `home`, and the folders in `moved` by their new paths."""
+    """The value with paths of this machine.
+
+    Marks are replaced by `home`, and the folders in `moved` by their new paths.
+    """
     folder = home.rstrip("/")
     unmarked = _each_text(
         value, lambda text: _MARKED.sub(lambda match: MARK if match[1] == MARK else folder, text)

@@ -79,7 +79,10 @@ else:
         return cls
 
     def _declared(cls, name, hint):
-        """The field of an annotation. The class keeps only its default, as with `dataclasses`."""
+        """The field of an annotation.
+
+        The class keeps only its default, as with `dataclasses`.
+        """
         default = cls.__dict__.get(name, MISSING)
         if isinstance(default, Field):
             item = default

@@ -37,7 +37,7 @@ def single_line(text: object) -> str:
 
 
 def plain_name(text: str) -> str:
-    """A name that others chose, short and on one line, without characters that are not visible."""
+    """A name that others chose, short, on one line, without invisible characters."""
     return cut_title("".join(char if char.isprintable() else " " for char in text[:LONGEST_NAME]))
 
 
@@ -86,7 +86,10 @@ LONGEST_TITLE = 120
 
 
 def plan_title(text: str) -> str:
-    """The title of a plan: its first heading that says more than "Plan", else its first line."""
+    """The title of a plan.
+
+    Its first heading that says more than "Plan", else its first line.
+    """
     for heading in HEADING.findall(text[:20_000]):
         title = PLAN_PREFIX.sub("", heading).strip("*_ ")
         if title and title.lower() not in ("plan", "implementation plan", "overview", "summary", "context"):
@@ -110,7 +113,9 @@ ESCAPED = lazy_regex(r"\\+u([0-9a-fA-F]{4})")
 
 
 class TextMatch:
-    """Finds a text in other text, in values and in bytes, whatever its case and Unicode form.
+    """Finds a text in other text, in values and in bytes.
+
+    Case and Unicode form do not matter.
 
     Also as it is written inside JSON and addresses: a command may have it in an argument of its own.
     """
@@ -128,7 +133,10 @@ class TextMatch:
         return any(map(self.in_text, texts_of(value)))
 
     def in_bytes(self, data: bytes) -> bool:
-        """Whether a file has it as UTF-8, UTF-16 or JSON. Compressed and encrypted files are not read."""
+        """Whether a file has the text as UTF-8, UTF-16 or JSON.
+
+        Compressed and encrypted files are not read.
+        """
         texts = [*readings(data.decode("utf-8", "replace"))]
         if b"\0" in data[:4096]:
             texts += [data[start:].decode("utf-16-le", "replace") for start in (0, 1)]
@@ -172,6 +180,9 @@ def nearest_word(word: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The question whether the nearest known word was meant, with a space after it. Empty if none is near."""
+    """The question whether the nearest known word was meant, with a space after it.
+
+    Empty if none is near.
+    """
     near = nearest_word(word, known)
     return "" if near is None else f'Did you mean "{near}"? '

@@ -31,7 +31,10 @@ _format_moment: Moment | None = None
 
 @cache
 def translations() -> dict[str, dict[str, str | list[str]]]:
-    """All languages but English: from the English text to the text, or to its singular and plural."""
+    """The texts of all languages but English, by the English text.
+
+    A text with a number has a singular and a plural.
+    """
     found: dict[str, dict[str, str | list[str]]] = json.loads(TABLE.read_text(encoding="utf-8"))
     return found
 
@@ -51,7 +54,10 @@ def current_language() -> str:
 
 
 def first_supported(preferred: list[str]) -> str:
-    """The first of these languages, such as "de-AT" or "de_DE.UTF-8", that there is a translation for."""
+    """The first of these languages that there is a translation for.
+
+    Languages are written as in "de-AT" or "de_DE.UTF-8".
+    """
     for name in preferred:
         language = name.replace("_", "-").split(".")[0].split("-")[0].lower()
         if language in languages():
@@ -60,7 +66,7 @@ def first_supported(preferred: list[str]) -> str:
 
 
 def language_of_environment(env: Mapping[str, str]) -> str:
-    """The language of the locale variables, in the order in which C libraries read them."""
+    """The language of the locale variables, read in the order of C libraries."""
     wanted = [env[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if env.get(name)]
     return first_supported(wanted[:1])
 
@@ -73,7 +79,7 @@ def translate(english: str, /, **values: object) -> str:
 
 
 def translate_filled(text: str) -> str:
-    """A text whose values are filled in already, such as the message of an error, in the current language.
+    """Translate a text whose values are filled in already, such as an error message.
 
     The text is looked up as it is, then among the texts with `{name}` in them, then sentence by sentence.
     What is not found stays English.
@@ -101,7 +107,10 @@ def _translate_whole(text: str) -> str | None:
 
 @cache
 def _templates(language: str) -> list[tuple[re.Pattern[str], str]]:
-    """The texts of a language with values in them, those with the most words of their own first."""
+    """The texts of a language with values in them.
+
+    Those with the most words of their own come first.
+    """
     rows = [
         (PLACEHOLDER.split(english), translated)
         for english, translated in translations().get(language, {}).items()

@@ -41,7 +41,7 @@ def artifact_markdown(artifact: Mapping[str, Any]) -> str:
 
 
 def artifact_lines(artifact: Mapping[str, Any]) -> list[str]:
-    """The artifact for a model: a heading, then one line for each item, open items first."""
+    """The artifact for a model: a heading, then its items, open ones first."""
     left = f", {artifact['done']} of {artifact['total']} done" if artifact["total"] else ""
     heading = (
         f"{FORMS[artifact['form']]} {quote(artifact['name'], 80)}, version {artifact['version']}{left}"

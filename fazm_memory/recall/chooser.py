@@ -1,4 +1,4 @@
-"""The chooser: how much a line of the dialogue is worth to the next session, and which lines fit.
+"""The chooser: which lines of the dialogue the next session is given.
 
 The worth of a line is a weighted sum of what can be seen in it: who said it, where it stands, what it names.
 Lines are then taken by worth per token. What repeats a chosen line counts little, and every thread gets its
@@ -190,7 +190,10 @@ def line_worth(line: Line) -> float:
 
 
 def is_boilerplate(line: Line) -> bool:
-    """Whether a line says nothing to a successor: chatter, a lead-in, an order to a model."""
+    """Whether a line says nothing to a successor.
+
+    That is chatter, a lead-in, or an order to a model.
+    """
     if INJECTION.search(line.text) and not line.by_user:
         return True
     if (
@@ -223,14 +226,20 @@ def is_boilerplate(line: Line) -> bool:
 
 
 def says_nothing(line: Line) -> bool:
-    """Whether a line has few words that mean something, and no name or number: "All changes are complete"."""
+    """Whether a line has hardly a word that means something.
+
+    For example "All changes are complete". A line with a name or a number says something.
+    """
     said = terms_of_text(compact_statement(line.text))
     thin = len(said) < FEWEST_TERMS and all(term.isalpha() for term in said)
     return thin and not line.text.endswith("?")
 
 
 def tells(text: str) -> bool:
-    """Whether a text says something in words, besides names, paths and the promise of a summary."""
+    """Whether a text says something in words, not only in names and paths.
+
+    The promise of a summary says nothing.
+    """
     text = compact_statement(text)
     if LEAD_INS.match(text) or (SUMMARY.search(text) and len(text) <= SHORT_LEAD):
         return False
@@ -327,7 +336,10 @@ def choose(
 
 
 def word_weights(candidates: Sequence[Candidate]) -> dict[str, float]:
-    """How much each word of these candidates matters: rare in lines, and often come back to."""
+    """The weight of each word of the candidates.
+
+    A word weighs more if few lines have it and the dialogue often comes back to it.
+    """
     lines = Counter(term for candidate in candidates for term in candidate.terms)
     voices: dict[str, dict[tuple[str, int], float]] = {}
     for candidate in candidates:

@@ -1,4 +1,4 @@
-"""The context for a new session, within a budget, and the files from which hooks read it.
+"""The context for a new session, within a budget.
 
 It has the most useful items that fit, grouped by session, DONE apart from OPEN. One line says how many were
 left out and how to find them. The same log at the same time renders the same bytes.
@@ -128,7 +128,10 @@ def render_context(
 
 
 def session_lines(digest: Digest, room: int) -> list[str]:
-    """The lines of a handover of one session, for its briefing, which names the resume command itself."""
+    """The lines of a handover of one session, for its briefing.
+
+    The briefing names the resume command itself.
+    """
     threads = group_threads(digest.tasks)
     stale = _replaced(threads)
     items = [item for item in digest.items if item.id not in stale]
@@ -165,7 +168,10 @@ def _replaced(threads: Iterable[Thread]) -> set[str]:
 
 
 def _replaced_plans(thread: Thread) -> set[str]:
-    """Items of plans whose title a later session of the thread has too, mostly to carry the plan out."""
+    """Items of plans that a later session of the thread has too.
+
+    Mostly that session carries the plan out.
+    """
     replaced: set[str] = set()
     later: list[frozenset[str]] = []
     for task in reversed(thread.tasks):
@@ -184,7 +190,9 @@ def _replaced_plans(thread: Thread) -> set[str]:
 def _fitting(
     digest: Digest, threads: list[Thread], items: Sequence[Item], room: int, pinned: Collection[str]
 ) -> tuple[list[Thread], list[Item], list[str]]:
-    """The threads and items that fit, and their lines. Pinned items come first. No item is cut.
+    """The threads and items that fit, and their lines.
+
+    Pinned items come first. No item is cut.
 
     Work of older days gets a small part of the room, and what recent work leaves.
     """
@@ -239,7 +247,7 @@ def _with_older(
     room: int,
     of: Mapping[str, int],
 ) -> tuple[list[Thread], list[Item]]:
-    """The threads with those of older days that fit into the room that is left, and their items."""
+    """Add the threads of older days that fit into the room that is left."""
     fitting: list[Thread] = []
     room = min(room, MOST_OLDER)
     for thread in older:
@@ -263,7 +271,10 @@ def _shares(threads: Sequence[Thread], of: Mapping[str, int], room: int) -> dict
 def _affordable(
     threads: list[Thread], pins: Sequence[Item], room: int
 ) -> tuple[list[Thread], list[Thread], list[Thread]]:
-    """The threads that get lines of their own, those of older days, and those that share a line."""
+    """Sort the threads by the room they get.
+
+    Those with lines of their own, those of older days, and those that share a line.
+    """
     sessions = {item.session for item in pins}
     used = 0
     fitting, older, brief = list[Thread](), list[Thread](), list[Thread]()
@@ -326,7 +337,10 @@ def _thread_json(thread: Thread, chosen: Collection[Item]) -> dict[str, Any]:
 
 
 def _items_json(digest: Digest, chosen: Sequence[Item], choices: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The items: those included in the order of the choice, the best of those left out, and excluded ones."""
+    """The items of a context as data.
+
+    First those included, in the order of the choice, then the best of those left out, then excluded ones.
+    """
     included = {item.id for item in chosen}
     days = {task.session.id: task.label for task in digest.tasks}
     others = [item for item in digest.items if item.id not in included]

@@ -1,4 +1,4 @@
-"""The dialogue of a session: what the user asked and refused, what the agent answered and planned.
+"""The dialogue of a session: what the user and the agent said.
 
 Every sentence of it is a line that the context may show. A line knows who said it, where it stands and what
 it names, which is what `chooser` judges it by.
@@ -150,7 +150,10 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _first_code_line(found: re.Match[str]) -> str:
-    """The first line of a short code block: a command or a commit message. Others are left out."""
+    """The first line of a short code block: a command or a commit message.
+
+    Others are left out.
+    """
     lines = [line.strip() for line in found[3].splitlines() if line.strip()]
     wanted = 0 < len(lines) <= 4 and 8 <= len(lines[0]) <= 160 and COMMAND.fullmatch(lines[0])
     return f"\0{lines[0]}\n" if wanted else "\n"
@@ -367,7 +370,9 @@ class Line:
 def read_dialogue(
     store: Store, row: SessionRow, since: int, decisions: Mapping[int, Mapping[str, Any]]
 ) -> list[Utterance]:
-    """What was said in a session from position `since` on. Reads a bounded number of events.
+    """What was said in a session from position `since` on.
+
+    Reads a bounded number of events.
 
     `decisions` are those of the state by position: what answers a question, and what corrects.
     """
@@ -458,7 +463,9 @@ def _repeats(line: str, known: str) -> bool:
 
 
 def without_copied(text: str, agents: str) -> tuple[str, bool]:
-    """A message of the user without whole sentences of the agent, and whether it has no other words.
+    """A message of the user without the sentences copied from the agent.
+
+    And whether it has no words of their own.
 
     `agents` are the bare words of what the agent said before, each between spaces.
     """
@@ -518,7 +525,10 @@ def _without_retyped(talk: list[Event]) -> list[Event]:
 
 
 def _spoken(event: Event) -> bool:
-    """Whether an event is part of the dialogue. Decisions without a form are items of the state."""
+    """Whether an event is part of the dialogue.
+
+    Decisions without a form are items of the state.
+    """
     if event.kind == "decision":
         form = getattr(event.payload, "form", None)
         return form in ("refusal", "answer") or (form == "plan" and event.payload.what not in VERDICTS)
@@ -538,7 +548,10 @@ def _text(event: Event) -> str:
 def _prompt_role(
     text: str, first: bool, before: Event | None, decision: Mapping[str, Any]
 ) -> tuple[str, str]:
-    """The role of a prompt and its text. A short reply is joined with the question that it answers."""
+    """The role of a prompt and its text.
+
+    A short reply is joined with the question that it answers.
+    """
     if plan := PLAN_PROMPT.match(text):
         return "plan", PLAN_BOILERPLATE.sub("", text[plan.end() :])
     if decision.get("question") and decision.get("form") == "answer" and len(text) <= LONGEST_REPLY:
@@ -560,7 +573,10 @@ def closing_question(text: str) -> str:
 
 
 def dialogue_lines(session: str, talk: Sequence[Utterance], edits: Sequence[int] = ()) -> list[Line]:
-    """The sentences of a dialogue in order. `edits` are the positions of changes, in order."""
+    """The sentences of a dialogue in order.
+
+    `edits` are the positions of changes, in order.
+    """
     lines: list[Line] = []
     turn = 0
     asking = [said.seq for said in talk if _asks(said)]
@@ -591,7 +607,7 @@ def dialogue_lines(session: str, talk: Sequence[Utterance], edits: Sequence[int]
 
 
 def refuting(talk: Sequence[Utterance]) -> set[int]:
-    """The positions of words of the user that contradict an answer, and to which the agent gave in."""
+    """The positions where the user contradicted an answer and the agent gave in."""
     return {
         said.seq
         for said, answer in pairwise(talk)
@@ -603,7 +619,7 @@ def refuting(talk: Sequence[Utterance]) -> set[int]:
 
 
 def pasted_from(said: Utterance) -> int | None:
-    """The place from which a request is a review by somebody else that the user pasted, or None."""
+    """The place from which a request is a review that the user pasted, or None."""
     if said.copied:
         return 0
     if said.role not in ("first", "asked") or len(said.text) < LEAST_PASTED:
@@ -631,7 +647,10 @@ def _spoken_sentences(said: Utterance) -> Sequence[Sentence]:
 
 
 def _with_announced(sentences: Sequence[Sentence]) -> list[Sentence]:
-    """The sentences of a request, with a lead-in and the sentence that it announces as one."""
+    """The sentences of a request.
+
+    A lead-in and the sentence that it announces are one.
+    """
     found: list[Sentence] = []
     lead: Sentence | None = None
     for sentence in sentences:

@@ -1,4 +1,4 @@
-"""The digest: "Yesterday you did…", by the user's calendar, for a workspace or the whole machine.
+"""The digest: "Yesterday you did…", for a workspace or the whole machine.
 
 It has the sessions of today, those of the last active day before, a few older ones, and pinned items of any
 age. It reads session rows and snapshots, so its cost does not grow with the log.
@@ -56,7 +56,10 @@ SUMMARY_KINDS = frozenset({"files", "more", "place", "changed", "looked"})  # on
 
 
 def earlier_items(state: SessionState, since: int, worth: float, end: SessionEnd) -> list[Item]:
-    """What a session did before position `since`. Open items and the first request belong to the day."""
+    """What a session did before position `since`.
+
+    Open items and the first request belong to the day.
+    """
     said = end.said if end.said is not None and end.said[1] < since else None
     looked = tuple(source for source in end.looked_at if source[1] < since)
     part = earlier_part(state, since)
@@ -184,7 +187,9 @@ def build_digest(
     besides: str | None = None,
     pinned: Collection[str] = (),
 ) -> Digest:
-    """What the next session should know. `besides` is the asking session, which is left out.
+    """What the next session should know.
+
+    `besides` is the asking session, which is left out.
 
     `pinned` are ids of items that are included at any age.
     """
@@ -302,7 +307,10 @@ def _name(day: date, today: date) -> str:
 
 
 def _active(store: Store, row: SessionRow, day: date) -> tuple[int, int, int] | None:
-    """First position, first and last time of a session on a day, or None if it was not active."""
+    """When a session was active on a day: first position, first and last time.
+
+    None if it was not active.
+    """
     # After `last_at` there are only maintenance events.
     begin, end = _midnight(day), min(_midnight(day + timedelta(days=1)), row.last_at + 1)
     first, low, high = store.db.execute(
@@ -389,7 +397,10 @@ def _state(store: Store, row: SessionRow) -> SessionState:
 
 
 def _in_dialogue(item: Item, spoken: Collection[int]) -> bool:
-    """Whether the dialogue of the day has an item too. It leaves out what was typed anew."""
+    """Whether the dialogue of the day has an item too.
+
+    It leaves out what was typed anew.
+    """
     if item.kind == "request" and item.label != "earlier" and spoken:
         return item.seq >= min(spoken)
     return item.kind == "decision" and item.seq in spoken

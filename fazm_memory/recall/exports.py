@@ -112,7 +112,9 @@ def _mark(inputs: str, text: bytes) -> str:
 
 
 def write_folders(home: Path, workspaces: Iterable[str | None]) -> Path:
-    """Write where the hook script finds the context of each folder, and the day on which it was rendered.
+    """Write the list by which the hook script finds the context of each folder.
+
+    It also has the day on which they were rendered.
 
     A line has the day, the file and the folder, which is empty for the context of the machine.
     """
@@ -129,7 +131,10 @@ def write_folders(home: Path, workspaces: Iterable[str | None]) -> Path:
 
 
 def folders_with_item(home: Path, item: str) -> list[str | None]:
-    """The workspaces whose context file has an item, included or not. None is the whole machine."""
+    """The workspaces whose context file has an item, included or not.
+
+    None is the whole machine.
+    """
     found = []
     for path in sorted((home / CONTEXT_FOLDER).glob("*.json")):
         try:

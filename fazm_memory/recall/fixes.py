@@ -29,7 +29,10 @@ class Fix:
 
 
 def command_name(tool: str, target: str) -> str:
-    """The command of a call without its arguments: `npm test`, `git push`, or the tool's own name."""
+    """The command of a call without its arguments, such as `npm test`.
+
+    Or the tool's own name.
+    """
     words = [word for word in target.split() if not SETTING.fullmatch(word)]
     if tool not in SHELLS or not words:
         return tool

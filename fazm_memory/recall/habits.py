@@ -359,7 +359,10 @@ OFTEN = 3  # sessions that make a folder a usual one
 
 
 def habit_items(store: Store, rows: Sequence[SessionRow]) -> list[Item]:
-    """The habits that a context of these sessions tells: rhythms, failures with their solution, folders."""
+    """The habits that a context of these sessions tells.
+
+    Rhythms, failures with their solution, and folders.
+    """
     rows = _without_forks(sorted(rows, key=lambda row: (row.opened_at, row.n)))
     read = [(row, store.quarantine_view.state_at(row.n, row.id, row.head)) for row in rows[-MOST_READ:]]
     return [*_rhythm_items(rows), *_failure_items(store, read), *_folder_items(read)]
@@ -392,7 +395,7 @@ def _rhythm_items(rows: Sequence[SessionRow]) -> list[Item]:
 
 
 def _failure_items(store: Store, read: Sequence[tuple[SessionRow, SessionState]]) -> list[Item]:
-    """Commands that fail first in several sessions, if the same command mostly solves it."""
+    """Commands that fail first in several sessions and that one command solves."""
     fixes = [
         fix
         for row, state in read
@@ -415,7 +418,10 @@ def _failure_items(store: Store, read: Sequence[tuple[SessionRow, SessionState]]
 
 
 def _folder_items(read: Sequence[tuple[SessionRow, SessionState]]) -> list[Item]:
-    """Folders in which several sessions changed files. In a repository they say nothing new."""
+    """Folders in which several sessions changed files.
+
+    In a repository they say nothing new.
+    """
     graph = _Graph()
     for row, state in read:
         if not state.branch:

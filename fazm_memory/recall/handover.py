@@ -117,7 +117,10 @@ def _worked(thread: Thread) -> bool:
 
 
 def top_ids(threads: Iterable[Thread]) -> set[str]:
-    """The items of the first lines: what came of the last request, and what waits for the user."""
+    """The items of the first lines.
+
+    What came of the last request, and what waits for the user.
+    """
     recent = [thread for thread in threads if not thread.older]
     ids = {item.id for item in recent[0].tasks[-1].items if item.latest} if recent else set()
     checks = (
@@ -128,7 +131,10 @@ def top_ids(threads: Iterable[Thread]) -> set[str]:
 
 
 def _top(threads: Sequence[Thread], shown: Collection[str]) -> list[tuple[str, list[tuple[int, Item]]]]:
-    """What came last, what waits for the user and what comes next, of the threads of the last active days."""
+    """The first lines: what came last, what waits for the user, what comes next.
+
+    Of the threads of the last active days.
+    """
     waiting: list[tuple[int, Item]] = []
     following: list[tuple[int, Item]] = []
     only_older = all(thread.older for thread in threads)
@@ -232,7 +238,10 @@ def _by(threads: Sequence[Thread]) -> str:
 
 
 def heading(thread: Thread, folder: str | None, agent: str = "") -> str:
-    """The first line of a thread: branch, times and what it is for. `agent` need not be named."""
+    """The first line of a thread: branch, times and what it is for.
+
+    `agent` need not be named.
+    """
     branch = f"{neutral(thread.branch)}, " if thread.branch else ""
     last = thread.tasks[-1]
     place = last.session.workspace
@@ -357,7 +366,7 @@ def _groups(
 def turn_lines(
     turn: Sequence[Item], *, headed: bool = False, above: bool = False, undone: bool = False
 ) -> list[str]:
-    """A turn: the user's words or a plan, what came of them, then single sentences, each on a line.
+    """The lines of a turn: the user's words or a plan, and what came of them.
 
     `headed`: the request stands in the heading of the thread. `above`: NOW tells the request and its outcome.
     `undone`: a later session changed that again.
@@ -404,7 +413,7 @@ def _is_result(item: Item) -> bool:
 
 
 def _as_one_quote(asked: Sequence[Item]) -> str:
-    """The chosen sentences of the user's messages, those of one message in one pair of quotes."""
+    """The chosen sentences of the user's messages, each message in one pair of quotes."""
     texts: list[str] = []
     before: Item | None = None
     for item in asked:
@@ -455,7 +464,10 @@ SHARED_FILES = 0.5  # of the smaller set of changed files
 
 @dataclass(frozen=True)
 class Thread:
-    """Sessions of the same work, in time. `older` if none of them was active on the last active days."""
+    """Sessions of the same work, in time.
+
+    `older` if none of them was active on the last active days.
+    """
 
     tasks: tuple[SessionDigest, ...]
 

@@ -41,7 +41,10 @@ SOURCE_FIELDS = ("url", "query", "uri", "link")
 
 @dataclass(frozen=True)
 class SessionEnd:
-    """The end of a session: the agent's last words, the sources it read, the targets of running calls."""
+    """The end of a session.
+
+    The agent's last words, the sources it read, the targets of running calls.
+    """
 
     said: tuple[str, int] | None = None
     looked_at: tuple[tuple[str, int], ...] = ()
@@ -50,7 +53,10 @@ class SessionEnd:
 
 
 def item_id(session: str, kind: str, name: str) -> str:
-    """The id of an item. A name that could be read as more than a name is replaced by its digest."""
+    """The id of an item.
+
+    A name that could be read as more than a name is replaced by its digest.
+    """
     if neutral(name) != name:
         name = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{session[:8]}:{kind}:{name}"
@@ -115,7 +121,10 @@ ItemFields = tuple[Section, str, str, str, int, str]  # section, kind, name, tex
 
 
 def failed_calls(state: SessionState) -> Iterator[ItemFields]:
-    """The newest unresolved failures, a count of the older ones, and the latest failed lookups."""
+    """The newest unresolved failures and the latest failed lookups.
+
+    Older failures are counted.
+    """
     unresolved = [
         error
         for error in state.errors.values()
@@ -323,7 +332,7 @@ def _fields(
 
 
 def _holds(decision: dict[str, Any]) -> bool:
-    """Whether a decision was not replaced later and is more than a question or a yes about a plan."""
+    """Whether a decision still holds and says more than a question or a yes."""
     settled = decision.get("form") == "plan" and (
         decision["what"] == "accepted" or decision["what"].rstrip().endswith("?")
     )
@@ -386,7 +395,7 @@ def _open(state: SessionState, end: SessionEnd) -> Iterator[ItemFields]:
 
 
 def is_remark(item: Item) -> bool:
-    """Whether an item is a correction alone, which says little without what it corrects."""
+    """Whether an item is a correction without what it corrects."""
     return item.kind == "decision" and item.text.startswith('"')
 
 
@@ -402,7 +411,7 @@ def is_step(item: Item) -> bool:
 
 
 def _artifact(artifact: dict[str, Any]) -> str:
-    """An artifact on one line: how far it is, and its items with their status, open ones first."""
+    """An artifact on one line: how far it is, and its items, open ones first."""
     items = sorted(artifact["items"], key=lambda item: item["status"] in ("completed", "cancelled"))
     shown = "; ".join(
         f"[{BOXES[item['status']]}] {item['id']} {quote(item['text'] or '', 80)}"
@@ -416,7 +425,10 @@ def _artifact(artifact: dict[str, Any]) -> str:
 
 
 def _answered(state: SessionState, since: int) -> Iterator[ItemFields]:
-    """Answered questions. The state has no trust for an answer, so none counts as the user's own word."""
+    """Answered questions.
+
+    The state has no trust for an answer, so none counts as the user's own word.
+    """
     for name, entry in reversed(state.answered.items()):
         if entry["seq"] >= since:
             answer = entry["answer"] if isinstance(entry["answer"], str) else _json(entry["answer"])
@@ -498,7 +510,10 @@ def _file(entry: FileEntry, folder: str | None) -> str:
 
 
 def _folders(state: SessionState, learned: naming.NamingReport, since: int) -> Iterator[ItemFields]:
-    """The folders with changes, most changed first. Folders with a progress have an item already."""
+    """The folders with changes, most changed first.
+
+    Folders with a progress have an item already.
+    """
     known = {folder.path for folder in learned.folders}
     rows = []
     if branch_of(state):  # files of a repository are told by commits and as uncommitted
@@ -520,7 +535,7 @@ def _counts_text(counts: dict[str, int]) -> str:
 
 
 def _minor(state: SessionState, since: int, end: SessionEnd, headed: bool) -> Iterator[ItemFields]:
-    """Items for when there is room: the agent's last words, sources, other requests, apps."""
+    """Items for when there is room: last words, sources, other requests, apps."""
     if end.said is not None and end.said[1] >= since:
         text = f"the agent's last words: {quote(' '.join(end.said[0].split()), MAX_LAST_WORDS)} [agent]"
         yield "DONE", "said", "last", text, end.said[1], "agent"
@@ -633,7 +648,10 @@ def _checks(checks: list[dict[str, Any]]) -> str:
 
 
 def _named(paths: list[str], most: int, folder: str | None) -> str:
-    """The first paths by folder: ` src/app: main.py, read.py; docs/guide.md and 2 more`."""
+    """The first paths by folder.
+
+    For example ` src/app: main.py, read.py; docs/guide.md and 2 more`.
+    """
     more = f" and {len(paths) - most} more" if len(paths) > most else ""
     folders: dict[str, list[str]] = {}
     for path in (inside(path, folder) for path in paths[:most]):
@@ -648,7 +666,10 @@ def _named(paths: list[str], most: int, folder: str | None) -> str:
 
 
 def upcoming_items(state: SessionState, worth: float) -> list[Item]:
-    """What waits for the user and what comes next in a session. Open steps of its lists are items already."""
+    """What waits for the user and what comes next in a session.
+
+    Open steps of its lists are items already.
+    """
     items = []
     for nth, (kind, text, row) in enumerate(_upcoming(state)):
         score = WEIGHTS[kind] * worth + min(row["seq"], 10**6) / 10**9 - nth / 10**4
@@ -692,7 +713,10 @@ def _passed_since(state: SessionState, seq: int) -> bool:
 
 
 def _waiting(row: dict[str, Any]) -> str:
-    """A question of the agent, with its options, and with the request before it if it says too little."""
+    """A question of the agent with its options.
+
+    If it says too little, also the request before it.
+    """
     options: dict[str, str] = row.get("options") or {}
     text = neutral(plain_markdown(" ".join(row["text"].split())[-LONGEST_QUESTION:]))
     if options:
@@ -707,7 +731,7 @@ def _waiting(row: dict[str, Any]) -> str:
 
 
 def added_items(state: SessionState, names: list[str], since: int, worth: float) -> list[Item]:
-    """The names that a session added to code: the first few, and some more for when there is room."""
+    """The names that a session added to code: the first few, then some more."""
     items = []
     for nth, part in enumerate((names[:FIRST_ADDED], names[FIRST_ADDED:MAX_ADDED])):
         if not part:
@@ -771,7 +795,10 @@ NO_ROOM = "left out: more important facts filled the budget"
 
 
 def inclusion_reason(item: Item, *, label: str | None, choice: str | None, included: bool) -> str:
-    """Why an item is in the context or not. `label` is the day of its session, `choice` is pin or exclude."""
+    """Why an item is in the context or not.
+
+    `label` is the day of its session, `choice` is pin or exclude.
+    """
     if choice == "exclude":
         return EXCLUDED
     if choice == "pin":

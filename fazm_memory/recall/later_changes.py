@@ -50,7 +50,9 @@ NOTHING = SessionState()
 
 
 def own_part(fork: SessionState, base: SessionState, *, is_latest: bool) -> SessionState:
-    """The state of a fork without what it shares with its parent, whose state it began with is `base`.
+    """The state of a fork without what it shares with its parent.
+
+    `base` is the state that it began with.
 
     If the fork was active last, it keeps what is still open.
     """
@@ -61,14 +63,17 @@ def own_part(fork: SessionState, base: SessionState, *, is_latest: bool) -> Sess
 
 
 def without_handed_over(parent: SessionState, base: SessionState) -> SessionState:
-    """The state of a parent without what was open where a fork began, if the fork was active last."""
+    """The state of a parent without what was open where a fork began.
+
+    Only used if the fork was active last.
+    """
     return _without(parent, base, OPEN, OPEN_ALONE)
 
 
 def _without(
     state: SessionState, known: SessionState, tables: tuple[str, ...], alone: tuple[str, ...] = ()
 ) -> SessionState:
-    """The state without the entries of tables, and the values, that another state has too."""
+    """The state without the table entries and values that another state has too."""
     changes: dict[str, Any] = {}
     for name in tables:
         others = getattr(known, name)
@@ -152,7 +157,10 @@ def _decisions(state: SessionState, later: list[SessionState]) -> dict[int, dict
 
 
 def _takes_up_plan(other: SessionState, state: SessionState) -> bool:
-    """Whether a session began with the plan of this one, or with a plan right after this one ended."""
+    """Whether a session carries out the plan of this one.
+
+    It began with that plan, or with a plan right after this one ended.
+    """
     plan, first = state.plan, other.plan
     if first is None or not first["title"]:
         return False
@@ -181,7 +189,7 @@ def _run_again(command: str, row: dict[str, Any], later: list[SessionState]) -> 
 
 
 def _tried_again(row: dict[str, Any], state: SessionState, later: list[SessionState]) -> bool:
-    """Whether a later session met the same failure itself, or passed the check that failed."""
+    """Whether a later session met the same failure, or passed the check that failed."""
     target = row.get("target")
     if target is None:
         return False
@@ -239,7 +247,7 @@ DEFINITION = lazy_regex(
 
 
 def read_edits(store: Store, row: SessionRow, since: int) -> tuple[list[str], list[int]]:
-    """The names that a session added from position `since` on, and the positions of its edits, in order."""
+    """The names that a session added, and the positions of its edits, in order."""
     rows = store.db.execute(
         f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ? AND kind = 'action'"
         " ORDER BY id DESC LIMIT ?",
@@ -321,7 +329,10 @@ def defined_names(code: str) -> dict[str, None]:
 
 
 def ranked_names(names: Iterable[str], mentions: Mapping[str, int]) -> list[str]:
-    """The names that matter, those that were talked about first. Tests of one subject are counted."""
+    """The names that matter, those that were talked about first.
+
+    Tests of one subject are counted.
+    """
     telling = [
         name for name in names
         if name in mentions or (COMPOUND.search(name) and not name.isupper())
@@ -346,7 +357,10 @@ def _subject(name: str) -> str:
 
 @dataclass(frozen=True)
 class CodeEdit:
-    """Replaced and new text. `whole`: the new text is the whole file. `everywhere`: each occurrence."""
+    """Replaced and new text.
+
+    `whole`: the new text is the whole file. `everywhere`: each occurrence.
+    """
 
     path: str
     before: str

@@ -220,7 +220,10 @@ def undone_turns(lines: Sequence[Line]) -> set[int]:
 
 
 def _goal_line(lines: Iterable[Line]) -> Line | None:
-    """The line of the first request that says what it is about. In a pasted log that is the error."""
+    """The line of the first request that says what it is about.
+
+    In a pasted log that is the error.
+    """
     asked = [
         line for line in lines if line.role in ("first", "asked") or (line.role, line.place) == ("plan", 0)
     ]
@@ -262,7 +265,7 @@ def _shared(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def _latest_wording(items: Sequence[Item]) -> list[Item]:
-    """The items without requests that the user put again later in nearly the same words."""
+    """The items without requests that the user put again in nearly the same words."""
     kept: list[Item] = []
     later: list[frozenset[str]] = []
     for item in reversed(items):
@@ -276,14 +279,17 @@ def _latest_wording(items: Sequence[Item]) -> list[Item]:
 
 
 def tells_before(line: Line) -> bool:
-    """Whether a line of an answer describes the fault or the state before, not what came of the request."""
+    """Whether a line of an answer describes the state before the request.
+
+    That is mostly the fault, and not what came of the request.
+    """
     return BEFORE_LINE.match(line.text) is not None or (
         BEFORE.match(line.heading) is not None and not RESULT.match(compact_statement(line.text))
     )
 
 
 def _closes(line: Line) -> bool:
-    """Whether a line is of an answer that tells what came of a request, rather than a remark at work."""
+    """Whether a line is of an answer that ends a turn, not of a remark at work."""
     if line.role not in CLOSING or BROKEN_OFF.match(line.text):
         return False
     telling = line.text.endswith("?") or any(
@@ -347,7 +353,7 @@ def _item(line: Line, score: float, folder: str | None) -> Item:
 
 
 def is_plain(line: Line) -> bool:
-    """Whether a request only asks for something, and decides, corrects and forbids nothing."""
+    """Whether a request decides, corrects and forbids nothing."""
     return not (
         line.corrects or line.about
         or any(pattern.search(line.text) for pattern in (DECIDING, CORRECTS, WORDING))
@@ -355,7 +361,10 @@ def is_plain(line: Line) -> bool:
 
 
 def _in_quotes(text: str, line: Line) -> str:
-    """The user's words. A question that they answer stands before them, the options they pick after them."""
+    """The user's words.
+
+    A question that they answer stands before them, the options they pick after them.
+    """
     question, arrow, answer = (
         text.rpartition(ANSWERED) if line.role in ("reply", "answer") else ("", "", text)
     )

@@ -55,7 +55,10 @@ SIGNS = lazy_regex(r"""["`<>@!\]\[#~$]|--|  |\{[{%]|:|\A | \Z""")
 
 
 def neutral(text: str) -> str:
-    """A text as one harmless line that reads the same: no markup, no hidden signs, no double quotes."""
+    """A text as one harmless line that reads the same.
+
+    No markup, no hidden signs, no double quotes.
+    """
     if text.isprintable() and not SIGNS.search(text):
         return text
     text = text.translate(PLAIN)
@@ -68,7 +71,7 @@ def neutral(text: str) -> str:
 
 
 def neutral_json(value: Any) -> Any:
-    """A JSON value for models: every text in it, also the keys of objects, is one harmless line."""
+    """A JSON value for models: every text and key in it is one harmless line."""
     if isinstance(value, str):
         return neutral(value)
     if isinstance(value, dict):
@@ -107,7 +110,10 @@ def size(text: str) -> int:
 
 
 def whole_lines(lines: Sequence[str], room: int) -> list[str]:
-    """The first lines that fit. The last line then counts those left out. No line is cut."""
+    """The first lines that fit.
+
+    The last line then counts those left out. No line is cut.
+    """
     if sum(size(line) + 1 for line in lines) <= room:
         return list(lines)
     room -= len(LEFT_OUT) + 1

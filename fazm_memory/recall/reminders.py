@@ -1,4 +1,4 @@
-"""Reminders: what memory adds at the moment of a call, because it changes the outcome.
+"""Reminders: what memory adds at the moment of a call.
 
 A reminder has a key, which is a file name or the beginning of a command, and one line of text. What the user
 said when an agent had changed a file also has words: it is told only if the next change of the file has one
@@ -59,7 +59,9 @@ PLAIN_KEY = lazy_regex(r"[\x20-\x21\x23-\x5b\x5d-\x7e]+")  # the same in JSON
 
 @dataclass(frozen=True)
 class Reminder:
-    """`key` occurs in the calls that it is about, `folder` is where it holds ("" for everywhere).
+    """One reminder for the hook.
+
+    `key` occurs in the calls that it is about, `folder` is where it holds ("" for everywhere).
 
     With `words`, a change of the file must also have one of them.
     """
@@ -78,7 +80,10 @@ class Reminder:
 def session_reminders(
     store: Store, row: SessionRow, state: SessionState, usual: Container[str] = ()
 ) -> Iterator[Reminder]:
-    """The reminders that follow from one session. `usual` words are common in requests and say little."""
+    """The reminders that follow from one session.
+
+    `usual` words are common in requests and say little.
+    """
     folder = row.workspace or ""
     yield from _rules(state, folder)
     yield from _said_about_files(state, folder, usual)
@@ -87,7 +92,10 @@ def session_reminders(
 
 
 def _solved_failures(store: Store, row: SessionRow, state: SessionState) -> Iterator[Reminder]:
-    """Commands that failed and then worked unchanged, after other commands. Edits in between are done."""
+    """Commands that failed and then worked unchanged, after other commands.
+
+    Edits in between are done.
+    """
     for error in state.errors.values():
         command = error.get("target") or ""
         if error["tool"] not in SHELLS or error["mended_by"] is None or "\n" in command:
@@ -179,7 +187,7 @@ def usual_words(states: Iterable[SessionState]) -> frozenset[str]:
 
 
 def _keys(words: str) -> Iterator[str]:
-    """What a prohibition is about: a git command at its beginning, a quoted command, a file."""
+    """What a prohibition is about: a git command, a quoted command, a file."""
     if verb := GIT_VERBS.match(words):
         yield "commit --amend" if verb[1].lower() == "amend" else f"git {verb[1].lower()}"
     clause = re.split(r"[,;]|\bbut\b|\binstead\b", words)[0]
@@ -214,7 +222,10 @@ def collect_reminders(
 
 
 def write_reminders(folder: Path, reminders: Iterable[Reminder]) -> list[Path]:
-    """Write the keys for the hook script, and the list for `hook.py`; nothing without reminders."""
+    """Write the keys for the hook script and the list for `hook.py`.
+
+    Without reminders there is neither.
+    """
     rows = list(reminders)
     if not rows:
         return []

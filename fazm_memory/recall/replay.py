@@ -57,7 +57,7 @@ CHECK_FUNCTION = f"""\
 
 @dataclass(frozen=True)
 class ReplaySource:
-    """The events of one session: a reader, their number, and the ranges that were not rewound."""
+    """The events of one session, and the ranges that were not rewound."""
 
     read: Callable[[int, int], list[Event]]
     head: int
@@ -118,14 +118,17 @@ def _latest(part: ReplaySource, most: int) -> tuple[list[dict[str, Any]], Counte
 
 @dataclass(frozen=True)
 class UntrustedInput:
-    """Untrusted input that a call or a decision rests on: its position, and how it rests on it."""
+    """Untrusted input that a call or a decision rests on, and how."""
 
     seq: int
     how: Literal["is", "follows", "uses a file that follows"]
 
 
 def _doubts(events: Iterable[Event], seen: Mapping[int, list[FileChange]]) -> dict[int, UntrustedInput]:
-    """The calls and decisions that are untrusted, follow such a call in their turn, or use a file of one."""
+    """The calls and decisions that rest on untrusted input.
+
+    They are untrusted themselves, follow such a call in their turn, or use a file of one.
+    """
     found: dict[int, UntrustedInput] = {}
     files: dict[str, int] = {}  # paths whose content rests on untrusted input
     turn, source = -1, -1
@@ -182,7 +185,7 @@ def _steps(
     part: ReplaySource,
     doubts: Mapping[int, UntrustedInput],
 ) -> tuple[list[dict[str, Any]], Counter[str]]:
-    """The steps that were not rewound, and how many calls were left out for which reason."""
+    """The steps that were not rewound, and why how many calls were left out."""
     steps: list[dict[str, Any]] = []
     left = Counter[str]()
     for event in events:
@@ -206,7 +209,10 @@ def _steps(
 
 
 def _with_checks(steps: list[dict[str, Any]], left: Counter[str]) -> list[dict[str, Any]]:
-    """The steps without calls that only read, but for those whose files a later step needs: its checks."""
+    """The steps without calls that only read.
+
+    Calls that read a file which a later step needs stay: they are its checks.
+    """
     chosen: list[dict[str, Any]] = []
     needed: set[str] = set()
     for step in reversed(steps):
@@ -266,7 +272,9 @@ def _add_call(
 
 
 def _is_step(action: Action, doubted: bool) -> bool:
-    """Whether a call that changed no file is a step: it made folders or wrote to a data source.
+    """Whether a call that changed no file is a step.
+
+    It is if it made folders or wrote to a data source.
 
     What a doubted call did is not known, unless it only looked.
     """
@@ -281,7 +289,10 @@ def _command(action: Action) -> str | None:
 
 
 def _parameters(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Folders, dates and months that the steps have in common. Another run can replace them."""
+    """Folders, dates and months that the steps have in common.
+
+    Another run can replace them.
+    """
     folders: Counter[str] = Counter()
     dates: Counter[str] = Counter()
     months: Counter[str] = Counter()
@@ -384,7 +395,10 @@ def workflow_folder(steps: Sequence[Mapping[str, Any]]) -> str | None:
 def substitutions(
     parameters: Sequence[Mapping[str, Any]], onto: Mapping[str, str], root: str | None
 ) -> dict[str, str]:
-    """Recorded values and their replacements. The name of a replaced folder is replaced too."""
+    """Recorded values and their replacements.
+
+    The name of a replaced folder is replaced too.
+    """
     known = {parameter["name"]: parameter["value"] for parameter in parameters}
     if root is not None:
         known["folder"] = root
@@ -411,7 +425,10 @@ PLAIN = re.compile(r"[\w@%+=:,./ -]*", re.ASCII).fullmatch  # the same inside an
 
 
 def substitute_in_command(command: str, values: Mapping[str, str]) -> str | None:
-    """Replace recorded values in a command, each as one word of the shell. None when that is not safe."""
+    """Replace recorded values in a command, each as one word of the shell.
+
+    None when that is not safe.
+    """
     replaced = substitute(command, values)
     if all(shlex.quote(value) == value for value in values.values()) or replaced == command:
         return replaced
@@ -465,7 +482,10 @@ def plan_replay(
     *,
     times: Mapping[str, str] | None = None,
 ) -> ReplayPlan:
-    """The plan for the files that exist now. `here` are absolute paths below the new folder."""
+    """The plan for the files that exist now.
+
+    `here` are absolute paths below the new folder.
+    """
     root = workflow_folder(plan["steps"])
     values = substitutions(plan["parameters"], onto, root)
     planner = _Planner(values, set(here))
@@ -494,7 +514,10 @@ class _Planner:
         self.doubted = False  # the names come from an untrusted source
 
     def add(self, step: Mapping[str, Any]) -> None:
-        """Add a recorded step: changes of files that exist here, else the command, else a manual step."""
+        """Add a recorded step.
+
+        As changes of files that exist here, else as the command, else as a manual step.
+        """
         seq = step["seq"]
         doubted = step.get("trust") in UNTRUSTED or "doubted_by" in step
         if step["kind"] == "decision":
@@ -549,7 +572,10 @@ class _Planner:
     def add_by_convention(
         self, learned: NamingReport, root: str, new: str, here: Sequence[str], times: Mapping[str, str]
     ) -> None:
-        """Rename the existing files by the session's conventions, or as recorded where none applies."""
+        """Rename the existing files by the session's conventions.
+
+        Where none applies, as recorded.
+        """
         # The conventions are about the recorded folder, so the files are looked up as if they were there.
         trashed = {path for path, step in self.literal.items() if step.kind == "trash"}
         asked = {_under(path, new, root): path for path in here[:MOST] if path not in trashed}

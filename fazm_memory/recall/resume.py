@@ -1,4 +1,4 @@
-"""Resume a session: by the agent's own command, in a new session, in another agent, by the clipboard.
+"""Resume a session: with its agent, in another agent, or by the clipboard.
 
 Every surface uses these options, so all of them agree. Nothing is started here.
 
@@ -71,7 +71,9 @@ WORDS = {
 
 
 def resume_options(store: Store, row: SessionRow, briefing: str) -> list[ResumeOption]:
-    """The ways to resume a session, best first. The last one, the clipboard, always works.
+    """The ways to resume a session, best first.
+
+    The last one, the clipboard, always works.
 
     Whether the agent's program is installed is not checked: an app sees another PATH than a terminal.
     """
@@ -122,7 +124,10 @@ def resume_offer(store: Store, row: SessionRow, briefing: str) -> dict[str, Any]
 
 
 def _absent_program(command: str | None) -> str:
-    """Say that the command's program is not installed. Only a process of a terminal has the PATH to know."""
+    """Say that the command's program is not installed.
+
+    Only a process of a terminal has the PATH to know.
+    """
     if command is None or "TERM" not in os.environ:
         return ""
     program = shlex.split(command)[0]
@@ -206,7 +211,10 @@ class Continuation:
 
 
 def build_continuation(store: Store, row: SessionRow, handover: str, now: int) -> Continuation:
-    """The conversation of a session and of those it was forked from, with the handover on top."""
+    """The handover of a session, then its conversation.
+
+    The conversation includes those of the sessions it was forked from.
+    """
     built = Continuation([])
     found = list(_entries(_events(store, row, built.missing), built.missing))
     room = MAX_CHARACTERS
@@ -224,7 +232,7 @@ def build_continuation(store: Store, row: SessionRow, handover: str, now: int) -
 
 
 def _events(store: Store, row: SessionRow, missing: Counter[str]) -> Iterator[Event]:
-    """The events that count, oldest first: not rewound, not forgotten, not in quarantine."""
+    """The events that are not rewound, forgotten or in quarantine, oldest first."""
     for member, position in reversed(lineage(store.sessions, row, row.head)):
         for low, high in effective_ranges(store.db, member.n, position):
             events = [

@@ -174,7 +174,10 @@ def _with(query: SearchQuery, name: str, value: str, now: int, home: str) -> Sea
 
 
 def parse_start(value: str, *, now: int) -> int:
-    """A time, a duration ago such as 2h, the beginning of a day such as yesterday, or a time on that day."""
+    """Parse the beginning of a range of time.
+
+    A time, a duration ago such as 2h, a day such as yesterday, or a time on that day.
+    """
     today = to_datetime(now).date()
     days = _day(value, today)
     if days is not None:
@@ -414,7 +417,7 @@ def _leads(store: Store, hits: Iterable[SearchHit], scope: SearchScope | None) -
 def _item_hits(
     store: Store, rows: list[SessionRow], terms: list[SearchTerm], wanted: set[str], hits: list[SearchHit]
 ) -> list[SearchHit]:
-    """Items of these sessions of the wanted kinds, ranked among the hits by common words."""
+    """Items of the wanted kinds, ranked among the hits by common words."""
     # Few searches ask for items, and what makes them is slow to load.
     from fazm_memory.recall.items import UNKNOWN_END, read_session_end, session_items
 
@@ -438,7 +441,10 @@ def _asked(requests: Iterable[dict[str, object]]) -> list[str]:
 
 
 def _share(text: str, item: Item, terms: list[SearchTerm]) -> float:
-    """The share of the terms that a text has. Words are compared by their first five letters."""
+    """The share of the terms that a text has.
+
+    Words are compared by their first five letters.
+    """
     hit = sum(
         item.kind in KINDS_OF.get(term.word.lower(), ())
         or re.search(rf"(?<!\w){re.escape(term.word.lower()[:5])}", text) is not None
@@ -448,7 +454,10 @@ def _share(text: str, item: Item, terms: list[SearchTerm]) -> float:
 
 
 def _spans(store: Store, query: SearchQuery) -> dict[int, Span] | None:
-    """Positions by session that pass the filters on session and time. None without such filters."""
+    """Positions by session that pass the filters on session and time.
+
+    None without such filters.
+    """
     if store.as_of is not None:
         query = replace(query, until=min(store.as_of + MINUTE, query.until or 1 << 60))
     timed = query.since is not None or query.until is not None
@@ -479,7 +488,9 @@ def _spans(store: Store, query: SearchQuery) -> dict[int, Span] | None:
 
 
 def _in_folder(store: Store, folder: str) -> tuple[frozenset[int], str]:
-    """The sessions that work in a folder, and a search text for events that mention it (may be empty).
+    """The sessions that work in a folder, and a search text for events that name it.
+
+    The search text may be empty.
 
     A name that is not a path may be misspelled.
     """

@@ -1,7 +1,7 @@
-"""What the adapters share: drafts from a framework's messages, and the memory on one thread.
+"""What the adapters share.
 
-A program can write any text as its user's prompt. Such a prompt therefore gets the trust of an agent, not of
-the user, and its actor is unknown.
+Drafts from a framework's messages, and the memory on one thread. A program can write any text as its user's
+prompt. Such a prompt therefore gets the trust of an agent, not of the user, and its actor is unknown.
 
 The framework's data is stored unchanged. Prompts, messages and calls found in it are also recorded, without
 secrets. Recording may fail or be paused; a failure is logged and the framework loses nothing.
@@ -49,9 +49,10 @@ class MessageDrafts:
         self._add("session.open", opening, "open")
 
     def from_langchain(self, messages: Any, *, after: str) -> list[Draft]:
-        """Drafts of a graph's messages, oldest first, after the one with the id `after` if it is there.
+        """Drafts of a graph's messages, oldest first.
 
-        Messages without an id cannot be distinguished and are left out.
+        Begins after the message with the id `after`, if it is there. Messages without an id cannot be
+        distinguished and are left out.
         """
         named = [(ident(getattr(message, "id", None)), message) for message in sequence(messages)]
         self.last = after
@@ -78,7 +79,10 @@ class MessageDrafts:
     def from_openai(
         self, items: Iterable[tuple[str, Mapping[str, Any]]], before: Sequence[Any]
     ) -> list[Draft]:
-        """Drafts of items of the Responses API. A result may belong to a call among the items `before`."""
+        """Drafts of items of the Responses API.
+
+        A result may belong to a call among the items `before`.
+        """
         for earlier in map(mapping, before):
             self._call(earlier)
             if earlier.get("type") in RESULTS:
@@ -184,7 +188,10 @@ class MemoryThread:
         return self.worker.submit(lambda: work(self.memory.framework_store)).result()
 
     async def run_async(self, work: Callable[[FrameworkStore], T]) -> T:
-        """Like `run`, without blocking the event loop. Cancelling does not stop work that has begun."""
+        """Like `run`, without blocking the event loop.
+
+        Cancelling does not stop work that has begun.
+        """
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.worker, lambda: work(self.memory.framework_store))
 
@@ -205,7 +212,10 @@ class MemoryThread:
 
 
 class MemoryAdapter:
-    """Base of the adapters: a context manager. Without a memory it opens the user's own."""
+    """Base of the adapters: a context manager.
+
+    Without a memory it opens the user's own.
+    """
 
     def __init__(self, memory: Memory | None = None) -> None:
         self.memory_thread = MemoryThread(memory or open_memory())

@@ -1,4 +1,4 @@
-"""What can be recorded: drafts, events, payloads, their codec, trust and the session lifecycle."""
+"""What can be recorded: drafts, events, payloads, trust, lifecycle."""
 
 from __future__ import annotations
 

@@ -27,7 +27,10 @@ _LONG = b"0" * 19  # fewer digits fit into 64 bits
 
 
 def has_long_integer(text: bytes) -> bool:
-    """Whether JSON text may hold an integer of more than 64 bits, which orjson reads as a float."""
+    """Whether JSON text may hold an integer of more than 64 bits.
+
+    orjson reads such an integer as a float.
+    """
     return _LONG in text.translate(_DIGITS)
 
 
@@ -42,7 +45,10 @@ def json_alias(json_name: str, **more: Any) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class PayloadField:
-    """A field of a payload: its names in Python and JSON, and how to check and encode it."""
+    """A field of a payload.
+
+    Has its names in Python and JSON, and how to check and encode it.
+    """
 
     attr: str
     name: str
@@ -106,7 +112,10 @@ def _slots(cls: type) -> tuple[PayloadField, ...]:
 
 
 def _exact(hint: Any) -> type | None:
-    """The scalar type of a field, if that and None are all it may hold. Such values need no check."""
+    """The scalar type that a field holds, with or without None.
+
+    Such values need no check.
+    """
     scalars = [arg for arg in typing.get_args(hint) or (hint,) if arg is not types.NoneType]
     return scalars[0] if len(scalars) == 1 and scalars[0] in TYPE_NAMES else None
 
@@ -116,7 +125,10 @@ def _holds_dataclass(hint: Any) -> bool:
 
 
 def checker(hint: Any) -> Callable[[Any, str], Any]:
-    """A function that returns the value for the dataclass, or raises PayloadError with the path."""
+    """A function that checks a value for the dataclass.
+
+    It returns the value, or raises PayloadError with the path.
+    """
     origin = typing.get_origin(hint)
     if hint is Any:
         return lambda value, path: value
@@ -210,7 +222,10 @@ def _shown(value: Any) -> str:
 
 
 def decode(cls: type[T], raw: Any, path: str = "") -> T:
-    """The payload of a JSON object. Raises PayloadError with the name of a wrong field."""
+    """The payload of a JSON object.
+
+    Raises PayloadError with the name of a wrong field.
+    """
     if type(raw) is not dict and not isinstance(raw, Mapping):
         raise PayloadError(f"{path or 'the payload'} must be an object, not {json_type(raw)}")
     prefix = f"{path}." if path else ""
@@ -253,7 +268,10 @@ ENCODERS: dict[type, Encoder] = {}
 
 
 def _encoder(cls: type) -> Encoder:
-    """Generate the encoder of a class. A loop over the fields would take twice as long per append."""
+    """Generate the encoder of a class.
+
+    A loop over the fields would take twice as long per append.
+    """
     lines = ["def encoder(payload):", " made = {}"]
     names: dict[str, Any] = {"plain": _plain}
     for n, slot in enumerate(fields_of(cls)):
@@ -279,7 +297,10 @@ _compact = json.JSONEncoder(
 
 
 def to_bytes(payload: Any) -> bytes:
-    """The bytes that the log stores and hashes: compact UTF-8 JSON in the order of the fields."""
+    """The bytes that the log stores and hashes.
+
+    Compact UTF-8 JSON in the order of the fields.
+    """
     try:
         return _compact(encode(payload)).encode("utf-8")
     except (ValueError, TypeError, RecursionError) as error:

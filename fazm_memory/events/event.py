@@ -1,11 +1,12 @@
-"""Event payloads, events and drafts, and the registry of event kinds with their versions.
+"""Event payloads, events, drafts, and the registry of event kinds.
 
-An event never changes. A kind that must change gets a new version and an upcaster from the old one. An event
-of a newer version than this program knows is refused, because guessing would corrupt the session's state.
+An event never changes. A kind that must change gets a new version and an upcaster from the old one. An
+event of a newer version than this program knows is refused, because guessing would corrupt the session's
+state.
 
 The last part says which payloads may be forgotten: a policy by kind and age, and a limit by size. Only
-transient payloads expire: inputs and outputs of tools, and what was seen on disk and on the screen. `at` of a
-stored payload is when it arrived, so imported history counts from its import.
+transient payloads expire: inputs and outputs of tools, and what was seen on disk and on the screen. `at` of
+a stored payload is when it arrived, so imported history counts from its import.
 """
 
 from __future__ import annotations
@@ -62,14 +63,20 @@ class SessionTitle:
 
 @dataclass(frozen=True, slots=True)
 class LifecycleMove:
-    """The reason of a pause, resume, close, archive or restore. The event's kind says which."""
+    """The reason of a pause, resume, close, archive or restore.
+
+    The event's kind says which.
+    """
 
     reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What the user asked for, verbatim. Begins a turn, unless typed while a tool ran (`queued`)."""
+    """What the user asked for, verbatim.
+
+    It begins a turn, unless it was typed while a tool ran (`queued`).
+    """
 
     text: str
     form: Literal["queued"] | None = None
@@ -84,9 +91,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class FileTouch:
-    """A file that an action touched. `inferred`, with `why`, when the evidence is no proof.
+    """A file that an action touched.
 
-    `line` is the first line that an edit changed, where the agent's record says so.
+    It is `inferred`, with `why`, when the evidence is no proof. `line` is the first line that an edit
+    changed, where the agent's record says so.
     """
 
     path: str
@@ -99,7 +107,10 @@ class FileTouch:
 
 @dataclass(frozen=True, slots=True)
 class FolderListing:
-    """The files in a folder when the agent listed it. Files that it left alone count as skipped."""
+    """The files in a folder when the agent listed it.
+
+    Files that it left alone count as skipped.
+    """
 
     folder: str
     files: tuple[str, ...]
@@ -173,7 +184,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A plan that the agent presented, or what became of it. Only a presentation has the text."""
+    """A plan that the agent presented, or what became of it.
+
+    Only a presentation has the text.
+    """
 
     title: str
     status: PlanStatus = "presented"
@@ -197,7 +211,7 @@ class Todos:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactItem:
-    """An entry of an artifact: what it says, how far it is, and what was noted about it."""
+    """An entry of an artifact: text, status and note."""
 
     text: str
     status: TodoStatus = "pending"
@@ -207,7 +221,10 @@ class ArtifactItem:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A lasting document of the work, whole: its items, its text, or both. Replaces the version before."""
+    """A lasting document of the work, whole.
+
+    It has items, a text, or both, and replaces the version before.
+    """
 
     name: str
     form: ArtifactForm = "checklist"
@@ -270,7 +287,10 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Evicted:
-    """The context was compacted: the model no longer sees these keys. They stay readable here."""
+    """Keys that left the model's context when it was compacted.
+
+    They stay readable here.
+    """
 
     keys: tuple[str, ...]
     summary: str | None = None
@@ -328,10 +348,11 @@ class AppSpan:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens used and money spent. The `budget_` fields are set when a limit of the session changed.
+    """Tokens used and money spent.
 
-    `written_tokens` are those of `input_tokens` that were written to the provider's cache, and
-    `written_hour_tokens` those of them that it keeps for an hour.
+    The `budget_` fields are set when a limit of the session changed. `written_tokens` are those of
+    `input_tokens` that were written to the provider's cache, and `written_hour_tokens` those of them that
+    it keeps for an hour.
     """
 
     input_tokens: int = 0
@@ -358,7 +379,10 @@ class BudgetPassed:
 
 @dataclass(frozen=True, slots=True)
 class Quarantine:
-    """These events, or the `whole` session, are untrusted and left out of exports until released."""
+    """Events that are untrusted and left out of exports until released.
+
+    With `whole`, that is the entire session.
+    """
 
     seqs: tuple[int, ...]
     reason: str | None = None
@@ -368,10 +392,11 @@ class Quarantine:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """Payloads were forgotten on purpose. Their digests stay, so the hash chain still verifies.
+    """Payloads that were forgotten on purpose.
 
-    `ranges` are half-open pairs of positions. A payload that is missing and not named here was tampered with.
-    `left` has, by position, the digest of the retained part of an event.
+    Their digests stay, so the hash chain still verifies. `ranges` are half-open pairs of positions. A
+    payload that is missing and not named here was tampered with. `left` has, by position, the digest of the
+    retained part of an event.
     """
 
     count: int
@@ -382,7 +407,10 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The state of the session at this position. Earlier payloads may be forgotten afterwards."""
+    """The state of the session at this position.
+
+    Earlier payloads may be forgotten afterwards.
+    """
 
     state: Mapping[str, Any]
 
@@ -409,7 +437,10 @@ Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
 @dataclass(frozen=True)
 class EventKind:
-    """A kind of event: payload class, current version, and upcasters from older versions."""
+    """A kind of event.
+
+    Has its payload class, its version, and upcasters from older versions.
+    """
 
     name: str
     payload: type
@@ -471,7 +502,10 @@ class NewerVersion(PayloadError):
 
 
 class Event(NamedTuple):
-    """A recorded event. `payload` is None once it has been forgotten; the digest stays."""
+    """A recorded event.
+
+    `payload` is None once it has been forgotten; the digest stays.
+    """
 
     session: str
     seq: int
@@ -508,10 +542,11 @@ def causal_position(event: Event) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Something that happened, as a source reports it, before it is redacted and recorded.
+    """Something that happened, as a source reports it.
 
-    `session` is the agent's own id of its session, or one of ours. Two drafts with one `key` are the same
-    event, whoever reports it. Import cursors store drafts, so these field names are a stored format.
+    It is not yet redacted and recorded. `session` is the agent's own id of its session, or one of ours. Two
+    drafts with one `key` are the same event, whoever reports it. Import cursors store drafts, so these
+    field names are a stored format.
     """
 
     session: str
@@ -536,7 +571,10 @@ def payload_class(kind: str) -> type:
 
 
 def read_payload(kind: str, version: int, raw: Mapping[str, Any]) -> Any:
-    """The typed payload of a stored event, upgraded to the current version of its kind."""
+    """The typed payload of a stored event.
+
+    It is upgraded to the current version of its kind.
+    """
     known = KINDS.get(kind)
     if known is None or version > known.version:
         raise NewerVersion(
@@ -551,7 +589,10 @@ _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",
 
 
 def canonical_json(value: Any) -> bytes:
-    """Equal values give equal bytes: sorted keys, compact, UTF-8. The log refuses NaN later."""
+    """Encode a value so that equal values give equal bytes.
+
+    Sorted keys, compact, UTF-8. The log refuses NaN later.
+    """
     return _CANONICAL.encode(value).encode("utf-8", "surrogatepass")
 
 

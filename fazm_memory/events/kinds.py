@@ -1,4 +1,4 @@
-"""Kinds of events, how each moves the lifecycle of a session, and how far its source is trusted.
+"""Kinds of events, their moves of the lifecycle, and their trust.
 
 Importing the payload classes takes longer than starting Python. What does not need them imports this.
 """
@@ -96,7 +96,10 @@ MAINTENANCE_KINDS = frozenset({"checkpoint", "forgotten", "quarantine", "recover
 
 
 def after_event(state: Lifecycle, kind: str) -> Lifecycle | None:
-    """The state of a session after an event of this kind, or None if the event is refused."""
+    """The lifecycle after an event of this kind.
+
+    None if the event is refused.
+    """
     # A second opening adds details and moves nothing.
     return state if kind == "session.open" or kind in MAINTENANCE_KINDS else after_move(state, move_of(kind))
 
@@ -179,7 +182,10 @@ def tool_output_trust(tool: str) -> Trust:
 
 
 def users_decision(kind: str, payload: Any, actor: str | None, source: str) -> bool:
-    """Whether an event is a decision of the user: a refusal, an answer, a verdict on a plan."""
+    """Whether an event is a decision of the user.
+
+    That is a refusal, an answer, or a verdict on a plan.
+    """
     if actor != "person" or source not in PROGRAM_SOURCES:
         return False
     if kind == "plan":
@@ -215,9 +221,10 @@ def limit_trust(claimed: str | None, allowed: Trust) -> Trust:
 def event_trust(
     kind: str, payload: Any, actor: str | None, source: str, claimed: str | None, origin: Trust
 ) -> Trust:
-    """The trust of an event: the claimed one, no higher than its source and its origin allow.
+    """The trust of an event.
 
-    `origin` is the lowest trust of what the agent had read before. It does not limit a decision of the user.
+    It is the claimed one, no higher than its source and its origin allow. `origin` is the lowest trust of
+    what the agent had read before. It does not limit a decision of the user.
     """
     if users_decision(kind, payload, actor, source):
         return limit_trust(claimed, trust_ceiling(kind, source, decided_by_user=True))

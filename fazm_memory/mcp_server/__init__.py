@@ -1,7 +1,7 @@
-"""The memory as an MCP server: tools, resources and prompts. Only this package imports `mcp`.
+"""The memory as an MCP server: tools, resources and prompts.
 
-`tool` describes a tool as data, the `*_tools` modules hold the tools, `server` runs and serves them on the
-SDK. `stdio` answers a client while the SDK is still loading.
+Only this package imports `mcp`. `tool` describes a tool as data, the `*_tools` modules hold the tools,
+`server` runs and serves them on the SDK. `stdio` answers a client while the SDK is still loading.
 """
 
 from __future__ import annotations

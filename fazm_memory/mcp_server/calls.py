@@ -1,8 +1,9 @@
-"""Tool lists and tool calls without the SDK: check the arguments, run the tool, return its result.
+"""Tool lists and tool calls without the SDK.
 
-The server on the SDK and the answers before the SDK is loaded use the same functions. The lists need neither
-the memory nor the SDK, so that `stdio.Preload` can answer before the SDK is loaded. An agent cannot use the
-command line, so the next step in an error is always one of our tools or a word to the user.
+Checks the arguments, runs the tool, returns its result. The server on the SDK and the answers before the
+SDK is loaded use the same functions. The lists need neither the memory nor the SDK, so that `stdio.Preload`
+can answer before the SDK is loaded. An agent cannot use the command line, so the next step in an error is
+always one of our tools or a word to the user.
 """
 
 from __future__ import annotations
@@ -62,7 +63,10 @@ TOOLS_BY_SET: dict[str, dict[str, Tool]] = {SMALL: {tool.name: tool for tool in 
 
 
 def tool_listing(tool: Tool) -> dict[str, Any]:
-    """A tool as in `tools/list`. A tool without an output schema is listed as briefly as possible."""
+    """A tool as in `tools/list`.
+
+    A tool without an output schema is listed as briefly as possible.
+    """
     listed = {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
     if not tool.output_schema:
         return listed | {
@@ -108,7 +112,10 @@ def template_listing(template: tuple[str, str, str, str]) -> dict[str, Any]:
 
 
 def answer(message: Any, tools: str = SMALL) -> dict[str, Any] | None:
-    """The result of a request that needs no memory and no SDK. None for all other messages."""
+    """The result of a request that needs no memory and no SDK.
+
+    None for all other messages.
+    """
     if is_request(message, "ping"):
         return {}
     if not isinstance(message, dict) or not _asks_for_first_page(message.get("params")):
@@ -177,7 +184,10 @@ def _validator(tool_set: str, name: str) -> Any:
 
 
 def check_arguments(tool: Tool, arguments: dict[str, Any]) -> None:
-    """Raise for arguments that do not match the tool's schema, naming the first wrong one."""
+    """Raise for arguments that do not match the tool's schema.
+
+    The error names the first wrong one.
+    """
     if plainly_valid(tool.input_schema, arguments):
         return
     errors = _validator(FULL if tool.output_schema else SMALL, tool.name).iter_errors(arguments)
@@ -207,7 +217,10 @@ NO_CHECK = frozenset({"description", "title", "default"})
 
 
 def plainly_valid(schema: dict[str, Any], value: Any) -> bool:
-    """Whether a value surely matches a schema. Others are left to jsonschema, which is slow to load."""
+    """Whether a value surely matches a schema.
+
+    Others are left to jsonschema, which is slow to load.
+    """
     checks: dict[str, Callable[[Any], bool]] = {
         "type": lambda names: any(
             type(value) in TYPES[name] for name in ([names] if isinstance(names, str) else names)
@@ -236,7 +249,10 @@ def plainly_valid(schema: dict[str, Any], value: Any) -> bool:
 
 
 def _unknown_argument(tool: Tool, problem: Any) -> FazmMemoryError:
-    """The refusal of a name that is not in the schema, with the valid names and the nearest of them."""
+    """The refusal of a name that is not in the schema.
+
+    It lists the valid names and the nearest of them.
+    """
     known = list(problem.schema["properties"])
     name = next(name for name in problem.instance if name not in known)
     where = ".".join(str(part) for part in problem.absolute_path)
@@ -353,7 +369,10 @@ PARAMETERS = frozenset({"name", "arguments", "_meta"})
 
 @dataclass(frozen=True)
 class HostAgent:
-    """The agent that started this server, its id of the session, and its folder. None if unknown."""
+    """The agent that started this server, its session and its folder.
+
+    Each is None if unknown.
+    """
 
     agent: str | None = None
     key: str | None = None
@@ -388,9 +407,9 @@ def is_handoff(tool: str, args: Mapping[str, Any]) -> bool:
 
 
 def early_call(message: Any, tool_set: str) -> tuple[Tool, dict[str, Any]] | None:
-    """The tool and arguments of a call that needs nothing of the SDK; None for all other messages.
+    """The tool and arguments of a call that needs no SDK.
 
-    A question to the user may be shown as a form, which the SDK does.
+    None for all other messages. A question to the user may be shown as a form, which the SDK does.
     """
     params = message.get("params") if is_request(message, "tools/call") else None
     if not isinstance(params, dict) or not PARAMETERS.issuperset(params):
@@ -403,7 +422,10 @@ def early_call(message: Any, tool_set: str) -> tuple[Tool, dict[str, Any]] | Non
 
 
 def run_tool(tool: Tool, caller: Caller, args: dict[str, Any]) -> dict[str, Any]:
-    """Run a tool. The caller always gets an answer. Unexpected exceptions are logged with their trace."""
+    """Run a tool; the caller always gets an answer.
+
+    Unexpected exceptions are logged with their trace.
+    """
     try:
         check_arguments(tool, args)
         return success(tool.run(caller, args))

@@ -1,4 +1,4 @@
-"""Tools for the rest of what the protocol names: messages, evictions, usage and budget, artifacts.
+"""Tools for messages, evictions, budget, artifacts and more.
 
 Also retracting a fact, archiving and retitling a session, retries, and what rests on untrusted input.
 """
@@ -132,7 +132,10 @@ def _given(args: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def artifact_put(caller: Caller, args: dict[str, Any]) -> ToolResult:
-    """Record a new version: the whole artifact, or the known one with some items changed."""
+    """Record a new version of an artifact.
+
+    The whole artifact, or the known one with some items changed.
+    """
     name = args["name"]
     found = session_for_writing(caller, args["session"])
     if "set" in args:

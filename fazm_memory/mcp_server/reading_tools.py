@@ -88,7 +88,10 @@ def session_state(caller: Caller, args: dict[str, Any]) -> ToolResult:
 
 
 def _state_lines(shown: dict[str, Any]) -> Iterator[str]:
-    """The most important entries. With a very small budget an entry may have lost some of its fields."""
+    """The most important entries of a state, as lines.
+
+    With a very small budget an entry may have lost some of its fields.
+    """
     if goal := shown.get("goal"):
         yield f"goal: {_field(goal, 'text')}"
     if plan := shown.get("plan"):
@@ -502,7 +505,10 @@ def conventions_get(caller: Caller, args: dict[str, Any]) -> ToolResult:
 
 
 def _latest_with_conventions(caller: Caller) -> str:
-    """The latest session that shows a naming convention, in the caller's folder before others."""
+    """The latest session that shows a naming convention.
+
+    Sessions in the caller's folder come first.
+    """
     for place in (caller.workspace, None) if caller.workspace else (None,):
         for row in caller.memory.sessions.listing(limit=LOOKED_AT, workspace=place):
             if row["files_modified"] and caller.memory.recall.conventions(row["id"])["conventions"]:

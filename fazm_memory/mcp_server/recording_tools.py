@@ -1,7 +1,8 @@
-"""Tools with which an agent records: actions, decisions, facts, pending work, questions.
+"""Tools with which an agent records what it does.
 
-The source is always "mcp" and the actor always the agent. A caller can lower the trust of what it records,
-but not raise it. What it reports of the user's words is its own word too.
+Actions, decisions, facts, pending work and questions. The source is always "mcp" and the actor always the
+agent. A caller can lower the trust of what it records, but not raise it. What it reports of the user's
+words is its own word too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Resources and prompts: the context, and the state and events of every session, by URI."""
+"""Resources and prompts, by URI.
+
+The context, and the state and events of every session.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,10 @@ TEMPLATES: tuple[tuple[str, str, str, str], ...] = (
 
 
 def listing(caller: Caller, cursor: str | None) -> tuple[list[dict[str, Any]], str | None]:
-    """A page of resources: the context first, then the state of each session, latest first."""
+    """A page of resources.
+
+    The context comes first, then the state of each session, latest first.
+    """
     at = decode_cursor(cursor, {"skip": int})
     skip = 0 if at is None else at["skip"]
     rows = caller.memory.sessions.listing(limit=min(skip, 10_000) + PAGE + 1)[skip:]

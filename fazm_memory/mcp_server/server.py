@@ -150,7 +150,10 @@ class ResourceSubscriptions:
 
 
 def _connection(context: Context) -> int:
-    """The connection of a request. The SDK keeps one object of handshake parameters per connection."""
+    """The connection of a request.
+
+    The SDK keeps one object of handshake parameters per connection.
+    """
     return id(context.session.client_params)
 
 
@@ -175,7 +178,10 @@ def form_message(args: Mapping[str, Any]) -> str:
 
 
 def form_schema(schema: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The form's schema. Forms are flat, so for a nested answer the person enters text."""
+    """The schema of a form.
+
+    Forms are flat, so for a nested answer the person enters text.
+    """
     schema = schema or {}
     fields = schema.get("properties")
     if isinstance(fields, dict) and fields and all(_simple(field) for field in fields.values()):
@@ -217,7 +223,10 @@ Item = TypeVar("Item")
 
 
 class MemoryServer:
-    """One memory behind the protocol. `close` ends the worker thread and closes the store."""
+    """One memory behind the protocol.
+
+    `close` ends the worker thread and closes the store.
+    """
 
     def __init__(
         self,
@@ -261,11 +270,17 @@ class MemoryServer:
         self.worker.shutdown()
 
     async def _in_worker(self, work: Callable[[], T]) -> T:
-        """Run `work` in the worker thread. Once started it is finished, even if the call is cancelled."""
+        """Run `work` in the worker thread.
+
+        Once started it is finished, even if the call is cancelled.
+        """
         return await asyncio.get_running_loop().run_in_executor(self.worker, work)
 
     async def _with_progress(self, context: Context, work: Callable[[], T]) -> T:
-        """Run `work` in the worker thread and report progress, so that the client does not give up."""
+        """Run `work` in the worker thread and report progress.
+
+        The client would give up otherwise.
+        """
         running = asyncio.ensure_future(self._in_worker(work))
         beats = 0
         try:
@@ -314,7 +329,10 @@ class MemoryServer:
     async def _ask(
         self, context: Context, args: dict[str, Any], recorded: types.CallToolResult
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Show a question that was just recorded to the user, if the client supports forms."""
+        """Show the user a question that was just recorded.
+
+        Only if the client supports forms.
+        """
         if not can_ask(context):
             return recorded
         data: dict[str, Any] = recorded.structured_content

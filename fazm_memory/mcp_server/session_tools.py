@@ -115,7 +115,10 @@ FIRST = frozenset({"files"})
 
 
 def session_open(caller: Caller, args: dict[str, Any]) -> ToolResult:
-    """Open a session and return the context, so that an agent that calls nothing else has a memory."""
+    """Open a session and return the context.
+
+    So an agent that calls nothing else has a memory.
+    """
     memory = caller.memory
     agent = args.get("agent") or caller.agent
     # The host's key belongs to the host's agent. With another agent name it would open a second session.

@@ -1,6 +1,7 @@
-"""The five tools that the server offers by default. Their definitions stay under 1,000 tokens.
+"""The five tools that the server offers by default.
 
-Each does what several tools of the full set do, with short answers. A cut answer says how to get more.
+Their definitions stay under 1,000 tokens. Each does what several tools of the full set do, with short
+answers. A cut answer says how to get more.
 """
 
 from __future__ import annotations
@@ -243,7 +244,10 @@ def session_note(caller: Caller, args: dict[str, Any]) -> ToolResult:
 
 
 def _resume_at_work(caller: Caller, asked: dict[str, Any]) -> None:
-    """Resume a closed session for a note to the next agent. Its agent went on before we read its record."""
+    """Resume a closed session for a note to the next agent.
+
+    Its agent went on before we read its record.
+    """
     if asked["to"] == "agent" and caller.memory.sessions.get(asked["session"])["lifecycle"] == "closed":
         caller.memory.sessions.move(asked["session"], "resume", source=SOURCE)
 

@@ -28,7 +28,10 @@ TRANSPORTS = "fazm_memory.mcp_server.server"
 
 
 def serve_stdio(open_memory: Callable[[], Memory], *, tools: str = "small") -> None:
-    """Serve until the client goes away. stdout belongs to the protocol, our own messages go to stderr."""
+    """Serve until the client goes away.
+
+    stdout belongs to the protocol, our own messages go to stderr.
+    """
     sys.stdout.flush()
     protocol_out = os.dup(1)
     os.dup2(2, 1)  # what a library prints must not end up between the lines of the protocol
@@ -88,7 +91,10 @@ def initialize_result(version: str, tools: str = "small") -> dict[str, Any]:
 
 
 def requested_version(message: Any) -> str | None:
-    """The revision that a well-formed `initialize` asks for, if it can be answered here."""
+    """The revision that a well-formed `initialize` asks for.
+
+    None if it cannot be answered here.
+    """
     if not is_request(message, "initialize"):
         return None
     params = message.get("params")
@@ -162,7 +168,10 @@ class InFlightRequests:
             self.changed.notify_all()
 
     def wait_for_answers(self, timeout: float) -> bool:
-        """Wait until all requests are answered, except calls that wait for the client, which has gone."""
+        """Wait until all requests are answered.
+
+        Calls that wait for the client are left out, because it has gone.
+        """
         with self.changed:
             return self.changed.wait_for(lambda: len(self.from_client) <= len(self.to_client), timeout)
 
@@ -187,7 +196,7 @@ DRAIN_SECONDS = 40.0  # for calls still running when the client closes stdin; co
 
 
 class Preload:
-    """Answers the client on two descriptors until the SDK is loaded, then hands over to it."""
+    """Answers the client until the SDK is loaded, then hands over to it."""
 
     def __init__(
         self,
@@ -295,7 +304,10 @@ def _static_answer(message: Any, tools: str) -> dict[str, Any] | None:
 
 
 class ResponseWriter:
-    """Lines to the client, except the SDK's answer to a handshake that was already answered."""
+    """Lines to the client.
+
+    Leaves out the SDK's answer to a handshake that was already answered.
+    """
 
     def __init__(self, out: io.TextIOWrapper, initialized: Any, requests: InFlightRequests) -> None:
         self.out, self.initialized, self.requests = out, initialized, requests
@@ -312,7 +324,10 @@ class ResponseWriter:
 
 
 class _ClientInput(io.RawIOBase):
-    """Bytes that were already read, then those of a descriptor. Ends when all calls are answered."""
+    """Bytes that were already read, then those of a descriptor.
+
+    Ends when all calls are answered.
+    """
 
     def __init__(self, already: bytes, source: int, requests: InFlightRequests, drain_seconds: float) -> None:
         self.source, self.requests, self.drain_seconds = source, requests, drain_seconds

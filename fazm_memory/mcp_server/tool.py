@@ -1,7 +1,8 @@
-"""A tool as data (description, schemas, function), and its answers within a token budget.
+"""A tool as data, and its answers within a token budget.
 
-Independent of the SDK, so that tools can be listed, checked and tested without loading it. Rows that
-do not fit are on the next page, for which there is a cursor. Text that was cut says so.
+A tool has a description, schemas and a function. Independent of the SDK, so that tools can be listed,
+checked and tested without loading it. Rows that do not fit are on the next page, for which there is a
+cursor. Text that was cut says so.
 """
 
 from __future__ import annotations
@@ -65,12 +66,18 @@ class Tool:
 
 
 def random_id(length: int) -> str:
-    """A random hexadecimal id. Importing `secrets` would take longer than listing all tools."""
+    """A random hexadecimal id.
+
+    Importing `secrets` would take longer than listing all tools.
+    """
     return os.urandom(length).hex()
 
 
 def input_object(properties: dict[str, Schema], required: Sequence[str] = ()) -> Schema:
-    """The schema of arguments. Unknown names are refused, so that a misspelt one is not lost."""
+    """The schema of arguments.
+
+    Unknown names are refused, so that a misspelt one is not lost.
+    """
     return {
         "type": "object",
         "properties": properties,
@@ -242,7 +249,10 @@ def encode_cursor(place: Mapping[str, Any]) -> str:
 
 
 def decode_cursor(given: str | None, expected: Mapping[str, type]) -> dict[str, Any] | None:
-    """The place that a cursor stands for. Raises InvalidInput if it is not a cursor of this list."""
+    """The place that a cursor stands for.
+
+    Raises InvalidInput if it is not a cursor of this list.
+    """
     if given is None:
         return None
     wrong = InvalidInput(
@@ -279,7 +289,10 @@ def shorten(value: Any, most: int, depth: int = 0) -> Any:
 
 
 def fit_row(row: dict[str, Any], most: int, *, free: tuple[str, ...]) -> dict[str, Any]:
-    """Cut the `free` fields until the row fits into `most` characters, and mark it with `cut`."""
+    """Cut the `free` fields until a row fits.
+
+    It then has at most `most` characters and is marked with `cut`.
+    """
     if size(row) <= most:
         return row
     for limit in TEXT_LIMITS:
@@ -311,10 +324,11 @@ def fit_tables(
     leading: frozenset[str] = frozenset(),
     records: frozenset[str] = frozenset(),
 ) -> tuple[dict[str, Any], dict[str, int]]:
-    """Halve the longest table until all fit. Returns the tables and how many entries each has lost.
+    """Halve the longest table until all fit.
 
-    The end of a table is kept, for tables named in `leading` the beginning. An object named in `records` is
-    one entry: its texts may be cut, its fields stay.
+    Returns the tables and how many entries each has lost. The end of a table is kept, for tables named in
+    `leading` the beginning. An object named in `records` is one entry: its texts may be cut, its fields
+    stay.
     """
     shown, lost = dict(value), dict[str, int]()
     if size(shown) > most:

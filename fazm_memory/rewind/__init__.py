@@ -1,4 +1,4 @@
-"""Restore files to a point in time: the plan, a safe restore, its undo, a copy for forks."""
+"""Restore files to a point in time: plan, restore, undo, copy."""
 
 from __future__ import annotations
 

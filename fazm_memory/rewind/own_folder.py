@@ -1,8 +1,9 @@
-"""A folder of its own for a parallel session: copy the workspace, and plan the way back.
+"""A folder of its own for a parallel session.
 
-The copy costs almost nothing where the file system can clone (APFS, Btrfs, XFS). Elsewhere a git repository
-gets a worktree, and any other folder is copied file by file. The plan to merge back compares three states of
-each file: when the copy was made, in the copy now, and in the workspace now.
+Copies the workspace, and plans the way back. The copy costs almost nothing where the file system can clone
+(APFS, Btrfs, XFS). Elsewhere a git repository gets a worktree, and any other folder is copied file by file.
+The plan to merge back compares three states of each file: when the copy was made, in the copy now, and in
+the workspace now.
 """
 
 from __future__ import annotations
@@ -68,11 +69,12 @@ def manifest(
     changed: Mapping[str, bool | None],
     recorded: Collection[str] = (),
 ) -> Iterator[ManifestEntry]:
-    """Every known file of the workspace at a point in time, with where to get its content.
+    """Every known file of the workspace at a point in time.
 
-    Files that are left out are named but not read. `changed` has the files that the log says changed since,
-    and whether they were created then (None: only the agent says so). Modification times cannot tell that,
-    because a rename keeps them. `recorded` has those that the session had left there.
+    Each entry says where its content comes from. Files that are left out are named but not read. `changed`
+    has the files that the log says changed since, and whether they were created then (None: only the agent
+    says so). Modification times cannot tell that, because a rename keeps them. `recorded` has those that
+    the session had left there.
     """
     present = dict(scan(directory.root, IgnoreRules(directory.root, [never])).files())
     known: dict[str, None] = {}
@@ -138,9 +140,10 @@ def write_manifest(
     root: str | None,
     at: int,
 ) -> list[ManifestEntry]:
-    """Write a manifest into an empty folder. With `root`, also store the files as its first versions.
+    """Write a manifest into an empty folder.
 
-    Returns the manifest as it was written: a file that could not be copied says why.
+    With `root`, also store the files as its first versions. Returns the manifest as it was written: a file
+    that could not be copied says why.
     """
     written = []
     for number, entry in enumerate(entries):
@@ -186,9 +189,10 @@ DETACHED = "HEAD"  # the name of commits that are on no branch; no branch has it
 
 
 def copy_workspace(source: str, target: str, excluded: Collection[str] = ()) -> str:
-    """Copy a folder to a path that does not exist yet. Returns how: "clone", "worktree" or "copy".
+    """Copy a folder to a path that does not exist yet.
 
-    Excluded folders are left out. If the copy fails, nothing of it stays.
+    Returns how it was copied: "clone", "worktree" or "copy". Excluded folders are left out. If the copy
+    fails, nothing of it stays.
     """
     left_out = [folder for folder in excluded if inside(folder, source)]
     git = os.path.join(source, ".git")
@@ -229,7 +233,7 @@ class NewCommits(NamedTuple):
 
 
 def new_commits(own: str, origin: str) -> list[NewCommits]:
-    """The commits of a copied git repository that the repository of its workspace does not reach."""
+    """The commits of a copied repository that its workspace lacks."""
     if not (_is_repository(own) and _is_repository(origin)):
         return []
     heads = _git(own, "for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", "refs/heads")
@@ -243,15 +247,18 @@ def new_commits(own: str, origin: str) -> list[NewCommits]:
 
 
 def _count(own: str, head: str, known: Iterable[str]) -> int:
-    """The number of commits that lead to one and not to others. Those that are not here are ignored."""
+    """The number of commits that lead to one and not to others.
+
+    Those that are not here are ignored.
+    """
     wanted = "".join([f"{head}\n", *(f"^{one}\n" for one in known)])
     return int(_git(own, "rev-list", "--count", "--ignore-missing", "--stdin", text=wanted)[0])
 
 
 def fetch_commits(own: str, origin: str, name: str) -> list[NewCommits]:
-    """Bring new commits of a copy to the repository of its workspace, as remote branches `name/BRANCH`.
+    """Bring new commits of a copy to the repository of its workspace.
 
-    No branch, tag or file of the workspace changes.
+    They arrive as remote branches `name/BRANCH`. No branch, tag or file of the workspace changes.
     """
     found = new_commits(own, origin)
     if found:
@@ -268,7 +275,10 @@ def _git(folder: str, *words: str, text: str | None = None) -> list[str]:
 
 
 def _worktree_repository(target: str) -> str | None:
-    """The repository of a worktree. Its `.git` is a file that names `…/.git/worktrees/NAME`."""
+    """The repository of a worktree.
+
+    The worktree's `.git` is a file that names `…/.git/worktrees/NAME`.
+    """
     try:
         with open_regular(os.path.join(target, ".git")) as file:
             line = file.read(4096).decode().strip()
@@ -322,7 +332,10 @@ def _is_unknown(content: FileContent) -> bool:
 
 
 def _can_clone(source: str, parent: str) -> bool:
-    """Whether the file system clones from one folder to the other, tried with an empty file."""
+    """Whether the file system can clone between two folders.
+
+    Tried with an empty file.
+    """
     if os.stat(source).st_dev != os.stat(parent).st_dev:
         return False
     with tempfile.TemporaryDirectory(dir=parent, prefix=".fazm-memory-") as folder:
@@ -360,7 +373,10 @@ def _has_commit(source: str) -> bool:
 
 
 def _copy_uncommitted(source: str, target: str) -> None:
-    """Bring a worktree to what the repository's own folder holds now, committed or not."""
+    """Bring a worktree to what the repository's own folder holds.
+
+    That includes what is not committed.
+    """
     there = set(files_of(source))
     for path in set(files_of(target)) - there:
         os.unlink(os.path.join(target, path))
@@ -429,5 +445,8 @@ def _run(command: list[str], failure: str = "The folder could not be copied", te
 
 
 def _environment() -> dict[str, str]:
-    """The environment without git's variables: a hook sets them, and they name its repository."""
+    """The environment without git's variables.
+
+    A hook sets them, and they name the hook's repository.
+    """
     return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

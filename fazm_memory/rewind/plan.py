@@ -1,8 +1,8 @@
-"""Plan a rewind of files from their content then, their content now, and who changed them.
+"""Plan a rewind of files.
 
-The content at a position comes from the stored versions. A version that a call of the session made has the
-position of that call. Any other version has only a time, which is compared with the moment at which the event
-at the position began.
+The plan compares their content then, their content now, and who changed them. The content at a position
+comes from the stored versions. A version that a call of the session made has the position of that call. Any
+other version has only a time, which is compared with the moment at which the event at the position began.
 
 The plan changes only files that this session's agent changed since. A file that anybody else changed too
 needs force, and a file of which no copy can be stored is never removed. Nothing is written here.
@@ -40,10 +40,10 @@ OURS: frozenset[str] = frozenset({"agent", REWIND})
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """The content of a path at one moment: a digest, nothing, or the reason why it is not stored.
+    """The content of a path at one moment.
 
-    `identity` (device, inode, size, modification time) identifies a file whose content is not known.
-    The fields are stored in the journal.
+    A digest, nothing, or the reason why it is not stored. `identity` (device, inode, size, modification
+    time) identifies a file whose content is not known. The fields are stored in the journal.
     """
 
     digest: str | None = None
@@ -86,7 +86,10 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class FileHistory:
-    """A file: its content at the position (None: unknown), its content now, who changed it since."""
+    """A file at the position and now.
+
+    `was` is None if it is not known. `hands` changed it since.
+    """
 
     path: str
     was: FileContent | None
@@ -356,7 +359,10 @@ def point_in_time(store: Store, row: SessionRow, to: int, now: int) -> PointInTi
 
 
 def contents_then(store: Store, row: SessionRow, to: int) -> dict[str, str | None]:
-    """What files held at a position, as the first change on disk after it says. None: absent."""
+    """What files held at a position.
+
+    The first change on disk after the position tells. None: absent.
+    """
     held: dict[str, str | None] = {}
     for event in store.log.slice(row.n, row.id, to, row.head):
         change = event.payload
@@ -381,7 +387,10 @@ def _rows_then(rows: Sequence[FileVersion], where: PointInTime) -> list[FileVers
 
 
 class WorkspacePaths:
-    """The roots under which versions of a workspace are stored. It may be watched within a larger folder."""
+    """The roots under which versions of a workspace are stored.
+
+    The workspace may be watched within a larger folder.
+    """
 
     def __init__(self, versions: FileVersions, workspace: str, device: str | None = None) -> None:
         """`device` is the machine that recorded the versions, if not this one."""
@@ -438,9 +447,10 @@ def versions_at(rows: Iterable[FileVersion], where: PointInTime) -> dict[str, Fi
 def changed_files(
     store: Store, versions: FileVersions, names: WorkspacePaths, row: SessionRow, where: PointInTime
 ) -> tuple[dict[str, bool | None], list[str]]:
-    """Files below the workspace that may have changed since, and those elsewhere that the agent named.
+    """Files that may have changed since.
 
-    The first have True if the log says that they were created since, and None if only the agent says so.
+    Those below the workspace, and those elsewhere that the agent named. The first have True if the log says
+    that they were created since, and None if only the agent says so.
     """
     found: dict[str, bool | None] = {}
     for root in names.roots:
@@ -495,7 +505,10 @@ def file_histories(
 
 
 def changed_at(last: FileContent | None, found: FileContent, now: int) -> int:
-    """When a file changed after its last version. New permissions alone only change its ctime."""
+    """When a file changed after its last version.
+
+    New permissions alone only change its ctime.
+    """
     changed_ns = found.ctime_ns if last is not None and last.same(found) else found.mtime_ns
     return now if changed_ns is None else changed_ns // 1000
 

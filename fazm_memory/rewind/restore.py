@@ -1,10 +1,10 @@
-"""Rewind the files of one session: make the plan, carry it out, undo it, finish it after a crash.
+"""Rewind the files of one session: plan, restore, undo, recover.
 
 A journal beside the stored versions holds each run before the first file changes. Its stages are `planned`
-(copies are stored, nothing is written), `running` (the log has the rewind, files are being written), `done`,
-`undone`, and `dropped` (the log did not accept the rewind, so nothing was written). A step does nothing when
-its result is already there and leaves a file alone that is not as planned, so an interrupted run is finished
-by running it again.
+(copies are stored, nothing is written), `running` (the log has the rewind, files are being written),
+`done`, `undone`, and `dropped` (the log did not accept the rewind, so nothing was written). A step does
+nothing when its result is already there and leaves a file alone that is not as planned, so an interrupted
+run is finished by running it again.
 """
 
 from __future__ import annotations
@@ -69,7 +69,10 @@ KeepRule = Callable[[str], str | None]  # a folder → why it stays when it is e
 
 @contextmanager
 def exclusive_rewind(home: Path) -> Iterator[None]:
-    """Allow one rewind of files at a time. The system releases the lock however the process ends."""
+    """Allow one rewind of files at a time.
+
+    The system releases the lock however the process ends.
+    """
     private_folder(home)
     descriptor = os.open(private_file(home / LOCK), os.O_RDWR | os.O_CLOEXEC)
     try:
@@ -174,10 +177,10 @@ class RewindContext:
     # -- planning ----------------------------------------------------------------------------------------
 
     def plan(self, to: int, *, everyone: bool = False) -> tuple[RewindPlan, list[str]]:
-        """The plan of a rewind to a position, and the files outside the workspace that the agent changed.
+        """Plan a rewind to a position.
 
-        With `everyone` it also has the files that only others changed or deleted. They are refused without
-        force.
+        Also returns the files outside the workspace that the agent changed. With `everyone` it also has the
+        files that only others changed or deleted. They are refused without force.
         """
         point = self.at(to)
         if everyone:
@@ -254,7 +257,10 @@ class RewindContext:
         return author_of
 
     def _author_since(self, path: str, found: FileContent, author_of: AuthorOf) -> Author:
-        """Who changed a file after the rewind. Here the session's own agent counts as another author."""
+        """Who changed a file after the rewind.
+
+        Here the session's own agent counts as another author.
+        """
         rows = version_histories(self.versions, self.paths, [path])[path]
         known = version_content(rows[-1] if rows else None)
         if known is not None and known.alike(found) and rows[-1].changed_by is not None:
@@ -278,7 +284,10 @@ class RewindContext:
     def begin(
         self, steps: Sequence[RewindStep], *, to: int, source: str, keep_folder: KeepRule
     ) -> RestoreRun:
-        """Store a copy of every file that these steps change, and add the run to the journal."""
+        """Store a copy of every file that these steps change.
+
+        Also adds the run to the journal.
+        """
         with self.versions.db.transaction():
             for step in steps:
                 self._store_copy(step)
@@ -356,7 +365,7 @@ def open_workspace(
 
 
 def _not_here(step: RewindStep, rows: Sequence[FileVersion]) -> RewindStep:
-    """Say of a file that another machine has and this one does not that it is not here."""
+    """Say that a file is only on another machine."""
     if step.action == "recreate" and rows and not rows[-1].absent:
         return replace(step, why="it is not on this machine")
     return step
@@ -423,7 +432,10 @@ def created_paths(events: Iterable[Event]) -> set[str]:
 def keep_rule(
     versions: FileVersions, paths: WorkspacePaths, point: PointInTime, created: Callable[[], set[str]]
 ) -> KeepRule:
-    """The rule for folders of the workspace. `created` is called only for folders that were not watched."""
+    """The rule for folders of the workspace.
+
+    `created` is called only for folders that were not watched.
+    """
     observed = FolderHistory(versions)
 
     def why(folder: str) -> str | None:
@@ -478,7 +490,10 @@ class RestoredStep:
 
 
 class Restorer:
-    """Carries out steps in one workspace. `mark` makes the temporary names of this run unique."""
+    """Carries out steps in one workspace.
+
+    `mark` makes the temporary names of this run unique.
+    """
 
     def __init__(
         self,
@@ -591,5 +606,8 @@ def store_version(versions: FileVersions, root: str, path: str, found: FoundFile
 
 
 def _is_ours(found: bytes, data: bytes | None, now: FileContent) -> bool:
-    """Whether a file that an interrupted run left behind is one that it wrote or stored."""
+    """Whether a file left by an interrupted run is ours.
+
+    The run wrote it or stored it.
+    """
     return digest_of(found) == now.digest or (data is not None and data.startswith(found))

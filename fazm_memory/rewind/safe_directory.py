@@ -107,7 +107,10 @@ def _check(found: os.stat_result, expected: int | None) -> None:
 
 
 def names_in(folder: int) -> list[str]:
-    """The names in an open folder. Btrfs lists a folder as it was when it was opened, so open it again."""
+    """The names in an open folder.
+
+    Btrfs lists a folder as it was when it was opened, so open it again.
+    """
     again = os.open(".", FOLDER, dir_fd=folder)
     try:
         return os.listdir(again)
@@ -172,7 +175,10 @@ class WriteRefused(Exception):
 
 
 class SafeDirectory:
-    """A folder opened for safe access. With `identity`, another folder in its place is refused."""
+    """A folder opened for safe access.
+
+    With `identity`, another folder in its place is refused.
+    """
 
     def __init__(self, root: str, identity: Identity | None = None) -> None:
         self.root = root
@@ -287,7 +293,10 @@ class SafeDirectory:
             full_sync(here)
 
     def set_bits(self, path: str, bits: int, expected: FileContent) -> None:
-        """Set the permissions of a file, if its content and permissions are the expected ones."""
+        """Set the permissions of a file.
+
+        Its content and permissions must be the expected ones.
+        """
         folders, name = _split(path)
         with self._folder(folders) as folder:
             self._exact(folder, name)
@@ -301,7 +310,10 @@ class SafeDirectory:
             full_sync(folder)
 
     def copy_out(self, path: str, target: SafeDirectory, spare: str, bits: int | None = None) -> None:
-        """Copy a plain file, of any size, to the same path of another directory, where it does not exist."""
+        """Copy a plain file of any size to another directory.
+
+        The path stays the same and must not exist there.
+        """
         folders, name = _split(path)
         with self._folder(folders) as here, target._folder(folders, make=True) as there:
             with open(os.open(name, FILE, dir_fd=here), "rb") as file:
@@ -318,7 +330,10 @@ class SafeDirectory:
             rename_exclusive(there, spare, there, name)
 
     def settle(self, path: str, spare: str, known: Callable[[bytes], bool]) -> None:
-        """Clean up after an interrupted write: remove our own file, rename any other to a visible name."""
+        """Clean up after an interrupted write.
+
+        Removes our own file and renames any other to a visible name.
+        """
         folders, name = _split(path)
         try:
             with self._folder(folders) as folder:
@@ -375,7 +390,10 @@ class SafeDirectory:
             os.close(current)
 
     def _still(self, parts: Sequence[str], folder: int) -> None:
-        """Refuse a folder that was moved after it was opened. It may be outside the workspace."""
+        """Refuse a folder that was moved after it was opened.
+
+        It may be outside the workspace.
+        """
         with self._folder(parts) as again:
             moved = not os.path.samestat(os.fstat(folder), os.fstat(again))
         if moved:

@@ -1,4 +1,4 @@
-"""What a session is at a moment: its state, the reducer that folds events into it, and differences.
+"""What a session is at a moment: state, reducer, differences.
 
 Also events as rows for lists and drawings. Pure: no clock and no disk.
 """

@@ -130,7 +130,10 @@ NAMED_TESTS = lazy_regex(r"(?<=\s)(?:-run|-k|-t|--filter|-g)[= ]+['\"]?([^'\"\s]
 
 @dataclass(frozen=True)
 class CheckRun:
-    """A test, lint or build run: its command, and the packages and names of tests it was limited to."""
+    """A test, lint or build run.
+
+    `targets` and `names` are the packages and tests that it was limited to.
+    """
 
     kind: str
     command: str
@@ -187,7 +190,10 @@ def _check_outcome(checks: tuple[CheckRun, ...], command: str, outcome: str, out
 
 
 def _is_cut(command: str, output: str) -> bool:
-    """Whether `| head` may have cut off the end of an output, where a run says how it went."""
+    """Whether `| head` may have cut off the end of an output.
+
+    The end is where a run says how it went.
+    """
     found = HEAD.search(command)
     return found is not None and output.count("\n") + 1 >= int(found[1] or HEAD_LINES)
 
@@ -341,13 +347,16 @@ def intents(p: Action, call: ShellCall | None, *, ok: bool) -> list[str]:
 
 
 def _helper(value: Any) -> str:
-    """The kind of agent or the skill that a call names, without the plugin that it comes from."""
+    """The agent or skill that a call names, without its plugin."""
     found = (value.get("subagent_type") or value.get("skill")) if isinstance(value, Mapping) else None
     return found.rpartition(":")[2] if isinstance(found, str) else ""
 
 
 def _prepares(words: list[str]) -> bool:
-    """Whether a part of a chain only prepares the rest, which is what failed more likely."""
+    """Whether a part of a chain only prepares the rest.
+
+    The rest is then more likely what failed.
+    """
     return words[0] in PREPARES or (words[0] == "git" and git_verb(words)[0] == "add")
 
 
@@ -416,7 +425,10 @@ def _program_intent(words: list[str]) -> str:
 
 
 def is_minor(tool: str, call: ShellCall | None, outcome: str, error: str) -> bool:
-    """Whether a failed call only looked something up, was never run or was stopped by the user."""
+    """Whether a failed call matters little.
+
+    It only looked something up, was never run, or was stopped by the user.
+    """
     if outcome != "error" or error.startswith(NOT_RUN):
         return outcome == "error" or STOPPED.search(error) is not None
     if call is not None:
@@ -608,7 +620,10 @@ def sources_of_app(span: AppSpan) -> Iterator[Access]:
 
 
 def sources_of_call(action: Action, call: ShellCall | None) -> list[Access]:
-    """The data sources that a successful call used, each once. `call` is the command of a shell."""
+    """The data sources that a successful call used, each once.
+
+    `call` is the command of a shell.
+    """
     found = [*_shell(call)] if call is not None else [*_arguments(action), *_by_tool(action)]
     return list(dict.fromkeys((*found, *_files(action))))[:MOST_FOUND]
 
@@ -641,7 +656,10 @@ def _texts(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _arguments(action: Action) -> Iterator[Access]:
-    """The addresses among the arguments of a tool. One inside of a longer text was not necessarily used."""
+    """The addresses among the arguments of a tool.
+
+    An address inside a longer text was not necessarily used.
+    """
     sent = _method(action.input)
     for key, text in _texts(action.input):
         if key in ADDRESS_KEYS:
@@ -727,7 +745,10 @@ def _client_use(words: Sequence[str], query: str, command: str) -> Iterator[Acce
 
 
 def _connection(found: dict[str, str], command: str) -> dict[str, str]:
-    """Host, port and name for a client of PostgreSQL, also from a connection string and from variables."""
+    """Host, port and name for a client of PostgreSQL.
+
+    They may also come from a connection string or from variables.
+    """
     pairs: dict[str, str] = {}
     if "=" in found.get("name", ""):
         pairs = {PG_NAMES.get(key, key): value for key, value in PAIR.findall(found.pop("name"))}

@@ -1,8 +1,8 @@
-"""What user and agent say to each other: goal, closing questions, short answers, corrections, notes.
+"""What user and agent say to each other: questions, answers, corrections.
 
 A short answer such as "yes" or "2" means nothing without the agent's closing question, so both become one
-decision. A short request that overturns what was just done is a decision too. A later decision supersedes an
-earlier one only when it says so (`replaces`), repeats the question, takes what the earlier one rejected,
+decision. A short request that overturns what was just done is a decision too. A later decision supersedes
+an earlier one only when it says so (`replaces`), repeats the question, takes what the earlier one rejected,
 or says nearly the same sentence with another value.
 """
 
@@ -79,9 +79,10 @@ EMPTY_QUESTION = lazy_regex(
 
 
 def closing_question(text: str) -> dict[str, Any] | None:
-    """The question with which a message ends, with the options it lists; None if it asks nothing.
+    """The question with which a message ends, or None.
 
-    `others` are further questions beside it: in the same paragraph, or in the same list.
+    It comes with the options it lists. `others` are further questions beside it: in the same paragraph, or
+    in the same list.
     """
     tail = text[-TAIL:]
     if not ASKS.search(tail):
@@ -107,7 +108,10 @@ def closing_question(text: str) -> dict[str, Any] | None:
 
 
 def _question(lines: list[str], index: int, sentences: list[str], place: int) -> dict[str, Any] | None:
-    """The question at this place of a message, with its options and the questions beside it."""
+    """The question at this place of a message.
+
+    It comes with its options and the questions beside it.
+    """
     sentence = sentences[place].strip(" \t*_>-")
     listed = LISTED.match(lines[index]) is not None
     whole = _whole_question(sentence, sentences[:place], lines[:index], listed)
@@ -122,7 +126,10 @@ def _question(lines: list[str], index: int, sentences: list[str], place: int) ->
 
 
 def _questions_beside(lines: list[str], index: int, before: list[str]) -> list[str]:
-    """The questions before the closing one in its paragraph and in its list, the nearest first."""
+    """The questions before the closing one, the nearest first.
+
+    They stand in its paragraph or in its list.
+    """
     near = [part.strip(" \t*_>-") for part in reversed(before)]
     found = [part for part in near if part.endswith("?") and TO_THE_USER.search(part)]
     if LISTED.match(lines[index]):
@@ -149,14 +156,20 @@ def _continues_list(lines: list[str], index: int) -> bool:
 
 
 def _with_options(question: str, sentence: str, options: dict[str, str]) -> dict[str, Any]:
-    """A question with the enumeration beside it, which are its options only if it leaves a choice."""
+    """A question with the enumeration beside it.
+
+    The entries are its options only if the question leaves a choice.
+    """
     if not options:
         return {"text": question}
     return {"text": question, "options" if CHOOSES.search(sentence) else "listed": options}
 
 
 def _whole_question(sentence: str, before: list[str], lines: list[str], listed: bool) -> str:
-    """The question with the sentence that it refers to. Empty if it asks for nothing in particular."""
+    """The question with the sentence that it refers to.
+
+    Empty if it asks for nothing in particular.
+    """
     if EMPTY_QUESTION.fullmatch(sentence):
         return ""
     alternative = sentence[:3].lower() == "or "
@@ -174,7 +187,10 @@ def _whole_question(sentence: str, before: list[str], lines: list[str], listed: 
 
 
 def _is_prose(lines: list[str], index: int) -> bool:
-    """Whether a line can say what a question is about: no list, and no line that only announces one."""
+    """Whether a line can say what a question is about.
+
+    A list cannot, nor can a line that only announces one.
+    """
     line = lines[index].strip()
     if not line or LISTED.match(lines[index]) or _continues_list(lines, index):
         return False
@@ -245,7 +261,10 @@ def listed_options(text: str) -> dict[str, str]:
 
 
 def _options(lines: list[str]) -> dict[str, str]:
-    """The last enumeration of a message: label and text. Lines such as "Option 2: …" count first."""
+    """The last enumeration of a message: label and text.
+
+    Lines such as "Option 2: …" count first.
+    """
     matches = [match for line in lines if (match := OPTION_LINE.match(line)) is not None]
     if len(named := [match for match in matches if match["named"]]) > 1:
         matches = named
@@ -390,7 +409,10 @@ NOT_COMMIT = lazy_regex(r"(?:can|could) (?:we|you) (?:please )?not ", re.I)
 
 
 def read_prompt(b: StateBuilder, event: Event, text: str) -> None:
-    """Take what a request decides: the answer to the agent's question, or a correction of its work."""
+    """Take what a request decides.
+
+    It may answer the agent's question or correct its work.
+    """
     words = text.strip()
     if is_local_command(words):
         return
@@ -427,7 +449,7 @@ def read_prompt(b: StateBuilder, event: Event, text: str) -> None:
 
 
 def _numbered_questions(words: str, asked: Mapping[str, Any], listed: Mapping[str, str]) -> str:
-    """The list of questions that a numbered answer is to, if the message before it has one."""
+    """The numbered questions of the message before an answer, if any."""
     if NUMBERED.match(words) is None:
         return ""
     if sum("?" in text for text in listed.values()) < MIN_QUESTIONS:  # they were asked one after the other
@@ -437,7 +459,10 @@ def _numbered_questions(words: str, asked: Mapping[str, Any], listed: Mapping[st
 
 
 def asks_back(words: str) -> bool:
-    """Whether the user's words ask something, so that they may leave the agent's question open."""
+    """Whether the user's words ask something.
+
+    The agent's question may then stay open.
+    """
     return len(words) <= MAX_QUESTION and ASKS_BACK.search(words.strip()) is not None
 
 
@@ -495,7 +520,10 @@ def chosen_options(words: str, options: dict[str, str]) -> list[str]:
 
 
 def quoted_options(words: str, options: dict[str, str]) -> list[str]:
-    """The options whose words an answer repeats, as in "I would like 2. Move it before saving"."""
+    """The options whose words an answer repeats.
+
+    For example "I would like 2. Move it before saving".
+    """
     if len(words) > MAX_QUOTED or EXPLAIN.match(words):
         return []
     low = " ".join(words.lower().split())
@@ -504,7 +532,10 @@ def quoted_options(words: str, options: dict[str, str]) -> list[str]:
 
 
 def _corrects(words: str) -> bool:
-    """Whether a request overturns what was just done. A question does not, nor does pasted output."""
+    """Whether a request overturns what was just done.
+
+    A question does not, nor does pasted output.
+    """
     if words.endswith("?") and NOT_COMMIT.match(words) is None:
         first, *rest = SENTENCES.split(words, 1)  # a question may follow the correction
         return bool(rest) and not first.endswith("?") and _corrects(first)
@@ -561,12 +592,18 @@ def _supersede(b: StateBuilder, new: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _may_replace(new: dict[str, Any], old: dict[str, Any]) -> bool:
-    """Whether the one who decided may overrule the other: an agent does not overrule a person."""
+    """Whether the author of one decision may overrule the other's.
+
+    An agent does not overrule a person.
+    """
     return old.get("actor") != "person" or new["actor"] == "person"
 
 
 def later_replaces(new: dict[str, Any], old: dict[str, Any]) -> bool:
-    """Whether a later decision is on the same subject as an earlier one, and so replaces it."""
+    """Whether a later decision replaces an earlier one.
+
+    It does if it is on the same subject.
+    """
     if not _may_replace(new, old):
         return False
     question = content_words(new.get("question"))
@@ -586,7 +623,10 @@ def later_replaces(new: dict[str, Any], old: dict[str, Any]) -> bool:
 
 
 def _takes_alternative(new: dict[str, Any], old: dict[str, Any]) -> bool:
-    """Whether a decision chooses what an earlier one rejected, and rejects or leaves what that chose."""
+    """Whether a decision chooses what an earlier one rejected.
+
+    It must also reject, or leave out, what the earlier one chose.
+    """
     chosen, before = content_words(new["what"]), content_words(old["what"])
     rejected = [content_words(text) for text in old.get("alternatives") or ()]
     dropped = [content_words(text) for text in new.get("alternatives") or ()]
@@ -598,7 +638,10 @@ def _takes_alternative(new: dict[str, Any], old: dict[str, Any]) -> bool:
 
 
 def _names(chosen: frozenset[str], rejected: frozenset[str], before: frozenset[str]) -> bool:
-    """Whether a choice is what was rejected, perhaps with words of the earlier choice around it."""
+    """Whether a choice is what was rejected.
+
+    Words of the earlier choice may stand around it.
+    """
     return chosen == rejected or (len(rejected) > 1 and rejected <= chosen <= rejected | before)
 
 
@@ -642,9 +685,10 @@ def request_text(text: str) -> tuple[str, str | None]:
 
 
 def title_of(text: str) -> str | None:
-    """A title from a request: its plan's heading, or its first lines that say something.
+    """The title that a request gives a session.
 
-    A change of what it returns needs another `TITLE_RULES` in the store.
+    It is the heading of its plan, or its first lines that say something. A change of what it returns needs
+    another `TITLE_RULES` in the store.
     """
     lines = [line for line in request_text(text.strip())[0].split("\n") if line.strip(" #*->`=")]
     typed = [line for line in lines if line.lstrip()[:1] not in PASTED_LINE] or lines

@@ -1,4 +1,4 @@
-"""Differences between two states or two texts, their causes, and what followed an event.
+"""Differences between two states or texts, and their causes.
 
 Each cause has a role. Decisions, errors, retries and requests are listed before other steps; what does not
 fit is counted by kind.
@@ -61,7 +61,10 @@ MAIN_ROLES = frozenset({"decision", "error", "retry", "request"})
 
 
 def compare(before: SessionState, after: SessionState, events: Iterable[Event] = ()) -> dict[str, Any]:
-    """The difference: `from, to, added, removed, changed` by key of the state, and `because`."""
+    """Compare two states.
+
+    The result has `from, to, added, removed, changed` by key of the state, and `because`.
+    """
     old, new = state_to_json(before), state_to_json(after)
     homes = _homes(before, after)
     added: dict[str, Any] = {}
@@ -95,10 +98,10 @@ def compare(before: SessionState, after: SessionState, events: Iterable[Event] =
 def with_contents(
     comparison: dict[str, Any], before: SessionState, after: SessionState, alike: Mapping[str, bool | None]
 ) -> dict[str, Any]:
-    """Add to a comparison of two branches whether the contents of changed files are `alike`.
+    """Add whether changed files of two branches have equal contents.
 
-    A file that both changed in the same way to the same content moves from `changed` to `same`. The other
-    rows say whether the `content` is different, the same or unknown.
+    The rows have it as `alike`. A file that both changed in the same way to the same content moves from
+    `changed` to `same`. The other rows say whether the `content` is different, the same or unknown.
     """
     homes = _homes(before, after)
     same: list[dict[str, Any]] = []
@@ -200,7 +203,10 @@ def _shown(key: Any) -> Any:
 
 
 def causes(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """The events that made the difference, in order. The last entry counts those left out by kind."""
+    """The events that made the difference, in order.
+
+    The last entry counts those left out by kind.
+    """
     main: list[tuple[int, dict[str, Any]]] = []
     steps: list[tuple[int, dict[str, Any]]] = []
     more: dict[str, int] = {}
@@ -246,7 +252,10 @@ def _role(event: Event) -> str:
 
 
 def _cause(event: Event) -> dict[str, Any] | None:
-    """What an event did, and why. None for kinds that change nothing a reader asks about."""
+    """What an event did, and why.
+
+    None for kinds that change nothing a reader asks about.
+    """
     p, kind = event.payload, event.kind
     if p is None:
         return {"what": "forgotten"}

@@ -1,6 +1,6 @@
-"""Naming conventions and skip rules of a session, learned from its state on demand.
+"""Naming conventions and skip rules of a session.
 
-Nothing is stored, so nothing can be stale.
+They are learned from its state on demand. Nothing is stored, so nothing can be stale.
 """
 
 from __future__ import annotations
@@ -98,7 +98,10 @@ def _progress(
 
 
 def paths_in_use(state: SessionState) -> set[str]:
-    """Paths that exist as far as the session knows. A proposal must not be one of them."""
+    """Paths that exist as far as the session knows.
+
+    A proposal must not be one of them.
+    """
     return {entry.path for entry in state.files_modified.values() if entry.change != "deleted"}
 
 
@@ -110,7 +113,10 @@ def folder_progress_text(processed: int, total: int, listed: bool, verb: str = "
 
 
 def naming_json(state: SessionState, modified_at: ModifiedAt = unknown_time) -> dict[str, Any]:
-    """What was learned from a session as JSON. Loads the engine only if the session renamed anything."""
+    """What was learned from a session, as JSON.
+
+    Loads the engine only if the session renamed anything.
+    """
     if not _renamed(state):
         return {"conventions": [], "skipped": [], "folders_processed": []}
     return naming_report_json(learn_from_session(state, modified_at))

@@ -1,4 +1,7 @@
-"""The rows of a session that a reader wants: in time order, without housekeeping, with runs folded."""
+"""The rows of a session that a reader wants.
+
+They are in time order, without housekeeping, with runs folded.
+"""
 
 from __future__ import annotations
 
@@ -172,7 +175,10 @@ def base_name(path: str) -> str:
 
 
 def lane_marks(event: Event) -> list[tuple[str, dict[str, Any]]]:
-    """The lane of an event and its mark. An action that changed files has a mark in the file lane too."""
+    """The lane of an event and its mark.
+
+    An action that changed files has a mark in the file lane too.
+    """
     lane = LANE_OF_KIND.get(event.kind)
     if lane is None:
         return []
@@ -195,7 +201,10 @@ def lane_marks(event: Event) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _span(event: Event) -> tuple[int, int]:
-    """First and last millisecond. An action is recorded when it ends; an app span has its own end."""
+    """First and last millisecond of an event.
+
+    An action is recorded when it ends; an app span has its own end.
+    """
     at, p = event.at // 1000, event.payload
     if event.kind == "action" and p is not None and p.duration_ms:
         return at - p.duration_ms, at
@@ -211,7 +220,10 @@ ACTION_FIELDS = ("tool", "input_hash", "output_summary", "outcome", "error", "du
 
 
 def event_json(event: Event) -> dict[str, Any]:
-    """The event as the CLI, the page and MCP show it. An action also has its row of the commit log."""
+    """The event as the CLI, the page and MCP show it.
+
+    An action also has its row of the commit log.
+    """
     row: dict[str, Any] = {
         "session": event.session,
         "seq": event.seq,
@@ -360,9 +372,10 @@ def _turn_label(members: Sequence[Event]) -> str:
 
 
 def _subagents(events: Sequence[Event]) -> tuple[list[Event], dict[int, list[OutlineRow]]]:
-    """The events of the session's own agent, and a row for each subagent by the call that started it.
+    """The events of the session's own agent, and a row per subagent.
 
-    A subagent belongs to the call that was running when it began. Without such a call it stays in the list.
+    The row has the call that started the subagent. A subagent belongs to the call that was running when it
+    began. Without such a call it stays in the list.
     """
     by_agent: dict[str, list[Event]] = {}
     for event in events:
@@ -389,7 +402,10 @@ def _subagents(events: Sequence[Event]) -> tuple[list[Event], dict[int, list[Out
 
 
 def _call_of(members: Sequence[Event], calls: Sequence[Event]) -> Event | None:
-    """The call that ran while these events happened: the one whose end or start is nearest."""
+    """The call that ran while these events happened.
+
+    It is the one whose end or start is nearest.
+    """
     first, last = members[0].at, members[-1].at
     running = [
         call for call in calls
@@ -400,7 +416,10 @@ def _call_of(members: Sequence[Event], calls: Sequence[Event]) -> Event | None:
 
 
 def _narration(events: Sequence[Event]) -> set[int]:
-    """The positions of short words of the agent with a call of the same turn right after them."""
+    """The positions of short words of the agent right before a call.
+
+    The call belongs to the same turn.
+    """
     found: set[int] = set()
     for event, after in zip(events[::-1][1:], events[::-1], strict=False):
         if event.kind != "message" or event.payload is None or len(event.payload.text) > NARRATION:
@@ -461,7 +480,10 @@ def _first_branch(events: Sequence[Event]) -> Event | None:
 
 
 def _without_repeats(events: Sequence[Event], branch: str | None) -> list[Event]:
-    """Leave out a branch that is the same as before, and a list of steps that its turn takes further."""
+    """Leave out repeated branches and repeated lists of steps.
+
+    A list is a repeat if its turn takes it further.
+    """
     kept: list[Event] = []
     shown: Event | None = None  # the list shown last
     taken_further = _taken_further(events)
@@ -501,7 +523,10 @@ Run = tuple[str, str]
 
 
 def _run_of(event: Event) -> Run | None:
-    """What makes an event similar to its neighbours. Failures and untrusted input are never folded."""
+    """What makes an event similar to its neighbours.
+
+    Failures and untrusted input are never folded.
+    """
     p: Any = event.payload
     if event.kind != "action" or p is None or event.trust in UNTRUSTED - {"web"}:
         return None
@@ -548,7 +573,10 @@ Runs = Mapping[int, Run | None]
 
 
 def _lone_looks(events: Sequence[Event], narration: Set[int], runs: Runs) -> set[int]:
-    """The positions of single reads and searches right before another call or an answer of their turn."""
+    """The positions of single reads and searches.
+
+    Each comes right before another call or an answer of its turn.
+    """
     calls = [event for event in events if event.seq not in narration]
     looks = [(run := runs[event.seq]) is not None and run[0] == "look" for event in calls]
     return {
@@ -571,7 +599,10 @@ def _words_of(event: Event) -> str:
 
 
 def _with_runs(events: Sequence[Event], narration: Set[int], runs: Runs) -> list[tuple[Run | None, Event]]:
-    """The events with their runs. The words before a call belong to the run of the call."""
+    """The events with their runs.
+
+    The words before a call belong to the run of the call.
+    """
     found: list[tuple[Run | None, Event]] = []
     for event in reversed(events):
         run = found[-1][0] if event.seq in narration else runs[event.seq]

@@ -214,7 +214,10 @@ def _session_end(b: StateBuilder, event: Event, p: payloads.LifecycleMove) -> No
 
 
 def _is_overtaken(b: StateBuilder, event: Event) -> bool:
-    """Whether an event was recorded after a later request: found when its transcript was read again."""
+    """Whether an event was recorded after a later request.
+
+    That happens when its transcript was read again.
+    """
     return any(row["at"] > event.at for row in b.requests.values())
 
 
@@ -310,14 +313,17 @@ CHECK_WORDS = {"test": lazy_regex(r"\btests?\b", re.I), "lint": lazy_regex(r"\bl
 
 
 def _complete_late_steps(b: StateBuilder, event: Event) -> None:
-    """Complete the steps of a list that was read again, as what is recorded before it shows."""
+    """Complete the steps of a list that was read again.
+
+    What is recorded before it shows which are done.
+    """
     _end_check_steps(b, event)
     if _is_overtaken(b, event):
         complete_last_step(b, said_after=True)
 
 
 def _end_check_steps(b: StateBuilder, event: Event) -> None:
-    """Complete the step in progress that only runs checks, once all of them have passed since.
+    """Complete the step that only runs checks, once all have passed.
 
     Agents often forget to close the last step, "Run lint and tests".
     """
@@ -541,7 +547,10 @@ def _interrupt(b: StateBuilder, event: Event, calls: dict[str, dict[str, Any]], 
 
 
 def _undo_interruption(b: StateBuilder, call: str | None, began: int) -> int:
-    """Remove the interruption of a call that finished after all. Returns where the call began."""
+    """Remove the interruption of a call that finished after all.
+
+    Returns where the call began.
+    """
     if call is None or not b.counts.get("interrupted"):
         return began
     for seq in [seq for seq, entry in b.errors.items() if entry.get("call_id") == call]:
@@ -609,7 +618,10 @@ def _change_file(
 
 
 def _was_there(b: StateBuilder, path: str) -> bool:
-    """Whether the session had read the file, or listed it in its folder, before the change."""
+    """Whether the file was there before the change.
+
+    The session had read it, or listed it in its folder.
+    """
     if path in b.files_read:
         return True
     folder, _, name = path.rpartition("/")
@@ -669,7 +681,10 @@ def _end_untrusted_spans(b: StateBuilder, event: Event) -> None:
 
 
 def _untrusted_source(b: StateBuilder, position: int) -> int | None:
-    """The latest untrusted call that may have led to what began at a position, or the call itself."""
+    """The latest untrusted call that may have led to an event.
+
+    It may be the event's own call.
+    """
     for seq in reversed(b.doubts):
         entry = b.doubts[seq]
         began_later = seq < position and (entry["until"] is None or position < entry["until"])
@@ -722,9 +737,10 @@ def _back_in_context(b: StateBuilder, key: str) -> None:
 
 
 def _evictable(b: StateBuilder) -> Iterator[tuple[str, int, str]]:
-    """What a context can lose: key, position, and the text by which a summary mentions it.
+    """What a context can lose: key, position and text.
 
-    The most important entries come last, because the table drops its first ones.
+    A summary mentions the entry by this text. The most important entries come last, because the table drops
+    its first ones.
     """
     for path, file in b.files_modified.items():
         yield f"file:{path}", file.seq, path

@@ -1,7 +1,8 @@
-"""What a session knows of its repository: branches, commits, pull requests, checks, uncommitted files.
+"""What a session knows of its repository.
 
-It comes from calls of git, gh and similar tools with their output, and from the user's words. A command that
-worked in another folder, such as a throw-away repository in /tmp, says nothing about the workspace.
+Branches, commits, pull requests, checks and uncommitted files. It comes from calls of git, gh and similar
+tools with their output, and from the user's words. A command that worked in another folder, such as a
+throw-away repository in /tmp, says nothing about the workspace.
 
 A changed file is uncommitted when it is changed. What happens to it later is often done elsewhere: the user
 commits in another terminal, another session cleans up. So every entry has a time up to which it is known
@@ -96,7 +97,10 @@ def read_call(b: StateBuilder, event: Event, p: Action, call: ShellCall) -> None
 
 
 def _reported_checks(call: ShellCall, printed: str) -> tuple[CheckRun, ...]:
-    """The runs whose outcome is known: all if they succeeded, else the first that may have failed."""
+    """The runs whose outcome is known.
+
+    All if they succeeded, else the first that may have failed.
+    """
     return call.checks if call.check_outcome == "ok" else failed_checks(call.checks, printed)[:1]
 
 
@@ -334,7 +338,7 @@ READ = 4000  # characters of a request that are searched
 
 
 def read_references(b: StateBuilder, event: Event, text: str) -> None:
-    """Take tickets, numbers of issues and pull requests, and addresses from the user's words."""
+    """Read tickets, issues, pull requests and addresses in the user's words."""
     text = text[:READ]
     if "-" in text:
         for name in TICKET.findall(text):
@@ -400,7 +404,10 @@ USER_COMMITTED = lazy_regex(
 def note_change(
     b: StateBuilder, event: Event, path: str, change: str, origin: str | None, before: FileEntry | None
 ) -> None:
-    """Count a changed file of the workspace as uncommitted. `before` is what was known of it."""
+    """Count a changed file of the workspace as uncommitted.
+
+    `before` is what was known of it.
+    """
     pending = b.uncommitted.pop(origin, None) if origin is not None else None
     if not b.workspace or not path.startswith(f"{b.workspace}/") or "/.git/" in path:
         return
@@ -453,7 +460,10 @@ def is_named(path: str, name: str) -> bool:
 
 
 def discarded_names(command: str) -> list[str]:
-    """What a command takes back to the last commit: names of files and folders, or `*`."""
+    """The files and folders that a command takes back.
+
+    They return to the last commit. `*` stands for all.
+    """
     found: list[str] = []
     stashed = False
     for words in parts_of(command):
@@ -515,7 +525,10 @@ def read_diff(b: StateBuilder, event: Event, call: ShellCall, rest: list[str], o
 
 
 def read_log(b: StateBuilder, event: Event, rest: list[str], output: str) -> None:
-    """Notice a commit that was made elsewhere: in another terminal, most often by the user."""
+    """Notice a commit that was made elsewhere.
+
+    Most often the user made it in another terminal.
+    """
     if any(word[:1] != "-" and not word.isdigit() and not word.endswith("HEAD") for word in rest):
         return
     if any(word.startswith(("-S", "-G", "--all", "--author", "--grep", "-L", "--branches")) for word in rest):
@@ -564,7 +577,10 @@ def read_stash(b: StateBuilder, event: Event, rest: list[str], ok: bool) -> None
 
 
 def read_words(b: StateBuilder, event: Event, text: str) -> None:
-    """Believe the user who says that something was committed. What exactly is not known."""
+    """Believe the user who says that something was committed.
+
+    What exactly is not known.
+    """
     if b.uncommitted and len(text) < 4000 and USER_COMMITTED.search(text):
         settle(b, event, [ALL])
 
@@ -613,10 +629,11 @@ def _date(text: str) -> int | None:
 
 
 def uncommitted_files(state: SessionState | StateBuilder) -> dict[str, dict[str, Any]]:
-    """The files that are known to be uncommitted, each with the time up to which it is known (`as_of`).
+    """The files that are known to be uncommitted.
 
-    A change counts if git listed it since, if the session's agent makes the commits itself, or if it belongs
-    to the last turn with changes. Of earlier turns it is not known: the user may have committed in between.
+    Each has the time up to which it is known (`as_of`). A change counts if git listed it since, if the
+    session's agent makes the commits itself, or if it belongs to the last turn with changes. Of earlier
+    turns it is not known: the user may have committed in between.
     """
     if not state.branch and not state.commits:
         return {}  # outside a repository nothing can be committed
@@ -633,9 +650,10 @@ def uncommitted_files(state: SessionState | StateBuilder) -> dict[str, dict[str,
 
 
 def still_uncommitted(state: SessionState, others: Iterable[SessionState]) -> dict[str, dict[str, Any]]:
-    """`uncommitted_files` without those that other sessions in the same folder saw settled or changed later.
+    """`uncommitted_files` without those settled by later sessions.
 
-    Another branch in a later session also settles them: what became of the changes is not known.
+    Later sessions in the same folder saw them settled or changed. Another branch in a later session also
+    settles them: what became of the changes is not known.
     """
     files = uncommitted_files(state)
     for other in others:

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileAuthor:
-    """The last change of a file by one author. `turn` is that of the call that made it."""
+    """The last change of a file by one author.
+
+    `turn` is that of the call that made it.
+    """
 
     by: By
     change: Change
@@ -330,7 +333,10 @@ def to_plain(state: SessionState) -> dict[str, Any]:
 
 
 def from_plain(plain: Mapping[str, Any]) -> SessionState:
-    """The state from `to_plain`. A field that an older program did not write gets its default."""
+    """The state from `to_plain`.
+
+    A field that an older program did not write gets its default.
+    """
     raw = {field.name: plain[field.name] for field in fields(SessionState) if field.name in plain}
     raw["files_modified"] = {row["path"]: FileEntry.from_json(row) for row in raw["files_modified"]}
     for name in (*INT_KEYED, "turn_starts"):
@@ -539,7 +545,10 @@ def has_limits(payload: Any) -> bool:
 
 
 def budget_json(budget: dict[str, Any], actions: int, last_at: int) -> dict[str, Any]:
-    """The budget as shown: what was spent, and for each limit what remains and whether it is exceeded."""
+    """The budget as shown: what was spent, and each limit.
+
+    A limit has what remains and whether it is exceeded.
+    """
     stored = {name: value for name, value in budget.items() if name not in HIDDEN}
     until = budget.get("paused_at", last_at)
     elapsed = max(0, until - budget.get("began_at", until) - budget.get("paused", 0))

@@ -100,7 +100,10 @@ PASSED_TURNS = 2
 
 
 def is_local_command(words: str) -> bool:
-    """Whether the user's words only operate the agent's program, and ask nothing of the agent."""
+    """Whether the user's words only operate the agent's program.
+
+    Such words ask nothing of the agent.
+    """
     return words[:1] == "/" and LOCAL_COMMAND.match(words) is not None
 
 
@@ -114,7 +117,7 @@ def note_request(b: StateBuilder, event: Event, text: str | None) -> None:
 
 
 def note_answer(b: StateBuilder, event: Event, text: str) -> None:
-    """Take from a message that the request is answered, which steps are done, and what comes next."""
+    """Read in a message what is answered, done and next."""
     b.last_said = event.seq
     if BROKEN_OFF.search(text[-ANNOUNCEMENT:]) is None:
         b.unanswered = None
@@ -166,7 +169,10 @@ def proposed_steps(text: str) -> list[str]:
 
 
 def advised_steps(text: str) -> list[str]:
-    """What the end of a message advises the user to do, or says that the work is ready for."""
+    """What the end of a message advises the user to do.
+
+    It may also say what the work is ready for.
+    """
     prose = FENCED.sub("\n", text)[-ADVICE_TAIL:]
     sentences = [part.strip() for line in prose.split("\n") for part in SENTENCE_END.split(line)]
     found = [ITEM_MARK.sub("", part) for part in sentences if ADVICE.match(ITEM_MARK.sub("", part))]
@@ -175,7 +181,10 @@ def advised_steps(text: str) -> list[str]:
 
 
 def _takes_up(request: str, steps: list[str]) -> bool:
-    """Whether a request answers the agent's proposals, rather than asking for something else."""
+    """Whether a request answers the agent's proposals.
+
+    If not, it asks for something else.
+    """
     words = content_words(request)
     return (
         len(request) <= SHORT_REPLY
@@ -211,7 +220,10 @@ def _failed_checks(state: SessionState) -> list[dict[str, Any]]:
 
 
 def _notes(state: SessionState) -> list[dict[str, Any]]:
-    """The last document that was written to go on from, if nothing was changed after it."""
+    """The last document that was written to go on from.
+
+    None if something was changed after it.
+    """
     note = next(reversed(state.notes.values()), None)
     if note is None or any(entry.seq > note["seq"] for entry in state.files_modified.values()):
         return []
@@ -232,7 +244,10 @@ def _proposals(state: SessionState) -> list[dict[str, Any]]:
 
 
 def _plan_steps(state: SessionState) -> list[dict[str, Any]]:
-    """The plan if it is accepted and not begun, or its steps that are known to be open."""
+    """The steps of the plan that are still to do.
+
+    All of them if it is accepted and not begun.
+    """
     plan = state.plan
     if plan is None or plan["status"] != "accepted" or any(todo["seq"] > plan["seq"] for todo in state.todos):
         return []
@@ -253,10 +268,10 @@ def _plan_steps(state: SessionState) -> list[dict[str, Any]]:
 
 
 def complete_last_step(b: StateBuilder, *, said_after: bool = False) -> None:
-    """Complete the last step of a list once the agent has answered and the user goes on.
+    """Complete the last step once the agent has answered.
 
-    Agents often forget to close it. Called before the user's next request is taken. `said_after`: the list is
-    recorded after the answer.
+    Agents often forget to close it. Called before the user's next request is taken. `said_after`: the list
+    is recorded after the answer.
     """
     open_ = [todo for todo in b.todos if todo["status"] in ("in_progress", "pending")]
     if len(open_) != 1 or len(b.todos) < 2 or open_[0]["status"] != "in_progress":
@@ -271,7 +286,10 @@ def complete_last_step(b: StateBuilder, *, said_after: bool = False) -> None:
 
 
 def plan_steps(text: str) -> list[tuple[str, int, str]]:
-    """The steps of a plan that are not marked as done: unit such as "phase", number and words."""
+    """The steps of a plan that are not marked as done.
+
+    Each is a unit such as "phase", a number and words.
+    """
     steps = [(unit.lower(), int(number), words) for unit, number, words in PLAN_STEP.findall(text)]
     open_ = [(unit, number, _plain(words)) for unit, number, words in steps if not DONE_ITEM.search(words)]
     return [step for step in open_ if step[2]][:MAX_STEPS]

@@ -1,4 +1,4 @@
-"""The agents: where their records are, how to read them, how to connect and resume them.
+"""The agents: their records, how to read them, how to connect and resume them.
 
 To add an agent, write a module (or a package) with a reader that follows `base.Reader`, add its name to
 `base.AGENTS` and the reader to `registry.readers`. Then, if the agent can do it: its resume command in

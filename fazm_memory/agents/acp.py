@@ -1,4 +1,6 @@
-"""A client of the Agent Client Protocol that only reads: `session/list` and `session/load`.
+"""A reading client of the Agent Client Protocol.
+
+It calls `session/list` and `session/load` and nothing else.
 
 The agent is started as a program and spoken to in lines of JSON. It replays each session, and the replay
 becomes drafts. It gets no access: requests for files, terminals or permissions are refused. A replay has no

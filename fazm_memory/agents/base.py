@@ -1,4 +1,6 @@
-"""The contract of a reader: find an agent's records, and read them in chunks from a cursor.
+"""The contract of a reader.
+
+It finds an agent's records and reads them in chunks from a cursor.
 
 A reader is a pure function of bytes and a cursor. What it must remember between chunks, such as a call
 without a result, is carried in the cursor. The cursor is stored in the same transaction as the events it led
@@ -116,9 +118,12 @@ class Cursor:
 
 @dataclass(frozen=True)
 class Chunk:
-    """The drafts of a chunk. `more`: complete lines are left. `unknown` counts record types that cannot be
-    read yet, `bad` counts lines that are no records. `waiting`: the rest is read when the file is quiet.
-    `trouble`: why the file as a whole cannot be read."""
+    """The drafts of a chunk.
+
+    `more`: complete lines are left. `unknown` counts record types that cannot be read yet, `bad` counts lines
+    that are no records. `waiting`: the rest is read when the file is quiet. `trouble`: why the file as a
+    whole cannot be read.
+    """
 
     drafts: tuple[Draft, ...]
     cursor: Cursor
@@ -137,7 +142,10 @@ def damaged(record: RecordFile, cursor: Cursor) -> Chunk:
 
 
 class Reader(Protocol):
-    """What an agent's module offers. Files that an older `version` has read are read again, once."""
+    """What an agent's module offers.
+
+    Files that an older `version` has read are read again, once.
+    """
 
     name: str
     version: int
@@ -151,7 +159,10 @@ class Reader(Protocol):
 
 @dataclass(frozen=True)
 class Lines:
-    """Complete lines of a file, and the offset after the last. `rest`: a line without its end follows."""
+    """Complete lines of a file, and the offset after the last.
+
+    `rest`: a line without its end follows.
+    """
 
     lines: tuple[bytes, ...]
     offset: int
@@ -167,7 +178,10 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _overlong_line(file: BinaryIO, size: int) -> int:
-    """Skip the rest of a line of which `size` bytes are read. Returns its length, or 0 without its end."""
+    """Skip the rest of a line of which `size` bytes are read.
+
+    Returns its length, or 0 without its end.
+    """
     while size <= LONGEST_SKIPPED:
         rest = file.readline(LONGEST_LINE)
         size += len(rest)
@@ -179,7 +193,9 @@ def _overlong_line(file: BinaryIO, size: int) -> int:
 
 
 def complete_lines(path: Path, offset: int, limit: int = CHUNK, *, quiet: bool = False) -> Lines:
-    """The complete lines from `offset`, about `limit` bytes of them; a half-written last line waits.
+    """Read about `limit` bytes of complete lines from `offset`.
+
+    A half-written last line is left for later.
 
     In a `quiet` file a last line that is an object is complete, although its end is missing.
     """
@@ -242,7 +258,10 @@ INVALID_ID_REASON = "the id of its session is not one that a command may be give
 
 
 def no_command_reason(agent: str) -> str:
-    """Why there is no command for a session: the agent has none at all, or does not know this one."""
+    """Why a session has no command.
+
+    The agent has none at all, or does not know this session.
+    """
     if agent in RESUME_COMMANDS:
         return f"{agent} itself does not know this session: it is a branch, or was opened elsewhere"
     return f"{agent} has no command that resumes a session"
@@ -254,7 +273,7 @@ def rewound_reason(to: int) -> str:
 
 
 def native_resume_command(agent: str, agent_session_id: str | None, workspace: str | None) -> str | None:
-    """The shell command that resumes the agent's own session, or None when the agent has none."""
+    """The shell command that resumes the agent's own session, if it has one."""
     command = RESUME_COMMANDS.get(agent)
     if command is None or agent_session_id is None or not is_resumable_id(agent_session_id):
         return None

@@ -343,7 +343,10 @@ class NotYaml(ValueError):
 
 @dataclass(frozen=True)
 class _YamlBlock:
-    """A member of a mapping: its lines (without `end`), its indent, and what follows its name."""
+    """A member of a mapping: its lines, its indent, and what follows its name.
+
+    `end` is the line after the last.
+    """
 
     start: int
     end: int
@@ -371,7 +374,10 @@ def add_yaml_member(text: str, section: str, name: str, value: str) -> str:
 
 
 def remove_yaml_member(text: str, section: str, name: str) -> str:
-    """Remove a member of a top-level mapping, and the mapping if nothing is left in it."""
+    """Remove a member of a top-level mapping.
+
+    The mapping goes too if nothing is left in it.
+    """
     lines = _yaml_lines(text)
     holder = _yaml_child(lines, None, section)
     found = _yaml_child(lines, holder, name)
@@ -414,7 +420,10 @@ def add_yaml_item(text: str, place: tuple[str, str], value: str) -> str:
 
 
 def remove_yaml_items(text: str, place: tuple[str, str], ours: Callable[[str], bool]) -> str:
-    """Remove the items of a list that `ours` is true for, and the list if nothing is left in it."""
+    """Remove the items of a list that `ours` is true for.
+
+    The list goes too if nothing is left in it.
+    """
     lines = _yaml_lines(text)
     found = _yaml_child(lines, _yaml_child(lines, None, place[0]), place[1])
     if found is None or not yaml_items(text, place, ours):

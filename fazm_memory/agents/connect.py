@@ -1,4 +1,7 @@
-"""Connecting an agent: a plan that can be shown, a backup, an edit; and removing exactly that again.
+"""Connecting and disconnecting an agent.
+
+A plan can be shown before anything is written. A backup is made, then the files are edited. Disconnecting
+removes exactly that edit.
 
 Only what was planned is written, and a file that has changed since then is not touched. On disconnect a file
 that nobody else edited is restored byte for byte; from any other file only our part is removed.
@@ -102,7 +105,10 @@ AFTER = {
 
 @dataclass(frozen=True)
 class FileEdit:
-    """A file before and after; None is a missing file. `clean`: nothing of ours was in it before."""
+    """A file before and after; None is a missing file.
+
+    `clean`: nothing of ours was in it before.
+    """
 
     path: Path
     before: bytes | None
@@ -225,7 +231,7 @@ def _allowed_tools_of_full_set(settings: str) -> list[str]:
 
 
 def plan_disconnect(agent: str, options: ConnectOptions) -> ConnectPlan:
-    """The edits that remove our part from an agent's configuration; none if there is none."""
+    """The edits that remove our part from an agent's configuration, if any."""
     _check_name(agent)
     records = read_manifest(options.home)
     shared_files = _shared_files(agent, options, records)
@@ -357,7 +363,10 @@ def _read(path: Path) -> bytes | None:
 
 
 def _write(path: Path, data: bytes | None, mode: int) -> None:
-    """Replace a file atomically, keep its permissions, and follow a link. `mode` is of a new file."""
+    """Replace a file atomically, keep its permissions, and follow a link.
+
+    `mode` is of a new file.
+    """
     real = path.resolve()
     if data is None:
         path.unlink(missing_ok=True)

@@ -1,4 +1,6 @@
-"""What connects each agent: our part of its configuration files, and how to put it in and take it out.
+"""Our part of each agent's configuration files.
+
+This module says what it is, how it is put in and how it is taken out.
 
 Hooks give a new session its context. The MCP server lets the agent ask. An agent that allows only one of them
 gets that one.
@@ -29,7 +31,9 @@ ANSWERS = True
 
 @dataclass(frozen=True)
 class HookSetting:
-    """A hook on an event. `answers`: the agent waits for our output; `reminds`: there may be some.
+    """A hook on an event.
+
+    `answers`: the agent waits for our output; `reminds`: there may be some.
 
     The timeout is in the agent's unit.
     """
@@ -167,7 +171,10 @@ def _cline(options: ConnectOptions) -> list[ConfigSetting]:
 
 
 def has_own_cline_hook(options: ConnectOptions) -> bool:
-    """Whether the user has a script of their own where ours would be. There can be only one."""
+    """Whether the user has a script of their own where ours would be.
+
+    There can be only one.
+    """
     try:
         script = read_regular(options.places.home / ".cline" / "hooks" / CLINE)
     except OSError:
@@ -235,7 +242,10 @@ def _claude_hooks(options: ConnectOptions) -> ConfigSetting:
 
 
 def _claude_cleanup(options: ConnectOptions) -> ConfigSetting:
-    """The number of days after which Claude Code deletes transcripts, if the user wants another one."""
+    """Our setting of the days after which Claude Code deletes transcripts.
+
+    It is written only if the user asked for a number.
+    """
     path = config_folder("claude-code", options.places) / "settings.json"
     wanted = options.keep_days
 
@@ -342,7 +352,10 @@ def _entries(root: JsonNode, event: str) -> list[JsonNode]:
 
 
 def _taken(text: str, event: str) -> str:
-    """The text without our entries for an event and without our command in the user's entries."""
+    """The text without our entries for an event.
+
+    Our command is also taken out of the user's own entries.
+    """
     text = config_edit.remove(text, ("hooks", event), _is_ours)
     for number, entry in enumerate(_entries(config_edit.parse(text), event)):
         if entry.child("hooks") is not None:
@@ -367,7 +380,10 @@ def _runs_us(node: JsonNode) -> bool:
 
 
 def _server_entry(options: ConnectOptions, current: Any) -> dict[str, Any]:
-    """How an agent starts our server. A tool set that was chosen before stays, unless options name one."""
+    """How an agent starts our server.
+
+    A tool set that was chosen before stays, unless options name one.
+    """
     arguments = list(options.server[1:])
     chosen = options.tools or _tool_set(current)
     if chosen is not None and chosen != DEFAULT_TOOLS:
@@ -432,7 +448,10 @@ def _is_empty(node: JsonNode, name: str) -> bool:
 def _yaml_server(
     path: Path, section: str, options: ConnectOptions, entry: Callable[[Any], dict[str, Any]]
 ) -> ConfigSetting:
-    """A server of ours in a section of a YAML file. It is written as one line of JSON, which is YAML too."""
+    """A server of ours in a section of a YAML file.
+
+    It is written as one line of JSON, which is YAML too.
+    """
 
     def complete(text: str) -> bool:
         found = config_edit.yaml_member(text, section, SERVER)
@@ -501,7 +520,10 @@ MANIFEST = "connections.json"
 
 
 def read_manifest(home: Path) -> dict[str, Any]:
-    """What we wrote into which files: per agent and file, whether we created it, and its backup."""
+    """What we wrote into which files.
+
+    Per agent and file: whether we created it, and its backup.
+    """
     try:
         found = json.loads((home / MANIFEST).read_bytes())
     except FileNotFoundError:

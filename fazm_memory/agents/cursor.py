@@ -1,4 +1,4 @@
-"""Cursor: the readers of its agent transcripts (IDE and CLI) and of the databases of CLI and IDE.
+"""Cursor: readers of its transcripts and of the databases of CLI and IDE.
 
 A transcript has no results, times or ids: calls are recorded as they were asked for, and files as inferred.
 The CLI also writes a database with results. If a session has both, the database is read. The IDE's database
@@ -59,7 +59,10 @@ def ide_files(agent: str, places: Places) -> Iterator[RecordFile]:
 
 
 class CursorChats(DatabaseDrafts):
-    """Turns chats into drafts. Chats in `elsewhere` are read from another record of Cursor."""
+    """Turns chats into drafts.
+
+    Chats in `elsewhere` are read from another record of Cursor.
+    """
 
     def __init__(
         self, agent: str, carry: Mapping[str, Any], home: str | None, elsewhere: Collection[str]
@@ -236,7 +239,10 @@ class CursorTranscript(TakesRecords):
 
 
 class CursorStore(DatabaseDrafts):
-    """Turns blobs that are JSON into drafts. The others are the state of Cursor itself."""
+    """Turns blobs that are JSON into drafts.
+
+    The others are the state of Cursor itself.
+    """
 
     def read_on(self, connection: sqlite3.Connection, session: str, limit: int) -> None:
         drafts, _ = self.of(session)

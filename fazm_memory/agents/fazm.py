@@ -1,4 +1,4 @@
-"""Fazm: its chat, its desktop actions, and the sessions of other agents that it runs.
+"""Fazm: its chat, its desktop actions, and the agents' sessions that it runs.
 
 Fazm runs other agents, so a transcript may belong to it: its session list says which. The chat database and
 the files in `/tmp/macos-use` (`<milliseconds>_<action>.txt`, the screen after an action) are read only for
@@ -67,7 +67,10 @@ class FazmAppSession:
 
 
 def fazm_sessions(places: Places) -> dict[str, FazmAppSession]:
-    """The sessions Fazm lists, by the agent's id. Empty if the list is missing or invalid."""
+    """The sessions Fazm lists, by the agent's id.
+
+    Empty if the list is missing or invalid.
+    """
     try:
         with open_regular(places.home / ".fazm" / "acp-sessions.json") as file:
             rows = json.loads(file.read(LONGEST_LIST))
@@ -160,7 +163,10 @@ def read_chat(
     sessions: Mapping[str, FazmAppSession],
     transcripts: Callable[[], Iterable[RecordFile]],
 ) -> Chunk:
-    """The messages after the cursor that no transcript has. Raises OSError if the chat is busy."""
+    """The messages after the cursor that no transcript has.
+
+    Raises OSError if the chat is busy.
+    """
     last, recorded = text(cursor.carry.get("last")), list(sequence(cursor.carry.get("told")))
     open_regular(path).close()  # raises if it is no regular file
     try:
@@ -220,7 +226,10 @@ def _rows(path: Path, last: str, recorded: list[Any]) -> list[dict[str, Any]]:
 
 
 def _address(path: Path) -> str:
-    """A read-only URI that creates no files. Without shared memory the app is not running."""
+    """A read-only URI that creates no files.
+
+    Without shared memory the app is not running.
+    """
     shared = path.with_name(f"{path.name}-shm").exists()
     return f"file:{quote(str(path))}?mode=ro&{'readonly_shm' if shared else 'immutable'}=1"
 
@@ -453,7 +462,10 @@ class FazmWindow:
 
 
 class FazmControl:
-    """Sends commands with `post` and reads the answers. Not for the main thread: it waits."""
+    """Sends commands with `post` and reads the answers.
+
+    Not for the main thread: it waits.
+    """
 
     def __init__(
         self,
@@ -529,7 +541,7 @@ class FazmControl:
         return None
 
     def _ask(self, command: str, name: str, seconds: float) -> Mapping[str, Any] | None:
-        """Send a command that is answered in a file, and read the file when it has changed."""
+        """Send a command that is answered in a file, and read the new answer."""
         path = self.folder / name
         before = _stamp(path)
         self.post(command)

@@ -55,7 +55,10 @@ def record_of(line: bytes | str) -> dict[str, Any] | None:
 
 
 def records_of(line: bytes | str) -> list[dict[str, Any]]:
-    """The JSON objects of a line. A writer that ended without a newline leaves two on one line."""
+    """The JSON objects of a line.
+
+    A writer that ended without a newline leaves two on one line.
+    """
     record = record_of(line)
     if record is not None:
         return [record]
@@ -224,7 +227,10 @@ INJECTED_FOOT = lazy_regex(r"(?:(?:\n|\\n)Left out for space: [^\n]{0,200}?finds
 
 
 def strip_injected_text(value: str) -> str:
-    """The text without our blocks. A block without an end extends to the end of the text."""
+    """The text without our blocks.
+
+    A block without an end extends to the end of the text.
+    """
     if INJECTED_MARK not in value:
         return value
     parts: list[str] = []

@@ -319,7 +319,10 @@ class GeminiChat:
         return first
 
     def _flush(self) -> None:
-        """Emit the opening. It waits for the record after the header, which names the workspace."""
+        """Emit the opening.
+
+        It waits for the record after the header, which names the workspace.
+        """
         if self.opening is not None:
             at, self.opening = self.opening.get("at"), None
             values = {"agent": NAME, "agent_session_id": self.session, "workspace": self.cwd}
@@ -440,7 +443,10 @@ class Gemini:
 
 
 def _history(history: Any) -> list[dict[str, Any]]:
-    """The messages of a chat in the oldest form: roles and parts, without ids, times in seconds."""
+    """The messages of a chat in the oldest form.
+
+    They have roles and parts, no ids, and times in seconds.
+    """
     found = []
     for number, turn in enumerate(map(mapping, sequence(history))):
         seconds = turn.get("ts")

@@ -68,7 +68,10 @@ def respond(home: str, data: bytes) -> None:
 
 
 def ask_for_note(home: str, event: dict[str, object]) -> None:
-    """Ask the agent, once in a session, to leave a note before it stops. The text was rendered before."""
+    """Ask the agent, once in a session, to leave a note before it stops.
+
+    The text was rendered before.
+    """
     session = _digest(str(event.get("session_id") or ""))
     mark = os.path.join(home, "context", GIVEN, f"{session}.note")
     text = _read(os.path.join(home, "context", f"note-{session}.md"))
@@ -118,7 +121,10 @@ def folder_of(event: dict[str, object]) -> str:
 
 
 def remind(home: str, event: dict[str, object]) -> None:
-    """Before a call: print what memory knows about its file or command, see `recall/reminders.py`."""
+    """Print, before a call, what memory knows about its file or command.
+
+    See `recall/reminders.py`.
+    """
     mark = os.path.join(home, "context", GIVEN, f"{_digest(str(event.get('session_id') or ''))}.reminders")
     known = _read(mark).split()
     texts: list[str] = []
@@ -143,7 +149,10 @@ def _inside(place: str, folder: str) -> bool:
 
 
 def _about(event: dict[str, object], key: str, words: list[str]) -> bool:
-    """Whether a call runs the command or changes the file of a reminder, there in one of `words` if any."""
+    """Whether a call runs the command or changes the file of a reminder.
+
+    If there are `words`, the change must contain one of them.
+    """
     given = event.get("tool_input")
     if not isinstance(given, dict):
         return False
@@ -169,7 +178,10 @@ def begins_command(command: str, key: str) -> bool:
 
 
 def drop(home: str, agent: str, data: bytes) -> None:
-    """Write the event to the spool under a unique name: a temporary file, then a rename."""
+    """Write the event to the spool under a unique name.
+
+    It is a temporary file first, and then renamed.
+    """
     number = 0
     while True:
         stem = os.path.join(home, "spool", f"{os.getpid()}-{number}")
@@ -187,7 +199,10 @@ def drop(home: str, agent: str, data: bytes) -> None:
 
 
 def answer(home: str, name: str, event: dict[str, object]) -> str:
-    """The context, once per session: at its start or, if it was prestarted, at its first prompt."""
+    """The context, once per session.
+
+    It is given at the start or, if the session was prestarted, at its first prompt.
+    """
     session = str(event.get("session_id") or "")
     mark = os.path.join(home, "context", GIVEN, _digest(session))
     if name == "SessionStart":
@@ -204,7 +219,10 @@ def answer(home: str, name: str, event: dict[str, object]) -> str:
 
 
 def is_prestarted(session: str) -> bool:
-    """Whether Fazm started the session in advance. A context from then would be outdated."""
+    """Whether Fazm started the session in advance.
+
+    A context from then would be outdated.
+    """
     place = os.path.join(os.path.expanduser("~"), ".fazm")
     listed = _read(os.path.join(place, "acp-sessions.json"))
     if session and session in listed:

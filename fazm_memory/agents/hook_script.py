@@ -1,4 +1,6 @@
-"""The hook script: a few lines of sh that put an agent's hook event into the spool.
+"""The hook script, which puts an agent's hook event into the spool.
+
+It is a few lines of sh.
 
 It runs at least once per tool call, so it starts no interpreter, only `cat` or `awk`. An event is one JSON
 object, so its reader knows when it is complete. The script never blocks, and writes nothing while recording
@@ -186,7 +188,9 @@ def script_path(home: Path) -> Path:
 
 
 def command(home: Path, agent: str, *, answer: bool = False, remind: bool = False, event: str = "") -> str:
-    """The command in an agent's configuration. It does nothing if the script was deleted.
+    """The command in an agent's configuration.
+
+    It does nothing if the script was deleted.
 
     `event` is for agents that do not name it in the input of the hook.
     """
@@ -213,7 +217,7 @@ def interpreter(python: str, bundle: str | None) -> str:
 
 
 def write(home: Path, *, python: str = sys.executable, bundle: str | None = None) -> Path:
-    """Write the script, `hook.py` and what starts it if they are missing or have changed.
+    """Write the script, `hook.py` and its starter if missing or changed.
 
     `bundle` is the Resources folder of the app bundle, by default of the one that runs this.
     """

@@ -1,4 +1,6 @@
-"""The files that an agent needs to resume a session: where they belong, copying and writing them.
+"""The files that an agent needs to resume a session.
+
+This module says where they belong, and copies and writes them.
 
 A path is stored below a named folder of the agent, because that folder is elsewhere on another machine.
 Claude Code also names a project's folder after its path, which may be another one there.
@@ -50,7 +52,9 @@ HARMLESS = ("sessionId", "updatedAt", "sessionStartedAt")
 
 @dataclass(frozen=True)
 class RowTable:
-    """A table with rows of a session. `where` selects them, its parameter is the agent's id of the session.
+    """A table with rows of a session.
+
+    `where` selects them, its parameter is the agent's id of the session.
 
     `numbered`: the column `id` only counts, so a row gets another number where its own is taken.
     """
@@ -69,7 +73,9 @@ class RowTable:
 
 @dataclass(frozen=True)
 class RowDatabase:
-    """Where an agent stores sessions. `stamps` selects each session's id, and values that change with it.
+    """Where an agent stores sessions.
+
+    `stamps` selects each session's id, and values that change with it.
 
     The first table that is not shared has one row for the session itself.
     """
@@ -175,7 +181,10 @@ def stamps_of(path: Path, agent: str) -> dict[str, str]:
 
 
 def snapshot(path: Path) -> bytes:
-    """A database as a file, in one consistent state, also while the agent writes to it."""
+    """A database as a file in one consistent state.
+
+    The agent may write to it meanwhile.
+    """
     with read_only(path) as connection, closing(sqlite3.connect(":memory:")) as copy:
         connection.execute("COMMIT")
         connection.backup(copy)
@@ -183,7 +192,10 @@ def snapshot(path: Path) -> bytes:
 
 
 def session_rows(path: Path, agent: str, session: str) -> bytes:
-    """The rows of a session as lines. Empty if it is not there. `OSError` if they are too large."""
+    """The rows of a session as lines.
+
+    Empty if it is not there. `OSError` if they are too large.
+    """
     lines, size = [], 0
     with read_only(path) as connection:
         for line in _lines(connection, agent, session):
@@ -209,7 +221,10 @@ def _lines(connection: sqlite3.Connection, agent: str, session: str) -> Iterator
 
 
 def _line(table: RowTable, row: dict[str, Any]) -> bytes:
-    """A row as a line. Its time says whether it was written while recording was paused."""
+    """A row as a line.
+
+    Its time says whether it was written while recording was paused.
+    """
     at, value = None, row.get(table.time)
     if isinstance(value, (int, float)):
         at = moment_ms(round(value * 1000 if table.seconds else value))
@@ -285,7 +300,10 @@ def _without_rights(table: RowTable, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def restored_rows_state(path: Path, agent: str, session: str, copy: bytes) -> str:
-    """What putting a copy back would do: write, same, replace (rows are missing there) or conflict."""
+    """What putting a copy back would do: write, same, replace or conflict.
+
+    `replace`: rows of the session are missing there.
+    """
     if not path.is_file() or path.is_symlink():
         raise Conflict(
             f"{path} is not there. Nothing was changed.", hint=f"start {agent} once, it creates its database"
@@ -314,7 +332,10 @@ def _own_rows(agent: str, copy: bytes) -> list[str]:
 
 
 def restore_rows(path: Path, agent: str, session: str, copy: bytes) -> None:
-    """Put the rows of a session back, in one transaction. Rows of it that are there are replaced."""
+    """Put the rows of a session back, in one transaction.
+
+    Rows of it that are there are replaced.
+    """
     tables = {table.name: table for table in ROW_DATABASES[agent].tables}
     open_regular(path).close()  # SQLite would wait for a pipe for ever
     address = f"{path.absolute().as_uri()}?mode=rw"
@@ -342,7 +363,10 @@ def restore_rows(path: Path, agent: str, session: str, copy: bytes) -> None:
 
 
 def add_functions(connection: sqlite3.Connection) -> None:
-    """Add what the SQLite of this Python is too old for. OpenClaw's tables check rows with it."""
+    """Add what the SQLite of this Python is too old for.
+
+    OpenClaw's tables check rows with it.
+    """
     if sqlite3.sqlite_version_info < (3, 43):
         connection.create_function("octet_length", 1, _octet_length, deterministic=True)
 
@@ -361,7 +385,10 @@ def _others(connection: sqlite3.Connection, tables: Mapping[str, RowTable], sess
 
 
 def _taken(connection: sqlite3.Connection, records: list[tuple[RowTable, dict[str, Any]]]) -> set[str]:
-    """The tables in which another session has numbers of these rows. There all rows get new numbers."""
+    """The tables in which another session has numbers of these rows.
+
+    There all rows get new numbers.
+    """
     found = set()
     for table, row in records:
         if table.numbered and table.name not in found:
@@ -418,7 +445,9 @@ SHARED_NAMES = frozenset({"session_index.jsonl", "history.jsonl"})  # lists of a
 
 @dataclass(frozen=True)
 class NativeFile:
-    """A file of a session. `path` is below the folder `root`, which is at `origin` on this machine.
+    """A file of a session.
+
+    `path` is below the folder `root`, which is at `origin` on this machine.
 
     Rows of a database that many sessions share are one file for each session. Its `stamp` changes with them.
     """
@@ -444,7 +473,10 @@ class NativeFile:
 
     @property
     def name(self) -> str:
-        """What identifies the file within its session. Codex moves a rollout when it archives the session."""
+        """What identifies the file within its session.
+
+        Codex moves a rollout when it archives the session.
+        """
         return Path(self.path).name if self.root == CODEX else self.path
 
 
@@ -497,13 +529,16 @@ def is_row_database(record: RecordFile) -> bool:
 
 
 def is_session_file(root: str, path: str) -> bool:
-    """Whether a file of another machine may be restored: it is a session, not a setting of the agent."""
+    """Whether a file of another machine may be restored.
+
+    It must be a session and not a setting of the agent.
+    """
     pattern = SESSION_FILES.get(root)
     return pattern is not None and pattern.fullmatch(path) is not None
 
 
 def session_files(record: RecordFile, places: Places) -> Iterator[NativeFile]:
-    """The record, and what belongs to its session where the agent stores more than one file."""
+    """The record and the other files of its session."""
     if is_row_database(record):
         yield from _row_files(record, places)
         return
@@ -583,7 +618,10 @@ WRITTEN_FOR = "0.166.0"  # the version of Codex whose rollouts are written
 
 @dataclass(frozen=True)
 class CarriedCall:
-    """A tool call. `command` is its shell command, if it is one; `text` says what it was."""
+    """A tool call.
+
+    `command` is its shell command, if it is one; `text` says what it was.
+    """
 
     id: str
     command: str | None
@@ -594,7 +632,10 @@ class CarriedCall:
 
 @dataclass(frozen=True)
 class CarriedEntry:
-    """Something that was said or done, from the event at `seq`. `at` is in microseconds."""
+    """Something that was said or done, from the event at `seq`.
+
+    `at` is in microseconds.
+    """
 
     role: Literal["user", "assistant"]
     text: str
@@ -605,7 +646,7 @@ class CarriedEntry:
 
 @dataclass(frozen=True)
 class NativeSession:
-    """A session to be written: the agent's id of it, its file and the content of the file."""
+    """A session to be written: the agent's id of it, its file and the content."""
 
     agent: str
     session: str
@@ -637,7 +678,10 @@ def write_session(
     places: Places,
     now: int,
 ) -> NativeSession:
-    """The entries as a session of `agent`. `source` is our id of the session that they come from."""
+    """The entries as a session of `agent`.
+
+    `source` is our id of the session that they come from.
+    """
     name = str(session)
     if agent == "claude-code":
         folder = config_folder(agent, places) / PROJECTS / project_folder(workspace)
@@ -688,7 +732,10 @@ def _claude_records(
 
 
 def _claude_answer(uuid: str) -> dict[str, Any]:
-    """What Claude Code expects in an answer of the model. Without it 2.1.197 waits forever."""
+    """What Claude Code expects in an answer of the model.
+
+    Without it 2.1.197 waits forever.
+    """
     usage = {"input_tokens": 0, "output_tokens": 0}
     return {"id": f"msg_{uuid.replace('-', '')[:24]}", "type": "message", "model": "fazm-memory",
             "stop_reason": "end_turn", "usage": usage}  # fmt: skip

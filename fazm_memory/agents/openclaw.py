@@ -1,4 +1,4 @@
-"""OpenClaw: the reader of its databases, and of the files that older versions wrote.
+"""OpenClaw: the reader of its databases and of older versions' files.
 
 Both hold the same events. A command that failed has `isError: false`: the exit code is in the details.
 """

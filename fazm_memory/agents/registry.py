@@ -1,4 +1,6 @@
-"""The readers of all agents, the folders to watch, and what their formats have that we do not know.
+"""The readers of all agents, the folders to watch, and the drift of formats.
+
+Drift is what a format has that is not known here.
 
 Add a new agent's reader here. A record type or field that no reader knows shows that a format changed. Types
 are what a reader itself does not know. Fields are compared with `known_fields.json`, which lists those of
@@ -72,7 +74,10 @@ def readers(places: Places) -> tuple[Reader, ...]:
 
 
 def record_roots(places: Places) -> dict[Path, bool]:
-    """Folders that agents write records to as they work, and whether records are also further down."""
+    """Folders that agents write records to as they work.
+
+    The second value says whether records are also further down.
+    """
     return {
         copilot_home(places) / "session-state": True,
         qwen_home(places) / "projects": True,
@@ -119,7 +124,7 @@ def known_fields() -> Mapping[str, frozenset[str]]:
 
 
 def format_drift(found: Iterable[tuple[Reader, RecordFile]]) -> list[FormatDrift]:
-    """What the newest records of each agent hold that is not known, per version of the agent."""
+    """Unknown types and fields in the newest records of each agent, by version."""
     by_agent: dict[str, list[tuple[Reader, RecordFile]]] = {}
     for reader, record in found:
         by_agent.setdefault(record.agent, []).append((reader, record))
@@ -157,7 +162,10 @@ def _version(record: Mapping[str, Any]) -> str:
 
 
 def _records(record: RecordFile) -> Iterator[Mapping[str, Any]]:
-    """Records at the start of a file, messages of a file that is written whole, columns of a database."""
+    """Samples of a file's form.
+
+    Records at the start of a file of lines, messages of a file that is written whole, columns of a database.
+    """
     if record.path.suffix == ".jsonl":
         lines = complete_lines(record.path, 0, LIMIT).lines
         yield from filter(None, (record_of(line) for line in lines if not is_carried(line)))

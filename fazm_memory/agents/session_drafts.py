@@ -1,4 +1,6 @@
-"""Drafts of one session, for agents that record prompts, answers, calls and results one by one.
+"""Drafts of one session.
+
+For agents that record prompts, answers, calls and results one by one.
 
 A reader of such an agent parses its records and calls these methods. What must be remembered between two
 chunks, such as calls without a result, is in `carry`.
@@ -76,7 +78,9 @@ NO_RESULT = "the record has no result of the call"
 
 @dataclass(frozen=True)
 class CallEnd:
-    """What a record says about the end of a call. `code` is an exit code, `created` whether a file is new.
+    """What a record says about the end of a call.
+
+    `code` is an exit code, `created` whether a file is new.
 
     `files` is set if the record names the files. `recorded` is false if there is no record of a result.
     """
@@ -94,8 +98,11 @@ class CallEnd:
 
 
 class SessionDrafts:
-    """Collects the drafts of a session. `agent_id` is set for the file of a subagent: its words are not
-    recorded, and another file opens the session."""
+    """Collects the drafts of a session.
+
+    `agent_id` is set for the file of a subagent: its words are not recorded, and another file opens the
+    session.
+    """
 
     def __init__(
         self,

@@ -60,7 +60,10 @@ def folder_shown_by(command: str, output: str, cwd: str, home: str | None = None
 
 
 def listed_by_command(command: str, output: str, cwd: str, home: str | None = None) -> list[dict[str, Any]]:
-    """The folders a successful `ls` or `find` showed, as `seen` payloads. Empty if unsure."""
+    """The folders a successful `ls` or `find` showed, as `seen` payloads.
+
+    Empty if unsure.
+    """
     words = _words(command, home) if output.strip() else []
     if words[:1] == ["ls"]:
         shown = _ls(words[1:], output, cwd)
@@ -180,7 +183,10 @@ def shell_files(
     home: str | None = None,
     known: KnownFolders | None = None,
 ) -> list[dict[str, Any]]:
-    """The files a shell command touched, inferred from its text, its output and `known`."""
+    """The files a shell command touched.
+
+    They are inferred from its text, its output and `known`.
+    """
     touched = []
     for effect in file_effects(command, cwd=cwd, output=output, ok=ok, home=home, known=known)[:MOST_FILES]:
         payload = touch(effect.path, effect.change, effect.origin)
@@ -247,7 +253,10 @@ def ended_action(
     agent_id: str | None,
     duration_ms: int | None = None,
 ) -> dict[str, Any]:
-    """The payload of a call from its result. `duration_ms` is used if the result has none."""
+    """The payload of a call from its result.
+
+    `duration_ms` is used if the result has none.
+    """
     return action(
         tool,
         tool_input,
@@ -315,7 +324,10 @@ UNKNOWN_WHETHER_NEW = "it was not told whether the file was there before"
 def touched_files(
     tool: str, tool_input: Any, *, cwd: str, created: bool | None = None, home: str | None = None
 ) -> list[dict[str, Any]]:
-    """The files a successful call of this tool touched. `created` is whether a written file is new."""
+    """The files a successful call of this tool touched.
+
+    `created` is whether a written file is new.
+    """
     name, arguments = plain_tool_name(tool), mapping(tool_input)
     if name in MOVE_TOOL or name in MAY_MOVE:
         return _moved(arguments, cwd, home, plain=name in MAY_MOVE)
@@ -337,7 +349,10 @@ def touched_files(
 
 
 def plain_tool_name(tool: str) -> str:
-    """One spelling of `Read`, `read_file` and `mcp__filesystem__read_file`. "" for other MCP servers."""
+    """One spelling of `Read`, `read_file` and `mcp__filesystem__read_file`.
+
+    "" for other MCP servers.
+    """
     if tool.startswith("mcp__"):
         _, server, *rest = tool.split("__")
         if not rest or not any(word in server.lower() for word in ("file", "fs", "desktop-commander")):
@@ -516,7 +531,10 @@ def refusal(call_id: str, tool: str, tool_input: Any, reason: str) -> Meaning:
 
 
 def verdict(call_id: str, title: str, status: str, words: str, edited: str = "") -> Iterator[Meaning]:
-    """What the user said of a presented plan; `edited` is its text if the user changed it before."""
+    """What the user said of a presented plan.
+
+    `edited` is its text if the user changed it before.
+    """
     payload = {"title": title, "status": status, "call_id": call_id}
     if edited:
         payload["text"] = capped(edited, MAX_TEXT)

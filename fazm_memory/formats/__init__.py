@@ -1,4 +1,7 @@
-"""A session in formats of people and other tools: Markdown, ATIF, OpenTelemetry and Agent Trace."""
+"""A session in formats of people and other tools.
+
+Markdown, ATIF, OpenTelemetry and Agent Trace.
+"""
 
 from __future__ import annotations
 

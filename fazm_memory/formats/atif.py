@@ -126,7 +126,10 @@ def _about(said: Statement) -> dict[str, Any]:
 
 
 def _spend(step: dict[str, Any], use: TokenUse) -> None:
-    """Add tokens to the metrics of an agent's step. In ATIF, prompt tokens include cached ones."""
+    """Add tokens to the metrics of an agent's step.
+
+    In ATIF, prompt tokens include cached ones.
+    """
     metrics = step.setdefault("metrics", {"prompt_tokens": 0, "completion_tokens": 0, "cached_tokens": 0})
     metrics["prompt_tokens"] += use.input + use.cached
     metrics["completion_tokens"] += use.output
@@ -171,7 +174,10 @@ def is_atif(document: Any) -> bool:
 
 
 def from_atif(document: Mapping[str, Any], *, home: str, workspace: str | None, mine: bool) -> ImportedDrafts:
-    """The drafts of a trajectory. Only with `mine` its claims of trust and of files are accepted."""
+    """The drafts of a trajectory.
+
+    Only with `mine` its claims of trust and of files are accepted.
+    """
     if not is_atif(document):
         raise InvalidRequest(
             "This is not an ATIF v1 trajectory.", hint="it needs a schema_version of ATIF-v1.x"

@@ -1,4 +1,6 @@
-"""What the formats have in common, a session as turns of statements and tool calls; and Markdown.
+"""A session as turns of statements and tool calls, and as Markdown.
+
+The other formats begin with these turns too.
 
 Ancestors are included. What a rewind took back is left out, and forgotten events are counted. In all texts
 the home folder is written as `~`.
@@ -176,7 +178,10 @@ def read_conversation(store: Store, row: SessionRow, state: SessionState, home: 
 
 
 class _Reader:
-    """Turns events into entries, in order. Start, end and amendment of a call become one entry."""
+    """Turns events into entries, in order.
+
+    Start, end and amendment of a call become one entry.
+    """
 
     def __init__(self, portable: Callable[[Any], Any]) -> None:
         self.portable = portable
@@ -282,7 +287,10 @@ TITLES = {
 
 
 def to_markdown(talk: Conversation) -> str:
-    """The whole document: facts, request, decisions, files, open points, then turn by turn."""
+    """The whole document.
+
+    Facts, request, decisions, files and open points come first, then turn by turn.
+    """
     parts = [f"# {_line(talk.title or 'Session ' + talk.id[:8])}", *_facts(talk)]
     parts += _section("Request", _request(talk.state))
     parts += _section("Decisions", _decisions(talk.state))

@@ -1,4 +1,6 @@
-"""A session as OpenTelemetry GenAI spans (OTLP as JSON), and its files as an Agent Trace record.
+"""A session as OpenTelemetry GenAI spans, and its files as Agent Trace.
+
+The spans are OTLP as JSON.
 
 The session is a trace, each turn an `invoke_agent` span, each tool call an `execute_tool` span in it. Ids
 follow from the session's id and positions, so the same session gives the same spans.
@@ -191,7 +193,10 @@ Owner = tuple[str, str]  # contributor type, and the session of an agent
 def to_agent_trace(
     talk: Conversation, versions: Iterable[FileVersion], read: Callable[[str], bytes | None]
 ) -> dict[str, Any]:
-    """The record of a session. `versions` are those of its files, `read` returns a stored content."""
+    """The record of a session.
+
+    `versions` are those of its files, `read` returns a stored content.
+    """
     files, left_out = [], 0
     histories = _histories(versions)
     for path, history in sorted(histories.items()):
@@ -215,7 +220,10 @@ def to_agent_trace(
 
 
 def _histories(versions: Iterable[FileVersion]) -> dict[str, list[FileVersion]]:
-    """The versions of each file. A file in two watched folders is taken from the longer history."""
+    """The versions of each file.
+
+    A file in two watched folders is taken from the longer history.
+    """
     found: dict[str, list[FileVersion]] = {}
     for (root, path), own in groupby(versions, lambda version: (version.root, version.path)):
         place, history = posixpath.join(root, path), list(own)
@@ -227,7 +235,10 @@ def _histories(versions: Iterable[FileVersion]) -> dict[str, list[FileVersion]]:
 def line_owners(
     history: list[FileVersion], read: Callable[[str], bytes | None]
 ) -> tuple[list[str], list[Owner | None]] | None:
-    """The lines of the last version and who wrote each; None if it is no text or has no content."""
+    """The lines of the last version, and who wrote each.
+
+    None if it is no text or has no content.
+    """
     lines: list[str] = []
     owners: list[Owner | None] = []
     for number, version in enumerate(history):

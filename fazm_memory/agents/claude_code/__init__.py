@@ -1,1 +1,1 @@
-"""Claude Code: its transcripts (`reader`, `transcript`), the calls in them, and its hooks."""
+"""Claude Code: its transcripts, the calls in them, and its hooks."""

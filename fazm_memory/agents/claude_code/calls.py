@@ -245,7 +245,10 @@ ANSWERED = lazy_regex(r'"((?:[^"\\]|\\.)+?)"="((?:[^"\\]|\\.)*)"')
 
 
 def refusal_reason(output: str) -> str | None:
-    """The reason of a refusal in the user's words, "" without a reason, None if it is no refusal."""
+    """The reason of a refusal in the user's words.
+
+    "" is a refusal without a reason; None is no refusal.
+    """
     found = REFUSED.fullmatch(output)
     if found is None:
         return None
@@ -263,7 +266,10 @@ def presented_plan(call_id: str, tool: str, tool_input: Any) -> Iterator[Meaning
 def meanings(
     call_id: str, tool: str, tool_input: Any, output: str, outcome: str, result: Mapping[str, Any]
 ) -> Iterator[Meaning]:
-    """The events that an ended call stands for. `result` is the client's own object, if it has one."""
+    """The events that an ended call stands for.
+
+    `result` is the client's own object, if it has one.
+    """
     if outcome in ("ok", "denied"):
         yield from presented_plan(call_id, tool, tool_input)
     reason = refusal_reason(output) if outcome == "denied" else None

@@ -1,4 +1,6 @@
-"""Claude Code's hook events as drafts, with the same keys and outcomes as its transcripts.
+"""Claude Code's hook events as drafts.
+
+They have the same keys and outcomes as those of its transcripts.
 
 A call is reported before it runs and when it has ended. A refused call has no event of its own; it is
 reported with its batch. Messages and titles are left to the transcript. A compaction is reported here only
@@ -60,7 +62,10 @@ def claude_hook_events(
 
 
 def claude_task_events(event: Mapping[str, Any], tasks: TaskList) -> Iterator[HookRecord]:
-    """The whole list of tasks after a call that changed it. For a session without a transcript."""
+    """The whole list of tasks after a call that changed it.
+
+    For a session without a transcript.
+    """
     call_id, response = ident(event.get("tool_use_id")), event.get("tool_response")
     if event.get("hook_event_name") == "PostToolUse" and call_id and _agent_id(event) is None:
         output = _response_text(response)
@@ -76,7 +81,10 @@ def _prompt(event: Mapping[str, Any]) -> Iterator[HookRecord]:
 
 
 def _refused(event: Mapping[str, Any], home: str | None) -> Iterator[HookRecord]:
-    """The calls of a batch that were refused. The others were reported by their own events."""
+    """The calls of a batch that were refused.
+
+    The others were reported by their own events.
+    """
     for call in map(mapping, sequence(event.get("tool_calls"))):
         output = output_text(call.get("tool_response"))
         if output.startswith(NOT_ACCEPTED) or DENIED.match(output[:HEAD]):
@@ -114,7 +122,10 @@ def _meant(event: Mapping[str, Any], call_id: str, found: Iterable[Meaning]) -> 
 
 
 def _response_text(response: Any) -> str:
-    """The text of a tool's response. A hook gets an object where the transcript has text."""
+    """The text of a tool's response.
+
+    A hook gets an object where the transcript has text.
+    """
     if isinstance(response, (str, list)):
         return output_text(response)
     answer = mapping(response)

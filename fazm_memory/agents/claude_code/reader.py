@@ -1,4 +1,4 @@
-"""The readers of Claude Code and Claude Cowork, and where a forked transcript comes from.
+"""The readers of Claude Code and Claude Cowork, and the lineage of forks.
 
 A fork is a new file that starts with copies of its parent's records. Some versions mark every copy
 (`forkedFrom`), older ones left the old session id in them, and 2.1.197 rewrites the id without a mark: then
@@ -56,7 +56,10 @@ INHERITED = lazy_regex(rb'"parentUuid":"|"subtype":"compact_boundary"|"isCompact
 
 @dataclass(frozen=True)
 class Lineage:
-    """The session a transcript was forked from, and the offset at which its own records begin."""
+    """The session a transcript was forked from.
+
+    Its own records begin at `offset`.
+    """
 
     parent: str
     begins: int
@@ -172,14 +175,20 @@ def _ids_in(path: Path) -> Iterator[bytes]:
 
 
 def _marked_copies(path: Path, whose: Callable[[bytes], str]) -> Lineage:
-    """The lineage that the copies name. If the parent has no transcript, no copy is skipped."""
+    """The lineage that the copies name.
+
+    If the parent has no transcript, no copy is skipped.
+    """
     found = _copies(path, whose)
     known = SESSION_NAME.fullmatch(found.parent) and any(path.parent.parent.glob(f"*/{found.parent}.jsonl"))
     return found if known else Lineage(found.parent, 0)
 
 
 def _copies_of(path: Path, elder: Path) -> Lineage:
-    """The records at the beginning that the elder has too, with the same id and the same content."""
+    """The records at the beginning that the elder has too.
+
+    They have the same id and the same content.
+    """
     with open_regular(elder) as file:
         known = {uuid: line for line in lines_of(file) for uuid in UUID.findall(line)}
 
@@ -197,7 +206,7 @@ def _content(line: bytes) -> object:
 
 
 def _copies(path: Path, whose: Callable[[bytes], str]) -> Lineage:
-    """The owner of the copies at the beginning of a file, and the offset after the last."""
+    """The owner of the copies that begin a file, and the offset after the last."""
     parent, offset, begins = "", 0, 0
     with open_regular(path) as file:
         for line in lines_of(file):
@@ -299,7 +308,10 @@ class ClaudeCode:
         return Chunk(drafts, after, lines.more, transcript.unknown, bad, waiting)
 
     def _skip_copies(self, record: RecordFile, cursor: Cursor) -> Cursor:
-        """Skip copied records. Checked until the session has own records: a fork may still be copying."""
+        """Skip copied records.
+
+        Checked until the session has own records: a fork may still be copying.
+        """
         lineage = self.forks.lineage(record.path)
         if lineage is None:
             return cursor
@@ -339,7 +351,10 @@ LEFT = lazy_regex(rb"<command-name>/(?:exit|quit|logout)</command-name>")
 
 
 def cleared_before(path: Path, session: str, at: int | None) -> Iterator[Draft]:
-    """The end of the session that `/clear` replaced by this one: the only one that was in use before."""
+    """The end of the session that `/clear` replaced by this one.
+
+    It is the only session that was in use shortly before.
+    """
     if at is None:
         return
     others = (other for other in path.parent.glob("*.jsonl") if other != path)
@@ -351,7 +366,10 @@ def cleared_before(path: Path, session: str, at: int | None) -> Iterator[Draft]:
 
 
 def _was_in_use(path: Path, at: int) -> bool:
-    """Whether the last record of a session is from shortly before a time, and does not end it."""
+    """Whether a session was still in use shortly before a time.
+
+    Its last record is from then, and does not end the session.
+    """
     try:
         with open_regular(path) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
@@ -365,7 +383,10 @@ def _was_in_use(path: Path, at: int) -> bool:
 
 
 def plan_accepted_here(path: Path, session: str, accepted: Mapping[str, Any]) -> Iterator[Draft]:
-    """What a session that begins with an accepted plan says of the session that presented it."""
+    """The acceptance of a plan, for the session that presented it.
+
+    The session that carries the plan out begins with it.
+    """
     elder = _presenter(path, accepted) if accepted else ""
     if not elder or elder == session:
         return
@@ -381,7 +402,10 @@ def plan_accepted_here(path: Path, session: str, accepted: Mapping[str, Any]) ->
 
 
 def _presenter(path: Path, accepted: Mapping[str, Any]) -> str:
-    """The session that presented a plan: the one it names, or the only one that ended with it."""
+    """The session that presented a plan.
+
+    It is the one that the plan names, or the only one that ended with it.
+    """
     if named := accepted.get("session"):
         return str(named) if (path.parent / f"{named}.jsonl").is_file() else ""
     mark = _plan_mark(accepted["text"])
@@ -396,7 +420,7 @@ def _plan_mark(plan: str) -> bytes:
 
 
 def _plans_left(path: Path) -> frozenset[bytes]:
-    """Marks of the plans that a session presented and that the user left without a word."""
+    """Marks of the presented plans that the user left without a word."""
     try:
         stat = path.stat()
         return _plans_in(path, stat.st_mtime_ns, stat.st_size)
@@ -406,7 +430,10 @@ def _plans_left(path: Path) -> frozenset[bytes]:
 
 @lru_cache(maxsize=4096)
 def _plans_in(path: Path, mtime_ns: int, size: int) -> frozenset[bytes]:
-    """The same for a transcript as it is now. Each is searched once, however many plans are looked up."""
+    """The same for a transcript as it is now.
+
+    Each is searched once, however many plans are looked up.
+    """
     data = read_regular(path, LARGEST)
     if PRESENTS not in data:
         return frozenset()
@@ -432,7 +459,10 @@ VIRTUAL = "/sessions/"  # a folder in Cowork's virtual machine, not on this one
 
 
 class ClaudeCowork:
-    """Reads the transcripts with the reader of Claude Code. `home` is the folder of `~` in commands."""
+    """Reads the transcripts with the reader of Claude Code.
+
+    `home` is the folder of `~` in commands.
+    """
 
     name = COWORK
 

@@ -124,7 +124,10 @@ def command_name(content: Any) -> str:
 
 
 def is_summary(record: Mapping[str, Any], content: Any) -> bool:
-    """Whether a user record is the summary of a compaction. Older versions do not mark it."""
+    """Whether a user record is the summary of a compaction.
+
+    Older versions do not mark it.
+    """
     if record.get("isCompactSummary") is True:
         return True
     return SUMMARY_HEAD.match(next(texts(content), "").lstrip()) is not None
@@ -149,7 +152,10 @@ def shell_answer(content: Any) -> tuple[str, str] | None:
 
 
 def accepted_plan(words: str) -> tuple[str, str] | None:
-    """The plan that a first prompt hands over, and the session that presented it if it is named."""
+    """The plan that a first prompt hands over.
+
+    With it comes the session that presented it, or "" if it is not named.
+    """
     if ACCEPTED_PLAN.match(words) is None:
         return None
     plan = ACCEPTED_PLAN.sub("", words, count=1)
@@ -170,7 +176,10 @@ def compact_summary(content: Any) -> str:
 
 
 def between(words: str, tag: str) -> str:
-    """The content of the first such tag, up to the end of the text if it is not closed."""
+    """The content of the first such tag.
+
+    A tag that is not closed extends to the end of the text.
+    """
     _, _, after = words.partition(f"<{tag}>")
     return after.partition(f"</{tag}>")[0].strip()
 
@@ -258,7 +267,10 @@ ATTACHMENT = lazy_regex(
 
 
 def is_noise(line: bytes) -> bool:
-    """Whether the beginning of a line shows that it is bookkeeping, or carried over and recorded already."""
+    """Whether the beginning of a line shows that it need not be read.
+
+    It is bookkeeping, or it was carried over and is recorded already.
+    """
     if is_carried(line):
         return True
     if found := TYPE_FIRST.match(line):
@@ -284,7 +296,10 @@ class TitleTracker:
         return {name: value for name, value in vars(self).items() if value}
 
     def take(self, kind: str, record: Mapping[str, Any], recent: Sequence[str]) -> str:
-        """The title in a record if it is new, or "". `recent` are the ids of the latest records."""
+        """The title in a record if it is new, or "".
+
+        `recent` are the ids of the latest records.
+        """
         named = kind == "custom-title"
         title = " ".join(text(record.get(TITLES[kind]))[: LONGEST * 2].split())[:LONGEST]
         foreign = kind == "summary" and record.get("leafUuid") not in recent
@@ -328,7 +343,10 @@ class UsageCounter:
         return final
 
     def end(self) -> list[dict[str, Any]]:
-        """The last answer, if it was not final. Nothing followed it that would have said so."""
+        """The last answer, if it was not final.
+
+        Nothing followed it that would have said so.
+        """
         final = [self.held] if self.held else []
         self.counted = [*self.counted, *(answered["id"] for answered in final)][-RECENT:]
         self.held = {}
@@ -649,7 +667,10 @@ class Transcript:
             self._mean(call_id, self.tasks.ended(tool, tool_input, words, about))
 
     def _mean(self, call_id: str, found: Iterable[Meaning], at: int | None = None) -> None:
-        """Report what a call means. The plans and steps of a subagent are not the session's."""
+        """Report what a call means.
+
+        The plans and steps of a subagent are not the session's.
+        """
         for meaning in found:
             if not self.aside or meaning.kind == "decision":
                 key = f"{action_key(call_id)}:{meaning.suffix}"
@@ -679,7 +700,10 @@ class Transcript:
             self._emit("seen", listing, f"{action_key(call_id)}:seen:{number}")
 
     def _model(self, model: str) -> None:
-        """Add the model to the opening. It is first named by an answer, usually in the same chunk."""
+        """Add the model to the opening.
+
+        It is first named by an answer, usually in the same chunk.
+        """
         if model and self.opening:
             self.opening.setdefault("model", model)
 
@@ -720,7 +744,10 @@ class Transcript:
 
 
 def _input(call: Mapping[str, Any]) -> dict[str, Any]:
-    """The input of a call. It was limited at the start; limiting it again would cut the note."""
+    """The input of a call.
+
+    It was limited at the start; limiting it again would cut the note.
+    """
     return {"input": call["input"]} if call["input"] is not None else {}
 
 

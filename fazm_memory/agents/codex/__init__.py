@@ -1,1 +1,1 @@
-"""Codex: its rollouts (`rollout`), and the calls in them and in its hooks (`calls`)."""
+"""Codex: its rollouts, and the calls in them and in its hooks."""

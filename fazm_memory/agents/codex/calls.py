@@ -1,4 +1,4 @@
-"""Tool calls of Codex: how they ended, what they returned and which files they touched.
+"""Tool calls of Codex: their outcomes, their results and the files they touched.
 
 The conversation (`response_item`) has the call and the text that the model got. The event log has an item
 with the exit code, the changed files and the duration. The item is preferred; some tools, and all older
@@ -122,7 +122,10 @@ def start_key(session: str, call_id: str) -> str:
 
 
 def prompt_key(session: str, turn: str, prompt: str) -> str:
-    """The key of a prompt. A turn may have several prompts, so the text is part of it, at the end."""
+    """The key of a prompt.
+
+    A turn may have several prompts, so the text is part of it, at the end.
+    """
     return f"{NAME}:{session}:{turn}:prompt:{digest(prompt.strip())}"
 
 
@@ -214,7 +217,10 @@ def item_of(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def called_by_item(item: Mapping[str, Any]) -> tuple[str, Any]:
-    """The tool and the input of an item without a call, as in code mode or after the user's `!`."""
+    """The tool and the input of an item without a call.
+
+    Code mode and the user's `!` make such items.
+    """
     kind = item.get("type")
     if kind == "CommandExecution":
         return "exec_command", {
@@ -437,7 +443,10 @@ class PartialDraft:
 
 
 class OpenCalls:
-    """The open and the recently ended calls. Both tables are limited and stored in the cursor."""
+    """The open and the recently ended calls.
+
+    Both tables are limited and stored in the cursor.
+    """
 
     def __init__(self, carry: Mapping[str, Any]) -> None:
         self.open: dict[str, dict[str, Any]] = {
@@ -592,7 +601,10 @@ def codex_hook_events(
 
 
 def hook_call(event: Mapping[str, Any]) -> tuple[str, Any]:
-    """The tool and its input as in the rollout. Hooks call the shell `Bash` and wrap a patch."""
+    """The tool and its input as in the rollout.
+
+    Hooks call the shell `Bash` and wrap a patch.
+    """
     tool, tool_input = ident(event.get("tool_name")) or "unknown", event.get("tool_input")
     command = mapping(tool_input).get("command")
     if tool == "Bash" and isinstance(command, str):

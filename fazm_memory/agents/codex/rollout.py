@@ -168,7 +168,10 @@ class Rollout:
             self.git = mapping(payload.get("git"))
 
     def _own_turn(self, payload: Mapping[str, Any], inner: str) -> bool:
-        """Whether a record starts the first own turn of a fork. All records before it are copies."""
+        """Whether a record starts the first own turn of a fork.
+
+        All records before it are copies.
+        """
         turn = ident(payload.get("turn_id"))
         if not turn or (inner and inner not in kinds.TURN_STARTS):
             return False

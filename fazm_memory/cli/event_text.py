@@ -1,4 +1,7 @@
-"""Events and states as text for people. Long texts are cut; `--json` has everything."""
+"""Events and states as text for people.
+
+Long texts are cut. `--json` has everything.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,10 @@ def session_state_text(session: Mapping[str, Any]) -> str:
 
 
 def print_state(state: dict[str, Any], now: int, lifecycle: str | None = None) -> None:
-    """Print the state as sections, each with its newest entries. `lifecycle` says more than the state's."""
+    """Print the state as sections, each with its newest entries.
+
+    `lifecycle` is printed in place of the state's own, which cannot say "silent".
+    """
     echo(paint(single_line(state["title"] or "(no title)"), "bold"))
     where = f"  {single_line(state['workspace'])}" if state["workspace"] else ""
     echo(f"{state['session']}  {lifecycle or state['lifecycle']}  {single_line(state['agent'])}{where}")
@@ -145,7 +151,7 @@ def failed_call_text(entry: dict[str, Any]) -> str:
 
 
 def decision_text(entry: dict[str, Any]) -> str:
-    """A decision with its form, the question or call it is about, and what became of it."""
+    """A decision, the question or call it is about, and what became of it."""
     about = entry.get("question") or entry.get("about")
     lead = f"{entry['form']}: " if entry.get("form") else ""
     chosen = f" ({'; '.join(entry['chosen'])})" if entry.get("chosen") else ""
@@ -278,7 +284,10 @@ ENTRIES: dict[str, Callable[[Any], str]] = {
 
 
 def entry_text(entry: Any) -> str:
-    """An entry without a format of its own: its first value, and the others in brackets."""
+    """An entry that has no format of its own.
+
+    Its first value, and the others in brackets.
+    """
     if not isinstance(entry, dict):
         return value_text(entry)
     first, *rest = [(key, part) for key, part in entry.items() if part not in (None, [], {})] or [("", "")]

@@ -129,7 +129,7 @@ def common_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def command_first(arguments: list[str]) -> list[str]:
-    """The arguments with --json and --now TIME moved behind the command, which may follow them."""
+    """Move --json and --now TIME behind the command."""
     at = 0
     while at < len(arguments) and (
         arguments[at] in ("--json", "--now") or arguments[at].startswith("--now=")
@@ -165,7 +165,10 @@ ENCODING_LOCALES = ("UTF-8", "C.UTF-8")
 
 
 def leave_launcher() -> None:
-    """Undo what the launcher of the Mac app does to this process and would do to those we start."""
+    """Undo what the launcher of the Mac app did to this process.
+
+    The programs we start would inherit it.
+    """
     import locale
 
     for variable in LAUNCHER_VARIABLES:
@@ -349,7 +352,10 @@ def calling_agent() -> str | None:
 
 
 def callers_source() -> str:
-    """The source of events that a command records: an agent's word is never the user's."""
+    """The source of the events that a command records.
+
+    A command that an agent runs is never the user's word.
+    """
     return "cli" if agent_from_environment(os.environ) is None else "record"
 
 
@@ -395,7 +401,7 @@ NEEDS_PERSON: dict[str, Callable[[argparse.Namespace], str | None]] = {
 
 
 def check_person(args: argparse.Namespace) -> None:
-    """Raise Declined if a person must run this command and this is the shell of an agent."""
+    """Raise Declined if only a person may run this and an agent's shell does."""
     agent = agent_from_environment(os.environ)
     needs = NEEDS_PERSON.get(args.command)
     what = needs(args) if agent is not None and needs is not None else None

@@ -49,7 +49,10 @@ def _ascii_only() -> bool:
 
 
 def sync_progress_text(progress: dict[str, Any]) -> str:
-    """How far a long round of sync is. It may also have been interrupted: the next one goes on there."""
+    """How far a long round of sync is.
+
+    It may also have been interrupted. The next round goes on there.
+    """
     total = plural(progress["total"], progress["what"])
     return f"{progress['doing']}: {progress['done']:,} of {total}"
 
@@ -65,7 +68,7 @@ def echo_err(text: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Replace characters that would move the cursor or that the terminal cannot encode."""
+    """Replace characters that would move the cursor or cannot be encoded."""
     parts = OWN_COLOURS.split(text)  # every second part is one of our colours
     safe = "".join(
         part if n % 2 else "".join(char if char.isprintable() or char in "\n\t" else "�" for char in part)
@@ -89,7 +92,10 @@ def terminal_width() -> int:
 
 
 def fit(text: str, *, lines: int = 1, indent: int = 8) -> str:
-    """A line for people, on at most so many lines of the terminal. Unchanged if the output is none."""
+    """Cut a text to at most so many lines of the terminal.
+
+    Unchanged if the output is not a terminal.
+    """
     if not sys.stdout.isatty():
         return text
     width = terminal_width()
@@ -177,7 +183,10 @@ PROGRESS_EVERY = 3.0  # seconds between two lines where there is no terminal
 
 
 class Progress:
-    """A progress bar on stderr. Without a terminal: a line every few seconds, none for short work."""
+    """A progress bar on stderr.
+
+    Without a terminal it is a line every few seconds, and none for short work.
+    """
 
     def __init__(self, what: str, total: int | None = None) -> None:
         self.what, self.total, self.shown = what, total, 0.0

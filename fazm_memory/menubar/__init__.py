@@ -1,4 +1,7 @@
-"""The menu bar as plain values, and what its commands do. Independent of the operating system."""
+"""The menu bar as plain values, and what its commands do.
+
+Independent of the operating system.
+"""
 
 from __future__ import annotations
 

@@ -37,7 +37,10 @@ SCRIPT_FOLDER = "resume"
 
 @dataclass(frozen=True)
 class Terminal:
-    """An app, and the arguments before the script. None: the app opens the script as a document."""
+    """A terminal app, and the arguments before the script.
+
+    None: the app opens the script as a document.
+    """
 
     bundle: str
     arguments: tuple[str, ...] | None = None
@@ -126,7 +129,10 @@ MOST_SHOWN = 1500  # characters of a diff in a dialog
 
 
 class SystemActions(Protocol):
-    """What only the system can do. Calls may block and are never made on the main thread."""
+    """What only the system can do.
+
+    Calls may block and are never made on the main thread.
+    """
 
     def show(self, route: str) -> None:
         """Show the timeline window at a route of the page."""
@@ -141,10 +147,16 @@ class SystemActions(Protocol):
         """Open a page of the web in the user's browser."""
 
     def run_in_terminal(self, script: Path, terminal: str) -> None:
-        """Run a script in this terminal of `TERMINALS`, or in the system's own choice if it is "auto"."""
+        """Run a script in a terminal.
+
+        `terminal` is a name of `TERMINALS`, or "auto" for the system's own choice.
+        """
 
     def resume_in_fazm(self, session_key: str, folder: str | None, first_message: str) -> Resumed:
-        """Continue in the session's window of Fazm, or in a new one with the first message."""
+        """Continue in the session's window of Fazm, or in a new one.
+
+        A new window starts with the first message.
+        """
 
     def tell(self, title: str, text: str) -> None:
         """Show a message."""
@@ -159,7 +171,10 @@ class SystemActions(Protocol):
         """Show the version and the copyright."""
 
     def login(self, on: bool) -> str:
-        """Turn launch at login on or off. Returns a message for the user, or an empty string."""
+        """Turn launch at login on or off.
+
+        Returns a message for the user, or an empty string.
+        """
 
     def permissions(self) -> None:
         """Open the system settings for permissions."""
@@ -214,7 +229,10 @@ def _resume(command: Command, memory: Memory, system: SystemActions) -> None:
 
 
 def _resume_last(command: Command, memory: Memory, system: SystemActions) -> None:
-    """Resume the latest session, after a question: a shortcut may be pressed by mistake."""
+    """Resume the latest session, after asking.
+
+    A shortcut may be pressed by mistake.
+    """
     rows = memory.store.sessions.listing(limit=1)
     if not rows:
         system.tell(translate("There is no session yet"), translate("Start an agent, and it appears here."))
@@ -225,7 +243,10 @@ def _resume_last(command: Command, memory: Memory, system: SystemActions) -> Non
 
 
 def _fazm_session_key(memory: Memory, session: str) -> str:
-    """The name of the session's window in Fazm. Empty if Fazm has forgotten the session."""
+    """The name of the session's window in Fazm.
+
+    Empty if Fazm has forgotten the session.
+    """
     row = memory.store.sessions.resolve(session)
     listed = fazm_sessions(connection_setup(memory.config).places).get(row.agent_session_id or "")
     return "" if listed is None else listed.session_key
@@ -440,7 +461,10 @@ HANDLERS: dict[str, Handler] = {
 
 
 def follow_link(text: str, memory: Memory, system: SystemActions) -> None:
-    """Open a session from a link, or resume it after a question: a web page may have opened the link."""
+    """Open a session from a link, or resume it after asking.
+
+    A web page may have opened the link.
+    """
     link = parse_link(text)
     if link is None:
         raise InvalidInput("This is not a Fazm Memory link.", hint="Links look like fazm-memory://resume/ID.")
@@ -475,7 +499,10 @@ class Worker:
         self._jobs.put(job)
 
     def stop(self) -> None:
-        """Finish the queue, then end. Not for the main thread, which answers the jobs' questions."""
+        """Finish the queue, then end.
+
+        Not for the main thread, which answers the jobs' questions.
+        """
         self._jobs.put(None)
         if self._thread.ident is not None:
             self._thread.join()

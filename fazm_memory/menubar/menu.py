@@ -58,7 +58,10 @@ class MenuEntry:
 
     @property
     def spoken(self) -> str:
-        """What a screen reader says: the title in words, and whether it is a problem or a question."""
+        """What a screen reader says.
+
+        The title in words, and whether it is a problem or a question.
+        """
         words = " ".join(self.title.removeprefix("?").translate(SYMBOLS).split()).replace(" ,", ",")
         if self.title.startswith("⚠"):
             return translate("Problem: {what}", what=words)

@@ -1,4 +1,4 @@
-"""The status that the menu shows, read from the memory, and the notifications of what changed in it.
+"""The status that the menu shows, and notifications when it changes.
 
 Reading may take a while, so it is never done on the main thread. What only the system knows (the front app, a
 permission, the login item) is passed in.
@@ -37,7 +37,10 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 
 
 def error_text(error: FazmMemoryError) -> tuple[str, str]:
-    """The title of an error, and its message with what to do next, in the user's language."""
+    """The title and the message of an error, in the user's language.
+
+    The message says what to do next.
+    """
     words = (translate_filled(part) for part in (error.message, error.hint) if part)
     return translate(error.title), " ".join(map(sentence, words))
 
@@ -98,7 +101,10 @@ MOST_FAILURES = 2
 
 @dataclass(frozen=True)
 class FazmState:
-    """Its open windows, and the titles of those that work. `answers` is false if it does not say."""
+    """Fazm's open windows, and the titles of those that work.
+
+    `answers` is false if Fazm does not answer.
+    """
 
     answers: bool = True
     windows: int = 0
@@ -106,7 +112,10 @@ class FazmState:
 
 
 class FazmMonitor:
-    """Asks with `windows`, which returns None if Fazm does not answer. Not for the main thread."""
+    """Asks Fazm for its open windows.
+
+    `windows` returns None if Fazm does not answer. Not for the main thread.
+    """
 
     def __init__(self, windows: Callable[[], Sequence[FazmWindow] | None]) -> None:
         self._windows = windows
@@ -165,7 +174,7 @@ class Question:
 
 @dataclass(frozen=True)
 class AgentLine:
-    """An agent on this machine: how it is connected, when it was last active, any problem."""
+    """An agent on this machine: its connection, last activity and problem."""
 
     name: str
     joined: str = ""
@@ -218,7 +227,10 @@ class Update:
 
 @dataclass(frozen=True)
 class SystemState:
-    """What only the system knows. `permitted` and `login` are None where they do not apply."""
+    """What only the system knows.
+
+    `permitted` and `login` are None where they do not apply.
+    """
 
     front: FrontApp | None = None
     permitted: bool | None = None

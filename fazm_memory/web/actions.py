@@ -1,4 +1,6 @@
-"""The page's POST routes, each a function of the memory and the body. The user is the actor.
+"""The page's POST routes, each a function of the memory and the body.
+
+The user is the actor.
 
 Also the decisions and open points of all sessions, with what the user says about them. Such a mark is
 recorded in the session itself, as the user's word, so the next context has it.
@@ -172,7 +174,10 @@ def exclusions(memory: Memory, body: JsonBody) -> dict[str, Any]:
 
 
 def reveal(memory: Memory, body: JsonBody) -> dict[str, Any]:
-    """Show a file in the file manager. Only paths in the log, so that a page cannot probe the disk."""
+    """Show a file in the file manager.
+
+    Only paths in the log, so that a page cannot probe the disk.
+    """
     path = body.needed("path")
     if not _known(memory, path, body.text("session"), body.number("seq")):
         raise NotFound(f'The log does not contain "{path[:200]}".', hint="Give its session and event.")
@@ -224,7 +229,10 @@ DONE = ("completed", "cancelled", "done")
 
 
 def points(memory: Memory, query: QueryParameters) -> dict[str, Any]:
-    """The points of the latest sessions, newest first. `by`: only those of a person or an agent."""
+    """The points of the latest sessions, newest first.
+
+    `by`: only those of a person or an agent.
+    """
     by = query.text("by")
     if by not in (None, "person", "agent"):
         raise InvalidInput(f'by must be person or agent, not "{by[:20]}".')
@@ -264,7 +272,10 @@ def _point(kind: str, row: dict[str, Any], text: str, id: str | None) -> dict[st
 
 
 def _of_handover(memory: Memory, known: set[tuple[str, int | None]]) -> list[dict[str, Any]]:
-    """What the handover calls open and no session lists, such as files that are not committed."""
+    """The handover's open points that no session lists.
+
+    For example files that are not committed.
+    """
     titles: dict[str, dict[str, Any]] = {}
     found = []
     for item in (
@@ -292,7 +303,10 @@ def _decisions(state: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def mark(memory: Memory, body: JsonBody) -> dict[str, Any]:
-    """Say of a point that it is done, no longer holds or was wrong. Only what is wrong needs a text."""
+    """Mark a point as done, no longer valid or wrong.
+
+    Only what is wrong needs a text.
+    """
     session, kind, verdict = body.needed("session"), body.needed("kind"), body.needed("mark")
     text, said = body.text("text"), body.text("said")
     append = memory.sessions.append

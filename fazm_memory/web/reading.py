@@ -1,4 +1,7 @@
-"""The page's GET routes, each a function of the memory and the query (docs/page-api.md)."""
+"""The page's GET routes, each a function of the memory and the query.
+
+docs/page-api.md describes them.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ def overview(memory: Memory, query: QueryParameters) -> dict[str, Any]:
 
 
 def _of_states(memory: Memory, day: date) -> dict[str, int | None]:
-    """Of a day's sessions: the changed files, and the failed calls that no later call resolved.
+    """The changed files and unresolved failures of a day's sessions.
 
     None for a day of too many sessions.
     """
@@ -264,7 +267,10 @@ def _place(text: str) -> tuple[str, str | None]:
 
 
 def _place_in(memory: Memory, id: str, moment: str | None) -> int | None:
-    """Where a list begins or ends. A number may lie outside the session: nothing is listed there."""
+    """Where a list begins or ends.
+
+    A number may lie outside the session. Nothing is listed there.
+    """
     if moment is None or moment.isdecimal():
         return None if moment is None else whole_number("the position", moment)
     return memory.sessions.position(id, moment, begin=True)
@@ -288,7 +294,10 @@ def briefing(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
 
 
 def resume(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
-    """How a session can be resumed. Not part of the session: it needs the briefing, which takes longest."""
+    """How a session can be resumed.
+
+    A route of its own, because it needs the briefing, which takes longest.
+    """
     return memory.recall.resume_offer(id)
 
 

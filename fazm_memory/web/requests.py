@@ -1,4 +1,7 @@
-"""Requests and responses: checked parameters and JSON bodies, security headers, errors by HTTP status."""
+"""Requests and responses of the page.
+
+Checked parameters and JSON bodies, security headers, errors by HTTP status.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,10 @@ STATUS: dict[type[FazmMemoryError], int] = {
 
 
 def json_response(value: Any, status: int = 200, now: int | None = None) -> Response:
-    """A value as JSON. In ASCII, so that lone surrogates get through unchanged. `now`: the memory's clock."""
+    """A value as a JSON response.
+
+    In ASCII, so that lone surrogates get through unchanged. `now` is the memory's clock.
+    """
     body = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
     headers = None if now is None else {"x-fazm-now": str(now // 1000)}
     return Response(body, status, headers, media_type="application/json")

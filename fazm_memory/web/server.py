@@ -1,4 +1,4 @@
-"""The page: an ASGI application with its files, API and security headers, on a port or in process.
+"""The page: an ASGI application with its files, API and security headers.
 
 On a loopback port it stands behind the guard. In the Mac's window it is called without a network.
 
@@ -97,7 +97,10 @@ class ChangeFeed:
     # -- reading the feed --------------------------------------------------------------------------------
 
     async def after(self, cursor: str | None, wait: float) -> dict[str, Any]:
-        """Changes since a cursor: at once if there are any, else after at most `wait` seconds."""
+        """Changes since a cursor.
+
+        At once if there are any, else after at most `wait` seconds.
+        """
         await self._check()
         known = self._known(cursor)
         if wait > 0 and known == self.number and not self.ended:
@@ -329,7 +332,9 @@ class PageApp:
         return StreamingResponse(self.changes.follow(cursor), media_type="text/event-stream")
 
     async def _file(self, request: Request) -> Response:
-        """One of the page's files. The names are listed at start, a request never looks for others.
+        """One of the page's files.
+
+        The names are listed at start. A request never looks for others.
 
         The page asks for them under their version, so that a browser needs each only once.
         """
@@ -344,7 +349,10 @@ class PageApp:
         return FileResponse(found, media_type=KINDS[found.suffix], headers=headers)
 
     def _index(self, folder: str) -> str:
-        """The page with versioned addresses. It names all modules, so that they are loaded at once."""
+        """The page with versioned addresses.
+
+        It names all modules, so that they are loaded at once.
+        """
         text = LINKED.sub(folder, self.files[INDEX].read_text(encoding="utf-8"))
         modules = sorted(name for name in self.files if name.endswith(".js"))
         preloads = "".join(f'<link rel="modulepreload" href="{folder}{name}">' for name in modules)
@@ -483,7 +491,9 @@ class BufferedResponse:
 
 
 class InProcessPage:
-    """The page for a window that answers its own URL scheme. Blocking, callable from any thread.
+    """The page for a window that answers its own URL scheme.
+
+    Blocking, callable from any thread.
 
     It is the same application behind the same guard. The token and the Host header are added here, so
     headers from the page cannot grant anything. `close` ends the threads and closes the stores.

@@ -1,4 +1,4 @@
-"""The page's settings: agents, permissions, watched folders, exclusions, storage, retention, setup.
+"""The page's settings and the setup of the first launch.
 
 The retention policy is read from its file each time, because another process may have changed it. What a
 policy would delete is computed only on request, because that reads the sizes of all old events.
@@ -71,7 +71,10 @@ def preview_retention(memory: Memory, query: QueryParameters) -> dict[str, Any]:
 
 
 def change_retention(memory: Memory, body: JsonBody) -> dict[str, Any]:
-    """Change ages or the size limit. With `dry_run`, the default, only return what would be deleted."""
+    """Change ages or the size limit.
+
+    With `dry_run`, the default, only return what would be deleted.
+    """
     wanted = _wanted(body)
     dry_run = body.flag("dry_run", True)
     policy = _in_force(memory)
@@ -88,7 +91,10 @@ def _in_force(memory: Memory) -> dict[str, int]:
 
 
 def _wanted(body: JsonBody) -> dict[str, int]:
-    """The requested values by name. null means forever. Missing names stay as they are."""
+    """The requested values by name.
+
+    null means forever. Missing names stay as they are.
+    """
     ages = body.value("ages")
     if ages is None:
         ages = {}
@@ -190,7 +196,10 @@ def _storage(memory: Memory) -> dict[str, Any]:
 
 
 def agents(memory: Memory, body: JsonBody) -> dict[str, Any]:
-    """Connect or disconnect an agent. With `dry_run`, the default, only show the edits."""
+    """Connect or disconnect an agent.
+
+    With `dry_run`, the default, only show the edits.
+    """
     agent, joins, dry_run = body.needed("agent"), body.flag("connect", True), body.flag("dry_run", True)
     joining = connection_setup(memory.config)
     plan = (plan_connect if joins else plan_disconnect)(agent, joining)
@@ -213,7 +222,10 @@ def agents(memory: Memory, body: JsonBody) -> dict[str, Any]:
 
 
 def sync(memory: Memory, body: JsonBody) -> dict[str, Any]:
-    """Sync now, or make, join or change a vault if `do` says so. The answer also has the new status."""
+    """Sync now, or make, join or change a vault if `do` says so.
+
+    The answer also has the new status.
+    """
     do = body.text("do") or "round"
     if do not in SYNC_STEPS:
         raise InvalidInput(f'Unknown step "{do[:40]}".')

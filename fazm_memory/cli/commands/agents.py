@@ -288,7 +288,7 @@ def _remove(args: argparse.Namespace, memory: Memory) -> int:
 def first_minute(
     memory: Memory, agents: list[AgentOverview], page: Any, *, stopped: Callable[[], bool] = lambda: False
 ) -> None:
-    """The first start: what was found, the last month with a bar, yesterday, and an offer to connect.
+    """The first start: agents found, import of the last month, yesterday, connect.
 
     `page` is served already, or None. `stopped` ends the import early; the next start goes on with it.
     """
@@ -408,7 +408,10 @@ def _show_diff(lines: list[str]) -> None:
 
 
 def carry_out(memory: Memory, step: SetupStep, choice: SetupChoice) -> None:
-    """Do it, with a progress bar for the import. An error is shown, and the next step follows."""
+    """Carry out a step, with a progress bar for the import.
+
+    An error is shown, and the next step follows.
+    """
     try:
         if step.name == "import":
             import_with_bar(memory)

@@ -175,7 +175,10 @@ def _plain(value: Any) -> str:
 
 
 def _led_to(seq: int, causes: list[dict[str, Any]]) -> str:
-    """The cause of a change: the last decision, error or request before it in its turn."""
+    """The cause of a change.
+
+    That is the last decision, error or request before it in its turn.
+    """
     own = next((cause for cause in causes if cause["seq"] == seq), None)
     if own is None:
         return ""
@@ -332,7 +335,10 @@ def files_command(args: argparse.Namespace) -> int:
 
 
 def _file_history(args: argparse.Namespace, memory: Memory) -> int:
-    """Which sessions changed a file. A path from here is tried first, then as the end of a path."""
+    """Which sessions changed a file.
+
+    A path relative to this folder is tried first, then as the end of a path.
+    """
     if args.turns is not None:
         raise InvalidRequest(
             f"No session matches {args.id!r}, and --turns counts the turns of a session.",

@@ -65,7 +65,7 @@ def context_command(args: argparse.Namespace) -> int:
 
 
 def _wrapped(text: str) -> str:
-    """The text for people: broken at words to the width of the terminal, headings in bold, the frame dim."""
+    """Wrap the context to the terminal, with bold headings and a dim frame."""
     width = min(terminal_width(), READABLE)
     lines = []
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""`open`, `pause`, `resume`, `close`, `archive`, `restore`, `continue`, `handoff`, `questions`."""
+"""Commands that start, stop and continue sessions, and those about questions."""
 
 from __future__ import annotations
 

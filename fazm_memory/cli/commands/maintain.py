@@ -1,4 +1,4 @@
-"""Keep it safe: record, exclude, forget, retain, verify, recover, export, import, doctor, demo."""
+"""Commands that keep the store safe and in order, such as forget and verify."""
 
 from __future__ import annotations
 
@@ -396,7 +396,7 @@ def agent_names() -> list[str]:
 
 
 def options(name: str) -> list[str]:
-    """A command's options, the choices of its arguments, and agents where it takes one."""
+    """What the shell can complete after a command: options, choices and agents."""
     words: list[str] = []
     for action in _arguments(name):
         if not action.option_strings and str(action.metavar).startswith("AGENT"):

@@ -55,7 +55,10 @@ def record_command(args: argparse.Namespace) -> int:
 def _record(
     memory: Memory, lines: list[bytes | None], before: int, *, by_agent: bool
 ) -> tuple[list[dict[str, Any]], int]:
-    """Record a batch. Returns the answers in order, and the exit code if nothing could be recorded at all."""
+    """Record a batch of lines.
+
+    Returns the answers in order, and the exit code if nothing could be recorded at all.
+    """
     stopped = 0
     drafts: list[tuple[int, Draft]] = []
     answers: dict[int, dict[str, Any]] = {}

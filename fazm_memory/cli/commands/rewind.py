@@ -399,7 +399,10 @@ def _never(step: dict[str, Any]) -> bool:
 
 
 def _always(step: dict[str, Any]) -> bool:
-    """With --yes: move files inside the folder. Never run commands or leave the folder."""
+    """The answers of --yes.
+
+    Files are moved inside the folder. Commands never run, and nothing leaves the folder.
+    """
     return bool(step["kind"] != "command" and not step.get("outside", False))
 
 

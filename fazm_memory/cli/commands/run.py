@@ -112,7 +112,10 @@ def _print_start(companion: Companion, agents: list[AgentOverview], page: Any, *
 
 
 def companion_server(args: argparse.Namespace, factory: Callable[[], Memory] | None = None) -> Any:
-    """The page and MCP over HTTP. `with server.in_background():` runs it in its own thread."""
+    """The server of the page and of MCP over HTTP.
+
+    `with server.in_background():` runs it in its own thread.
+    """
     from fazm_memory.loopback import LazyApp
     from fazm_memory.web import PageServer
 
@@ -137,7 +140,10 @@ def companion_server(args: argparse.Namespace, factory: Callable[[], Memory] | N
 
 
 def run_menu_bar(args: argparse.Namespace) -> int:
-    """The companion with its menu bar. The window needs no port; browsers use the server."""
+    """Run the companion with its menu bar.
+
+    The window needs no port. Browsers use the server.
+    """
     with QuitSignals() as signals:  # before the first thread, which would die of a signal that is not handled
         from fazm_memory.macos import show_failed_start
 
@@ -174,7 +180,9 @@ def _menu_bar_app(args: argparse.Namespace) -> Any:
 
 
 class QuitSignals:
-    """Quits the app on a signal, although the main thread belongs to AppKit and runs no Python handlers.
+    """Quits the app on a signal, also while AppKit runs the main thread.
+
+    AppKit's loop runs no Python signal handlers.
 
     Python's own handler writes the signal's number to a socket, in whichever thread the signal arrives. A
     thread reads the socket. A signal that comes early waits there.
@@ -293,7 +301,10 @@ def timeline_command(args: argparse.Namespace) -> int:
 
 
 def _place(memory: Memory, text: str | None) -> str:
-    """The part of the page's address that names a session or an event. It is the same on every machine."""
+    """The part of the page's address that names a session or an event.
+
+    It is the same on every machine.
+    """
     if text is None:
         return ""
     session, _, at = text.partition("@")
@@ -343,7 +354,10 @@ def _server(args: argparse.Namespace, **more: Any) -> Any:
 
 
 def _run(served: Any, started: Callable[[], None]) -> None:
-    """Serve until a signal. uvicorn raises the signal again after it stops, so we exit and close stores."""
+    """Serve until a signal.
+
+    uvicorn raises the signal again after it stops, so we exit and close the stores.
+    """
 
     def end(number: int, frame: FrameType | None) -> None:
         raise SystemExit(0)

@@ -111,7 +111,10 @@ def sessions_command(args: argparse.Namespace) -> int:
 
 
 def _fitted_cells(cells: list[tuple[str, ...]], header: Sequence[str], width: int) -> list[tuple[str, ...]]:
-    """Show only the name of a folder. The title gets the room that the other columns leave."""
+    """The cells of a narrow table.
+
+    Of a folder only the name is shown. The title gets the room that the other columns leave.
+    """
     named = [(*row[:-1], row[-1].rstrip("/").rsplit("/", 1)[-1][:16]) for row in cells]
     title = len(header) - 2
     others = sum(max(len(row[n]) for row in [header, *named]) + 2 for n in range(len(header)) if n != title)
@@ -176,7 +179,7 @@ Section = tuple[str, list[str], int]  # title, lines, how many of them on one sc
 
 
 def _sections(state: dict[str, Any], retries: list[dict[str, Any]], now: int) -> list[Section]:
-    """What a successor asks first: what is open, what it was for, what was decided, what was done."""
+    """The sections of a session: open points, goal, decisions, what was done."""
     folder = (state["workspace"] or "").rstrip("/") + "/"
 
     def near(text: str) -> str:

@@ -101,7 +101,10 @@ def _show_report(report: dict[str, Any]) -> None:
 
 
 def _init(memory: Memory, args: argparse.Namespace) -> int:
-    """Show the recovery key, then upload: the key must be seen even if that fails or is interrupted."""
+    """Make a vault: show the recovery key, then upload.
+
+    The key must be seen even if the upload fails or is interrupted.
+    """
     answer = memory.sync.init(
         folder=args.folder, url=args.s3, name=args.name, force=args.force, files=args.files,
         transcripts=args.transcripts,

@@ -1,4 +1,4 @@
-"""Everything that is recorded: drafts from agents, hooks, files and surfaces become events.
+"""Recording: drafts from agents, hooks, files and surfaces become events.
 
 A draft is prepared (`prepare`: redact, check, infer files) and then placed in the log (`recorder`). Drafts
 come from the `record` protocol, from agents' own records (`importer`, which `transcript_watcher` calls when

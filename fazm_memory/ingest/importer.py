@@ -41,11 +41,12 @@ NEWEST, LAST_DAY, OLDER, NOTHING_LEFT = range(4)
 
 @dataclass
 class ImportStatistics:
-    """Counts of an import. `known` were recorded before; `troubles` are files, each with the reason.
+    """Counts of an import.
 
-    `bad_in` counts the lines of each file that are no records. `not_copied` are files whose copy failed.
-    `next_age` of a wave says which sessions come next: NEWEST, LAST_DAY, OLDER or NOTHING_LEFT. `finished`
-    are the files of sessions that are recorded whole. These two are not added up.
+    `known` were recorded before; `troubles` are files, each with the reason. `bad_in` counts the lines of
+    each file that are no records. `not_copied` are files whose copy failed. `next_age` of a wave says which
+    sessions come next: NEWEST, LAST_DAY, OLDER or NOTHING_LEFT. `finished` are the files of sessions that are
+    recorded whole. These two are not added up.
     """
 
     files: int = 0
@@ -151,7 +152,7 @@ Told = tuple[DraftStream, Draft]
 
 
 def take_ordered(streams: Sequence[DraftStream]) -> list[Told]:
-    """Take from the streams all drafts that nothing unread can precede, in the order of time.
+    """Take all drafts that nothing unread can precede, in the order of time.
 
     At least one stream that has not ended is emptied, so reading always makes progress.
     """
@@ -202,7 +203,10 @@ class CursorRow:
 
 @dataclass(frozen=True)
 class UnreadFile:
-    """A file with new records. `held` is an opening from a time when recording was paused."""
+    """A file with new records.
+
+    `held` is an opening from a time when recording was paused.
+    """
 
     record: RecordFile
     cursor: Cursor
@@ -247,7 +251,10 @@ class CursorTable:
         return UnreadFile(record, cursor, max(0, left), moved_from, carried.get("held") or {})
 
     def _forgotten(self, record: RecordFile) -> bool:
-        """Whether something of the session was forgotten. Reading it again could bring that back."""
+        """Whether something of the session was forgotten.
+
+        Reading it again could bring that back.
+        """
         query = (
             "SELECT 1 FROM event e JOIN session s ON e.id >= s.n << ? AND e.id < (s.n + 1) << ?"
             " WHERE s.agent_session_id=? AND e.kind='forgotten' LIMIT 1"
@@ -357,7 +364,10 @@ class RecordFileStream(DraftStream):
 
 
 def take_by_session(streams: Sequence[RecordFileStream]) -> list[Told]:
-    """Take what nothing unread of the same session can precede. Sessions do not wait for each other."""
+    """Take what nothing unread of the same session can precede.
+
+    Sessions do not wait for each other.
+    """
     sessions: dict[Name, list[RecordFileStream]] = {}
     for stream in streams:
         sessions.setdefault(_name(stream.unread), []).append(stream)
@@ -407,7 +417,10 @@ class Importer:
         return list(found.values())
 
     def look(self, paths: Iterable[Path]) -> list[RecordFile]:
-        """The record files at these paths as they are now. Only an unknown path needs a search."""
+        """The record files at these paths as they are now.
+
+        Only an unknown path needs a search.
+        """
         wanted = {_database_of(path) for path in paths}
         if new := wanted - self.records.keys() - self.strangers:
             self.find()
@@ -426,8 +439,9 @@ class Importer:
         return replace(known, size=stat.st_size, mtime=stat.st_mtime)
 
     def unread(self, records: Iterable[RecordFile]) -> list[UnreadFile]:
-        """Files with new records: the newest session of every folder, the rest of its last day, older ones.
+        """Files with new records, in the order of import.
 
+        First the newest session of every folder, then the rest of the folder's last day, then older ones.
         Within each of these the newest session comes first, and the files of a session stay together.
         """
         new = [file for record in records if (file := self._unread(record)) is not None]
@@ -519,7 +533,7 @@ class Importer:
         also: Callable[[Writer], None] | None = None,
         limit: int = WAVE_BYTES,
     ) -> ImportStatistics:
-        """Import a wave of files together with drafts of hooks, until all or `limit` bytes are read.
+        """Import files together with drafts of hooks, until all or `limit` bytes are read.
 
         `elders` are files that may have the parents of forks, which are read first. `also` runs in the last
         transaction.
@@ -549,7 +563,10 @@ class Importer:
                 return statistics
 
     def _keep_unsaved(self, files: Sequence[RecordFileStream]) -> None:
-        """Keep the chunks whose drafts were not all recorded. The next wave takes them again."""
+        """Keep the chunks whose drafts were not all recorded.
+
+        The next wave takes them again.
+        """
         if self._ahead is not None:
             for stream in files:
                 if stream.fresh and stream.unsaved is not None:
@@ -562,7 +579,10 @@ class Importer:
         pauses: Sequence[TimeRange],
         statistics: ImportStatistics,
     ) -> int:
-        """Read the next chunk of every file without waiting drafts. Returns the number of bytes."""
+        """Read the next chunk of every file without waiting drafts.
+
+        Returns the number of bytes.
+        """
         read = 0
         for stream in files:  # it grows by the parents of forks
             if stream.waiting or stream.ended:
@@ -603,7 +623,10 @@ class Importer:
         return read
 
     def _owned(self, drafts: Iterable[Draft]) -> Iterator[Draft]:
-        """Move a session to Fazm that hooks reported as another agent's before Fazm listed it."""
+        """Move a session to Fazm that hooks reported as another agent's.
+
+        Their hooks report it first. Later Fazm lists it as its own.
+        """
         for draft in drafts:
             if draft.agent == FAZM and draft.session not in self.owned:
                 query = "SELECT agent FROM session WHERE agent_session_id=?"
@@ -623,7 +646,10 @@ class Importer:
         statistics: ImportStatistics,
         also: Callable[[Writer], None] | None,
     ) -> None:
-        """Record in transactions of limited size. A file's cursor goes with the last draft of its chunk."""
+        """Record in transactions of limited size.
+
+        A file's cursor goes with the last draft of its chunk.
+        """
         ends = {id(stream): number for number, (stream, _) in enumerate(merged)}
         done = sorted(
             (stream for stream in files if stream.fresh and not stream.waiting),
@@ -704,7 +730,10 @@ def _ages(files: Sequence[UnreadFile]) -> dict[Name, int]:
 
 
 def _folder(path: Path) -> Path:
-    """The folder of a record. Folders named by a date, as Codex has them, count as one."""
+    """The folder of a record.
+
+    Folders named by a date, as Codex has them, count as one.
+    """
     folder = path.parent
     while folder.name.isdigit():
         folder = folder.parent
@@ -738,7 +767,10 @@ def _saved_size(stream: RecordFileStream) -> int:
 
 
 def _elders(session: str, drafts: Iterable[Draft]) -> list[str]:
-    """Other sessions that drafts are about: the parent of a fork, the session that presented a plan."""
+    """Other sessions that drafts are about.
+
+    For example the parent of a fork, or the session that presented a plan.
+    """
     parents = (draft.payload.get("parent") for draft in drafts if draft.kind == "session.open")
     others = (draft.session for draft in drafts if draft.session != session)
     return [str(name) for name in dict.fromkeys([*parents, *others]) if name]

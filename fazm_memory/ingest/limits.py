@@ -1,4 +1,4 @@
-"""What may be recorded: nothing during a pause, and only so much that no agent fills the disk.
+"""Limits of recording: the pause switch, and quotas that keep the disk free.
 
 One session and one day may record only so much. Above a limit, details are recorded without their long
 texts: inputs and outputs of calls, messages of agents and listings. Above twice the limit they are refused.
@@ -31,7 +31,10 @@ COMPANION_AGENT = "fazm-memory"
 
 
 def companion_opening() -> Draft:
-    """The opening of that session. It comes before each event there; repeating it changes nothing."""
+    """The opening of that session.
+
+    It comes before each event there; repeating it changes nothing.
+    """
     payload = {"agent": COMPANION_AGENT, "title": "The companion's own log", "background": True}
     return Draft(COMPANION_SESSION, "session.open", payload, agent=COMPANION_AGENT, source="companion")
 
@@ -106,7 +109,10 @@ class QuotaLimits:
 
 
 class Quota:
-    """Counts what is recorded, and cuts details above the limits. Used within transactions."""
+    """Counts what is recorded, and cuts details above the limits.
+
+    Used within transactions.
+    """
 
     def __init__(self, db: Database, limits: QuotaLimits) -> None:
         self.db, self.limits = db, limits

@@ -1,4 +1,4 @@
-"""Preparing drafts before the write transaction: redact, check, infer the files of a call.
+"""Preparation of drafts before the lock: redact, check, infer files of calls.
 
 Redacting and interpreting shell commands can take seconds, so both are done before the log is locked. The
 recorder then only places what is prepared.
@@ -88,9 +88,10 @@ class CleanPayload(dict[str, Any]):
 def redact_payloads(
     redactor: Redactor, payloads: Sequence[Mapping[str, Any]], known: Sequence[KnownSecrets]
 ) -> list[Any]:
-    """The payloads without secrets, and without copies of secrets that the session had or has later.
+    """The payloads without secrets, and without copies of secrets of their session.
 
-    `known` are the secrets of each payload's session. What is found is added to them.
+    A copy may come before or after the place where the secret was recognised. `known` are the secrets of each
+    payload's session. What is found is added to them.
     """
     clean: list[Any] = []
     counts: list[int] = []
@@ -107,7 +108,10 @@ def redact_payloads(
 
 
 class Preparer:
-    """`secret` distinguishes two sessions whose names had to be redacted, without revealing the names."""
+    """Prepares drafts: redacts, checks and completes them.
+
+    `secret` is a key. With it, two sessions whose names had to be redacted differ, and no name is revealed.
+    """
 
     def __init__(
         self, redactor: Redactor, secret: bytes, find_session: FindSession, now: Callable[[], int]
@@ -188,7 +192,7 @@ class Preparer:
 
 
 def _hint(draft: Draft, error: str) -> str:
-    """What a line may have beside the fields of its type, if one of its fields is unknown."""
+    """A hint for a line with an unknown field: the fields that its type has."""
     unknown = next((name for name in draft.payload if error.startswith(f"unknown field {name}.")), None)
     if unknown is None:
         return ""
@@ -196,7 +200,7 @@ def _hint(draft: Draft, error: str) -> str:
 
 
 def check_form(kind: str, payload: Any, door: str) -> None:
-    """Raise InvalidInput for an invalid question, or for anything but an answer from a form."""
+    """Check a question, or an answer that comes from a form. Raises InvalidInput."""
     if door == FORM_SOURCE and (kind != "handoff.answer" or payload.waived):
         raise InvalidInput(f"{kind}: a form brings the answer to a question and nothing else")
     if kind == "handoff" and payload.answer_schema is not None:
@@ -227,7 +231,10 @@ class NameRedactor:
         return known
 
     def _claim(self, text: str) -> str:
-        """A source that the draft claims. It never becomes the name of a real source by redaction."""
+        """A source that the draft claims.
+
+        It never becomes the name of a real source by redaction.
+        """
         name = self._name(text)
         return f"record:{name}" if name in SOURCES else name
 
@@ -386,7 +393,10 @@ def _printed(output: Any) -> str:
 
 
 def _listed(arguments: Mapping[str, Any], output: Any, cwd: str) -> list[dict[str, Any]]:
-    """The folder that a listing tool showed: a list of names or entries, or a name on each line."""
+    """The folder that a listing tool showed.
+
+    Its output is a list of names or entries, or text with a name on each line.
+    """
     folder = _folder(arguments, LISTED, cwd)
     if isinstance(output, str) and output[:1] in ("[", "{") and not output.startswith(("[FILE]", "[DIR]")):
         output = _json(output)
@@ -420,7 +430,10 @@ def _names(entries: Iterable[Any]) -> list[str]:
 
 
 def _lines(output: str) -> list[str]:
-    """Names on lines; those of the common file server carry `[FILE]` or `[DIR]` before them."""
+    """Names, one on each line.
+
+    The common MCP server for files writes `[FILE]` or `[DIR]` before each.
+    """
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     if any(line.startswith(("[FILE] ", "[DIR] ")) for line in lines):
         return [line.removeprefix("[FILE] ") for line in lines if line.startswith("[FILE] ")]

@@ -1,4 +1,4 @@
-"""Reading ahead: worker processes read and redact records while the importer records what came before.
+"""Worker processes that read and redact records while the importer records.
 
 A worker is a program of its own with a pipe in each direction. It never opens the store. It ends when its
 pipe is closed, so none outlives the importer, however that ends. If a worker is lost, the importer reads by
@@ -48,7 +48,10 @@ class WorkerSetup:
 
 @dataclass(frozen=True)
 class ReadTask:
-    """Read the next chunks of a file. `reader` is the position of its reader in `agents.readers`."""
+    """Read the next chunks of a file.
+
+    `reader` is the position of its reader in `agents.readers`.
+    """
 
     reader: int
     record: RecordFile
@@ -63,7 +66,7 @@ class ReadTask:
 
 @dataclass(frozen=True)
 class ReadResult:
-    """A chunk whose drafts and carried state are redacted, and the secrets that were found in it.
+    """A redacted chunk, and the secrets that were found in it.
 
     `carry` is what may be stored. The cursor of the chunk has the state as it was read, for the next chunk.
     """
@@ -74,7 +77,10 @@ class ReadResult:
 
 
 def next_task(task: ReadTask, answer: ReadResult | str) -> ReadTask | None:
-    """What a worker reads next without being asked. Both sides use this, so they agree."""
+    """What a worker reads next without being asked.
+
+    Both sides use this, so they agree.
+    """
     if isinstance(answer, str) or not answer.chunk.more or task.chunks <= 1:
         return None
     if answer.chunk.cursor.offset <= task.cursor.offset:  # no progress, or no byte offsets
@@ -91,7 +97,7 @@ class ReadError(Exception):
 
 
 def worker_count() -> int:
-    """The number of workers that this machine has cores for; 0 if workers cannot be started."""
+    """The number of workers to start: one for each core, 0 if none can be started."""
     # The app bundle has its own way to start Python, which was never tried with workers.
     if getattr(sys, "frozen", None):
         return 0
@@ -141,7 +147,10 @@ class ReadAhead:
 
 
 class _Worker:
-    """A worker process. `expect` makes the future of a chunk that it reads without being asked."""
+    """A worker process.
+
+    `expect` makes the future of a chunk that it reads without being asked.
+    """
 
     def __init__(self, setup: WorkerSetup, expect: Callable[[ReadTask], Future[ReadResult]]) -> None:
         # -P: a module in the current folder must not pass for one of ours.
@@ -173,7 +182,10 @@ class _Worker:
         self._send(task)
 
     def close(self) -> None:
-        """End the worker, also in the middle of a chunk. It has nothing that could be lost."""
+        """End the worker, also in the middle of a chunk.
+
+        It has nothing that could be lost.
+        """
         self._process.kill()
         self._process.wait()
         self._thread.join()
@@ -218,7 +230,10 @@ def _write(file: IO[bytes], message: object) -> None:
 
 
 def _read(file: IO[bytes]) -> Any:
-    """The next message of our own process at the other end. Raises EOFError at the end."""
+    """The next message of our own process at the other end.
+
+    Raises EOFError at the end.
+    """
     head = file.read(LENGTH.size)
     if len(head) < LENGTH.size:
         raise EOFError

@@ -299,7 +299,10 @@ def _name(raw: Mapping[str, Any], field: str, *, needed: bool = False) -> str | 
 
 
 def _source(raw: Mapping[str, Any]) -> str:
-    """The source that a line claims. A name that we use for our own observations gets a prefix."""
+    """The source that a line claims.
+
+    A name that we use for our own observations gets a prefix.
+    """
     claimed = (_name(raw, "source") or "record").strip()
     return f"record:{claimed}" if claimed in SOURCES and claimed != "record" else claimed
 
@@ -365,7 +368,7 @@ def _shaped(kind: str, payload: dict[str, Any], actor: str | None) -> dict[str, 
 
 
 def _limits(budget: Any) -> dict[str, Any]:
-    """The limits of `budget`: a number of tokens, or an object with some of the limits."""
+    """The limits of `budget`, a number of tokens or an object with some limits."""
     if not isinstance(budget, dict):
         return {"budget_tokens": budget}
     if unknown := sorted(set(budget) - set(LIMITS)):
@@ -376,7 +379,10 @@ def _limits(budget: Any) -> dict[str, Any]:
 
 
 class LineReader:
-    """Reads lines in batches, so that one commit serves many. A line over the cap is None."""
+    """Reads lines in batches, so that one commit serves many.
+
+    A line over the cap is None.
+    """
 
     def __init__(self, descriptor: int, cap: int) -> None:
         self.descriptor = descriptor

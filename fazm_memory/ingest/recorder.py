@@ -112,7 +112,7 @@ class Recorder:
         return results
 
     def learn_secrets(self, found: Mapping[SessionName, Mapping[str, str]]) -> None:
-        """Remember secrets that another process found in these sessions, so that copies are redacted."""
+        """Remember secrets that another process found, so that copies are redacted."""
         self._preparer.learn_secrets(found)
 
     def _find_session(self, draft: Draft) -> tuple[str, str | None] | None:
@@ -176,7 +176,7 @@ class Recorder:
         return appended
 
     def _opening(self, writer: Writer, draft: Draft, head: SessionHead, payload: Any, at: int) -> Any:
-        """The payload of an opening, or None if it says nothing new of a session that is already open."""
+        """The payload of an opening, or None if the session is open and nothing is new."""
         payload = self._descended(writer, draft, head, payload, at)
         # Events of a session may arrive before its workspace, its parent or its owner are known.
         agent = payload.agent if draft.agent not in (None, payload.agent) else head.agent
@@ -198,7 +198,10 @@ class Recorder:
         return self._linked(writer, head, payload)
 
     def _watch_budget(self, writer: Writer, head: SessionHead, entry: NewEvent) -> None:
-        """Record that a limit of the session was passed: once, until it is raised above what was spent."""
+        """Record that the session passed a limit.
+
+        This is recorded once, and again only after the limit was raised above what was spent.
+        """
         passed = writer.passed_limits(head)
         if passed is None:
             return
@@ -216,7 +219,7 @@ class Recorder:
     def _as_event_of_its_own(
         self, writer: Writer, head: SessionHead, entry: NewEvent, known: AppendResult
     ) -> tuple[NewEvent, AppendResult]:
-        """Record an event whose key another session has, unless it is a copy of that session's event."""
+        """Record an event whose key another session has, unless it is a copy."""
         if entry.kind not in TEXTS:
             return entry, known
         writer.flush()  # the other event may be in this transaction
@@ -235,7 +238,10 @@ class Recorder:
         return own, writer.append(head, own)
 
     def _check_question(self, writer: Writer, head: SessionHead, prepared: PreparedDraft) -> None:
-        """Check the question of a draft, or its answer to one. A repeated draft is no error."""
+        """Check the question of a draft, or its answer to one.
+
+        A repeated draft is no error.
+        """
         key = prepared.draft.key
         try:
             if prepared.question_error is not None:
@@ -246,7 +252,7 @@ class Recorder:
                 raise
 
     def _check_answer(self, writer: Writer, head: SessionHead, kind: str, payload: Any, door: str) -> None:
-        """Check that a question to a person is answered by a person, and in the form it asks for."""
+        """Check that a person answers a question to a person, in the form it asks for."""
         if not head.questions or kind not in ("session.resume", "handoff.answer"):
             return
         writer.flush()  # the question may be in this transaction
@@ -260,7 +266,10 @@ class Recorder:
             check_answered(head.id, asked.values())
 
     def _origin(self, writer: Writer, head: SessionHead, draft: Draft, door: str) -> Trust:
-        """The lowest trust of what the agent read since the user last spoke, for derived events."""
+        """The lowest trust of what the agent has read since the user last spoke.
+
+        Events that the agent derives inherit it.
+        """
         if draft.kind not in DERIVED or door in PERSON_SOURCES or (draft.turn or 0) > head.turn:
             return "user"
         events = writer.events.get(head.n, ())
@@ -329,7 +338,7 @@ class Recorder:
     def _check_position(
         self, writer: Writer, head: SessionHead, kind: str, field: str, position: int | None
     ) -> None:
-        """Check that the event that a payload names is an earlier one of this kind in the session."""
+        """Check that the position in a payload is an earlier event of this kind."""
         if position is None:
             return
         found = None
@@ -394,9 +403,10 @@ class Recorder:
 
 
 def _retried(writer: Writer, head: SessionHead, action: Action) -> int | None:
-    """The call that an action retries: the last one with the same input, unless its result was the same.
+    """The call that an action retries.
 
-    A failed call is also retried by the same tool on the same target.
+    It is the last one with the same input, unless its result was the same. A failed call is also retried by
+    the same tool on the same target.
     """
     failed = earlier_failure(writer.db, head, action)
     last = earlier_call(writer.db, head.n, action)
@@ -406,7 +416,7 @@ def _retried(writer: Writer, head: SessionHead, action: Action) -> int | None:
 
 
 def _is_over(head: SessionHead, at: int) -> bool:
-    """Whether an end adds nothing: the session has ended already, or it went on long after."""
+    """Whether to leave an end out: the session ended before, or went on long after."""
     return head.lifecycle in ("closed", "archived") or head.last_at > at + OVERTAKEN
 
 

@@ -1,4 +1,4 @@
-"""The spool: a folder where hooks leave events and from which they are read in order.
+"""The spool: the folder where hooks leave events until they are recorded.
 
 A file has one JSON object, so it is complete when that is. One that is still being written waits. Its time is
 that of its last write. A file that cannot be read is set aside with the reason. A file is deleted only when
@@ -178,7 +178,7 @@ class InvalidHookEvent(ValueError):
 
 @dataclass(frozen=True)
 class HookEvent:
-    """A hook event: its drafts, the transcript of its session, and the files a call is about to change.
+    """A hook event: its drafts, transcript, and the files that a call will change.
 
     `wait_seconds` is how long it waits for the transcript, which may report the same call better.
     """
@@ -202,10 +202,11 @@ def read_hook_event(
     tasks_of: Callable[[str], TaskList] = lambda session: TaskList({}),
     is_prompted: Callable[[str, str], bool] = lambda session, turn: False,
 ) -> HookEvent:
-    """Read a spool file. `listed` are Fazm's sessions; `agent_of` returns the agent of a recorded session.
+    """Read a spool file.
 
-    `known_to` returns what a session knows of its folders at a moment, `tasks_of` its list of tasks,
-    `is_prompted` whether a turn of Codex, given as the beginning of the keys of its prompts, has one already.
+    `listed` are Fazm's sessions; `agent_of` returns the agent of a recorded session. `known_to` returns what
+    a session knows of its folders at a moment, `tasks_of` its list of tasks, `is_prompted` whether a turn of
+    Codex, given as the beginning of the keys of its prompts, has one already.
     """
     event = _object(spooled.data)
     name, session = ident(event.get("hook_event_name")), ident(event.get("session_id"))
@@ -278,7 +279,10 @@ def _opening(
     listed: FazmAppSession | None,
     agent_of: Callable[[str], str | None],
 ) -> dict[str, Any]:
-    """The session's opening. Fazm runs other agents, so a session that it lists belongs to Fazm."""
+    """The session's opening.
+
+    Fazm runs other agents, so a session that it lists belongs to Fazm.
+    """
     opening: dict[str, Any] = {
         "agent": agent,
         "agent_session_id": session,
@@ -292,7 +296,10 @@ def _opening(
 
 
 def _actor(kind: str, payload: Mapping[str, Any]) -> str | None:
-    """Hooks report only decisions and verdicts of the user. Other actors follow from the kind."""
+    """Hooks report only decisions and verdicts of the user.
+
+    Other actors follow from the kind.
+    """
     verdict = kind == "plan" and payload["status"] != "presented"
     return "person" if kind == "decision" or verdict else None
 
@@ -322,7 +329,7 @@ KnownTo = Callable[[str, str, int, bool], KnownFolders | None]
 
 @dataclass(frozen=True)
 class SpoolBatch:
-    """A batch from the spool: events to record now, and events that wait for their transcript."""
+    """Events from the spool: to record now, or waiting for their transcript."""
 
     now: tuple[HookEvent, ...] = ()
     waiting: tuple[HookEvent, ...] = ()
@@ -345,7 +352,10 @@ class SpoolBatch:
 
 
 class SpoolReader:
-    """Reads the spool. `known_to` returns what a session knows of its folders at a moment."""
+    """Reads the spool.
+
+    `known_to` returns what a session knows of its folders at a moment.
+    """
 
     def __init__(
         self, spool: Spool, store: Store, places: Places, known_to: KnownTo = lambda *moment: None
@@ -399,7 +409,10 @@ class SpoolReader:
         ]
 
     def ripe(self, drained: SpoolBatch, now: int, *, last: bool = False) -> tuple[HookEvent, ...]:
-        """Events that have waited long enough, or all with `last`. Deletes those recorded meanwhile."""
+        """Events that have waited long enough, or all with `last`.
+
+        Deletes those recorded meanwhile.
+        """
         ripe = []
         for event in drained.waiting:
             if all(self._is_recorded(draft) for draft in event.drafts):
@@ -414,7 +427,7 @@ class SpoolReader:
         return self.store.db.execute("SELECT 1 FROM event WHERE key=?", (draft.key,)).fetchone() is not None
 
     def _tasks_of(self, session: str) -> TaskList:
-        """The tasks of a session without a transcript: as recorded last, and as read since."""
+        """The tasks of a session without a transcript: recorded, then changed by hooks."""
         if session not in self._tasks:
             self._tasks[session] = TaskList(self._recorded_tasks(session))
         return self._tasks[session]

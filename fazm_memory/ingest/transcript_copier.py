@@ -45,7 +45,7 @@ ROWS_EVERY = 60 * SECOND  # how often a database that is being written to is loo
 
 @dataclass
 class CopyStatistics:
-    """Files and bytes that were added, and files that could not be read, with the reason."""
+    """What a round of copying added, and which files it could not read."""
 
     files: int = 0
     bytes: int = 0
@@ -261,7 +261,7 @@ class TranscriptCopier:
         return source.size >= copy.source_size and file_mark(source.file, copy.source_size) == copy.mark
 
     def _rewritten(self, copy: TranscriptCopy, source: BinaryIO) -> TranscriptCopy:
-        """The copy up to the first difference from a file that the agent writes as a whole."""
+        """The equal beginning of a copy and a file that the agent writes as a whole."""
         if self._checkable(copy):
             return self._check(copy, source)
         copy = self.copies.cut(copy, 0)
@@ -333,7 +333,10 @@ def _rest(source: BinaryIO, start: int) -> Iterator[bytes]:
 
 
 def _blocks(source: BinaryIO, start: int, *, whole: bool) -> Iterator[bytes]:
-    """The bytes from `start`, in blocks of whole lines. Without `whole` a half line at the end waits."""
+    """The bytes from `start`, in blocks of whole lines.
+
+    Without `whole` a half line at the end waits.
+    """
     source.seek(start)
     rest = b""
     while data := source.read(BLOCK):

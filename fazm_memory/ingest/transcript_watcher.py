@@ -42,7 +42,10 @@ class RecordFolder:
 
 
 def record_folders(places: Places) -> list[RecordFolder]:
-    """The folders that agents write to as they work. Other records are found by polling."""
+    """The folders that agents write to as they work.
+
+    Other records are found by polling.
+    """
     codex = config_folder("codex", places)
     data = Path(places.env.get("XDG_DATA_HOME") or places.home / ".local" / "share")
     return [
@@ -64,7 +67,7 @@ class ChangedFiles:
 
 
 class TranscriptWatcher:
-    """Watches folders and calls `wake`, in other threads, when something in them has changed."""
+    """Watches folders. Calls `wake` in other threads when something has changed."""
 
     def __init__(
         self,
@@ -164,7 +167,7 @@ class _Hints(FileSystemEventHandler):
 
 
 class _LossNotice(logging.Handler):
-    """Finds overflows of the kernel's queue, which the library reports only in its log."""
+    """Notices lost events: the library reports overflows only in its log."""
 
     def __init__(self, lost: Callable[[], None]) -> None:
         super().__init__(logging.WARNING)

@@ -1,4 +1,4 @@
-"""The encrypted database: opening, migrating, transactions and errors in plain words.
+"""The encrypted database: opening, migrations, transactions, errors.
 
 SQLCipher in WAL mode with synchronous=FULL, so that acknowledged data survives a power cut.
 The header is checked before and after opening, because a driver without encryption would silently ignore the
@@ -80,7 +80,10 @@ def compress(data: bytes, level: int = LEVEL) -> bytes:
 
 
 def decompress(data: bytes, largest: int = 0) -> bytes:
-    """The original bytes. `largest` is their most, for frames that do not say how long they are."""
+    """The original bytes.
+
+    `largest` is their most, for frames that do not say how long they are.
+    """
     return _of_thread.decompressor.decompress(data, max_output_size=largest)
 
 
@@ -107,7 +110,10 @@ LINE_SUFFIX, TURN_SUFFIX = "-line", "-turn"
 
 
 class WriteQueue:
-    """One place in the queue of a database. `enter` waits for the turn, `leave` ends it."""
+    """One place in the queue of a database.
+
+    `enter` waits for the turn, `leave` ends it.
+    """
 
     def __init__(self, database: Path) -> None:
         self._files = [database.with_name(database.name + suffix) for suffix in (LINE_SUFFIX, TURN_SUFFIX)]
@@ -206,7 +212,10 @@ def database_files(path: Path) -> list[Path]:
 
 
 def in_use(path: Path) -> bool:
-    """Whether another process has it open. Asking while this process has it open would drop its locks."""
+    """Whether another process has it open.
+
+    Asking while this process has it open would drop its locks.
+    """
     try:
         with database_files(path)[-1].open("r+b") as file:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, *OPENED)
@@ -225,7 +234,10 @@ RECOVER_HINT = "run `fazm-memory recover`: it sets the damaged store aside and s
 
 
 class Database:
-    """One connection. `execute` takes statements; `peewee` runs queries of the models on it."""
+    """One connection.
+
+    `execute` takes statements; `peewee` runs queries of the models on it.
+    """
 
     connection: Any = None
 
@@ -307,12 +319,15 @@ class Database:
         return failure
 
     def transaction(self) -> Transaction:
-        """A write transaction. BEGIN IMMEDIATE, because a reader that upgrades to a writer fails busy."""
+        """A write transaction.
+
+        BEGIN IMMEDIATE, because a reader that upgrades to a writer fails busy.
+        """
         return Transaction(self)
 
     @contextmanager
     def waiting_at_most(self, seconds: float) -> Iterator[None]:
-        """Within it, transactions fail with StoreBusy when other processes write for this long."""
+        """Let transactions of the block fail with StoreBusy after this long a wait."""
         self.execute(f"PRAGMA busy_timeout={round(seconds * 1000)}")
         self.wait_seconds = seconds
         try:
@@ -343,7 +358,10 @@ class Database:
 
 
 class Transaction:
-    """All of a block or none of it. A class instead of a generator, because every append uses it."""
+    """All of a block or none of it.
+
+    A class instead of a generator, because every append uses it.
+    """
 
     def __init__(self, db: Database) -> None:
         self.db = db
@@ -395,7 +413,10 @@ class Transaction:
 
 
 class EndedConnection:
-    """Stands in for a connection whose transaction ended early. Every call raises the reason."""
+    """Stands in for a connection whose transaction ended early.
+
+    Every call raises the reason.
+    """
 
     in_transaction = False
     total_changes = -1
@@ -441,10 +462,10 @@ def can_write(path: Path) -> bool:
 
 
 def read_only_address(path: Path) -> str:
-    """The address that opens a database without writing anything, also no file beside it.
+    """The address that opens a database without writing anything.
 
-    A write-ahead log with content belongs to the data, and SQLite reads it only with its shared-memory file.
-    Without such a log the file is complete, and nobody changes it.
+    No file is created beside it either. A write-ahead log with content belongs to the data, and SQLite reads
+    it only with its shared-memory file. Without such a log the file is complete, and nobody changes it.
     """
     _, log, _ = database_files(path)
     complete = not log.exists() or log.stat().st_size == 0
@@ -553,7 +574,10 @@ def translated_errors(path: Path) -> Iterator[None]:
 
 
 def raise_translated(error: BaseException, path: Path) -> None:
-    """Raise an error of the driver as one of ours. Other errors are left to the caller."""
+    """Raise an error of the driver as one of ours.
+
+    Other errors are left to the caller.
+    """
     peewee = sys.modules.get("peewee")  # if it was not imported, it raised nothing
     if isinstance(error, sqlcipher.Error) or (peewee and isinstance(error, peewee.PeeweeException)):
         raise translate(error, path) from error

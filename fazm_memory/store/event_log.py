@@ -151,10 +151,10 @@ _parsed = 0  # bytes read by the standard parser so far
 
 
 def to_stored(payload: Any) -> bytes:
-    """The bytes that the log stores and digests. PayloadError names what cannot be stored.
+    """The bytes that the log stores and digests.
 
-    orjson is tried first. It refuses integers of more than 64 bits and writes NaN as null; both go to the
-    codec.
+    PayloadError names what cannot be stored. orjson is tried first. It refuses integers of more than 64 bits
+    and writes NaN as null; both go to the codec.
     """
     import orjson  # takes 10 ms, and commands that only read need little of it
 
@@ -170,7 +170,10 @@ def to_stored(payload: Any) -> bytes:
 
 
 def pack(payload: bytes) -> bytes:
-    """Compress if that saves space. JSON begins with `{`, a compressed frame with its magic."""
+    """Compress if that saves space.
+
+    JSON begins with `{`, a compressed frame with its magic.
+    """
     if len(payload) < WORTH_COMPRESSING:
         return payload
     packed = compress(payload)
@@ -232,7 +235,7 @@ class EventLog:
         self.recent: dict[int, list[PlacedEvent]] = {}
 
     def change_mark(self) -> tuple[int, int]:
-        """Two numbers: one changes when another connection has written, one when this one has."""
+        """A mark that changes with every write: by other connections, and by this one."""
         (version,) = self.db.execute("PRAGMA data_version").fetchone()
         return version, self.db.connection.total_changes
 

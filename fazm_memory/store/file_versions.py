@@ -1,8 +1,8 @@
-"""Versions of files before and after an agent changed them. Rewinding restores from them.
+"""Versions of files before and after an agent changed them.
 
-They are in a database of their own, encrypted with the same key, because they are large and may be deleted
-while the log may not. A version without content says why: too large, not a regular file, changed while it was
-read.
+Rewinding restores from them. They are in a database of their own, encrypted with the same key, because they
+are large and may be deleted while the log may not. A version without content says why: too large, not a
+regular file, changed while it was read.
 """
 
 from __future__ import annotations
@@ -109,7 +109,10 @@ def _version(row: tuple[Any, ...]) -> FileVersion:
 
 
 def _same_mode(last: FileVersion, at: int, mode: int | None) -> bool:
-    """Whether the mode is unchanged. An unknown one counts as unchanged only if no time has passed."""
+    """Whether the mode is unchanged.
+
+    An unknown one counts as unchanged only if no time has passed.
+    """
     return mode is None or last.mode == mode or (last.mode is None and at <= last.at)
 
 
@@ -122,7 +125,7 @@ def digest_of(data: bytes) -> str:
 
 
 def device_prefix(device: str | None) -> str:
-    """What the roots of versions begin with that another machine recorded; nothing for this machine."""
+    """The prefix of roots that another machine recorded. Empty for this machine."""
     return "" if device is None else f"{FOREIGN}{device}:"
 
 
@@ -132,7 +135,10 @@ def plain_root(root: str) -> str:
 
 
 class FileVersions:
-    """Versions of files by root folder and path below it. Content is stored once per digest."""
+    """Versions of files by root folder and path below it.
+
+    Content is stored once per digest.
+    """
 
     def __init__(self, home: Path, key: str, *, cap: int = TOTAL_CAP) -> None:
         check_no_recovery(home)
@@ -145,7 +151,10 @@ class FileVersions:
     def keep(
         self, root: str, path: str, at: int, content: bytes | str, *, mark: str = "", mode: int | None = None
     ) -> FileVersion:
-        """Store the content of a file from `at` on, or (as text) the reason why there is none."""
+        """Store the content of a file from `at` on, or the reason why there is none.
+
+        A reason is given as text.
+        """
         with self.db.transaction():
             return self._keep(root, path, at, content, mark, mode)
 
@@ -222,7 +231,7 @@ class FileVersions:
         return row is not None and row[0] == "rewind"
 
     def roots_around(self, folder: str, device: str | None = None) -> list[str]:
-        """Roots that are this folder, contain it or are inside it, of this machine or of another one."""
+        """Roots that are this folder, contain it or are inside it, of all machines."""
         prefix = device_prefix(device)
         folder = f"{prefix}{folder}"
         inside = f"{folder.rstrip('/')}/"
@@ -286,7 +295,10 @@ class FileVersions:
         return {version.path: version for version in map(_version, rows) if not version.absent}
 
     def marks(self, root: str) -> dict[str, str]:
-        """The mark of the last version of every file of a root. Files with the same mark need no reading."""
+        """The mark of the last version of every file of a root.
+
+        Files with the same mark need no reading.
+        """
         rows = self.db.execute(
             "SELECT path, mark FROM version WHERE id IN"
             " (SELECT max(id) FROM version WHERE root=? GROUP BY path)",
@@ -303,7 +315,10 @@ class FileVersions:
         return None if row is None else _unpacked(row[0])
 
     def forget(self, root: str, paths: Collection[str] | None = None) -> int:
-        """Delete all versions of these files, or of a whole root. Return how many there were."""
+        """Delete all versions of these files, or of a whole root.
+
+        Return how many there were.
+        """
         with self.db.transaction():
             if paths is None:
                 gone = self.db.execute("DELETE FROM version WHERE root=?", (root,)).rowcount
@@ -321,7 +336,7 @@ class FileVersions:
         return int(gone)
 
     def _by_root(self, paths: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-        """Absolute paths as paths below each known root, also below those of other machines."""
+        """Absolute paths as paths below each known root of any machine."""
         wanted = sorted(set(paths))
         for (root,) in self.db.execute("SELECT DISTINCT root FROM version ORDER BY root").fetchall():
             inside = f"{plain_root(root).rstrip('/')}/"
@@ -330,7 +345,10 @@ class FileVersions:
                 yield root, own
 
     def forget_files(self, paths: Iterable[str]) -> int:
-        """Delete all versions of these files, given by absolute paths. Return how many there were."""
+        """Delete all versions of these files, given by absolute paths.
+
+        Return how many there were.
+        """
         wanted = set(paths)
         gone = sum(self.forget(root, own) for root, own in list(self._by_root(wanted)))
         gone += self._forget_rewinds(wanted)
@@ -392,7 +410,10 @@ class FileVersions:
         self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _forget_rewinds(self, paths: set[str]) -> int:
-        """Delete the finished rewinds that wrote any of these files. They can no longer be undone."""
+        """Delete the finished rewinds that wrote any of these files.
+
+        They can no longer be undone.
+        """
         rows = self.db.execute("SELECT id, told FROM restore WHERE stage NOT IN ('planned', 'running')")
         gone = []
         for id_, stored in rows.fetchall():
@@ -407,7 +428,10 @@ class FileVersions:
     # -- versions that other machines recorded -----------------------------------------------------------
 
     def made_by_sessions(self, after: int) -> list[FileVersion]:
-        """Versions with an id above `after` that agents or rewinds of sessions made here, oldest first."""
+        """Versions that agents or rewinds of sessions made here, oldest first.
+
+        Only those with an id above `after`.
+        """
         rows = self.db.execute(
             f"SELECT {COLUMNS} FROM version WHERE id > ? AND session IS NOT NULL"
             " AND hand IN ('agent', 'rewind') AND substr(root, 1, 1) = '/' ORDER BY id",
@@ -443,9 +467,10 @@ class FileVersions:
         return None if row is None else (int(row[0]), bytes(row[1]))
 
     def keep_foreign(self, version: FileVersion) -> int:
-        """Store a version of another machine without content, and return its id. It is stored once.
+        """Store a version of another machine without content, and return its id.
 
-        In a transaction. Its root begins with the prefix of the machine, so it never mixes with ours.
+        It is stored once. In a transaction. Its root begins with the prefix of the machine, so it never mixes
+        with ours.
         """
         if not version.root.startswith(FOREIGN):
             raise ValueError("the root of another machine's version begins with the machine")
@@ -481,7 +506,7 @@ class FileVersions:
         return int(row[0])
 
     def lacks_content(self, version: int, mark: str) -> bool:
-        """Whether this is still the version of another machine with this mark, without content."""
+        """Whether this version still has this mark, came from elsewhere and lacks content."""
         row = self.db.execute("SELECT mark, digest FROM version WHERE id=?", (version,)).fetchone()
         return row is not None and (row[0], row[1]) == (mark, None)
 
@@ -490,7 +515,10 @@ class FileVersions:
         self.db.execute("UPDATE version SET reason=? WHERE id=? AND digest IS NULL", (reason, version))
 
     def fill(self, version: int, digest: str, packed: bytes) -> None:
-        """Add the content of a version that came without. ValueError if it is not what its digest says."""
+        """Add the content of a version that came without.
+
+        ValueError if it is not what its digest says.
+        """
         try:
             if zstandard.frame_content_size(packed) > FILE_CAP:
                 raise ValueError("it is larger than a version may be")
@@ -505,14 +533,17 @@ class FileVersions:
             self._make_room()
 
     def forget_foreign(self, device: str, paths: Collection[str]) -> int:
-        """Delete the versions of these files, by absolute paths, that another machine recorded."""
+        """Delete another machine's versions of these files, given by absolute paths."""
         prefix = device_prefix(device)
         return sum(
             self.forget(root, own) for root, own in list(self._by_root(paths)) if root.startswith(prefix)
         )
 
     def drop_before(self, moment: int, *, dry_run: bool = False) -> int:
-        """Delete content older than a moment, except of last versions. Return how many versions lose it."""
+        """Delete content older than a moment, except of last versions.
+
+        Return how many versions lose it.
+        """
         old = (
             "digest IS NOT NULL AND at < ? AND id <"
             " (SELECT max(id) FROM version w WHERE w.root=version.root AND w.path=version.path)"
@@ -531,9 +562,10 @@ class FileVersions:
         return int(self.db.execute("SELECT bytes FROM total").fetchone()[0])
 
     def _make_room(self) -> None:
-        """Delete the oldest content over the cap. Files' last versions may take several times as much.
+        """Delete the oldest content over the cap.
 
-        Above that the oldest of them go too, so that endless new files cannot fill the disk.
+        Files' last versions may take several times as much. Above that the oldest of them go too, so that
+        endless new files cannot fill the disk.
         """
         while self.size() > self.cap:
             old = self.db.execute(SUPERSEDED).fetchall()
@@ -586,7 +618,10 @@ class FolderHistory:
         self.db = versions.db
 
     def note_sighting(self, root: str, path: str, change: FolderChange, earliest: int) -> None:
-        """Note what the watcher saw, unless a rewind since `earliest` did it. In a transaction."""
+        """Note what the watcher saw, unless a rewind since `earliest` did it.
+
+        In a transaction.
+        """
         rewound = (
             row for row in self.history(root, path) if row.changed_by == REWIND and row.came == change.came
         )

@@ -1,4 +1,4 @@
-"""Forgetting: payloads are removed from the log, the index, the snapshots and free pages.
+"""Forgetting: remove payloads from log, index, snapshots and free pages.
 
 The position, time, kind and digest of a forgotten event stay, so the chain still verifies. An event that
 says how others are read also keeps its structure (see `events`). A `forgotten` event names the positions,
@@ -40,13 +40,19 @@ from fazm_memory.text import TextMatch
 
 @dataclass
 class Tombstones:
-    """The forgotten positions of a session. `left` has the digests of what is left, by position."""
+    """The forgotten positions of a session.
+
+    `left` has the digests of what is left, by position.
+    """
 
     ranges: list[tuple[int, int]] = field(default_factory=list)
     left: dict[int, str] = field(default_factory=dict)
 
     def add(self, stored: bytes, seq: int) -> None:
-        """Add the `forgotten` event at a position. It covers earlier events only. Ignore unreadable ones."""
+        """Add the `forgotten` event at a position.
+
+        It covers earlier events only. Ignore unreadable ones.
+        """
         try:
             payload = read_payload("forgotten", KINDS["forgotten"].version, json.loads(unpack(stored)))
             left = {int(position): str(digest) for position, digest in payload.left.items()}
@@ -56,7 +62,7 @@ class Tombstones:
         self.left |= {position: digest for position, digest in left.items() if position < seq}
 
     def add_all(self, db: Database, number: int, stop: int = SEQ_MASK) -> None:
-        """Add those of a session before a position, where earlier events were checked already."""
+        """Add the tombstones before a position. The events there were checked already."""
         rows = db.execute(
             "SELECT payload, id FROM event WHERE id >= ? AND id < ? AND kind='forgotten'"
             " AND payload IS NOT NULL",
@@ -85,7 +91,10 @@ NOTED = "forgotten:"  # in `meta`, followed by the number of the session
 
 
 def read_noted(db: Database, key: bytes, number: int, session: str) -> Tombstones:
-    """The tombstones noted for a session of another machine. Without a valid MAC there are none."""
+    """The tombstones noted for a session of another machine.
+
+    Without a valid MAC there are none.
+    """
     row = db.execute("SELECT value FROM meta WHERE key=?", (f"{NOTED}{number}",)).fetchone()
     body, _, mac = ("" if row is None else str(row[0])).rpartition(" ")
     if not body or not hmac.compare_digest(mac, _noted_mac(key, session, body)):
@@ -97,7 +106,7 @@ def read_noted(db: Database, key: bytes, number: int, session: str) -> Tombstone
 
 
 def noted_sessions(db: Database) -> list[int]:
-    """The numbers of the sessions of other machines of which something was forgotten here."""
+    """Sessions of other machines of which something was forgotten here, by number."""
     rows = db.execute("SELECT key FROM meta WHERE key >= ? AND key < ?", (NOTED, NOTED + "\uffff")).fetchall()
     return [int(key.removeprefix(NOTED)) for (key,) in rows]
 
@@ -131,7 +140,10 @@ def ranges_of(seqs: Iterable[int]) -> list[tuple[int, int]]:
 
 @dataclass
 class ForgetSelection:
-    """Positions to forget by session number. `kept` counts events that keep their structure."""
+    """Positions to forget by session number.
+
+    `kept` counts events that keep their structure.
+    """
 
     seqs: dict[int, list[int]] = field(default_factory=dict)
     kept: int = 0
@@ -203,7 +215,10 @@ def files_named(store: Store, chosen: dict[int, list[int]]) -> set[str]:
 
 
 def forget_events(store: Store, chosen: dict[int, list[int]], *, reason: str, at: int, source: str) -> int:
-    """Forget these positions of these sessions (by number). Return how many events lost content."""
+    """Forget these positions of these sessions (by number).
+
+    Return how many events lost content.
+    """
     gone = 0
     with store.writing() as writer:
         for number, seqs in _with_checkpoints(store, chosen).items():
@@ -246,7 +261,10 @@ def follow_forgotten(
 
 
 def _remove(store: Store, head: SessionHead, seqs: list[int], reason: str) -> Forgotten:
-    """Remove payloads from the log, the index and the facts. Return the event that says so."""
+    """Remove payloads from the log, the index and the facts.
+
+    Return the event that says so.
+    """
     kinds = _kinds_with_payload(store, head.n, ranges_of(seqs))
     left, bare = _reduce(store, head, kinds)
     forgotten = [seq for seq in kinds if seq not in bare]
@@ -282,7 +300,7 @@ INHERITED = "the title of the session that it was forked from"
 
 
 def _titles(store: Store, head: SessionHead, seqs: Iterable[int]) -> set[str]:
-    """The titles that these events gave to their session, and so to sessions forked from it."""
+    """The titles that these events gave to their session and to its forks."""
     found: set[str | None] = set()
     for seq, kind in _kinds_with_payload(store, head.n, ranges_of(seqs)).items():
         if kind in NAMING:
@@ -294,9 +312,10 @@ def _titles(store: Store, head: SessionHead, seqs: Iterable[int]) -> set[str]:
 def _forget_titles(
     store: Store, writer: Writer, head: SessionHead, titles: set[str], *, at: int | None, source: str
 ) -> int:
-    """Forget these titles in the openings of forks. Returns how many openings lost theirs.
+    """Forget these titles in the openings of forks.
 
-    Without a time (`at`) another machine forgot: then forks of other machines are left to their own.
+    Returns how many openings lost theirs. Without a time (`at`) another machine forgot: then forks of other
+    machines are left to their own.
     """
     if not titles:
         return 0

@@ -1,4 +1,4 @@
-"""Data that agent frameworks store here, such as checkpoints, returned exactly as it was.
+"""Data of agent frameworks, such as checkpoints, returned exactly as stored.
 
 It is in a database of its own, encrypted with the same key. It is not redacted, since a changed checkpoint
 is useless; so it is never indexed, exported or shown to a model. Forgetting deletes it.
@@ -131,7 +131,10 @@ class FrameworkStore:
                 )
 
     def forget(self, sessions: Iterable[str]) -> int:
-        """Delete all items of these sessions, also from free pages. Return how many there were."""
+        """Delete all items of these sessions, also from free pages.
+
+        Return how many there were.
+        """
         wanted = {owner_of(session) for session in sessions}
         with self.writing():
             gone = sum(
@@ -169,7 +172,10 @@ class FrameworkStore:
 
 
 def owner_of(session: str, *parts: str) -> str:
-    """The owner name of a session and parts of it. Different parts never give the same name."""
+    """The owner name of a session and parts of it.
+
+    Different parts never give the same name.
+    """
     return "/".join(quote(part, safe="", errors="surrogatepass") for part in (session, *parts))
 
 

@@ -21,7 +21,10 @@ from fazm_memory.records import dataclass
 
 
 class SlotFile:
-    """A file of numbered slots of fixed size. Slots never written read as empty or as zeros."""
+    """A file of numbered slots of fixed size.
+
+    Slots never written read as empty or as zeros.
+    """
 
     def __init__(self, path: Path, size: int) -> None:
         self.path = path
@@ -30,7 +33,10 @@ class SlotFile:
         self._map: mmap.mmap | None = None
 
     def open(self) -> int:
-        """The descriptor of the file, created if needed. Called before a commit, to fail early."""
+        """The descriptor of the file, created if needed.
+
+        Called before a commit, to fail early.
+        """
         if self._descriptor is None:
             fresh = not self.path.exists()
             private_file(self.path)
@@ -155,7 +161,10 @@ def link(
 
 @dataclass(frozen=True)
 class ChainAlarm:
-    """A mismatch that a writer found. It stays in the slot until the store is recovered."""
+    """A mismatch that a writer found.
+
+    It stays in the slot until the store is recovered.
+    """
 
     kind: int
     there: int  # events that the heads file counts
@@ -209,7 +218,10 @@ class ChainHeads:
         self.slots.open()
 
     def last(self) -> int:
-        """The highest number that ever had a slot. A new session must not reuse a lost one."""
+        """The highest number that ever had a slot.
+
+        A new session must not reuse a lost one.
+        """
         return self.slots.count() - 1
 
     def announce(self, numbers: Sequence[int]) -> None:
@@ -243,9 +255,10 @@ class ChainHeads:
         self._proved[number] = slot, head
 
     def check(self, number: int, count: int, mac: bytes, mac_at: Callable[[int], bytes]) -> None:
-        """Compare the slot with the database before it is overwritten, and keep an alarm if they differ.
+        """Compare the slot with the database. Keep an alarm if they differ.
 
-        `mac_at` reads the MAC at a position. It is called only when the slot lags.
+        Done before the slot is overwritten. `mac_at` reads the MAC at a position. It is called only when the
+        slot lags.
         """
         raw, proved = self._proved.get(number, UNPROVED)
         if proved.count == count and proved.mac == mac and self.slots.read(number) == raw:
@@ -269,7 +282,10 @@ class ChainHeads:
         self.slots.sync()
 
     def _read(self, number: int) -> tuple[bytes, ChainHead | None]:
-        """The bytes of a slot and its head: None if never written, ALTERED_HEAD if altered."""
+        """The bytes of a slot and its head.
+
+        The head is None if the slot was never written, ALTERED_HEAD if it was altered.
+        """
         found: ChainHead | None = None
         raw = b""
         for _ in range(TRIES):

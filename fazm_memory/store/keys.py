@@ -1,4 +1,4 @@
-"""The master key of the store: in the OS keyring, or in a 0600 file apart from the data.
+"""The master key of the store, in the OS keyring or in a file with mode 0600.
 
 A store has one random 256-bit master key. The database key and the chain key are derived from it. An
 existing store never gets a new key: a lost key is reported.
@@ -148,7 +148,10 @@ def _from_keyring(account: str) -> bytes:
 
 
 def _to_keyring(account: str, master: bytes) -> str | None:
-    """Put the key into the OS keyring and read it back. Return the reason if that fails."""
+    """Put the key into the OS keyring and read it back.
+
+    Return the reason if that fails.
+    """
     import keyring
     from keyring.errors import KeyringError
 

@@ -1,4 +1,4 @@
-"""peewee's view of the store: the model of sessions, and a database on our open connection.
+"""The peewee model of sessions, and a peewee database on our open connection.
 
 Importing peewee takes as long as a short command may take. Statements that every command needs are written
 out, and this module is loaded for queries that are put together from several conditions.

@@ -1,4 +1,4 @@
-"""Projections of the log: search index, counts by minute, last event per source, snapshots.
+"""Projections: search index, counts by minute, sources, snapshots.
 
 They are updated in batches, because one row at a time they would cost more than the event itself. They share
 one cursor per session, `session.indexed`; the table `waiting` names the sessions that are ahead of it. Events
@@ -81,7 +81,10 @@ class Projections:
         return list(self.db.execute(BEHIND).fetchall())
 
     def after_write(self, writer: Writer) -> None:
-        """Note what a transaction wrote, and catch up if enough events wait. In that transaction."""
+        """Note what a transaction wrote, and catch up if enough events wait.
+
+        In that transaction.
+        """
         if writer.events:
             self._note(writer)
         if writer.changed or writer.asked:
@@ -105,7 +108,7 @@ class Projections:
             self.db.execute("INSERT OR IGNORE INTO waiting VALUES (?)", row[:1])
 
     def _recount(self, writer: Writer) -> None:
-        """Take the counts of sessions from their states, where appending alone cannot tell them."""
+        """Take counts of sessions from their states where appending cannot tell them."""
         for number in writer.changed | writer.asked:
             head = writer.heads[number]
             try:
@@ -214,7 +217,7 @@ class Projections:
         return list(self.log.slice(number, session, start, stop))
 
     def sources(self) -> dict[str, tuple[int, str]]:
-        """The time and session of the last event of each source, with those that still wait."""
+        """Time and session of the last event of each source, indexed or not."""
         rows = self.db.execute("SELECT key, value FROM meta WHERE key >= 'source:' AND key < 'source;'")
         stored = {key.removeprefix("source:"): json.loads(value) for key, value in rows.fetchall()}
         found = {name: (last["at"], last["session"]) for name, last in stored.items()}
@@ -231,7 +234,10 @@ class Projections:
 
 
 def minutes_of(events: Iterable[Event]) -> dict[int, list[int]]:
-    """By minute: first and last position, events, failures, actions, decisions, files, apps."""
+    """Positions and counts by minute.
+
+    Each row has first and last position, events, failures, actions, decisions, files, apps.
+    """
     minutes: dict[int, list[int]] = {}
     for event in events:
         row = minutes.setdefault(event.at // MINUTE, [event.seq, event.seq, 0, 0, 0, 0, 0, 0])
@@ -330,7 +336,10 @@ Head = tuple[str, int, str, str | None, int]
 
 @dataclass(frozen=True)
 class StoreChanges:
-    """Sessions that changed and the kinds of their new events. `all` if something else changed too."""
+    """Sessions that changed and the kinds of their new events.
+
+    `all` if something else changed too.
+    """
 
     sessions: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
@@ -338,7 +347,10 @@ class StoreChanges:
 
 
 class StoreWatcher:
-    """Remembers the last look. Its connection must not write, or it would miss its own writes."""
+    """Remembers the last look.
+
+    Its connection must not write, or it would miss its own writes.
+    """
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -481,7 +493,10 @@ def latest_minute(store: Store, before: int) -> int | None:
 
 
 def gaps(store: Store, begin: int, end: int) -> list[RecordingGap]:
-    """The times between two moments when nothing was recorded. A gap is recorded when it ends."""
+    """The times between two moments when nothing was recorded.
+
+    A gap is recorded when it ends.
+    """
     rows = store.db.execute(
         f"SELECT {EVENT_COLUMNS} FROM event WHERE kind = 'gap' AND at >= ? ORDER BY at LIMIT ?",
         (begin, MOST_GAPS),

@@ -1,4 +1,4 @@
-"""Queries for events of a session, by position, time, kind, tool, file, outcome and trust.
+"""Queries for events: by position, time, kind, tool, file, outcome and trust.
 
 Turns and minutes are resolved to positions first. Kind and trust are columns; tool, file and outcome are
 searched in the stored bytes, and only likely matches are decoded. A change that only the watcher saw counts
@@ -44,7 +44,10 @@ MinuteRange = tuple[int, int]
 
 
 def ranges_counting(db: Database, number: int, column: str, low: int, high: int) -> list[MinuteRange]:
-    """The ranges between two positions whose minutes counted any, plus what is not counted yet."""
+    """The ranges between two positions where minutes count any such event.
+
+    What is not counted yet is included.
+    """
     (indexed,) = db.execute("SELECT indexed FROM session WHERE n=?", (number,)).fetchone()
     found = db.execute(
         f"SELECT first, last + 1 FROM minute WHERE session=? AND {column} > 0 AND last >= ? AND first < ?",
@@ -83,9 +86,9 @@ class CallEffects:
         return None if call is None else self._tool_at(call)
 
     def touching(self, low: int, high: int, file: str, named: Callable[[str], bool]) -> set[int]:
-        """The positions of calls, start and end, that changed a file according to the watcher.
+        """The positions of calls that changed a file according to the watcher.
 
-        `named` says whether a path is the file.
+        Both the start and the end of a call are included. `named` says whether a path is the file.
         """
         calls: set[int] = set()
         for event in self._seen(low, high, file):
@@ -145,7 +148,7 @@ class CallEffects:
 
 
 def file_needle(file: str) -> bytes:
-    """The bytes by which a payload names a file, or anything inside a folder of that name."""
+    """The bytes by which a payload names a file, or what is inside such a folder."""
     name = file.rstrip("/").rsplit("/", 1)[-1]
     return json.dumps(name, ensure_ascii=False)[1:-1].encode("utf-8", "replace")
 
@@ -156,7 +159,10 @@ WITH_FILES = ("action", "action.amend", "file", "seen")
 
 @dataclass(frozen=True)
 class EventQuery:
-    """Conditions for events of a session; None means any. `turns` are the first and the last turn."""
+    """Conditions for events of a session; None means any.
+
+    `turns` are the first and the last turn.
+    """
 
     start: int = 0
     stop: int | None = None
@@ -246,7 +252,10 @@ def _turn_begins(log: EventLog, number: int, turn: int, otherwise: int) -> int:
 
 
 def _clauses(wanted: EventQuery, touching: list[int]) -> tuple[str, list[Any]]:
-    """The conditions that SQL can check: columns exactly, payload bytes as a first filter."""
+    """The conditions that SQL can check.
+
+    Columns are compared exactly. Bytes in the payload are a first filter.
+    """
     clauses: list[str] = []
     values: list[Any] = []
     for column, value in (("kind", wanted.kind), ("trust", wanted.trust)):
@@ -327,7 +336,10 @@ ASKED = (
 
 
 def events_of_item(store: Store, row: SessionRow, what: str, name: str) -> list[Event]:
-    """The events that created and ended an item of the context. Empty if it is no longer current."""
+    """The events that created and ended an item of the context.
+
+    Empty if it is no longer current.
+    """
     found: list[Event] = []
     for session, at in lineage(store.sessions, row, row.head):
         if what in AT_ITS_PLACE:
@@ -376,7 +388,7 @@ def _asked(store: Store, session: SessionRow, at: int, name: str) -> list[Event]
 
 
 def _still_fails(store: Store, session: SessionRow, event: Event) -> bool:
-    """Whether no later call with the same tool and target, or the same input, succeeded."""
+    """Whether no later call with the same input, or tool and target, succeeded."""
     key = target_key(event.payload) or event.payload.input_hash
     row = store.db.execute(
         "SELECT 1 FROM failed_call WHERE session=? AND hash=?", (session.n, key)
@@ -412,7 +424,7 @@ def unfinished_calls(store: Store) -> Iterator[tuple[SessionRow, str, str, int]]
 
 
 class ClaimedTimes:
-    """When the events of a session claim that they happened, and when they arrived, where that differs."""
+    """Claimed times and arrival times of a session's events, where they differ."""
 
     def __init__(self, db: Database, number: int) -> None:
         rows = db.execute(
@@ -425,7 +437,10 @@ class ClaimedTimes:
         ).fetchall()
 
     def times(self, event: Event) -> dict[str, int]:
-        """`claimed_at` of an event from the future, `received_at` of one that is dated earlier."""
+        """The other times of an event.
+
+        `claimed_at` if it was dated in the future, `received_at` if it was dated earlier than it arrived.
+        """
         if event.seq in self.claimed:
             return {"claimed_at": self.claimed[event.seq]}
         before = bisect_right(self.noted, event.seq, key=itemgetter(0))
@@ -445,7 +460,10 @@ STEP = 500  # events to read at a time
 
 @dataclass(frozen=True)
 class EventFilter:
-    """Which events of a session. Empty sets and None mean any; `without` are kinds left out."""
+    """Which events of a session.
+
+    Empty sets and None mean any; `without` are kinds left out.
+    """
 
     start: int = 0
     stop: int | None = None
@@ -588,7 +606,10 @@ def session_page(
     background: bool = False,
     **equal: str | None,
 ) -> Page:
-    """Sessions, latest first. `only` are numbers, `equal` columns, `matches` any other test."""
+    """Sessions, latest first.
+
+    `only` are numbers, `equal` columns, `matches` any other test.
+    """
     from fazm_memory.store.models import SessionTable  # peewee is slow to import
 
     columns = [getattr(SessionTable, name) for name in NAMES]

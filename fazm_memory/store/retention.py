@@ -86,7 +86,10 @@ def plan(
 def _make_room(
     store: Store, first_to_last: list[SessionRow], limit: int, result: RetentionPlan, arrivals: Arrivals
 ) -> None:
-    """Choose more payloads until the log is below its limit. Recent sessions come last, but they do come."""
+    """Choose more payloads until the log is below its limit.
+
+    Recent sessions come last, but they do come.
+    """
     wanted = result.size - result.bytes - limit
     for row in first_to_last:
         if wanted <= 0:
@@ -151,7 +154,7 @@ class Arrivals:
 
 
 def transient_payloads(store: Store, row: SessionRow, arrivals: Arrivals) -> list[StoredPayload]:
-    """The payloads of a session that may be removed, in order, with their sizes and when they arrived."""
+    """The payloads of a session that may be removed, with size and arrival, in order."""
     kinds = sorted(TRANSIENT)
     rows = store.db.execute(
         "SELECT id & ?, kind, at, length(payload) FROM event WHERE id >= ? AND id <= ?"
@@ -165,7 +168,10 @@ def transient_payloads(store: Store, row: SessionRow, arrivals: Arrivals) -> lis
 def apply_plan(
     store: Store, made: RetentionPlan, now: int, *, progress: Callable[[int], None] = lambda done: None
 ) -> dict[str, Any]:
-    """Remove what a plan names. Sessions that do not verify are left alone and reported."""
+    """Remove what a plan names.
+
+    Sessions that do not verify are left alone and reported.
+    """
     left_alone: list[str] = []
     gone = 0
     unindexed: list[int] = []
@@ -203,7 +209,7 @@ def _remove_payloads(store: Store, number: int, seqs: list[int], now: int) -> in
 
 
 def _checkpoint(store: Store, writer: Writer, number: int, session: str, now: int) -> str:
-    """Write the state of a session, folded from its events alone, and return its trust."""
+    """Write the state of a session, folded from events alone. Return its trust."""
     store.snapshots.drop(number)
     head = writer.head(number)
     state = store.snapshots.state_at(number, session, head.head)

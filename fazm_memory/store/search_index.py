@@ -1,4 +1,4 @@
-"""Full-text search with FTS5: which documents are indexed, and the ranking of hits.
+"""Full-text search with FTS5: indexed documents and ranking of hits.
 
 Only the newest few hundred candidates are ranked, so that the cost does not grow with the log.
 """
@@ -197,7 +197,10 @@ class IndexedDocuments:
         self.db.execute("INSERT OR IGNORE INTO waiting SELECT n FROM session WHERE head > 0")
 
     def ranges(self, places: Mapping[int, Span]) -> list[Range]:
-        """Where the documents of these positions are, newest first; others may be among them."""
+        """Ranges of documents that hold these positions, newest first.
+
+        They may hold other positions too.
+        """
         if not places:
             return []
         sessions = ",".join(str(int(number)) for number in sorted(places))
@@ -214,7 +217,10 @@ class IndexedDocuments:
     def newest(
         self, match: str, most: int, keep: Keep | None = None, within: list[Range] | None = None
     ) -> list[tuple[int, int]]:
-        """The newest matches that pass `keep`, as document and event, up to LOOKED_AT of them."""
+        """The newest matches that pass `keep`, as document and event.
+
+        At most LOOKED_AT of them.
+        """
         found: list[tuple[int, int]] = []
         looked = 0
         for first, last in [(-(1 << 62), 1 << 62)] if within is None else within:
@@ -327,7 +333,10 @@ def _change_match(path: str) -> str | None:
 
 
 def best_first(hits: Iterable[SearchHit]) -> list[SearchHit]:
-    """Hits in order: the best first, the newest of about equal ones, a few of a session before others."""
+    """Hits in order: the best first, among about equal ones the newest.
+
+    After a few hits of a session come those of others.
+    """
     ranked = sorted(hits, key=lambda hit: (-_grade(hit.score), -hit.at, -hit.score))
     counts: Counter[str] = Counter()
     first: list[SearchHit] = []
@@ -401,9 +410,9 @@ class SearchIndex:
         return None
 
     def changes(self, path: str, most: int = CANDIDATES) -> Iterator[tuple[Event, Any]]:
-        """Recorded changes of a file in all sessions, newest first: each event and what it did to the file.
+        """Recorded changes of a file in all sessions, newest first.
 
-        A relative path stands for the end of one.
+        Each is an event with what it did to the file. A relative path stands for the end of one.
         """
         match = _change_match(path)
         rows = self._rows(event for _, event in self.documents.newest(match, most)) if match else {}
@@ -490,7 +499,10 @@ class SearchIndex:
         return rows[:most]
 
     def _near(self, terms: list[SearchTerm]) -> list[SearchTerm]:
-        """The terms with alternatives: two words joined, or similar words for one that is not indexed."""
+        """The terms with alternatives.
+
+        An alternative is two words joined, or a similar word for one that is not indexed.
+        """
         near = [self._meant(term) for term in terms]
         for nth, (first, second) in enumerate(pairwise(terms)):
             joined_word = fts_quote(first.word + second.word)
@@ -500,7 +512,10 @@ class SearchIndex:
         return near
 
     def _meant(self, term: SearchTerm) -> SearchTerm:
-        """The term, or words that begin with it, are in it or are spelled similarly if no event has it."""
+        """The term, or similar words if no event has it.
+
+        Similar are words that begin with it, are in it or are spelled almost the same.
+        """
         if " " in term.word or len(term.word) > SPELLABLE or self._known(term.match):
             return term
         word = term.word.lower()

@@ -1,4 +1,4 @@
-"""Words of the full-text index: the text of an event, and the terms of a query in their other forms."""
+"""Words of the full-text index: texts of events, terms of queries."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ def event_text(event: Event) -> str:
 
 
 def index_text(event: Event) -> str:
-    """The text of an event with words for its kind: "why" finds decisions, "failed" failures."""
+    """The text of an event with words for its kind.
+
+    So "why" finds decisions, and "failed" finds failures.
+    """
     text = event_text(event)
     if not text:
         return ""

@@ -1,4 +1,4 @@
-"""Session rows: by id, prefix or the agent's own id, in listings, and with their ancestors.
+"""Session rows: by id, prefix or the agent's id, listings, ancestors.
 
 Listing reads one page of session rows, newest first, so its cost does not grow with the store.
 """
@@ -166,9 +166,10 @@ class Sessions:
         since: int | None = None,
         background: bool = False,
     ) -> list[SessionRow]:
-        """Sessions, latest first. `before` is a `last_at` to continue from, `since` the earliest one.
+        """Sessions, latest first.
 
-        `device` is the name or id of the machine that records them, or HERE.
+        `before` is a `last_at` to continue from, `since` the earliest one. `device` is the name or id of the
+        machine that records them, or HERE.
         """
         # Without a bound on the hour SQLite would sort the whole table instead of using the index.
         wanted: dict[str, tuple[Any, ...]] = {f"forgotten = 0 AND hour > {-HOUR}": ()}
@@ -223,7 +224,7 @@ class Sessions:
         return self._latest(f"{conditions} ORDER BY last_at DESC, n DESC", values, limit)
 
     def folder_names(self) -> dict[str, str]:
-        """Folders of other machines and where they are here; empty text if they are not here.
+        """Folders of other machines and where they are here. Empty if they are not here.
 
         Also the folders that one session has for itself, and which folder each is a copy of.
         """
@@ -272,7 +273,10 @@ class Sessions:
 
 
 def session_end(db: Database, row: SessionRow, now: int) -> str | None:
-    """How a session is known to be over: exit, replaced, closed or silent since a time; None if it is not."""
+    """How a session is known to be over, or None if it is not.
+
+    It exited, was replaced, was closed or has been silent since a time.
+    """
     if row.lifecycle in ("closed", "archived"):
         found = db.execute(
             f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ? AND kind='session.close'"
@@ -308,7 +312,7 @@ def effective_ranges(db: Database, number: int, at: int, start: int = 0) -> list
 
 
 def lineage(sessions: Sessions, row: SessionRow, at: int) -> list[tuple[SessionRow, int]]:
-    """The session with a position, then its parent with the position of the fork, and so on."""
+    """The session with a position, its parent with that of the fork, and so on."""
     found = [(row, at)]
     while row.parent is not None and row.parent_seq is not None and len(found) < MAX_FORK_DEPTH:
         parent, at = sessions.resolve(row.parent), row.parent_seq

@@ -1,4 +1,4 @@
-"""The store: the encrypted database with its event log, hash chain and projections.
+"""The store: the encrypted database with log, hash chain and projections.
 
 Only the log is written with every event. The search index, the counts by minute and the snapshots are
 brought up to date in batches, inside the same transactions.
@@ -45,7 +45,10 @@ TITLE_RULES = "2"  # of `session.title_of`; with other rules all titles are made
 
 
 class Store:
-    """The event log of one home folder. `home` has `store.noindex/` and, apart from it, `keys/`."""
+    """The event log of one home folder.
+
+    `home` has `store.noindex/` and, apart from it, `keys/`.
+    """
 
     def __init__(
         self,
@@ -114,7 +117,7 @@ class Store:
         self.sessions.as_of = self._row_as_of
 
     def _row_as_of(self, row: SessionRow) -> SessionRow | None:
-        """The row of a session at the time of `as_of`, or None if the session was opened later."""
+        """The row of a session as it was at `as_of`, or None if it was opened later."""
         if self.as_of is None or row.last_at <= self.as_of:
             return row
         # Events may be recorded late, so that a later position has an earlier time.
@@ -173,9 +176,10 @@ class Store:
             raise
 
     def index_if_possible(self, seconds: float = READER_SECONDS) -> tuple[int, str]:
-        """Index the waiting events if nothing prevents it and other writers leave room within this time.
+        """Index the waiting events if other writers leave room within this time.
 
-        Returns how many events are left out of the index, and why.
+        Whatever prevents it is returned and not raised. Returns how many events are left out of the index,
+        and why.
         """
         try:
             with self.db.waiting_at_most(seconds):
@@ -202,7 +206,10 @@ class Store:
                 self.index_all()
 
     def _some_wait(self) -> bool:
-        """Whether events wait for the index. Mostly none do, and the code that indexes is not loaded."""
+        """Whether events wait for the index.
+
+        Mostly none do, and the code that indexes is not loaded.
+        """
         return self.db.execute("SELECT 1 FROM waiting LIMIT 1").fetchone() is not None
 
     def _titles_are_old(self) -> bool:
@@ -216,7 +223,7 @@ class Store:
         return sum(head - indexed for _, _, head, indexed, _ in self.projections.behind())
 
     def rebuild_snapshots(self, row: SessionRow, at: int) -> None:
-        """Rebuild the snapshots of a session and its ancestors if an older version made them.
+        """Rebuild snapshots of a session and its ancestors that an older version made.
 
         Each snapshot is a transaction of its own, so that other processes can write meanwhile.
         """
@@ -289,10 +296,10 @@ def check_no_recovery(home: Path) -> None:
 
 
 def copy_first_page(database: Path, copy: Path) -> None:
-    """Copy the encrypted first page beside the key. Recovery needs its salt to authenticate pages.
+    """Copy the encrypted first page beside the key.
 
-    Not synced, because an older copy has the same salt. A full disk, or a store that was moved away
-    meanwhile, does not make closing fail.
+    Recovery needs its salt to authenticate pages. Not synced, because an older copy has the same salt. A full
+    disk, or a store that was moved away meanwhile, does not make closing fail.
     """
     with contextlib.suppress(StoreFull, StoreReadOnly, FileNotFoundError):
         if copy.exists() and copy.stat().st_mtime_ns >= database.stat().st_mtime_ns:

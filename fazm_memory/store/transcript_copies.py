@@ -1,4 +1,4 @@
-"""Copies of the agents' own transcripts, so that a session outlives the agent's file.
+"""Copies of the agents' transcripts, so that a session outlives its file.
 
 They are in a database of their own, encrypted with the same key. A copy is a list of compressed chunks.
 Chunks begin at fixed offsets, so equal beginnings of files are stored once. What is appended to a file is
@@ -78,7 +78,10 @@ class TranscriptCopy:
 
 
 def foreign_name(device: str, session: str) -> str:
-    """The `session` of copies that came from another machine. `session` is our id of the session."""
+    """The `session` of copies that came from another machine.
+
+    `session` is our id of the session.
+    """
     return f"{device_prefix(device)}{session}"
 
 
@@ -136,7 +139,10 @@ class TranscriptCopies:
         return self.get(copy.id)
 
     def cut(self, copy: TranscriptCopy, size: int) -> TranscriptCopy:
-        """Remove what is behind an offset that is the beginning of a part. In a transaction."""
+        """Remove what is behind an offset that is the beginning of a part.
+
+        In a transaction.
+        """
         for begin, _, digest in self._parts(copy.id, size):
             self._delete_part(copy.id, begin, digest)
         self.update(copy, size=size)
@@ -214,7 +220,7 @@ class TranscriptCopies:
         return [TranscriptCopy(*row) for row in rows]
 
     def of_session(self, session: str) -> list[TranscriptCopy]:
-        """The copies of a session, without those that the agent has replaced by another file."""
+        """The copies of a session, without files that the agent has replaced."""
         rows = self.db.execute(
             f"SELECT {COLUMNS} FROM copy WHERE session=? AND replaced=0 ORDER BY path", (session,)
         )
@@ -264,7 +270,10 @@ class TranscriptCopies:
     # -- deleting ----------------------------------------------------------------------------------------
 
     def forget(self, sessions: Collection[str], at: int) -> int:
-        """Delete all copies of these sessions for good, and make no new ones. Return how many there were."""
+        """Delete all copies of these sessions for good, and make no new ones.
+
+        Return how many there were.
+        """
         with self.db.transaction():
             gone = sum(self._delete(session) for session in sessions)
             self.db.executemany(
@@ -279,14 +288,17 @@ class TranscriptCopies:
         return {row[0] for row in self.db.execute("SELECT session FROM forgotten").fetchall()}
 
     def drop_before(self, moment: float, *, dry_run: bool = False) -> int:
-        """Delete the copies of sessions whose files were last written before a time, in seconds.
+        """Delete the copies of sessions last written before a time, in seconds.
 
         Return how many sessions. They are not copied again.
         """
         return self._drop([name for name, last in self._by_age() if last < moment], dry_run=dry_run)
 
     def drop_above(self, most: int) -> int:
-        """Delete the oldest copies until chunks take at most this many bytes. Return how many sessions."""
+        """Delete the oldest copies until chunks take at most this many bytes.
+
+        Return how many sessions.
+        """
         excess, oldest = self.size()["stored"] - most, []
         for session, _ in self._by_age():
             if excess <= 0:

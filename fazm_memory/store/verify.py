@@ -28,7 +28,10 @@ ROWS = (
 
 @dataclass(frozen=True)
 class _Row:
-    """The event count and last MAC of a session row, and the count with calls the row may lag behind."""
+    """The event count and last MAC of a session row.
+
+    `stands` also counts calls that the row may not show yet.
+    """
 
     head: int
     mac: bytes
@@ -77,7 +80,7 @@ def verify_store(
     only: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> VerifyReport:
-    """Check the log: `full` from the beginning, else from the end of the last clean check."""
+    """Check the log, from the end of the last clean check or, with `full`, whole."""
     with translated_errors(log.db.path):
         return _verify(log, full, only, progress)
 
@@ -269,7 +272,10 @@ def _session(
 def _against_heads(
     outside: hash_chain.ChainHead | None, reached: bytes | None, expected: int
 ) -> Iterator[tuple[int | None, str]]:
-    """What the heads file says differently. `reached` is the link of the log at its position."""
+    """What the heads file says differently.
+
+    `reached` is the link of the log at its position.
+    """
     if outside is None:
         if expected:
             yield expected - 1, "the session has no entry in the heads file"

@@ -1,4 +1,4 @@
-"""What readers see of the log: states at positions, facts, and nothing that is quarantined.
+"""What readers see of the log: states, facts, and nothing quarantined.
 
 Snapshots are stored states, so that reading a state folds only the events since. They can be deleted at any
 time and are rebuilt from events. A snapshot is used only by the version of the reducer that made it. Forks
@@ -85,7 +85,7 @@ def write_quarantine(db: Database, number: int, held: QuarantinedEvents) -> None
 
 
 class QuarantineView:
-    """The log as exports may see it, without quarantined events and states that include them."""
+    """The log without quarantined events and states that include them, for exports."""
 
     def __init__(self, db: Database, snapshots: Snapshots) -> None:
         self.db = db
@@ -209,7 +209,7 @@ class Snapshots:
 
     @contextmanager
     def keeping(self, states: int) -> Iterator[None]:
-        """Keep so many of the states that are read during the block, for work that reads them repeatedly."""
+        """Keep this many states in memory, for a block that reads them repeatedly."""
         before, self._most_read = self._most_read, states
         try:
             yield
@@ -257,9 +257,10 @@ class Snapshots:
         return sessions.fork_state(self.state_at(found[0], found[1], position), session)
 
     def advance(self, number: int, session: str, events: list[Event], snapped: int) -> int:
-        """Fold new events and store due snapshots. Return the last stored position. In a transaction.
+        """Fold new events and store due snapshots.
 
-        The state stays in memory once a session has its first snapshot. Most sessions are shorter.
+        Return the last stored position. In a transaction. The state stays in memory once a session has its
+        first snapshot. Most sessions are shorter.
         """
         if not events:
             return snapped
@@ -289,7 +290,10 @@ class Snapshots:
         self._read.clear()
 
     def catch_up(self, number: int, session: str, head: int, snapped: int) -> int:
-        """Store a snapshot every SPACING events. Return the last stored position. In a transaction."""
+        """Store a snapshot every SPACING events.
+
+        Return the last stored position. In a transaction.
+        """
         at = snapped
         # Outdated snapshots are rebuilt step by step when the companion is idle, not while appending.
         if head - at < SPACING or self.missing(number, at):
@@ -318,7 +322,7 @@ class Snapshots:
         return self._since(number, at) > 2 * SPACING
 
     def stale(self, number: int | None = None) -> list[tuple[int, str, int]]:
-        """Sessions with snapshots of another reducer version: number, id, approximate events.
+        """Sessions with snapshots of another reducer: number, id, events (about).
 
         Parents come before their forks.
         """
@@ -331,7 +335,10 @@ class Snapshots:
         return [(int(n), str(id_), int(count) * SPACING) for n, id_, count in rows.fetchall()]
 
     def rebuild_one(self, number: int, session: str) -> bool:
-        """Rebuild a session's first outdated snapshot. Return whether there was one. In a transaction."""
+        """Rebuild a session's first outdated snapshot.
+
+        Return whether there was one. In a transaction.
+        """
         (seq,) = self.db.execute(
             "SELECT min(seq) FROM snapshot WHERE session=? AND fold <> ? AND seq % ? = 0",
             (number, sessions.FOLD_VERSION, SPACING),

@@ -66,7 +66,10 @@ def target_key(action: Action | None) -> str:
 
 
 def earlier_failure(db: Database, head: SessionHead, action: Action) -> int | None:
-    """The position of the last unresolved failure with the same input, or else the same tool and target."""
+    """The position of the last unresolved failure of such a call.
+
+    One with the same input, or else one with the same tool and target.
+    """
     if head.has_failed_calls is None:
         head.has_failed_calls = bool(db.execute(HAS_FAILED, (head.n,)).fetchone()[0])
     if not head.has_failed_calls:  # most sessions; hashing the target costs as much as the query
@@ -90,7 +93,7 @@ def _result_digest(action: Action) -> str:
 
 
 def earlier_call(db: Database, number: int, action: Action) -> tuple[int, bool] | None:
-    """The position of the last call with the same input, and whether its result was the same.
+    """The last call with the same input, and whether its result was the same.
 
     These rows are in the table of failed calls too: the key is a hash of the input with one of the result.
     """
@@ -148,7 +151,10 @@ UPDATE_FACE = "UPDATE session SET agent=?, title=?, workspace=?, background=?, h
 
 
 class Writer:
-    """One transaction. Session rows are read when first used and written back once, at the end."""
+    """One transaction.
+
+    Session rows are read when first used and written back once, at the end.
+    """
 
     def __init__(
         self, database: Database, key: bytes, outside: ChainHeads, cached: dict[int, SessionHead]
@@ -233,7 +239,10 @@ class Writer:
             raise
 
     def _checked(self, head: SessionHead, entry: NewEvent) -> tuple[kinds.Lifecycle, int, bytes]:
-        """The lifecycle after the event, its turn and its stored bytes. Raises if the event is refused."""
+        """The lifecycle after the event, its turn and its stored bytes.
+
+        Raises if the event is refused.
+        """
         if head.device is not None:
             raise InvalidTransition(
                 f"session {head.id[:8]} is recorded on another machine and can only be read here",
@@ -266,7 +275,10 @@ class Writer:
     def restore(
         self, head: SessionHead, entry: NewEvent, version: int, stored: bytes | None, digest: bytes
     ) -> AppendResult:
-        """Append an event of a bundle, a recovery or another machine. Its lifecycle move is not checked."""
+        """Append an event of a bundle, a recovery or another machine.
+
+        Its lifecycle move is not checked.
+        """
         moved = kinds.after_event(head.lifecycle, entry.kind) or head.lifecycle
         turn = max(head.turn, entry.turn or 0)
         placed = self._place(head, entry, moved, turn, version, stored, digest)
@@ -328,7 +340,7 @@ class Writer:
         return AppendResult(head.id, seq)
 
     def _note_arrival(self, number: int, seq: int, entry: NewEvent, received: int) -> None:
-        """Note the claimed time of an event, and when events that are dated earlier arrived."""
+        """Note the claimed time of an event, and the arrival of earlier dated ones."""
         if entry.claimed is not None:
             self.db.execute("INSERT INTO claimed VALUES (?,?)", (event_id(number, seq), entry.claimed))
         if entry.at < received - AHEAD and number not in self.receipts:
@@ -420,7 +432,10 @@ class Writer:
         head.limits_passed = passed
 
     def flush(self) -> int:
-        """Write the session rows that changed. Return how many statements ran. The transaction stays open."""
+        """Write the session rows that changed.
+
+        Return how many statements ran. The transaction stays open.
+        """
         if self.spoiled is not None:
             raise self.spoiled
         wrote = 0
@@ -438,7 +453,7 @@ class Writer:
 
     @staticmethod
     def _shown_by_call(head: SessionHead, at: int) -> bool:
-        """Whether the call alone shows what changed in its session, so that the session row may lag.
+        """Whether the session row may lag, because the call shows all that changed.
 
         True if the session's last time and its hour are those of the call.
         """
@@ -446,7 +461,10 @@ class Writer:
 
 
 class WriteTransaction(Transaction):
-    """A transaction with a writer. Session rows are written before the commit, chain heads after it."""
+    """A transaction with a writer.
+
+    Session rows are written before the commit, chain heads after it.
+    """
 
     def __init__(self, log: EventLog, then: Callable[[Writer], None], undone: Callable[[], None]) -> None:
         super().__init__(log.db)

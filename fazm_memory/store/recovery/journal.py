@@ -56,7 +56,7 @@ def _is_new(folder: Path) -> bool:
 
 @dataclass(frozen=True)
 class RecoveryJournal:
-    """Where files were set aside, and their inodes, which tell them from files created since."""
+    """Where files were set aside. Their inodes tell them from files created since."""
 
     home: Path
     aside: Path
@@ -192,6 +192,9 @@ def _unreadable(home: Path) -> StoreDamaged:
 
 
 def _end(home: Path) -> None:
-    """Delete the journal, durably: found again after a power cut, it would undo new events."""
+    """Delete the journal durably.
+
+    If it came back after a power cut, it would undo new events.
+    """
     (home / JOURNAL).unlink()
     sync_folder(home)

@@ -54,7 +54,7 @@ class PageReader:
 
     @cached_property
     def frames(self) -> tuple[dict[int, int], int]:
-        """The newest committed frame of each page in the write-ahead log, and the number of pages."""
+        """The newest committed frame of each page in the WAL, and the number of pages."""
         committed: dict[int, int] = {}
         count = os.fstat(self.file.fileno()).st_size // PAGE
         if self.log is None:

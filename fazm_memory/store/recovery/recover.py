@@ -1,4 +1,4 @@
-"""Recovery: set the damaged store aside and copy everything that verifies into a new one.
+"""Recovery: set the damaged store aside, copy what verifies into a new one.
 
 Positions stay the same: a lost event is replaced by an `unknown` event of type `lost`. Each session that
 lost something gets a `recovered` event.
@@ -101,7 +101,7 @@ def identities_from_chain(
     known: dict[int, SessionIdentity],
     now: int,
 ) -> dict[int, SessionIdentity]:
-    """The sessions whose rows are lost, identified by indexes, parents and the hash chain."""
+    """Sessions whose rows are lost, identified by indexes, parents and hash chain."""
     found = {number: next(wreck.events(event_id(number, 0), event_id(number, 1)), None) for number in numbers}
     lost = [number for number in found if number not in known]
     if not lost:
@@ -325,7 +325,10 @@ def _session(
     *,
     named: bool,
 ) -> tuple[int, int]:
-    """Restore a session's events at their positions. Return how many were kept and lost."""
+    """Restore a session's events at their positions.
+
+    Return how many were kept and lost.
+    """
     kept = lost = 0
     left: dict[int, str] | None = None
     gone: list[int] = []
@@ -432,7 +435,7 @@ Save = Callable[[RowReader, Database], str]
 
 @dataclass(frozen=True)
 class SideDatabase:
-    """A database beside the log: file name, schema, row shapes, and how rows are saved."""
+    """A database beside the log: name, schema, row shapes, how rows are saved."""
 
     file: str
     steps: tuple[str, ...]
@@ -450,7 +453,10 @@ class SideDatabaseCheck:
 
 
 def check_side_databases(home: Path, key: str, most: int) -> list[SideDatabaseCheck]:
-    """Check each one without changing it. Files of more than `most` bytes are only opened."""
+    """Check each one without changing it.
+
+    Files of more than `most` bytes are only opened.
+    """
     found = []
     for side, path in _existing(home):
         whole = path.stat().st_size <= most
@@ -561,7 +567,10 @@ def _save_framework_items(rows: RowReader, db: Database) -> str:
 
 
 def _save_transcripts(rows: RowReader, db: Database) -> str:
-    """Save the copies of which every part is readable. The others are made again from the agent's file."""
+    """Save the copies of which every part is readable.
+
+    The others are made again from the agent's file.
+    """
     with db.transaction():
         for table in ("copy", "part", "forgotten"):
             columns = TRANSCRIPTS[table].columns

@@ -50,7 +50,7 @@ RECORD_ID_LENGTH = 36
 
 @dataclass(frozen=True)
 class ForgetRequest:
-    """What is forgotten: events of the log by session number, and how they were selected."""
+    """What is forgotten: events by session number, and how they were selected."""
 
     chosen: dict[int, list[int]]
     session: str | None = None
@@ -114,7 +114,10 @@ class CopyPlace:
 
 
 class SpooledEvents(CopyPlace):
-    """Hook events that are not recorded yet, and files of hooks that could not be read."""
+    """Hook events that are not recorded yet.
+
+    Also files of hooks that could not be read.
+    """
 
     name = "hook events not recorded yet"
 
@@ -138,7 +141,10 @@ class SpooledEvents(CopyPlace):
 
 
 class ReaderStates(CopyPlace):
-    """What readers of transcripts carry from one chunk to the next: open calls, titles, openings."""
+    """What readers of transcripts carry from one chunk to the next.
+
+    Open calls, titles and openings.
+    """
 
     name = "calls of transcripts that have not ended"
     STRUCTURE = frozenset({"cwd", "thread", "session", "agent_id", "parent", "owners", "model", "turn"})
@@ -173,7 +179,10 @@ class ReaderStates(CopyPlace):
 
 
 class WatchedNames(CopyPlace):
-    """The names of files at the last scan of each watched folder. The watcher scans again without them."""
+    """The names of files at the last scan of each watched folder.
+
+    The watcher scans again without them.
+    """
 
     name = "lists of names in watched folders"
 
@@ -202,7 +211,10 @@ class WatchedNames(CopyPlace):
 
 
 class ContextChoices(CopyPlace):
-    """What the user pinned or excluded, by ids of items. An id has the name of a fact or of an open point."""
+    """What the user pinned or excluded, by ids of items.
+
+    An id has the name of a fact or of an open point.
+    """
 
     name = "choices of what contexts say"
 
@@ -326,7 +338,9 @@ class FrameworkData(CopyPlace):
 
 
 class CopiedTranscripts(CopyPlace):
-    """Copies of the agents' own transcripts. A copy is one file of the agent, so all of a session goes.
+    """Copies of the agents' own transcripts.
+
+    A copy is one file of the agent, so all of a session goes.
 
     A fork's transcript begins with its parent's, so the copies of forks go too.
     """
@@ -348,7 +362,10 @@ class CopiedTranscripts(CopyPlace):
         return found | self._unrecorded
 
     def _unrecorded_forks(self, copies: TranscriptCopies, request: ForgetRequest) -> set[str]:
-        """Forks without an event of their own: the log has their records in sessions that lose events."""
+        """Forks without an event of their own.
+
+        The log has their records in sessions that lose events.
+        """
         db = self.memory.store.db
         recorded = {name for (name,) in db.execute("SELECT DISTINCT agent_session_id FROM session")}
         others = [copy for copy in copies.all() if not copy.foreign and copy.session not in recorded]
@@ -389,7 +406,10 @@ class CopiedTranscripts(CopyPlace):
         return copies.forget(sessions, self.memory.now()) if copies is not None and sessions else 0
 
     def remaining(self, request: ForgetRequest) -> list[RemainingCopy]:
-        """The agents' own transcripts of sessions that continue this one and begin with its conversation."""
+        """The agents' own transcripts that repeat the conversation of these sessions.
+
+        They belong to sessions that continue one of these.
+        """
         if not request.whole_session:
             return []
         paths = [path for (path,) in self.memory.store.db.execute("SELECT path FROM cursor").fetchall()]
@@ -445,7 +465,10 @@ class ExportedBundles(CopyPlace):
 
 
 class ContextFiles(CopyPlace):
-    """Rendered contexts, and scripts that resume a session. Contexts are written again without it."""
+    """Rendered contexts, and scripts that resume a session.
+
+    Contexts are written again without what is forgotten.
+    """
 
     name = "context files"
 
@@ -468,7 +491,10 @@ class ContextFiles(CopyPlace):
 
 
 class SetAsideStores(CopyPlace):
-    """Damaged stores as `recover` found them. They may not be readable, so they are only named."""
+    """Damaged stores as `recover` found them.
+
+    They may not be readable, so they are only named.
+    """
 
     name = "damaged stores set aside"
 
@@ -490,7 +516,10 @@ class SetAsideStores(CopyPlace):
 
 
 class OtherMachines(CopyPlace):
-    """Machines that sync. They follow at their next round, and the vault's objects are written again."""
+    """Machines that sync.
+
+    They follow at their next round, and the vault's objects are written again.
+    """
 
     name = "copies on other machines"
 
@@ -513,7 +542,7 @@ class OtherMachines(CopyPlace):
 
 
 class OtherRecords(CopyPlace):
-    """Names that the log needs, other files in the data folder, and agents' own transcripts."""
+    """Names that the log needs, other files, and agents' own transcripts."""
 
     name = "other files"
     SKIPPED = frozenset({STORE_FOLDER, "keys", SPOOL_FOLDER, CONTEXT_FOLDER, EXPORTS, QUARANTINE, SCRIPTS})
@@ -612,14 +641,20 @@ def find_copies(memory: Memory, request: ForgetRequest) -> CopyReport:
 
 
 def forget_traces(memory: Memory, chosen: dict[int, list[int]]) -> None:
-    """Delete the copies of events that another machine asks to forget. The caller changes the log."""
+    """Delete the copies of events that another machine asks to forget.
+
+    The caller changes the log.
+    """
     request = ForgetRequest(chosen, positions=True)
     for place in BEFORE_LOG:
         place(memory).forget(request)
 
 
 def forget_copies(memory: Memory, request: ForgetRequest, forget_log: Callable[[], None]) -> CopyReport:
-    """Delete the copies of what a request names. `forget_log` changes the log at its turn."""
+    """Delete the copies of what a request names.
+
+    `forget_log` changes the log at its turn.
+    """
     before, after = ([place(memory) for place in group] for group in (BEFORE_LOG, AFTER_LOG))
     counts = {place.name: place.forget(request) for place in before}
     forget_log()
@@ -638,7 +673,10 @@ def delete_set_aside_stores(home: Path) -> None:
 
 
 def _read(path: Path) -> tuple[bytes | None, int]:
-    """The content of a regular file and its time; None if it cannot be read or is too large."""
+    """The content of a regular file and its time.
+
+    None if it cannot be read or is too large.
+    """
     try:
         with open_regular(path, links=False) as file:
             data = file.read(LARGEST + 1)

@@ -104,7 +104,9 @@ class SyncService(Service):
         files: bool = False,
         transcripts: bool = False,
     ) -> dict[str, Any]:
-        """Make a vault. The answer has the recovery key, which is shown once and stored nowhere.
+        """Make a vault.
+
+        The answer has the recovery key, which is shown once and stored nowhere.
 
         With `files`, versions of files that sessions changed are shared too; with `transcripts`, the agents'
         own transcripts. The next round uploads what is here: show the key before it, because it may fail.
@@ -178,7 +180,7 @@ class SyncService(Service):
     def ask_to_join(
         self, code: str, *, folder: str | None = None, url: str | None = None, name: str | None = None
     ) -> None:
-        """First step of joining by a code: leave this machine's public keys for the other one."""
+        """First step of joining by a code: leave the public keys of this machine."""
         self._check_free()
         place = place_of(folder, url)
         device = candidate()
@@ -186,7 +188,10 @@ class SyncService(Service):
         post_request(open_transport(place), code, device, self._joining.name)
 
     def join_fingerprint(self) -> str | None:
-        """Second step: the fingerprint to compare, once the key of the other machine is here."""
+        """Second step of joining: the fingerprint to compare.
+
+        None until the key of the other machine is here.
+        """
         joining = self._asked_to_join()
         if joining.offer is None:
             joining.offer = read_offer(open_transport(joining.place), joining.code)
@@ -197,7 +202,10 @@ class SyncService(Service):
         return pair_fingerprint(joining.offer, joining.device)
 
     def join_accepted(self) -> bool:
-        """Third step: whether the other machine has confirmed. Raises Declined if it has refused."""
+        """Third step of joining: whether the other machine has confirmed.
+
+        Raises Declined if it has refused.
+        """
         joining = self._asked_to_join()
         if joining.answer is None:
             answer = read_answer(open_transport(joining.place), joining.code, joining.device)
@@ -226,7 +234,10 @@ class SyncService(Service):
         return self._joining
 
     def pair(self, *, show: Callable[[str], None], confirm: Confirm, wait: float) -> dict[str, Any]:
-        """Show a code, wait for the machine that enters it, and certify that machine once confirmed."""
+        """Show a code and wait for the machine that enters it.
+
+        That machine is certified once people confirmed the fingerprint.
+        """
         self._identity()
         self.round()
         code = self.pair_code()
@@ -248,7 +259,10 @@ class SyncService(Service):
         return code
 
     def pair_request(self, code: str) -> dict[str, Any] | None:
-        """Second step: the device that entered the code, and the fingerprint to compare. None before that."""
+        """Second step of pairing: the device that entered the code, and its fingerprint.
+
+        None before that.
+        """
         identity = self._identity()
         request = read_request(open_transport(self.state.get("place")), code)
         if request is None:
@@ -291,7 +305,10 @@ class SyncService(Service):
         return identity
 
     def leave(self, *, forget_keys: bool = False) -> dict[str, Any]:
-        """Stop syncing. What was synced stays on all machines. Joining again continues where it was."""
+        """Stop syncing. What was synced stays on all machines.
+
+        Joining again goes on where it was.
+        """
         removed = not self.active and self.summary() is not None
         who = self._who(self.state.identity() if removed else None)
         with self._lock():
@@ -339,7 +356,10 @@ class SyncService(Service):
     # -- exclusions --------------------------------------------------------------------------------------
 
     def _give_exclusions(self) -> None:
-        """Put what is never recorded here into the next head, with folders relative to the home folder."""
+        """Put what is never recorded here into the next head.
+
+        Folders are named relative to the home folder.
+        """
         recording, home = self._memory.recording, str(self.config.user_home).rstrip("/")
         folders = [
             f"~/{folder.removeprefix(home).lstrip('/')}" if inside(folder, home) else folder
@@ -351,7 +371,10 @@ class SyncService(Service):
             self._new_exclusions(mine)
 
     def _new_exclusions(self, exclusions: dict[str, list[str]]) -> dict[str, list[str]]:
-        """Those of these exclusions that were on no machine's list before. They are remembered."""
+        """The exclusions that were on no machine's list before.
+
+        They are remembered.
+        """
         known = self.state.get("exclusions_known", {"apps": [], "folders": []})
         news = {
             kind: [name for name in exclusions.get(kind, []) if name not in names]
@@ -362,7 +385,10 @@ class SyncService(Service):
         return news
 
     def _take_exclusions(self, theirs: dict[str, list[str]]) -> None:
-        """Exclude here what another machine excludes, once: what is lifted here stays lifted here."""
+        """Exclude here what another machine excludes, once.
+
+        What is lifted here stays lifted here.
+        """
         news = self._new_exclusions(theirs)
         recording = self._memory.recording
         for kind, exclude in (("apps", recording.exclude_pattern), ("folders", recording.exclude_folder)):
@@ -373,7 +399,9 @@ class SyncService(Service):
     # -- files and folders -------------------------------------------------------------------------------
 
     def share_files(self, on: bool, *, limit: int | None = None) -> dict[str, Any]:
-        """Share versions of files that sessions changed, or stop and take back what was shared.
+        """Share versions of files that sessions changed, or stop.
+
+        Stopping takes back what was shared.
 
         `limit` is the most this machine uploads, and fetches from others, in bytes.
         """
@@ -383,7 +411,7 @@ class SyncService(Service):
         return self.file_sharing()
 
     def file_sharing(self) -> dict[str, Any]:
-        """Whether file versions are shared, how many are, and how many of others are still to come."""
+        """Whether file versions are shared, how many, and how many are to come."""
         sharing = self._vault().files
         shared = self.state.db.execute("SELECT count(*) FROM shared_file").fetchone()[0]
         bytes_ = self.state.db.execute("SELECT coalesce(sum(size), 0) FROM shared_blob").fetchone()[0]
@@ -403,7 +431,7 @@ class SyncService(Service):
         return self.transcript_sharing()
 
     def transcript_sharing(self) -> dict[str, Any]:
-        """Whether transcripts are shared, how many are, and how many of others are still to come."""
+        """Whether transcripts are shared, how many, and how many are to come."""
         sharing, db = self._vault().transcripts, self.state.db
         bytes_ = db.execute("SELECT coalesce(sum(size), 0) FROM shared_chunk").fetchone()[0]
         return {
@@ -413,14 +441,20 @@ class SyncService(Service):
         }  # fmt: skip
 
     def bind_folders(self, candidates: Iterable[str] | None = None) -> None:
-        """Find folders of other machines here by git remotes: of these folders, or of own sessions'."""
+        """Find folders of other machines here by their git remotes.
+
+        Looks in these folders, or in those of own sessions.
+        """
         folders = own_folders(self.store) if candidates is None else candidates
         found = find_folders(self.store, self.state.get(REMOTES, {}), folders)
         for theirs, here in found.items():
             self.store.sessions.set_folder_name(theirs, here)
 
     def folders(self) -> list[dict[str, Any]]:
-        """The folders of other machines' sessions, and where they are here (None: unclear)."""
+        """The folders of other machines' sessions, and where they are here.
+
+        `here` is None if that is unclear.
+        """
         self._identity()
         rows = self.store.db.execute(
             "SELECT workspace, max(device_name), count(*) FROM standing WHERE device IS NOT NULL"
@@ -438,7 +472,10 @@ class SyncService(Service):
         ]
 
     def name_folder(self, theirs: str, here: str) -> None:
-        """Say where a folder of another machine is here. An empty text says that it is not here."""
+        """Say where a folder of another machine is here.
+
+        An empty text says that it is not here.
+        """
         self._identity()
         if theirs not in {row["theirs"] for row in self.folders()}:
             raise NotFound(
@@ -463,7 +500,10 @@ class SyncService(Service):
         )  # fmt: skip
 
     def _forget(self, chosen: dict[int, list[int]]) -> int:
-        """Forget events of our own sessions because another device asked for it. Returns how many."""
+        """Forget events of own sessions because another device asked for it.
+
+        Returns how many.
+        """
         self._memory.maintenance.forget_traces(chosen)
         return forget_events(self.store, chosen, reason=REASON, at=self.now(), source="companion")
 
@@ -475,7 +515,7 @@ class SyncService(Service):
         return exclusive_lock(folder)  # two rounds at once would give one number to two heads
 
     def ask_quarantine(self, row: SessionRow, seqs: list[int], *, released: bool, whole: bool) -> None:
-        """Ask the other machines to quarantine events of a session that one of them records."""
+        """Ask the other machines to quarantine events of a session of theirs."""
         if not self.active:
             return
         copy = self.state.db.execute("SELECT device, origin FROM copy WHERE session=?", (row.id,)).fetchone()
@@ -529,7 +569,10 @@ class SyncService(Service):
         return None if at is None else iso(at)
 
     def summary(self) -> dict[str, Any] | None:
-        """Whether sync works, in short; None if this machine belongs to no vault and was not removed."""
+        """Whether sync works, in short.
+
+        None if this machine belongs to no vault and was not removed from one.
+        """
         if not self.configured or not (self.state.active or self.state.get("error")):
             return None
         return {
@@ -539,7 +582,10 @@ class SyncService(Service):
         }  # fmt: skip
 
     def status(self) -> dict[str, Any]:
-        """Where the vault is, when it last worked, what is wrong, and who has not forgotten yet."""
+        """Where the vault is, when sync last worked, and what is wrong.
+
+        Also which machines have not forgotten yet.
+        """
         if not self.active:  # an error says why it stopped: it was removed
             return {"active": False, "error": self.state.get("error") if self.configured else None}
         state, who = self.state, self._who()
@@ -599,7 +645,10 @@ class Stopping(Exception):
 
 
 class SyncWorker:
-    """Runs rounds until stopped. `arrived` gets the ids of sessions that changed, on the worker's thread."""
+    """Runs rounds in a thread until stopped.
+
+    `arrived` gets the ids of sessions that changed, on the worker's thread.
+    """
 
     def __init__(
         self, config: Config, now: Callable[[], int], *, report: Callable[[str], None], arrived: Arrived
@@ -618,7 +667,10 @@ class SyncWorker:
         self._wake.set()
 
     def stop(self) -> None:
-        """End after the current batch or session. A round that is cut here is finished by the next one."""
+        """End after the current batch or session.
+
+        A round that is cut here is finished by the next one.
+        """
         self.stop_soon()
         self._thread.join(timeout=30)
 

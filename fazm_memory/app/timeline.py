@@ -142,7 +142,10 @@ def _provenance(event: Event) -> dict[str, Any]:
 
 
 def _causes(event: Event, before: list[Event]) -> list[dict[str, Any]]:
-    """What led to an event: the prompt, decisions and answers of its turn, and the call it retries."""
+    """What led to an event.
+
+    The prompt, decisions and answers of its turn, and the call it retries.
+    """
     causes: list[dict[str, Any]] = []
     retry_of = getattr(event.payload, "retry_of", None)
     for earlier in before:
@@ -197,7 +200,10 @@ def _gap(since: int, until: int, why: str, note: str | None) -> dict[str, Any]:
 
 
 class TimelineService(Service):
-    """What the timeline page shows: days, pages of events, details, lanes. Use it as `memory.timeline`."""
+    """What the timeline page shows: days, pages of events, details, lanes.
+
+    Use it as `memory.timeline`.
+    """
 
     def days(self, *, cursor: str | None = None, limit: int = 30) -> dict[str, Any]:
         """Days on which anything happened, newest first."""
@@ -222,7 +228,10 @@ class TimelineService(Service):
         return {"items": items, "next": None if last is None else f"d.{before}"}
 
     def day_totals(self) -> dict[str, Any] | None:
-        """The latest day on which anything happened: sessions, actions, files, failures, active minutes."""
+        """The latest day on which anything happened, in numbers.
+
+        Sessions, actions, files, failures and active minutes.
+        """
         days = self.days(limit=1)["items"]
         if not days:
             return None
@@ -243,7 +252,9 @@ class TimelineService(Service):
         limit: int = 50,
         **equal: str | None,
     ) -> dict[str, Any]:
-        """Sessions, latest first. The first page also lists agents, folders and machines to filter by.
+        """A page of sessions, latest first.
+
+        The first page also lists agents, folders and machines to filter by.
 
         `device` is the name of the machine that records them, or HERE.
         """
@@ -278,7 +289,10 @@ class TimelineService(Service):
         return {"items": items, "next": page.next, **choices}
 
     def filter_choices(self) -> dict[str, list[str]]:
-        """The agents and folders of the latest sessions, and the machines if there are several."""
+        """The agents and folders of the latest sessions.
+
+        Also the machines, if there are several.
+        """
         rows = self.store.sessions.listing(limit=RECENT)
         return {
             "agents": sorted({row.agent for row in rows}),
@@ -307,7 +321,10 @@ class TimelineService(Service):
         backwards: bool = False,
         housekeeping: bool = False,
     ) -> dict[str, Any]:
-        """Events of a session as summary rows with marks. `housekeeping`: token counts too."""
+        """Events of a session as summary rows with marks.
+
+        With `housekeeping`, token counts too.
+        """
         with self.store.db.reading():
             row = self.store.sessions.resolve(session)
             narrowed = self._narrowed(row, wanted, turns, since, until)
@@ -322,7 +339,9 @@ class TimelineService(Service):
         return {"items": items, "next": page.next, "head": row.head}
 
     def outline(self, session: str) -> dict[str, Any]:
-        """The rows that a reader wants, in time order, with runs folded; None for a very long session.
+        """The rows that a reader wants, in time order, with runs folded.
+
+        None for a very long session.
 
         A row is a position, or a fold with the positions in it. `late` are positions recorded out of order,
         `said` is what the agent said right before a row, `turns` are the rows between two requests.
@@ -479,7 +498,10 @@ class TimelineService(Service):
         }
 
     def event_file(self, session: str, seq: int, path: str) -> dict[str, Any]:
-        """A file before and after an event, and the difference: from kept versions, else from the call."""
+        """A file before and after an event, and the difference.
+
+        From kept versions, else from the call.
+        """
         with self.store.db.reading():
             row, event = self._event(session, seq)
             touched = {file["path"]: file for file in self._touched_by(row, event)}
@@ -533,7 +555,10 @@ class TimelineService(Service):
         return row, found
 
     def _possible_causes(self, row: SessionRow, event: Event) -> list[Event]:
-        """Earlier events of the turn that can be causes, and the call that the event retries."""
+        """Earlier events of the turn that can be causes.
+
+        Also the call that the event retries.
+        """
         turn = self.store.sessions.turn_position(row.n, event.turn - 1, row.head)
         begin = max(min(turn, event.seq), event.seq - LOOK_BACK)
         wanted = EventFilter(start=begin, stop=event.seq, kinds=CAUSE_KINDS)
@@ -574,7 +599,10 @@ class TimelineService(Service):
     def _around(
         self, versions: FileVersions, row: SessionRow, event: Event, path: str
     ) -> tuple[FileVersion | None, FileVersion | None]:
-        """The version after an event and the one before, by the event's position or else its time."""
+        """The version after an event and the one before.
+
+        By the event's position, or else by its time.
+        """
         began = event.at - 1000 * (getattr(event.payload, "duration_ms", None) or 0)
         for root in versions.roots_around(path.rsplit("/", 1)[0] or "/", row.device):
             inside = f"{plain_root(root).rstrip('/')}/"
@@ -647,7 +675,10 @@ class TimelineService(Service):
         return [_gap(since, until, "paused", None) | {"open": True}]
 
     def lanes(self, begin: int, end: int, *, sessions: Sequence[str] = (), most: int = 400) -> dict[str, Any]:
-        """Events of each session in a time range, by lane. Evenly sampled if there are too many."""
+        """Events of each session in a time range, by lane.
+
+        Evenly sampled if there are too many.
+        """
         with self.store.db.reading():
             if sessions:
                 rows, left = [self.store.sessions.resolve(session) for session in sessions][:MOST_SESSIONS], 0

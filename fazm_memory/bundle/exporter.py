@@ -1,4 +1,6 @@
-"""A session as lines of JSON, with its ancestors and versions of files, and the bundle file of them.
+"""Write and read bundle files.
+
+A bundle holds a session as lines of JSON, with its ancestors and versions of files.
 
 Ancestors come first and events are in order. Exporting, importing and exporting again gives the same lines.
 Reading checks every line before anything is written.
@@ -65,7 +67,10 @@ SCRYPT = {"n": 1 << 15, "r": 8, "p": 1, "maxmem": 1 << 27}
 
 
 def write_bundle(path: Path, lines: Iterable[dict[str, Any]], passphrase: str | None) -> int:
-    """Write a bundle, readable by its owner only, completely or not at all. Return its size."""
+    """Write a bundle, completely or not at all. Return its size.
+
+    Only its owner can read the file.
+    """
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -139,7 +144,10 @@ class _Seal:
 
 
 class BundleFile:
-    """A bundle, opened once and read as often as needed, so that the checked file is the used one."""
+    """A bundle that is opened once and read as often as needed.
+
+    So the file that was checked is the file that is imported.
+    """
 
     def __init__(self, path: Path, passphrase: str | None) -> None:
         try:
@@ -260,7 +268,7 @@ def _no_constant(name: str) -> None:
 
 
 def forgotten_later(store: Store, row: SessionRow, count: int) -> set[int]:
-    """Exported positions whose payload was forgotten by an event after the exported range."""
+    """Exported positions that an event after the exported range forgot."""
     if count >= row.head and store.as_of is None:
         return set()
     tombstones = Tombstones()
@@ -339,7 +347,10 @@ Line = BundleSession | BundleEvent | BundleVersion
 
 
 def lineage(store: Store, row: SessionRow) -> list[tuple[SessionRow, int]]:
-    """A session and its ancestors, oldest first, each with the number of events needed."""
+    """A session and its ancestors, oldest first.
+
+    Each comes with the number of its events that are needed.
+    """
     found = [(row, row.head)]
     while (last := found[-1][0]).parent is not None:
         parent = store.sessions.resolve(last.parent)
@@ -419,7 +430,10 @@ def versions_of(versions: FileVersions, paths: Iterable[str]) -> Iterator[tuple[
 
 
 def parse_lines(lines: Iterable[dict[str, Any]]) -> Iterator[Line]:
-    """The checked lines of a bundle. BundleRefused or StoreNewer names the first bad one."""
+    """Check the lines of a bundle and return them.
+
+    BundleRefused or StoreNewer names the first bad line.
+    """
     running = hashlib.sha256()
     counts = {"sessions": 0, "events": 0, "versions": 0}
     opened: dict[str, int] = {}

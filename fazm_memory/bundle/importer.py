@@ -43,7 +43,10 @@ class BundleImport:
 
 @dataclass(frozen=True)
 class LocalRules:
-    """How a bundle is adapted: home folder, moved folders, redaction, and whether its trust is kept."""
+    """How a bundle is adapted to this machine.
+
+    Home folder, moved folders, redaction, and whether its trust is kept.
+    """
 
     home: str
     redact: Redact
@@ -81,7 +84,10 @@ def import_sessions(
     arrived: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> BundleImport:
-    """Import the sessions of a checked bundle. `arrived` is the time now: retention counts from there."""
+    """Import the sessions of a checked bundle.
+
+    `arrived` is the time now: retention counts from there.
+    """
     result = BundleImport()
     with store.writing() as writer:
         session: _Session | None = None

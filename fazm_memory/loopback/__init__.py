@@ -1,4 +1,7 @@
-"""What the local servers share: the guard with its tokens, the listener, the port file, lazy loading."""
+"""What the local servers share.
+
+The guard with its tokens, the listener, the port file and lazy loading.
+"""
 
 from __future__ import annotations
 

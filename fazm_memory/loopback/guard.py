@@ -1,4 +1,6 @@
-"""The guard in front of every route: loopback names and a token, checked on every request.
+"""The guard in front of every route.
+
+It checks the loopback name and a token on every request.
 
 Any web page can reach a loopback port. It cannot know the token, and DNS rebinding shows in the Host header.
 Our own page has a cookie instead of the token, and must also send its Origin. Agents have their own token,
@@ -79,7 +81,10 @@ class PageKeys:
         return False
 
     def set_cookie(self) -> str:
-        """The cookie header after a code was spent. A cookie that was unused for too long is replaced."""
+        """Set the cookie header after a code was spent.
+
+        A cookie that was unused for too long is replaced.
+        """
         if self.now() - self._used > UNUSED_SECONDS:
             self.cookie = secrets.token_urlsafe(32)
         self._used = self.now()
@@ -195,7 +200,10 @@ class Guard:
 
 
 def is_under(path: str, beginning: str) -> bool:
-    """Whether a path is `beginning` or below it. The guard and `mount` must agree on this."""
+    """Whether a path is `beginning` or below it.
+
+    The guard and `mount` must agree on this.
+    """
     return path == beginning or path.startswith(f"{beginning}/")
 
 

@@ -77,7 +77,10 @@ def _deadline_of(connection: RequestTimeout) -> float:
 
 
 def listen_on(port: int, *, otherwise_any: bool = False) -> socket.socket:
-    """A socket that listens on this loopback port. With `otherwise_any` on any, if the port is taken."""
+    """A socket that listens on this loopback port.
+
+    With `otherwise_any`, on any port if this one is taken.
+    """
     # With IPPROTO_TCP asyncio sets TCP_NODELAY. Without it small responses are delayed by 40 ms.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -100,7 +103,9 @@ def port_of(listener: socket.socket) -> int:
 
 
 class Server(uvicorn.Server):
-    """Uvicorn with our settings. `ending` is called before it waits for open responses at the end.
+    """Uvicorn with our settings.
+
+    `ending` is called before it waits for open responses at the end.
 
     Uvicorn looks ten times a second whether it shall end, which is most of what an idle companion would do.
     Ours sleeps until `should_exit` is set. It sends no Date header, which that loop kept up to date.
@@ -188,7 +193,10 @@ SECONDS = 5.0
 
 @contextmanager
 def publish_port(home: Path, port: int) -> Iterator[bool]:
-    """Publish the port during the block. Yields False if another server has already published one."""
+    """Publish the port during the block.
+
+    Yields False if another server has already published one.
+    """
     private_folder(home)
     descriptor = os.open(private_file(home / FILE), os.O_RDWR | os.O_CLOEXEC)
     try:

@@ -1,4 +1,6 @@
-"""The same memory on several machines, end-to-end encrypted, over a folder or an object store.
+"""One memory on several machines, end-to-end encrypted.
+
+The machines share a folder or an object store.
 
 Each device writes its own sessions as sealed, signed segments and one head. The others import them as copies
 that are only read. See docs/sync.md for the layout and the threat model.

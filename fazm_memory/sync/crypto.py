@@ -40,7 +40,10 @@ def derive(key: bytes, purpose: str, salt: bytes = b"") -> bytes:
 
 
 def seal(key: bytes, plain: bytes, context: str) -> bytes:
-    """Encrypt for everybody with the key. `context` is not stored: it must be the same when opened."""
+    """Encrypt for everybody with the key.
+
+    `context` is not stored: it must be the same when opened.
+    """
     salt = secrets.token_bytes(SALT)
     return salt + ChaCha20Poly1305(derive(key, "object", salt)).encrypt(NONCE, plain, context.encode())
 
@@ -105,7 +108,7 @@ class KeyPairs:
 
 @dataclass(frozen=True)
 class VaultKeys:
-    """What every device of a vault knows: the vault key and the public keys of the root."""
+    """The vault key and the public keys of the root: what every device knows."""
 
     key: bytes
     root_sign: bytes
@@ -129,7 +132,10 @@ def vault_of(recovery: bytes) -> tuple[VaultKeys, KeyPairs]:
 
 
 def recovery_text(recovery: bytes) -> str:
-    """A recovery key to write down: 14 groups of four letters and digits, with a checksum."""
+    """A recovery key as text to write down.
+
+    14 groups of four letters and digits. The last 3 bytes are a checksum.
+    """
     marked = recovery + hashlib.sha256(b"recovery" + recovery).digest()[:CHECKSUM]
     return groups(base64.b32encode(marked).decode())
 
@@ -160,6 +166,9 @@ def from_groups(text: str) -> bytes:
 
 
 def fingerprint(*publics: bytes) -> str:
-    """Two devices' keys as 20 letters and digits for people to compare. The order does not matter."""
+    """The keys of two devices as 20 letters and digits for people to compare.
+
+    The order of the keys does not matter.
+    """
     digest = hashlib.sha256(b"fingerprint" + b"".join(sorted(publics))).digest()
     return groups(base64.b32encode(digest[:15])[:20].decode())

@@ -60,7 +60,10 @@ class Sharing(Protocol):
 
 
 class PendingSession(NamedTuple):
-    """A session of this device: how many events it has, and how many of them are in batches."""
+    """A session of this device.
+
+    `head` is the number of its events, `sent` how many of them are in batches.
+    """
 
     n: int
     id: str
@@ -83,7 +86,10 @@ class BatchExporter:
     _contents: dict[Part, PartContent] = field(default_factory=dict)  # of the next batch, read once
 
     def pending(self) -> list[PendingSession]:
-        """Own sessions with events that are in no batch yet: newest first, but parents before forks."""
+        """Own sessions with events that are in no batch yet.
+
+        Newest first, but parents before forks.
+        """
         sent = self.state.sent()
         rows = self.store.db.execute(
             "SELECT n, id, head, parent FROM standing WHERE device IS NULL ORDER BY last_at DESC, n DESC"
@@ -113,7 +119,10 @@ class BatchExporter:
         )
 
     def diverged(self) -> list[str]:
-        """Origins of own sessions that are not what was put into batches: the store was recovered."""
+        """Origins of own sessions that differ from what was put into batches.
+
+        That is so after a recovery of the store.
+        """
         return [
             origin
             for origin, (stop, mark) in self.state.sent().items()
@@ -127,7 +136,10 @@ class BatchExporter:
         return row is not None and self._mark(row[0], part.stop) == part.mark
 
     def _begin_editions(self) -> None:
-        """Upload sessions again that differ from what was uploaded. Nothing lost stays in the store."""
+        """Begin a new upload of each session that differs from what was uploaded.
+
+        Events that are lost here do not stay in the store.
+        """
         found = self.diverged()
         if not found:
             return
@@ -139,7 +151,10 @@ class BatchExporter:
                 self._build(first, last, generation + 1)
 
     def batches(self) -> Iterator[int]:
-        """Make batches until everything is in one. Yields after each, with the number of its events."""
+        """Make batches until everything is in one.
+
+        Yields after each batch, with the number of its events.
+        """
         self._withdraw()
         stamp = self._stamp()
         if stamp != self.state.get("log_stamp"):
@@ -157,7 +172,10 @@ class BatchExporter:
             yield count
 
     def _stamp(self) -> str:
-        """Changes when own sessions do, also when a recovery put other events in the place of some."""
+        """A text that changes when own sessions change.
+
+        Also when a recovery put other events in their place.
+        """
         row = self.store.db.execute(
             "SELECT count(*), coalesce(sum(head), 0), max(last_at) FROM standing WHERE device IS NULL"
         ).fetchone()
@@ -183,7 +201,10 @@ class BatchExporter:
         ]
 
     def _next_parts(self) -> tuple[list[Part], int]:
-        """Parts for the next batch. What was read for them is kept until the batch is made."""
+        """Parts for the next batch, and the number of their events.
+
+        What was read for them is kept until the batch is made.
+        """
         parts: list[Part] = []
         events = size = 0
         again = self.state.origins()
@@ -208,7 +229,10 @@ class BatchExporter:
         return "" if row is None else bytes(row[0]).hex()
 
     def _requests(self) -> list[Any]:
-        """What was forgotten or quarantined here of other devices' sessions, and not asked for yet."""
+        """Requests to the other devices that are in no batch yet.
+
+        They name what was forgotten or quarantined here of other devices' sessions.
+        """
         requests = list(self.state.get(OUTGOING, []))
         for number in sorted(noted_sessions(self.store.db)):  # parents before their forks
             id_ = self.store.db.execute("SELECT id FROM session WHERE n=?", (number,)).fetchone()[0]
@@ -223,7 +247,10 @@ class BatchExporter:
         return requests
 
     def _add(self, parts: list[Part], requests: list[Any], shared: dict[str, list[Any]]) -> None:
-        """One more batch, with its object, and the objects that have to be written again because of it."""
+        """Add a batch and its object.
+
+        Objects that hold events which this batch forgets are written again.
+        """
         last, link = self.state.last_batch()
         batch = last + 1
         forgotten = [found for part in parts for found in self._forgotten(part)]
@@ -268,7 +295,7 @@ class BatchExporter:
                 yield from ((part.session, int(seq), int(seq) + 1) for seq in event.payload.left)
 
     def _forget_lost(self, forgotten: list[tuple[str, int, int]]) -> list[Any]:
-        """Requests to forget the same positions in copies of what was uploaded before and is lost here."""
+        """Requests to forget the same positions in earlier uploads that are lost here."""
         found: dict[str, list[list[int]]] = {}
         for origin, low, high in forgotten:
             session = self.state.own_session(origin)
@@ -300,7 +327,10 @@ class BatchExporter:
             self._build(tail[0][0], tail[-1][1], 1 + max(entry[2] for entry in tail))
 
     def _build(self, first: int, last: int, generation: int) -> None:
-        """The object with these batches as the log has them now. It replaces those with the same batches."""
+        """Make the object with these batches, from the log as it is now.
+
+        It replaces the objects with the same batches.
+        """
         replaced = self.state.db.execute(
             "SELECT first, last, generation FROM object WHERE first >= ? AND last <= ?", (first, last)
         ).fetchall()

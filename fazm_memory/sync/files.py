@@ -49,7 +49,9 @@ class SealedContents:
         packed: Callable[[str], bytes | None],
         put: Callable[[str, bytes], str],
     ) -> Iterable[str]:
-        """Put the contents with these digests and epochs. Yields digests once their content is there.
+        """Put the contents with these digests and epochs.
+
+        Yields a digest once its content is there.
 
         One that is not stored any more is passed over: the next round withdraws it.
         """
@@ -76,7 +78,10 @@ class SealedContents:
     def fetch(
         self, get: Callable[[str], bytes | None], wanted: Iterable[tuple[str, str, str]]
     ) -> Callable[[str], bytes | None]:
-        """Get the objects of some contents (device, digest, epoch) at once. Returns a `get` that has them."""
+        """Get the objects of some contents (device, digest, epoch) in parallel.
+
+        Returns a `get` that has them.
+        """
         names = list(dict.fromkeys(self.name(*one) for one in wanted))
         with ThreadPoolExecutor(AT_ONCE) as pool:
             return dict(zip(names, pool.map(get, names), strict=True)).get
@@ -106,7 +111,7 @@ DIGEST = lazy_regex(r"[0-9a-f]{64}")
 
 
 class NamedVersion(NamedTuple):
-    """A version to share, and the session for which: its folders are mapped as that session's are."""
+    """A version to share, and its session, which says how folders are mapped."""
 
     version: FileVersion
     session: str
@@ -145,7 +150,10 @@ class FileSharing:
     # -- own versions ------------------------------------------------------------------------------------
 
     def next_rows(self, own: Callable[[str], bool]) -> list[NamedVersion]:
-        """Versions to name in the next batch: of own sessions, with the one before each, newest first."""
+        """Versions to name in the next batch, newest first.
+
+        Versions of own sessions, each with the one before it.
+        """
         versions = self.existing() if self.on else None
         if versions is None:
             return []
@@ -219,7 +227,9 @@ class FileSharing:
         return found
 
     def withdraw(self) -> set[int]:
-        """Take versions out that are not stored or not to be shared any more. Returns their batches.
+        """Take out versions that are not stored or not to be shared any more.
+
+        Returns the batches that named them.
 
         In a transaction. The objects of contents that no batch names any more become garbage.
         """
@@ -277,7 +287,10 @@ class FileSharing:
     # -- versions of other devices -----------------------------------------------------------------------
 
     def take(self, device: str, rows: list[Any], moved_of: Callable[[str], dict[str, str]]) -> None:
-        """Store the versions that a batch of another device names. Their contents are fetched later."""
+        """Store the versions that a batch of another device names.
+
+        Their contents are fetched later.
+        """
         if not rows:
             return
         versions = self.open_versions()
@@ -322,7 +335,10 @@ class FileSharing:
             versions.forget_foreign(device, paths)
 
     def fetch(self, get: Callable[[str], bytes | None], problem: Callable[[str], None]) -> int:
-        """Get the contents that are wanted, newest versions first. Returns how many arrived."""
+        """Get the contents that are wanted, newest versions first.
+
+        Returns how many arrived.
+        """
         if not self.on:
             return 0
         rows = self.state.db.execute(
@@ -389,5 +405,8 @@ class FileSharing:
 
 
 def _mark(row: FileVersion) -> str:
-    """What is known of the maker of a version. A version is named again when this changes."""
+    """What is known of who made a version.
+
+    A version is named again when this changes.
+    """
     return f"{row.session} {row.seq} {row.changed_by} {row.digest}"

@@ -1,4 +1,6 @@
-"""Heads: one small signed object per device that says who it is and what its log holds.
+"""Heads: one small signed object per device.
+
+A head says who the device is and what its log holds.
 
 A head is replaced as a whole and counts up. Its outer part is sealed with the vault key: the certificate, the
 devices it removed and the epoch secrets it shares. Its inner part is sealed with the epoch's key, which
@@ -101,7 +103,10 @@ class LogState:
 
 @dataclass(frozen=True)
 class Removal:
-    """A device that was removed: the last state of its log that is believed, and who was a member then."""
+    """A device that was removed.
+
+    It says up to where the log of the device is believed, and who was a member then.
+    """
 
     device: str
     number: int
@@ -159,7 +164,10 @@ def pack_head(vault: VaultKeys, head: Head, epoch_secret: bytes, signer: KeyPair
 
 
 def open_head(vault: VaultKeys, data: bytes) -> Head:
-    """A head with a valid signature of the key in its own certificate. Its log is not opened yet."""
+    """Open a head and check its signature.
+
+    The signature must be by the key in its own certificate. Its log is not opened yet.
+    """
     plain = unseal(vault.key, data, f"head {vault.id}")
     signature, text = plain[:SIGNATURE], plain[SIGNATURE:]
     try:
@@ -217,7 +225,7 @@ def _certified(signer: bytes, certificate: Certificate, vault: str) -> bool:
 def members_of(
     vault: VaultKeys, heads: Iterable[Head], known: Mapping[str, Removal] | None = None
 ) -> Members:
-    """Who belongs to the vault, from these heads and the removals that are known already.
+    """The members of the vault, from these heads and removals known already.
 
     A certificate counts if the root signed it, or a member; one by a device that was removed counts only if
     the removal names it. A removal counts unless its maker was removed before it made it. Of two devices that

@@ -1,4 +1,6 @@
-"""Import the batches of another device: its sessions become copies that are only read here.
+"""Import the batches of another device.
+
+Its sessions become copies that are only read here.
 
 Positions are those of the other device, so importing a batch again adds nothing. What was forgotten anywhere
 is not stored again. A session whose parent is not here yet waits for it.
@@ -75,7 +77,10 @@ class BatchImporter:
     _arrived: list[str] = field(default_factory=list)  # sessions that waited and do no more
 
     def take(self, device: str, home: str, batch: Batch, only: str | None = None) -> None:
-        """Import a batch of a device. With `only`, just the events of that session, which waited."""
+        """Import a batch of a device.
+
+        With `only`, just the events of that session, which waited.
+        """
         parts = deque(part for part in batch.parts if only is None or part.part.session == only)
         while parts:
             left, imported = CHUNK, self.result.events
@@ -131,7 +136,10 @@ class BatchImporter:
         replay: bool,
         most: int,
     ) -> tuple[int, bool]:
-        """Import up to `most` events of a part. Returns how many, and whether the part is done."""
+        """Import up to `most` events of a part.
+
+        Returns how many, and whether the part is done.
+        """
         origin = part.part.session
         waiting = "SELECT 1 FROM waiting WHERE device=? AND origin=?"
         if part.session.get("lost"):
@@ -182,7 +190,7 @@ class BatchImporter:
             self.state.set(**{REMOTES: remotes | {folder: entry}})
 
     def _known(self, device: str, home: str, part: SegmentPart) -> tuple[str | None, dict[str, str]]:
-        """What the copy of a session is called, if it has a name, and how its folders are called here."""
+        """The name of the copy of a session, if it has one, and its moved folders."""
         row = self.state.db.execute(
             "SELECT session, moved FROM copy WHERE device=? AND origin=?", (device, part.part.session)
         ).fetchone()
@@ -197,7 +205,9 @@ class BatchImporter:
     def _continued(
         self, writer: Writer, device: str, part: SegmentPart, moved: dict[str, str]
     ) -> SessionHead | None:
-        """A copy that this session continues: it came before under another name, or from another device.
+        """Find a copy that this session continues.
+
+        The copy came under another name, or from another device.
 
         That is so after a recovery, or when a machine joined again with new keys. The events of the part
         must be those of the copy. If the copy has more, `_goes_on` compares them with later parts.
@@ -231,7 +241,10 @@ class BatchImporter:
         return None
 
     def _goes_on(self, head: SessionHead, device: str, part: SegmentPart, moved: dict[str, str]) -> bool:
-        """Whether a part has the events that a continued copy has already. If not, it gets a new name."""
+        """Whether a part agrees with the events that a continued copy has already.
+
+        If not, the session gets a copy of its own.
+        """
         compared = self.state.get(COMPARED, {})
         upto = compared.get(head.id, 0)
         if upto <= part.part.start:
@@ -251,7 +264,10 @@ class BatchImporter:
         )
 
     def _names(self, origin: str, again: str | None) -> list[str]:
-        """What copies of a session may be called here, also those of a device that was this one before."""
+        """The names that copies of a session may have here.
+
+        Also those of a device that was this one before.
+        """
         origins = [name for name in (origin, again) if name]
         rows = self.state.db.execute(
             "SELECT session FROM copy WHERE origin IN (SELECT value FROM json_each(?))",
@@ -262,7 +278,10 @@ class BatchImporter:
         return [*origins, *derived, *(row[0] for row in rows)]
 
     def _is_here(self, device: str, part: SegmentPart, moved: dict[str, str]) -> bool:
-        """Whether a part was uploaded again by its machine, which has other keys now: this one or another."""
+        """Whether the events of a part are here under a former device of its machine.
+
+        The machine, this one or another, has new keys and uploads its sessions again.
+        """
         origin = part.part.session
         if f"{device} {origin}" in self.state.get(APART, []):
             return False
@@ -297,7 +316,10 @@ class BatchImporter:
         return True
 
     def _opening(self, part: SegmentPart, moved: dict[str, str]) -> SessionOpen | None:
-        """The opening of a new session; None if it or the session it was forked from is not here yet."""
+        """The opening of a new session.
+
+        None if it, or the session it was forked from, is not here yet.
+        """
         if part.part.start != 0 or not part.events:
             return None
         event = part.events[0]
@@ -325,7 +347,7 @@ class BatchImporter:
         return None if row is None else str(row[0])
 
     def _name(self, device: str, origin: str, moved: dict[str, str]) -> str:
-        """An id for the copy: its own, or one derived from it if another session has that here."""
+        """An id for the copy: its own, or a derived one if that is taken here."""
         known = self.state.local_session(device, origin)
         if known is not None:
             return known
@@ -383,7 +405,10 @@ class BatchImporter:
     # -- requests ----------------------------------------------------------------------------------------
 
     def _request(self, request: Any) -> None:
-        """What another device asks for: to forget, quarantine or release events of any device's session."""
+        """Follow a request of another device.
+
+        It may forget, quarantine or release events of any device's session.
+        """
         kind, device, origin, *rest = request
         session = self._asked_about(device, origin)
         row = self.store.db.execute(

@@ -97,7 +97,10 @@ def withdraw_request(transport: Transport, code: str) -> None:
 
 
 def post_offer(transport: Transport, code: str, identity: Identity) -> None:
-    """On the first machine: leave its public key, so that the new one can show the fingerprint at once."""
+    """First machine: leave its public key.
+
+    The new machine can then show the fingerprint at once.
+    """
     meeting = Rendezvous.of(code)
     transport.put(meeting.name("offer"), seal(meeting.key, identity.keys.sign_public, "pair offer"))
 
@@ -128,7 +131,7 @@ def read_request(transport: Transport, code: str) -> PairRequest | None:
 def answer_request(
     transport: Transport, code: str, request: PairRequest, identity: Identity, epochs: dict[str, Any]
 ) -> None:
-    """On the first machine, after people compared the fingerprints: certify the new device."""
+    """First machine: certify the new device, after people compared fingerprints."""
     meeting = Rendezvous.of(code)
     plain = Certificate(request.device, request.sign, request.box, identity.device)
     certificate = sign_certificate(identity.vault, plain, identity.keys)
@@ -144,7 +147,10 @@ def answer_request(
 
 
 def refuse_request(transport: Transport, code: str) -> None:
-    """On the first machine: end the pairing without an answer. A machine that asked is told."""
+    """First machine: end the pairing without an answer.
+
+    A machine that asked is told.
+    """
     meeting = Rendezvous.of(code)
     if transport.get(meeting.name("request")) is not None:
         transport.put(meeting.name("answer"), seal(meeting.key, b"", "pair answer"))
@@ -153,7 +159,10 @@ def refuse_request(transport: Transport, code: str) -> None:
 
 
 def pair_fingerprint(offer: bytes, identity: Identity) -> str:
-    """On the new machine: the fingerprint to compare, from the key that the first one offered."""
+    """New machine: the fingerprint to compare.
+
+    It is made from the key that the first machine offered.
+    """
     return fingerprint(offer, identity.keys.sign_public)
 
 
@@ -171,7 +180,10 @@ class PairAnswer:
 
 
 def read_answer(transport: Transport, code: str, identity: Identity) -> PairAnswer | None:
-    """On the new machine: the answer, once it is there. It is deleted from the store. Raises Declined."""
+    """New machine: read the answer once it is there.
+
+    It is deleted from the store. Raises Declined if the first machine refused.
+    """
     meeting = Rendezvous.of(code)
     data = transport.get(meeting.name("answer"))
     if data is None:

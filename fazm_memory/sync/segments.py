@@ -89,7 +89,7 @@ def segment_key(epoch_secret: bytes, device: str) -> bytes:
 
 
 def lost_part(part: Part) -> dict[str, Any]:
-    """A part whose events the log does not have any more, as header entry without any content."""
+    """Header entry of a part whose events the log does not have any more."""
     gone = [0, 0, "message", 1, "unknown", "companion", "unverified", FORGOTTEN]
     return {
         "session": part.session, "start": part.start, "mark": part.mark, "agent": "unknown",
@@ -108,7 +108,10 @@ class PartContent(NamedTuple):
 def read_content(
     store: Store, number: int, start: int, stop: int, most_bytes: int | None = None
 ) -> PartContent:
-    """Events `start` to `stop` of a session, or fewer: at least one, then up to `most_bytes` of payloads."""
+    """Read events `start` to `stop` of a session, or fewer.
+
+    At least one, then up to `most_bytes` of payloads.
+    """
     rows = store.db.execute(
         "SELECT at, turn, kind, version, actor, source, trust, payload FROM event WHERE id >= ? AND id < ?"
         " ORDER BY id",
@@ -131,7 +134,10 @@ def read_content(
 def part_entry(
     row: SessionRow, part: Part, where: Repository | None, events: list[list[Any]], parent: str | None
 ) -> dict[str, Any]:
-    """A part of a session as header entry. `row` is the session here, `parent` as its machine calls it."""
+    """Header entry of a part of a session.
+
+    `row` is the session here, `parent` its parent's id on the parent's machine.
+    """
     return {
         "session": part.session, "start": part.start, "mark": part.mark, "agent": row.agent,
         "again": None if row.id == part.session else row.id,
@@ -151,7 +157,10 @@ def pack_segment(
 
 
 def open_segment(name: SegmentName, key: bytes, public: bytes, data: bytes) -> Segment:
-    """The batches of a segment. NotAuthentic unless this device wrote it as this segment."""
+    """Open a segment and return its batches.
+
+    NotAuthentic unless this device wrote it as this segment.
+    """
     sealed, signature = data[:-SIGNATURE], data[-SIGNATURE:]
     verify(public, signature, _signed(name, sealed))
     packed = unseal(key, sealed, name.context())
@@ -209,7 +218,10 @@ Place = tuple[str, ObjectEntry]  # the device, and an object of its log
 
 
 class FetchedObjects:
-    """Objects as they were fetched, until a round has imported them. They are named by their digest."""
+    """Objects that were fetched and are not imported yet.
+
+    They are named by their digest.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -258,7 +270,10 @@ class BacklogSession:
 
 
 class Backlog:
-    """The sessions in the objects that were fetched by now. `read` opens an object again."""
+    """The sessions in the objects that were fetched by now.
+
+    `read` opens an object again.
+    """
 
     def __init__(self, read: Callable[[Place], Segment | None]) -> None:
         self.sessions: dict[Key, BacklogSession] = {}
@@ -310,7 +325,10 @@ class Backlog:
         return list(ordered)
 
     def batches(self, key: Key, after: dict[str, int]) -> Iterator[tuple[str, Batch]]:
-        """The batches with events of a session, in order, with the home folder of their device."""
+        """The batches with events of a session, in order.
+
+        Each comes with the home folder of its device.
+        """
         for place in sorted(self.sessions[key].places, key=lambda place: place[1].first):
             segment = self._opened[place] if place in self._opened else self._open(place, self._read(place))
             for batch in () if segment is None else segment.batches:

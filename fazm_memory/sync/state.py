@@ -1,4 +1,6 @@
-"""What this device remembers of its vault: a small encrypted database beside the log.
+"""What this device remembers of its vault.
+
+A small encrypted database beside the log.
 
 It holds the device's keys, what it uploaded in which batch, the objects of its own log, the last head of
 every other device and how far each was imported. All of it is written before what it describes is put, so
@@ -88,7 +90,10 @@ START = hashlib.sha256(b"fazm-memory sync start").hexdigest()  # the link before
 
 @dataclass(frozen=True)
 class Part:
-    """Events `start` to `stop` of one session in a batch. `mark` is the MAC of the last one here."""
+    """Events `start` to `stop` of one session in a batch.
+
+    `mark` is the MAC of the last event in the log of this device.
+    """
 
     session: str
     start: int
@@ -97,7 +102,10 @@ class Part:
 
 
 def next_link(link: str, parts: list[Part], requests: list[Any]) -> str:
-    """The link of the chain after one more batch. Forgetting payloads does not change it."""
+    """The link of the chain after one more batch.
+
+    Forgetting payloads does not change it.
+    """
     said = [[[part.session, part.start, part.stop, part.mark] for part in parts], requests]
     return hashlib.sha256(f"{link} {json.dumps(said, sort_keys=True)}".encode()).hexdigest()
 
@@ -135,7 +143,10 @@ class SyncState:
         return default if row is None else json.loads(row[0])
 
     def set(self, **values: Any) -> None:
-        """Write settings, all or none. Each call is durable on its own unless it is in a transaction."""
+        """Write settings, all or none.
+
+        Each call is durable on its own unless it is in a transaction.
+        """
         marks = ",".join(["(?,?)"] * len(values))
         row = [text for key, value in values.items() for text in (key, json.dumps(value))]
         self.db.execute(f"INSERT OR REPLACE INTO setting VALUES {marks}", row)
@@ -165,7 +176,10 @@ class SyncState:
             self.set(identity=raw, number=0, epochs={}, **settings)
 
     def _unheard(self) -> list[Any]:
-        """Quarantines that were asked for in batches which nobody has got, or believes since the removal."""
+        """Requests to quarantine that no other device has read and believes.
+
+        Their batches were not put, or came after this device was removed.
+        """
         put = self.db.execute("SELECT coalesce(max(last), 0) FROM object WHERE body IS NULL").fetchone()[0]
         old = self.identity()
         removal = None if old is None else self.get("removed", {}).get(old.device)
@@ -174,7 +188,10 @@ class SyncState:
         return [one for (requests,) in rows for one in json.loads(requests) if one[0] == "quarantine"]
 
     def note_former(self, *, removed: bool = False) -> None:
-        """Remember that this machine was this device, and is no more. With `removed`: if it was removed."""
+        """Remember that this machine was this device, and is no more.
+
+        With `removed`: only if it was removed.
+        """
         old = self.identity()
         if old is not None and (not removed or old.device in self.get("removed", {})):
             self.set(**{FORMER: [*self.get(FORMER, []), old.device]})
@@ -223,7 +240,10 @@ class SyncState:
         return origin if lost is None else None
 
     def begin_edition(self, origin: str, device: str) -> None:
-        """Upload a session as another origin from now on, because this one is not what the log has."""
+        """Upload a session as another origin from now on.
+
+        The log does not have what was uploaded as this origin.
+        """
         session = self.own_session(origin) or origin
         again = hashlib.sha256(f"again {device} {origin}".encode()).hexdigest()[:32]
         self.db.execute("INSERT OR IGNORE INTO lost VALUES (?,?)", (origin, session))
@@ -241,7 +261,10 @@ class SyncState:
         return [] if row is None else list(json.loads(row[0]))
 
     def objects(self) -> list[tuple[int, int, int, str, str, int]]:
-        """The objects of the own log in order: first, last, generation, epoch, digest, size."""
+        """The objects of the own log in order.
+
+        Each is first, last, generation, epoch, digest and size.
+        """
         rows = self.db.execute(
             "SELECT first, last, generation, epoch, digest, size FROM object ORDER BY first"
         ).fetchall()
@@ -286,7 +309,10 @@ REMOTES = "remotes"  # setting: a folder of another machine to its remote and it
 
 
 class Repository(NamedTuple):
-    """Where a folder lies: the `origin` of its repository in one form, and its path below the top."""
+    """Where a folder lies in a repository.
+
+    `remote` is its `origin` in one form, `inside` the path below its top folder.
+    """
 
     remote: str
     inside: str
@@ -327,7 +353,10 @@ def _origin(config: Path) -> str | None:
 
 
 def moved_folders(store: Store, theirs: dict[str, Any], their_home: str, home: str) -> dict[str, str]:
-    """Their folders that have other names here, longest first: the workspace, then the home folder."""
+    """Folders of another machine that have other names here, longest first.
+
+    The workspace, then the home folder.
+    """
     moved: dict[str, str] = {}
     workspace = theirs.get("workspace")
     if isinstance(workspace, str) and workspace.strip("/"):
@@ -347,7 +376,7 @@ def own_folders(store: Store) -> Iterator[str]:
 
 
 def _with_remote(folders: Iterable[str], remote: str, inside: str) -> str | None:
-    """The folder of a repository with this remote, if one of these folders is in such a repository."""
+    """The folder of a repository with this remote, if one of these is in one."""
     for folder in folders:
         found = repository(folder)
         if found is not None and found.remote == remote:
@@ -356,7 +385,10 @@ def _with_remote(folders: Iterable[str], remote: str, inside: str) -> str | None
 
 
 def find_folders(store: Store, remotes: dict[str, list[str]], folders: Iterable[str]) -> dict[str, str]:
-    """Folders of other machines that are not here under their name, and where their repository is here."""
+    """Folders of other machines that do not exist here, but whose repository does.
+
+    Maps each to the folder here.
+    """
     known = store.sessions.folder_names()
     missing = [theirs for theirs in remotes if theirs not in known and not os.path.isdir(theirs)]
     if not missing:

@@ -1,4 +1,6 @@
-"""The agents' own transcripts of sessions, shared as content-addressed sealed objects.
+"""The agents' own transcripts of sessions.
+
+They are shared as content-addressed sealed objects.
 
 Sharing is off until it is switched on, because transcripts are exact. A device then puts the parts of its
 copies, newest transcripts first and within a size. A batch names a transcript and its parts. Another machine
@@ -122,7 +124,10 @@ class TranscriptSharing:
         return None if row is None else str(row[0])
 
     def add(self, batch: int, rows: Iterable[dict[str, Any]]) -> None:
-        """Note that a batch names these transcripts. In the transaction that makes the batch."""
+        """Note that a batch names these transcripts.
+
+        In the transaction that makes the batch.
+        """
         epoch, changed = newest(self.state.epochs()), False
         for row in rows:
             changed = True
@@ -151,7 +156,9 @@ class TranscriptSharing:
         return found
 
     def withdraw(self) -> set[int]:
-        """Take out transcripts that are deleted or not to be shared any more. Returns their batches.
+        """Take out transcripts that are deleted or not to be shared any more.
+
+        Returns the batches that named them.
 
         In a transaction. Objects of parts that no batch names any more become garbage.
         """
@@ -193,7 +200,10 @@ class TranscriptSharing:
     # -- transcripts of other devices --------------------------------------------------------------------
 
     def take(self, device: str, rows: list[Any], _: Callable[[str], dict[str, str]]) -> None:
-        """Note the transcripts that a batch of another device names. Their parts are fetched later."""
+        """Note the transcripts that a batch of another device names.
+
+        Their parts are fetched later.
+        """
         for row in rows:
             try:
                 checked = _checked(row)
@@ -205,7 +215,10 @@ class TranscriptSharing:
             )
 
     def forget(self, device: str, session: str) -> None:
-        """Delete the transcripts of a session of another device. They are not fetched again."""
+        """Delete the transcripts of a session of another device.
+
+        They are not fetched again.
+        """
         self.open_copies().forget([foreign_name(device, session)], self.now())
 
     def fetch(self, get: Callable[[str], bytes | None], problem: Callable[[str], None]) -> int:
@@ -250,7 +263,10 @@ class TranscriptSharing:
     def _parts(
         self, copies: TranscriptCopies, get: Callable[[str], bytes | None], device: str, row: dict[str, Any]
     ) -> dict[str, bytes] | None:
-        """The compressed parts that are not here yet; None if one of them is not in the store."""
+        """The compressed parts that are not here yet.
+
+        None if one of them is not in the store.
+        """
         found: dict[str, bytes] = {}
         for _, size, digest, epoch in row["parts"]:
             if digest in found or copies.packed(digest) is not None:
@@ -287,7 +303,7 @@ def _mark(copy: TranscriptCopy) -> str:
 
 
 def _checked(row: dict[str, Any]) -> dict[str, Any]:
-    """A description of a transcript from another machine, with nothing in it that was not checked."""
+    """A description of a transcript from another machine, every field checked."""
     path, parts = str(row["path"]), []
     if (reason := unsafe_path_reason(path)) is not None:
         raise ValueError(reason)

@@ -26,10 +26,16 @@ LARGEST = 1 << 30  # bytes of an object; a larger one is not read
 
 
 class Transport(Protocol):
-    """Objects by name. A name is parts of a path: `VAULT/h/DEVICE` or `VAULT/o/DEVICE/OBJECT`."""
+    """Objects by name.
+
+    A name is parts of a path, such as `VAULT/h/DEVICE` or `VAULT/o/DEVICE/OBJECT`.
+    """
 
     def put(self, name: str, data: bytes) -> str:
-        """Write an object whole and durably. Return its stamp, which changes when its content does."""
+        """Write an object whole and durably.
+
+        Returns its stamp, which changes when its content does.
+        """
 
     def get(self, name: str) -> bytes | None: ...
 
@@ -144,7 +150,10 @@ SECRET = ("access_key_id", "secret_access_key", "session_token")
 
 
 class ObjectStoreTransport:
-    """An object store. URLs are those of `obstore`: `s3://BUCKET/PREFIX?endpoint=URL&region=NAME`."""
+    """An object store.
+
+    URLs are those of `obstore`: `s3://BUCKET/PREFIX?endpoint=URL&region=NAME`.
+    """
 
     def __init__(self, url: str, options: Mapping[str, str]) -> None:
         from obstore.store import from_url  # slow to import, and not needed with a folder
@@ -313,7 +322,7 @@ class Meter:
 
 
 def place_of(folder: str | None, url: str | None) -> dict[str, Any]:
-    """The place of a vault as it is remembered, with the credentials of the environment."""
+    """The place of a vault, with the credentials of the environment."""
     if (folder is None) == (url is None):
         raise InvalidRequest("Say where the vault is.", hint="use --folder DIR or --s3 URL")
     if folder is not None:

@@ -68,7 +68,10 @@ Transcripts = tuple[Callable[[], TranscriptCopies], Callable[[], TranscriptCopie
 
 @dataclass
 class RoundReport:
-    """What one round did. `problems` are sentences about devices whose objects were not believed."""
+    """What one round did.
+
+    `problems` are sentences about objects that were not believed.
+    """
 
     imported: int = 0
     exported: int = 0
@@ -135,7 +138,10 @@ class Vault:
     def round(
         self, *, acknowledge: bool = True, progress: Callable[[int], None] = lambda done: None
     ) -> RoundReport:
-        """Import what is new, put what is new. `acknowledge` puts the head even if only reading moved."""
+        """Import what is new, then put what is new.
+
+        `acknowledge` puts the head even if only reading moved.
+        """
         self.report, self._progress, self._told = RoundReport(), progress, 0
         before = {device for (device,) in self.state.db.execute("SELECT id FROM device").fetchall()}
         heads = self._read_heads()
@@ -234,7 +240,10 @@ class Vault:
         return found
 
     def _read_heads(self) -> dict[str, Head]:
-        """The newest believed head of every device, read if it changed, else as remembered."""
+        """The newest believed head of every device.
+
+        A head is read if it changed, else it is the remembered one.
+        """
         vault, own = self.identity.vault, self.identity.device
         listed = self.transport.list(f"{vault.id}/h")
         known = self.remembered()
@@ -304,7 +313,10 @@ class Vault:
         )
 
     def _check_own_head(self, stamp: str) -> None:
-        """Refuse to write if another machine writes as this one, or this store is older than its uploads."""
+        """Refuse to write if this store and the uploads of this device disagree.
+
+        Another machine writes as this one, or this store is older than its uploads.
+        """
         if stamp and stamp == self.state.get("stamp"):
             return
         vault = self.identity.vault
@@ -371,7 +383,7 @@ class Vault:
         return found
 
     def _learn_epochs(self, heads: dict[str, Head], members: Members) -> None:
-        """Take epoch secrets that are shared with this device, and share those that others lack."""
+        """Take epoch secrets shared with this device, and share those others lack."""
         believed = self._believed(heads, members)
         epochs = self.state.epochs()
         found = learn_secrets(believed, self.identity.device, self.identity.keys.box_private)
@@ -431,7 +443,10 @@ class Vault:
         return logs
 
     def _wait_for_former(self, logs: dict[str, LogState], current: Set[str]) -> None:
-        """Leave a log aside while a device that its machine was before seems to go on. Else copies double."""
+        """Leave a log aside while a former device of its machine seems to go on.
+
+        Else its sessions would be stored twice.
+        """
         for device, log in list(logs.items()):
             for former in current & set(log.former) if device in current else ():
                 if former not in logs or not logs[former].left:
@@ -459,7 +474,10 @@ class Vault:
         return f"{removed}“{device[:8] if row is None else row[0]}”"
 
     def _compare_views(self, logs: dict[str, LogState]) -> None:
-        """Name devices of which the store shows less than others have read, or something else."""
+        """Name devices of which the store shows less than others have read.
+
+        Also those of which it shows something else.
+        """
         own = self.remembered()
         for reader, log in logs.items():
             for device, (count, link) in log.seen.items():
@@ -513,7 +531,9 @@ class Vault:
             self._problem(f"The end of the log of {self._called(device)} is not what its head says.")
 
     def _import_newest_first(self, logs: dict[str, LogState]) -> None:
-        """Import the sessions of a long backlog, newest first, each once all its events are here.
+        """Import the sessions of a long backlog, newest first.
+
+        Each is imported once all its events are here.
 
         `_import` comes after it, finds their events here, and does the rest: it checks the chain, follows
         requests and remembers how far this machine has read.
@@ -561,7 +581,10 @@ class Vault:
             self._tell()
 
     def _forget_backlog(self, logs: dict[str, LogState]) -> None:
-        """Delete the objects that were fetched. Those that follow a missing one are needed once more."""
+        """Delete the fetched objects.
+
+        Those that follow a missing one are needed once more, and stay.
+        """
         cursors = {device: entry.cursor for device, entry in self.remembered().items()}
         ahead = {
             device: {one.digest for one in log.objects if one.last > cursors.get(device, 0)}
@@ -599,7 +622,10 @@ class Vault:
             yield segment
 
     def _segment(self, device: str, entry: ObjectEntry, *, keep: bool = False) -> Segment | None:
-        """A segment of a device; None if it is not believed. With `keep` it stays until the round ends."""
+        """A segment of a device; None if it is not believed.
+
+        With `keep` it stays until the round ends.
+        """
         identity = self.identity
         what = f"Upload {entry.first} to {entry.last} of {self._called(device)}"
         data = self._fetched.get(entry.digest)
@@ -664,7 +690,10 @@ class Vault:
     # -- put ---------------------------------------------------------------------------------------------
 
     def _put(self, *, force: bool) -> None:
-        """Put objects that wait, then the head if it changed, then delete what the head no longer names."""
+        """Put the objects that wait, then the head if it changed.
+
+        Then delete what the head no longer names.
+        """
         base = self.transport
         new = self.exporter.put(base.put)
         seen = {
@@ -677,7 +706,10 @@ class Vault:
         self.exporter.drop_garbage(base.delete)
 
     def leave(self) -> None:
-        """Say in the head that this device leaves, unless another machine writes as this one."""
+        """Say in the head that this device leaves.
+
+        Refused if another machine writes as this one.
+        """
         self._check_own_head("")
         self.put_head(left=True)
 
@@ -714,7 +746,10 @@ class Vault:
     # -- devices -----------------------------------------------------------------------------------------
 
     def remove(self, device: str) -> None:
-        """Remove a device: nothing it writes from now on is believed, and a new epoch begins without it."""
+        """Remove a device and begin a new epoch without it.
+
+        Nothing that it writes from now on is believed.
+        """
         heads = self._read_heads()
         members = self._members(heads)
         logs = self._open_logs(heads, members)
@@ -752,7 +787,10 @@ def _united(exclusions: Iterable[dict[str, list[str]]]) -> dict[str, list[str]]:
 
 
 def create_vault(state: SyncState, *, place: dict[str, Any], name: str) -> str:
-    """Make a vault with this device as its first. Returns the recovery key, which is stored nowhere."""
+    """Make a vault with this device as its first.
+
+    Returns the recovery key, which is stored nowhere.
+    """
     recovery = secrets.token_bytes(KEY)
     keys, root = vault_of(recovery)
     identity = Identity.fresh(keys)

@@ -177,7 +177,7 @@ def _parsed(text: str, where: str) -> dict[str, Any]:
     try:
         return {name: _checked(name, value, where) for name, value in tomllib.loads(text).items()}
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{where} cannot be read: {error}", hint="mend or remove the file") from error
+        raise ConfigError(f"{where} cannot be read: {error}", hint="repair or remove the file") from error
 
 
 def _toml(value: Any) -> str:
@@ -209,13 +209,13 @@ def _from_file(path: Path) -> dict[str, Any]:
         hint = "move it away, or set FAZM_MEMORY_HOME"
         raise StoreUnsafe(f"{path.parent} is not a folder", hint=hint) from None
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error}", hint="mend or remove the file") from error
+        raise ConfigError(f"{path} cannot be read: {error}", hint="repair or remove the file") from error
     import tomllib  # only with a file of settings
 
     try:
         raw = tomllib.loads(text.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}", hint="mend or remove the file") from error
+        raise ConfigError(f"{path} cannot be read: {error}", hint="repair or remove the file") from error
     return {name: _checked(name, value, str(path)) for name, value in raw.items()}
 
 
@@ -274,7 +274,7 @@ def _folders(value: Any, where: str) -> tuple[str, ...]:
         raise ConfigError(f"watch in {where} must be a list of folders, not {value!r:.80}")
     for folder in value:
         if not folder.startswith(("/", "~/")):
-            raise ConfigError(f"watch in {where} must name whole paths, not {folder!r:.80}")
+            raise ConfigError(f"watch in {where} must name absolute paths, not {folder!r:.80}")
     return tuple(value)
 
 

@@ -50,7 +50,7 @@ def test_patterns_of_the_user(tmp_path: Path) -> None:
         ("[[redact]]\nname = 'x'", "a name and a regex"),
         ("[[redact]]\nname = 'x'\nregex = 5", "must be text"),
         ("watch = '~/x'", "must be a list of folders"),
-        ("watch = ['x']", "must name whole paths"),
+        ("watch = ['x']", "must name absolute paths"),
         ("baseline = 'no'", "must be true or false"),
         ("exclude_apps = 'Signal'", "must be a list of names of apps"),
         ("exclude_apps = ['']", "must be a list of names of apps"),

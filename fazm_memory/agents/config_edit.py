@@ -52,7 +52,7 @@ def parse(text: str) -> JsonNode:
     root = _value(text, at, 0)
     rest = _skip(text, root.end)
     if rest != len(text):
-        raise NotJson(f"there is something after the end, {_where(text, rest)}")
+        raise NotJson(f"there is text after the end, {_where(text, rest)}")
     return root
 
 

@@ -219,11 +219,10 @@ class BundleService(Service):
             in_quarantine = self.store.quarantine_view.marks_of(ancestor.n)
             events = sum(seq < count for seq in in_quarantine.seqs)
             if count and (in_quarantine.whole or events):
-                part = f"event {min(in_quarantine.seqs)} of" if events == 1 else f"{events} events of"
-                what = "all of" if in_quarantine.whole else part
+                part = f"event {min(in_quarantine.seqs)}" if events == 1 else f"{events} events"
+                what = "all its events" if in_quarantine.whole else part
                 raise Declined(
-                    f"quarantine holds {what} session {ancestor.id[:8]}, which would leave with the file;"
-                    " nothing was written",
+                    f"Session {ancestor.id[:8]} has {what} in quarantine, so nothing was exported",
                     hint=f"`fazm-memory quarantine {ancestor.id[:8]} --lift`, or export with --quarantined",
                 )
 

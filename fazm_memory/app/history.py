@@ -227,7 +227,9 @@ class HistoryService(Service):
         """
         row = self.store.sessions.resolve(session)
         if turns is not None and turns < 1:
-            raise InvalidRequest("the last turns are at least one", hint="leave it out for the whole session")
+            raise InvalidRequest(
+                "the number of turns must be 1 or more", hint="leave it out for the whole session"
+            )
         first = 0 if turns is None else max(0, row.turn - turns + 1)
         with self.store.db.reading():
             begin = 0

@@ -114,14 +114,14 @@ class MaintenanceService(Service):
 
         if session is None and since is None and until is None and match is None:
             raise InvalidRequest(
-                "nothing was named to forget", hint="give a session, --since/--until, or --match"
+                "there is nothing to forget", hint="give a session, --since/--until, or --match"
             )
         if match is not None and not match.strip():
             raise InvalidRequest(
-                "an empty text is in everything, so nothing was forgotten", hint="say which text"
+                "an empty text matches everything, so nothing was forgotten", hint="name the text to forget"
             )
         if seqs is not None and session is None:
-            raise InvalidRequest("positions are those of a session", hint="say which session")
+            raise InvalidRequest("a position belongs to a session", hint="name the session too")
         chosen = stores.choose_events(self.store, session, since=since, until=until, match=match, seqs=seqs)
         request = ForgetRequest(
             chosen.seqs, session, since, until, None if match is None else TextMatch(match), seqs is not None
@@ -280,7 +280,7 @@ class MaintenanceService(Service):
         """
         row = self.store.sessions.resolve(session)
         if seq is None and words_only:
-            raise InvalidRequest("only what followed an event can be told apart", hint="name it with --seq")
+            raise InvalidRequest("consequences are those of one event", hint="name the event with --seq")
         consequences = sessions.Consequences(()) if seq is None else self._consequences(row, seq, words_only)
         in_quarantine = self.store.quarantine_view.marks_of(row.n)
         if lift:
@@ -290,7 +290,7 @@ class MaintenanceService(Service):
             hint = "`fazm-memory state ID` shows what is"
             if in_quarantine.seqs:
                 hint = f"its events are, one by one: --seq {min(in_quarantine.seqs)} --lift"
-            raise InvalidRequest("nothing of that is quarantined", hint=hint)
+            raise InvalidRequest("nothing of this is in quarantine", hint=hint)
         if row.device is None:
             self._memory.sessions.append(
                 row.id,

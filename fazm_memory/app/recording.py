@@ -223,8 +223,8 @@ def quota_warning(used: dict[str, Any]) -> str | None:
 
 
 def checked_folder(folder: str, user_home: str) -> str:
-    """The whole path of a folder that exists. `~` is the user's home."""
+    """The absolute path of a folder that exists. `~` is the user's home."""
     path = os.path.normpath(os.path.join(user_home, folder[2:]) if folder.startswith("~/") else folder)
     if not os.path.isabs(path) or not os.path.isdir(path):
-        raise InvalidRequest(f"{folder[:200]!r} is not a folder", hint="give its whole path")
+        raise InvalidRequest(f"{folder[:200]!r} is not a folder", hint="give its absolute path")
     return path

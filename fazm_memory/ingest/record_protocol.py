@@ -353,7 +353,7 @@ def _shaped(kind: str, payload: dict[str, Any], actor: str | None) -> dict[str, 
             raise InvalidInput(f'"{name}" must be a number from 0 to {MOST_COUNTED:,}')
     workspace = payload.get("workspace")
     if kind == "session.open" and isinstance(workspace, str) and not isabs(workspace):
-        raise InvalidInput('"workspace" must be the whole path of a folder, beginning with /')
+        raise InvalidInput('"workspace" must be the absolute path of a folder, beginning with /')
     if kind == "plan" and "title" not in payload and isinstance(payload.get("text"), str):
         payload["title"] = plan_title(payload["text"])
     items = payload.get("items")

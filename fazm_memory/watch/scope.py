@@ -118,8 +118,8 @@ def read_list(home: Path, file: str = APPS) -> tuple[str, ...]:
     except ValueError as error:
         # Without the list, something that the user excluded might be recorded.
         raise ConfigError(
-            f"{home / file} cannot be read ({error}), so nothing that it may name is looked at",
-            hint="mend it, or remove it and choose again what is not recorded",
+            f"{home / file} cannot be read ({error}), so nothing that it may exclude is watched",
+            hint="repair it, or remove it and choose again what is not recorded",
         ) from None
     return tuple(listed)
 
@@ -167,7 +167,7 @@ def remove_app(home: Path, app: str) -> tuple[str, ...]:
 def add_folder(home: Path, folder: str) -> tuple[str, ...]:
     """Exclude a folder from watching and from stored versions. Returns the new list."""
     if not os.path.isabs(folder) or "\0" in folder or len(folder) > LONGEST_PATH:
-        raise InvalidRequest(f"{folder[:60]!r} is not the whole path of a folder")
+        raise InvalidRequest(f"{folder[:60]!r} is not the absolute path of a folder")
     with exclusive_lock(private_folder(home)):
         listed = tuple(dict.fromkeys((*read_list(home, FOLDERS), os.path.normpath(folder))))
         if len(listed) > MOST:

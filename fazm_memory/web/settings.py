@@ -242,7 +242,7 @@ def _sync_round(memory: Memory, body: JsonBody) -> dict[str, Any]:
 
 
 def _refuse_second_round() -> None:
-    raise StoreBusy("A sync is running already.", hint="it takes what is new along, or the next one does")
+    raise StoreBusy("A sync is running already.", hint="it includes what is new, or the next sync does")
 
 
 def _place(body: JsonBody) -> dict[str, Any]:

@@ -161,7 +161,7 @@ def test_only_what_was_reported_can_be_quarantined(memory: MemoryFixture, poison
     assert f"/w/{POISON}.md" in [one["path"] for one in shown["files_modified"]]
     assert "1 call is in quarantine and not shown here" in memory.recall.context("/w").text
     assert memory.maintenance.quarantine(poisoned, seq=PAGE, lift=True)["changed"] == [4, 5, 7, 14]
-    with pytest.raises(InvalidInput, match="only what followed an event"):
+    with pytest.raises(InvalidInput, match="consequences are those of one event"):
         memory.maintenance.quarantine(poisoned, words_only=True)
 
 
@@ -211,7 +211,7 @@ def test_a_bundle_has_what_is_quarantined_only_when_asked_for_and_keeps_it_so(
     memory: MemoryFixture, poisoned: str, tmp_path: Path, words_only: bool
 ) -> None:
     held = memory.maintenance.quarantine(poisoned, seq=PAGE, words_only=words_only)["seqs"]
-    with pytest.raises(Declined, match=f"quarantine holds {len(held)} events"):
+    with pytest.raises(Declined, match=f"{len(held)} events in quarantine"):
         memory.bundles.export(poisoned, tmp_path / "out.fazm")
     assert not (tmp_path / "out.fazm").exists()
     memory.bundles.export(poisoned, tmp_path / "out.fazm", quarantined=True, passphrase="four words for it")

@@ -99,7 +99,7 @@ def test_a_quarantine_is_lifted_by_a_word_and_not_by_a_rewind(memory: MemoryFixt
     assert "zymurgy" not in str(memory.history.state(poisoned, quarantined=False))
     memory.maintenance.quarantine(poisoned, seq=3, lift=True)
     assert "zymurgy" in str(memory.history.state(poisoned, quarantined=False))
-    with pytest.raises(InvalidInput, match="nothing of that is quarantined"):
+    with pytest.raises(InvalidInput, match="nothing of this is in quarantine"):
         memory.maintenance.quarantine(poisoned, lift=True)
 
 
@@ -155,7 +155,7 @@ def test_lifting_a_session_does_not_lift_what_was_quarantined_for_itself(
 
 
 @pytest.mark.parametrize(
-    ("seq", "expected"), [(None, "all of session"), (3, "5 events of"), (9, "event 9 of")]
+    ("seq", "expected"), [(None, "has all its events"), (3, "has 5 events"), (9, "has event 9")]
 )
 def test_what_is_quarantined_leaves_in_a_bundle_only_when_asked_for(
     memory: MemoryFixture, poisoned: str, tmp_path: Path, seq: int | None, expected: str
@@ -163,7 +163,7 @@ def test_what_is_quarantined_leaves_in_a_bundle_only_when_asked_for(
     memory.maintenance.quarantine(poisoned, seq=seq)
     child = memory.rewind.fork(poisoned)["id"]
     for session in (poisoned, child):
-        with pytest.raises(Declined, match="quarantine holds") as refused:
+        with pytest.raises(Declined, match="in quarantine, so nothing was exported") as refused:
             memory.bundles.export(session, tmp_path / "out.fazm")
         assert expected in str(refused.value)
         assert not (tmp_path / "out.fazm").exists()

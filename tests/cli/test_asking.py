@@ -103,4 +103,4 @@ def test_a_refused_line_repeats_no_secret(run: Run) -> None:
 def test_a_workspace_is_a_whole_path(run: Run) -> None:
     results = run("record", stdin=[{"type": "session.open", "session": "x", "workspace": "relative"}])
     assert results.code == 6
-    assert "must be the whole path of a folder" in results.lines[0]["error"]
+    assert "must be the absolute path of a folder" in results.lines[0]["error"]

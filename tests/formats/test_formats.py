@@ -91,7 +91,7 @@ def test_quarantine_stops_the_export_as_it_stops_a_bundle(
 ) -> None:
     session = work(memory)
     memory.maintenance.quarantine(session, seq=2)
-    with pytest.raises(Declined, match="quarantine holds"):
+    with pytest.raises(Declined, match="in quarantine, so nothing was exported"):
         memory.bundles.export_as(session, tmp_path / "file", name)
     assert not (tmp_path / "file").exists()
     assert "look at the folder" in exported(memory, session, name, quarantined=True)

@@ -188,7 +188,7 @@ def test_with_an_unreadable_list_of_apps_no_app_is_looked_at(env: ForegroundEnv)
     home = env.memory.config.home
     (home / scope.APPS).write_text("{")
     env.world.front = env.app("Editor")
-    with pytest.raises(ConfigError, match="nothing that it may name is looked at"):
+    with pytest.raises(ConfigError, match="nothing that it may exclude is watched"):
         env.recorder.tick()
     assert env.world.reads == []
 

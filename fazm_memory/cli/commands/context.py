@@ -238,7 +238,7 @@ def artifacts_command(args: argparse.Namespace) -> int:
     memory = open_memory(args)
     if args.name is None and (args.done or args.from_file or args.export):
         raise InvalidRequest(
-            "Which artifact is not given", hint="Use for example: artifacts ID features --done 2"
+            "The name of the artifact is missing", hint="Use for example: artifacts ID features --done 2"
         )
     if args.from_file:
         payload = {"name": args.name, "form": args.form, **_read(args.from_file)}

@@ -1,4 +1,6 @@
-"""Context suite: rendering a context and starting a session should not depend on the length of the log.
+"""Context suite: contexts and session starts beside a growing log.
+
+Neither should depend on the length of the log.
 
 Every store has the same last two days after a past of different length, so only the cost of the past differs.
 All stores are written first, then read in turns with an empty page cache. The baseline of a start is
@@ -36,7 +38,7 @@ MOST_TRUES = 30  # a session start, in times of `true`
 
 @dataclass
 class PastStore:
-    """A memory with a past of `events` events, followed by the two days that all stores share."""
+    """A memory with a past of `events` events, then two days that all share."""
 
     folder: Path
     events: int

@@ -33,7 +33,10 @@ class Batch:
 
 
 class Workload:
-    """Batches of events in time order, equal for equal arguments. `more` continues after them."""
+    """Batches of events in time order, equal for equal arguments.
+
+    `more` continues after them.
+    """
 
     def __init__(self, events: int, *, batch_size: int = 100, seed: int = 7) -> None:
         self.events, self.batch_size = events, batch_size
@@ -64,7 +67,10 @@ class Workload:
         return 1 + min(self.sessions - 1, int(share * self.sessions) + number % 3)
 
     def more(self, session: int, count: int, first: int | None = None) -> list[NewEvent]:
-        """More events of a session that exists. With `first`, its prompts continue from that position."""
+        """More events of a session that exists.
+
+        With `first`, its prompts continue from that position.
+        """
         entries = []
         for nth in range(count):
             entries.append(self._entry(session, 1 if first is None else first + nth))

@@ -1,4 +1,4 @@
-"""A figure: what we took, what a baseline took in the same run, and the ratio of the two.
+"""A figure: our value, a baseline's in the same run, and their ratio.
 
 Times on a busy machine mean little. The ratio of two things that were measured in turns means more. So a goal
 is set on the ratio, or, where a person would feel it, on the value itself.
@@ -35,7 +35,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Goal:
-    """Bounds of a figure: the ratio at least or at most so much, or the value itself (`least`, `limit`)."""
+    """Bounds of a figure, on its ratio or on the value (`least`, `limit`)."""
 
     at_least: float | None = None
     at_most: float | None = None
@@ -118,7 +118,10 @@ def timed(job: Callable[..., object], *arguments: Any) -> float:
 def in_turns(
     rounds: int, jobs: Sequence[Callable[[], object]], *, before: Callable[[], object] = lambda: None
 ) -> list[list[float]]:
-    """Time the jobs in turns, so that a noisy moment falls on all of them. Returns seconds per job."""
+    """Time the jobs in turns, so that a noisy moment falls on all of them.
+
+    Returns seconds per job.
+    """
     taken: list[list[float]] = [[] for _ in jobs]
     gc.collect()
     for nth in range(rounds):

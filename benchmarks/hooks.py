@@ -1,4 +1,4 @@
-"""Hook suite: how long an agent waits for our hooks, against a program that does nothing."""
+"""Hook suite: the wait for our hooks, beside a program that does nothing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ def _event(name: str, size: int) -> bytes:
 
 
 def _in_turns(rounds: int, command: list[str], event: bytes, spool: Spool) -> tuple[float, float]:
-    """Milliseconds of the hook and of `true`. The spool is emptied outside the measured time."""
+    """Milliseconds of the hook and of `true`.
+
+    The spool is emptied outside the measured time.
+    """
     jobs = [lambda: _run(command, event), lambda: _run([NOTHING], b"")]
     ours, bare = in_turns(rounds, jobs, before=lambda: spool.done(spool.take()))
     return median(ours) * 1e3, median(bare) * 1e3

@@ -1,4 +1,6 @@
-"""Import suite: importing a long history. How fast, in how much memory, how soon yesterday can be read.
+"""Import suite: importing a long history.
+
+How fast, in how much memory, how soon yesterday can be read.
 
 A child process does what `fazm-memory import` does, so that its memory can be measured. The baseline reads
 the same lines and parses them as JSON. The transcripts are generated, the same every time: sessions of about
@@ -84,7 +86,10 @@ def _import(folder: Path, history: Transcripts, report: Report) -> dict[str, flo
 
 
 def _baseline_speed(home: Path) -> float:
-    """MB per second of processor time for reading and parsing alone, over some of the files."""
+    """Megabytes per second of processor time for reading and parsing alone.
+
+    Measured over some of the files.
+    """
     chosen, size = [], 0
     for path in sorted(home.rglob("*.jsonl")):
         chosen.append(path)
@@ -160,7 +165,10 @@ class Transcripts:
 def write_transcripts(
     home: Path, size: int, now: datetime, report: Callable[[int], None] = lambda done: None
 ) -> Transcripts:
-    """Write about `size` bytes of transcripts into a home folder. The newest are of the day before `now`."""
+    """Write about `size` bytes of transcripts into a home folder.
+
+    The newest are of the day before `now`.
+    """
     written, number = 0, 0
     yesterday: list[Path] = []
     while written < size:

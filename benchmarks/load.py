@@ -1,4 +1,4 @@
-"""Load suite: sixteen agents record at once while four MCP clients and the page read.
+"""Load suite: sixteen agents record while four clients and the page read.
 
 Every writer is a `fazm-memory record` that sends a line when the last one was answered. Measured is how long
 each answer took. The first search of a client is measured apart, because it waits for the start of its

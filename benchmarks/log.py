@@ -1,4 +1,4 @@
-"""Log suite: appending, bytes on disk, slices, states, lists, searches and verification, at every size.
+"""Log suite: append, disk, slices, states, lists, search, verification.
 
 All stores are written first and then read in turns, so that "flat" compares a large store with a small one at
 the same moment: at most 1.5 times as long. Reads start with an empty page cache, as in a process that has
@@ -114,13 +114,16 @@ def _singles(pair: StorePair, rounds: int, report: Report) -> Iterator[Figure]:
 
 
 def _median_round(rounds: list[tuple[float, float]]) -> tuple[float, float]:
-    """Microseconds per event, ours and the baseline, both from the round with the median share."""
+    """Microseconds per event, ours and the baseline's, of the median round."""
     ours, baseline = sorted(rounds, key=lambda pair: pair[1] / pair[0])[len(rounds) // 2]
     return ours / ROUND * 1e6, baseline / ROUND * 1e6
 
 
 def _round(pair: StorePair, session: int) -> tuple[float, ...]:
-    """Seconds of one round: our appends, our indexing, the baseline without and with full text."""
+    """Seconds of one round.
+
+    Our appends, our indexing, and the baseline without and with full text.
+    """
     pair.store.index_all()
     ours, bare, full = 0.0, 0.0, 0.0
     for nth in range(ROUND // TURN):

@@ -72,7 +72,7 @@ class LongSession:
         self.memory.store.db.execute("PRAGMA shrink_memory")
 
     def states(self, rounds: int) -> Callable[[], object]:
-        """Read states equally far after a snapshot in a short session as in a long session."""
+        """Read states equally far after a snapshot, in a short and a long session."""
         far, where = (
             random.Random(5),
             random.Random(6),
@@ -154,7 +154,7 @@ JOBS: dict[str, Callable[[LongSession, int], Callable[[], object]]] = {
 
 
 def _spacing(session: LongSession, rounds: int, report: Report) -> Iterator[Figure]:
-    """Cost of snapshots at other distances: reading a state, writing them, storing them."""
+    """Cost of snapshots at other distances: reading, writing and storing."""
     store, usual = session.memory.store, views.SPACING
     try:
         for done, spacing in enumerate(SPACINGS):

@@ -1,4 +1,7 @@
-"""Real object stores on this machine, for benchmarks and tests: SeaweedFS and rclone's server."""
+"""Real object stores on this machine: SeaweedFS and rclone's server.
+
+For benchmarks and tests.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Page suite: the page in Chromium, over a large store and over one of a thousand events.
+"""Page suite: the page in Chromium, over a large store and a small one.
 
 The server is `fazm-memory timeline`. Measured is what people wait for (first rows, search, jump, zoom) and
 what makes a page stutter or grow (long tasks, dropped frames, elements, script memory), by the page's own
@@ -185,7 +185,10 @@ def _figures(small: Visit, large: Visit, events: int) -> Iterator[Figure]:
 
 @dataclass(frozen=True)
 class Visit:
-    """Medians in milliseconds; `dropped` in per cent of the expected frames, `scrolled` in rows."""
+    """Medians in milliseconds.
+
+    `dropped` in per cent of the expected frames, `scrolled` in rows.
+    """
 
     first: float
     jump: float
@@ -205,7 +208,7 @@ def better(first: Visit, second: Visit) -> Visit:
 
 
 def visit(tab: Tab, address: str, session: str, head: int, rounds: int) -> Visit:
-    """Open the page at a one-time address, then jump, search, zoom and scroll in a session."""
+    """Open the page at a one-time address; jump, search, zoom and scroll."""
     parts = urlsplit(address)
     origin = f"{parts.scheme}://{parts.netloc}"
     tab.send("Page.addScriptToEvaluateOnNewDocument", source=PROBE)

@@ -1,4 +1,4 @@
-"""Other session stores beside ours: appending one at a time, reading the last events.
+"""Other session stores beside ours: single appends, reading the last events.
 
 The dev extra installs them. Each is used as its documentation shows, with payloads of the same size. Both are
 read with full page caches. A peer contains only what was appended during the comparison.
@@ -47,7 +47,9 @@ def openai_agents(folder: Path, cleanup: ExitStack) -> Peer:
 
 
 def langgraph(folder: Path, cleanup: ExitStack, messages: int = 1) -> Peer:
-    """One checkpoint per event. Its state has the latest event, or up to `messages` events.
+    """One checkpoint per event.
+
+    Its state has the latest event, or up to `messages` events.
 
     With one message, the last events are read from the last checkpoints; otherwise from the last one.
     """

@@ -1,4 +1,4 @@
-"""Real suite: what a person waits for, on a folder of real transcripts (`python -m benchmarks real FOLDER`).
+"""Real suite: what a person waits for, on a folder of real transcripts.
 
 The folder is an agent's projects folder (Claude Code). It is copied, imported by the real command, then used:
 commands, MCP, search, hooks, the page, the companion. Every figure stands beside a floor that was taken in
@@ -48,7 +48,10 @@ PAGE_MISSING = "the page (Chromium is not installed)"
 
 @dataclass
 class Spent:
-    """What a command took: seconds, processor seconds, and the most memory of all its processes, in MB."""
+    """What a command took: seconds, processor seconds, and memory in MB.
+
+    The memory is the most of all its processes.
+    """
 
     wall: float = 0.0
     processor: float = 0.0
@@ -109,7 +112,9 @@ def run(options: Options, report: Report) -> Iterator[Figure]:
 
 
 def _copy(folder: Path, place: Place) -> float:
-    """Copy the transcripts into the home folder, and compile the program. Returns the megabytes.
+    """Copy the transcripts into the home folder, and compile the program.
+
+    Returns the megabytes.
 
     A copy gets the time of its last record: what is newest is imported first.
     """
@@ -185,7 +190,10 @@ def spend(
     *,
     watch: Mapping[str, Callable[[], bool]] | None = None,
 ) -> Spent:
-    """Run a command to its end and measure it. `watch` notes when something becomes true."""
+    """Run a command to its end and measure it.
+
+    `watch` notes when something becomes true.
+    """
     spent, began = Spent(), time.monotonic()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryFile("w+") as output:
@@ -220,7 +228,10 @@ def family(pid: int) -> list[int]:
 
 
 def memory_of(pid: int) -> float:
-    """Megabytes that a process has for itself, with its share of what several have; 0 if unknown."""
+    """Megabytes that a process has for itself, with its share of what several have.
+
+    0 if unknown.
+    """
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
@@ -371,7 +382,10 @@ def _texts(memory: Any) -> Iterator[tuple[int, str, str]]:
 
 
 def queries_from(prompts: Sequence[str], count: int) -> list[str]:
-    """Queries of one to three words that stand together in prompts. The same for the same prompts."""
+    """Queries of one to three words that stand together in prompts.
+
+    The same for the same prompts.
+    """
     chooser = random.Random(24)
     candidates = sorted({" ".join(words) for text in prompts if (words := WORD.findall(text[:2000]))})
     found: list[str] = []
@@ -532,7 +546,10 @@ def _companion(place: Place, idle: float, growing: float) -> Iterator[Figure]:
 
 
 def _conversation(cwd: str) -> Iterator[str]:
-    """Lines of an invented session that goes on now: requests, calls and their results."""
+    """Lines of an invented session that goes on now.
+
+    Requests, calls and their results.
+    """
     session, number = str(uuid.uuid4()), 0
     about = {
         "cwd": cwd,

@@ -1,4 +1,4 @@
-"""Real days: how much of a person's handover note is in the context of the next morning.
+"""Real days: how much of a handover note is in the next morning's context.
 
 Input is a folder of Claude Code transcripts, laid out as in `~/.claude/projects`, and a file of notes:
 
@@ -131,7 +131,10 @@ Row = dict[str, Any]
 
 
 def _copy_transcripts(case: dict[str, Any], options: Options, home: Path) -> list[list[Row]]:
-    """Copy what existed at `now` into an agent's home. Returns the records of the day by session."""
+    """Copy what existed at `now` into an agent's home.
+
+    Returns the records of the day by session.
+    """
     slug = re.sub(r"[^A-Za-z0-9]", "-", case["workspace"])
     target = home / ".claude" / "projects" / slug
     target.mkdir(parents=True, exist_ok=True)
@@ -190,7 +193,7 @@ def last_messages(sessions: Sequence[Sequence[Row]], room: int) -> str:
 
 
 def first_and_last(sessions: Sequence[Sequence[Row]], room: int) -> str:
-    """The first request, the last request and the end of the last answer of each session."""
+    """The first and last request and the end of the last answer, per session."""
     share = room // max(1, len(sessions))
     parts = []
     for rows in sessions:
@@ -220,7 +223,10 @@ def _score_search(case: dict[str, Any], memory: Memory) -> Iterator[DayScore]:
 
 
 def whole_hit(memory: Memory, hit: dict[str, Any]) -> str:
-    """The text of the event behind a hit, or its snippet if it is an item of a session."""
+    """The text of the event behind a hit.
+
+    For an item of a session, its snippet.
+    """
     row = memory.store.sessions.resolve(hit["session"])
     event = next(memory.store.log.slice(row.n, row.id, hit["seq"], hit["seq"] + 1), None)
     text = event_text(event) if event is not None and event.kind == hit["kind"] else ""

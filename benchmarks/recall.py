@@ -1,4 +1,4 @@
-"""Recall suite: are the answers in the context of a new session, and does search find them?
+"""Recall suite: are the answers in the context, and does search find them?
 
 Histories are recorded as an agent would record them. Then each question is put to the context, to the first
 five search hits, and, within the same budget, to what is usually handed on instead: the last messages, and a
@@ -85,7 +85,10 @@ GOALS: dict[tuple[int | None, str, str], float] = {
 
 
 def _share(what: str, values: Sequence[float], goal: float | None = None) -> Figure:
-    """The mean of shares in percent, with its confidence interval. A goal on noise is an upper bound."""
+    """The mean of shares in percent, with its confidence interval.
+
+    A goal on noise is an upper bound.
+    """
     low, high = real_days.interval(values)
     bound = None if goal is None else Goal(at_most=1) if what.endswith("noise") else Goal(at_least=1)
     mean = 100 * fmean(values) if values else 0.0
@@ -136,12 +139,18 @@ def all_histories() -> list[History]:
 
 
 def desktop_days() -> list[History]:
-    """Days at a desktop, told in words only: mail, forms, research, filing. No search was tuned on them."""
+    """Days at a desktop, told in words only: mail, forms, research, filing.
+
+    No search was tuned on them.
+    """
     return list(histories((HISTORIES / "desktop" / "days.txt").read_text(encoding="utf-8")))
 
 
 def ask_all(recorded: list[History], folder: Path | None = None) -> Iterator[QuestionResult]:
-    """Ask every question of every history. All are in one store, so that search has to choose."""
+    """Ask every question of every history.
+
+    All are in one store, so that search has to choose.
+    """
     with tempfile.TemporaryDirectory(prefix="fazm-memory-recall-", dir=folder) as name:
         home = Path(name) / "home"
         memory = Memory(Config(home=home, user_home=home, key="file"), lambda: parse_time(NOW))

@@ -1,4 +1,6 @@
-"""Redaction suite: processor time for ordinary text, and a search for the text that takes longest.
+"""Redaction suite: time for ordinary text, and a search for the slowest.
+
+Time is processor time.
 
 The search begins with a part of every rule, repeated with every separator: its keyword, its example, half of
 it, in plain form and encoded. It goes on from the slowest by changing, adding and removing parts.
@@ -51,7 +53,10 @@ ORDINARY = 300  # files of the standard library
 
 @dataclass(frozen=True)
 class Hostile:
-    """Parts that are repeated with a joint between them. A number is so many random characters."""
+    """Parts that are repeated with a joint between them.
+
+    A number is so many random characters.
+    """
 
     parts: tuple[str | int, ...]
     joint: str

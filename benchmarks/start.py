@@ -1,4 +1,7 @@
-"""Start suite: starting the program and its MCP server; redaction, which every event passes."""
+"""Start suite: starting the program and its MCP server.
+
+Redaction, which every event passes.
+"""
 
 from __future__ import annotations
 

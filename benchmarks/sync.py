@@ -131,7 +131,10 @@ def _size(
 
 
 def measured(job: Callable[..., object], *arguments: Any) -> Taken:
-    """Run the job once. Returns what it took by the clock, and of the processor in this process."""
+    """Run the job once.
+
+    Returns what it took by the clock, and of the processor in this process.
+    """
     clock, processor = time.perf_counter(), time.process_time()
     job(*arguments)
     return Taken(time.perf_counter() - clock, time.process_time() - processor)

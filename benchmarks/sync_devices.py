@@ -1,4 +1,6 @@
-"""Devices suite: what one device of a vault with many devices asks of the store, and how long a round takes.
+"""Devices suite: what one device asks of the store of a large vault.
+
+It also measures how long a round takes.
 
 The other devices are heads in memory, each certified by the first one and with one upload that was read
 already. The store is a dictionary, so the times are ours alone. Listings are counted in pages of 1,000 names,

@@ -44,7 +44,10 @@ def _at_most(limit: int | None) -> Goal | None:
 
 
 def _prepare(folder: Path) -> dict[str, tuple[list[str], str, int | None, int | None]]:
-    """Record a session that changed files. Returns the commands to trace: arguments, stdin, goals."""
+    """Record a session that changed files.
+
+    Returns the commands to trace: arguments, stdin, goals.
+    """
     workspace = folder / "user" / "Downloads"
     workspace.mkdir(parents=True)
     for number in range(3):
@@ -106,7 +109,7 @@ def _child(folder: Path, job: str, line: str, arguments: list[str]) -> dict[str,
 
 
 class Tracer:
-    """Counts the modules of ours that are entered, and the calls from one of them into another."""
+    """Count the modules of ours that are entered, and calls between them."""
 
     def __init__(self) -> None:
         self.modules: set[str] = set()
@@ -155,7 +158,7 @@ def trace(arguments: list[str]) -> dict[str, int]:
 
 
 def count_imports(arguments: list[str]) -> dict[str, int]:
-    """Run a command in this new process and count the modules of ours that it imported."""
+    """Run a command in this new process and count our modules it imported."""
     _command(arguments)
     return {"imported": sum(name.split(".")[0] == PACKAGE for name in sys.modules)}
 

@@ -1,4 +1,4 @@
-"""Watch suite: files created and renamed as fast as the disk allows, and what a watcher knows in the end.
+"""Watch suite: fast creates and renames, and what a watcher knows at the end.
 
 Each watcher is its own process, so that its time and memory can be measured: our watcher alone, our watcher
 with the log and file versions, and plain watchdog. Each gets the same burst of changes. What is correct is
@@ -58,7 +58,10 @@ def run(options: Options, report: Report) -> Iterator[Figure]:
 
 
 def watch_burst(name: str, count: int, folder: Path | None = None) -> dict[str, float]:
-    """Let one watcher see a burst of changes. Returns what it cost and how many paths are wrong."""
+    """Let one watcher see a burst of changes.
+
+    Returns what it cost and how many paths are wrong.
+    """
     place = Path(tempfile.mkdtemp(prefix="fazm-memory-burst-", dir=folder))
     root = place / "work"
     for number in range(FOLDERS):
@@ -235,7 +238,7 @@ WATCHERS: dict[str, Callable[[str, KnownPaths], Callable[[], dict[str, float]]]]
 
 
 def watch(name: str, root: str) -> None:
-    """Watch until stdin names the correct result, then print the cost and the known paths."""
+    """Watch until stdin names the correct result, then print cost and paths."""
     known = KnownPaths()
     end = WATCHERS[name](root, known)
     print("watching", flush=True)

@@ -286,10 +286,11 @@ def _after_removal(store: Store, writer: Writer, head: SessionHead) -> None:
     """Drop and fold again what was derived from removed payloads."""
     _drop_folds(store, writer, head.id, head.n)  # also in forks
     writer.behind.add(head.n)
-    if _nothing_left(store, head):
-        store.db.execute("UPDATE session SET forgotten=1 WHERE n=?", (head.n,))
-        if store.db.execute("DELETE FROM meta WHERE key=?", (f"own-folder:{head.n}",)).rowcount:
-            store.db.execute("DELETE FROM meta WHERE key=?", (f"folder:{head.workspace}",))
+    # Both ways: other machines follow the same events with other payloads at hand.
+    writer.set_forgotten(head, _nothing_left(store, head))
+    delete = "DELETE FROM meta WHERE key=?"
+    if head.forgotten and store.db.execute(delete, (f"own-folder:{head.n}",)).rowcount:
+        store.db.execute(delete, (f"folder:{head.workspace}",))
     # The title may be a forgotten prompt: fold it again from what is left.
     naming = (event for event in store.log.slice(head.n, head.id) if event.kind in NAMING)
     rest = fold(initial_state(head.id), naming)
@@ -328,11 +329,12 @@ def _forget_titles(
         if fork.device is None:
             payload = _remove(store, fork, [0], INHERITED)
             when = fork.last_at if at is None else at
-            writer.append(fork, NewEvent("forgotten", payload, when, "system", source, "user"))
-            # A second opening says again what was not forgotten, such as the folder.
+            # A second opening says again what was not forgotten, such as the folder. It comes first: at the
+            # `forgotten` event every machine decides whether anything is left of the session.
             again = replace(opening.payload, title=None, parent=None, parent_seq=None)
             entry = NewEvent("session.open", again, when, opening.actor, opening.source, opening.trust)
             writer.append(fork, entry)
+            writer.append(fork, NewEvent("forgotten", payload, when, "system", source, "user"))
         elif at is not None:
             payload = _remove(store, fork, [0], INHERITED)
             _note(store.db, store.log.key, fork, payload)

@@ -141,6 +141,10 @@ UPDATE_HEAD = (
     "UPDATE session SET lifecycle=?, last_at=?, head=?, turn=?, actions=?, failures=?, files_modified=?,"
     " questions=?, mac=? WHERE n=?"
 )
+# Kinds in which somebody says or does something. With one of them a forgotten session is there again.
+WORK_KINDS = frozenset({
+    "prompt", "message", "action", "decision", "plan", "todos", "artifact", "fact", "pending", "handoff",
+})  # fmt: skip
 # Events about a session, not of it: a paused or closed one accepts them and stays so.
 HOUSEKEEPING = kinds.MAINTENANCE_KINDS | {"session.title", "handoff.answer", "file"}
 INSERT_NEW = (
@@ -314,6 +318,8 @@ class Writer:
             assert known is not None
             return known
         if stored is not None:
+            if head.forgotten and entry.kind in WORK_KINDS:
+                self.set_forgotten(head, False)
             self.sizes[head.n] = self.sizes.get(head.n, 0) + len(stored)
         if entry.received is not None:
             self._note_arrival(head.n, seq, entry, entry.received)
@@ -338,6 +344,12 @@ class Writer:
         elif entry.payload is not None:
             self._project(head, entry, seq)
         return AppendResult(head.id, seq)
+
+    def set_forgotten(self, head: SessionHead, forgotten: bool) -> None:
+        """Note whether nothing is left of a session, so that listings leave it out."""
+        if forgotten != bool(head.forgotten):
+            head.forgotten = int(forgotten)
+            self.db.execute("UPDATE session SET forgotten=? WHERE n=?", (head.forgotten, head.n))
 
     def _note_arrival(self, number: int, seq: int, entry: NewEvent, received: int) -> None:
         """Note the claimed time of an event, and the arrival of earlier dated ones."""

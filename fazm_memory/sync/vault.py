@@ -708,10 +708,15 @@ class Vault:
     def leave(self) -> None:
         """Say in the head that this device leaves.
 
-        Refused if another machine writes as this one.
+        What was forgotten here is uploaded first: nobody else can do that later. Refused if another machine
+        writes as this one.
         """
         self._check_own_head("")
+        if self.exporter.forgets_wait():
+            self.round()
+        self.exporter.put(self.transport.put)  # a head names only what is there
         self.put_head(left=True)
+        self.exporter.drop_garbage(self.transport.delete)
 
     def put_head(self, seen: dict[str, list[Any]] | None = None, *, left: bool = False) -> None:
         state, identity = self.state, self.identity
@@ -775,6 +780,7 @@ class Vault:
                 shared=self.state.get("shared", {}) | {epoch: {"rank": rank, "sealed": sealed}},
                 dirty=True,
             )
+        self.exporter.put(self.transport.put)  # a head names only what is there
         self.put_head()
 
 

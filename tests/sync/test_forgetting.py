@@ -213,3 +213,43 @@ def test_a_title_that_forks_inherited_is_forgotten_with_its_prompt(machines: Mac
         assert machine.maintenance.verify().clean
         assert {machine.sessions.get(one)["workspace"] for one in (fork, second)} == {"/w"}
         assert machine.sessions.get(second)["parent"] == fork
+
+
+def test_a_session_that_was_taken_over_is_listed_everywhere_after_its_words_are_forgotten(
+    machines: Machines,
+) -> None:
+    """Its inherited title goes too, and only its opening is left."""
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini, "tidy the garden")
+    machines.settle()
+    fork = laptop.rewind.fork(session, at=2)["id"]
+    laptop.say(fork, "prompt", text=f"a {SECRET_WORD} for the garden")
+    laptop.maintenance.forget(match=SECRET_WORD)
+    laptop.maintenance.forget(match="tidy the garden")
+    machines.settle()
+    assert fork in laptop.states()
+    assert mini.states() == laptop.states()
+
+
+def test_a_forgotten_session_is_listed_again_when_it_goes_on(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(mini, f"a {SECRET_WORD} in the garden")
+    machines.settle()
+    mini.maintenance.forget(session)
+    machines.settle()
+    assert mini.states() == laptop.states() == {}
+    mini.say(session, "prompt", text="water the roses")
+    machines.settle()
+    for machine in machines.all:
+        assert [state[0] for state in machine.states().values()] == ["water the roses"]
+    check_gone(machines)
+
+
+def test_a_machine_that_leaves_uploads_what_it_forgot_first(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    work(mini, f"a {SECRET_WORD} in the garden")
+    machines.settle()
+    forgets(mini)
+    mini.sync.leave()
+    laptop.sync.round()
+    check_gone(machines)

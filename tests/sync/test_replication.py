@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest.mock import Mock
 
 import pytest
 
@@ -15,7 +16,7 @@ from fazm_memory.events.event import Draft
 from fazm_memory.sync import exporter, importer
 from fazm_memory.sync.segments import SegmentEvent, SegmentPart
 from fazm_memory.sync.state import Part
-from fazm_memory.sync.transports import FolderTransport
+from fazm_memory.sync.transports import FolderTransport, Meter
 from tests.sync.machines import Machine, Machines
 
 
@@ -285,6 +286,26 @@ def test_leaving_and_joining_again_continues(machines: Machines) -> None:
     machines.settle()
     assert mini.states() == laptop.states()
     assert len(mini.sessions.listing()) == 1
+
+
+@pytest.mark.parametrize("verb", ["leave", "remove"])
+def test_a_head_names_only_what_is_in_the_store(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """Also that of a machine that leaves, or removes another, after a round that was interrupted."""
+    mini, laptop, _ = (machines.add(name) for name in ("mini", "laptop", "studio"))
+    machines.settle()
+    work(laptop)
+    with monkeypatch.context() as patch:
+        patch.setattr(Meter, "put", Mock(side_effect=OSError("no connection")))
+        with pytest.raises(OSError, match="no connection"):
+            laptop.sync.round()
+    if verb == "leave":
+        laptop.sync.leave(forget_keys=True)
+    else:
+        laptop.sync.remove("studio")
+    assert mini.sync.round()["problems"] == []
+    assert mini.states() == laptop.states()
 
 
 def set_back(machine: Machine, aside: Path) -> None:

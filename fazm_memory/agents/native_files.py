@@ -6,6 +6,7 @@ Claude Code also names a project's folder after its path, which may be another o
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import re
 from collections.abc import Iterator
@@ -26,11 +27,17 @@ PROJECTS = "projects"
 NATIVE_SUFFIXES = (".jsonl", ".json")
 OWN_DATABASE = "store.db"  # Cursor's CLI has a database for each session
 CONVERSATIONS = "conversations"  # Antigravity's folder with a database for each session, which a resume needs
+# Versions of files from before the agent's edits, which its own rewind puts back. Each is written once.
+FILE_HISTORY = "file-history"
 # Below an agent's folder: what it stores for a session beside the transcript and the folder named like it.
 BESIDE = {
-    CLAUDE: ("todos/{id}*.json", "tasks/{id}/**/*", "session-env/{id}/**/*"),
-    "qwen": ("todos/{id}*.json",),
-}
+    CLAUDE: ("todos/{id}*.json", "tasks/{id}/**/*", "session-env/{id}/**/*", f"{FILE_HISTORY}/{{id}}/*"),
+    "qwen": (
+        "todos/{id}*.json", "{project}/chats/{id}.*.json", "{project}/chats/{id}.*.jsonl",
+        "{project}/chats/archive/{id}.*.json", "{project}/chats/archive/{id}.*.jsonl",
+        "{project}/subagents/{id}/*.json", f"{FILE_HISTORY}/{{id}}/*",
+    ),
+}  # fmt: skip
 SHARED_NAMES = frozenset({"session_index.jsonl", "history.jsonl"})  # lists of all sessions
 
 
@@ -66,9 +73,16 @@ class NativeFile:
     def name(self) -> str:
         """What identifies the file within its session.
 
-        Codex moves a rollout when it archives the session.
+        Codex and Qwen Code move a transcript when they archive the session.
         """
+        if self.root == "qwen":
+            return self.path.replace("/chats/archive/", "/chats/")
         return Path(self.path).name if self.root == CODEX else self.path
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the agent writes the file once and never changes it."""
+        return self.path.startswith(f"{FILE_HISTORY}/")
 
 
 def agent_roots(places: Places) -> dict[str, Path]:
@@ -101,7 +115,10 @@ SESSION_FILES = {
     ),
     "copilot": lazy_regex(r"session-state/[^/]+/(?:.+/)?[^/]+\.(?:jsonl?|ya?ml|md)"),
     "cline": lazy_regex(r"sessions/[^/]+/[^/]+\.json"),
-    "qwen": lazy_regex(r"projects/[^/]+/(?:chats|subagents)/.+\.jsonl|todos/[^/]+\.json"),
+    "qwen": lazy_regex(
+        r"projects/[^/]+/chats/(?:archive/)?[^/]+\.jsonl|projects/[^/]+/subagents/.+\.(?:jsonl|meta\.json)"
+        r"|todos/[^/]+\.json"
+    ),
     "hermes": lazy_regex(r"(?:profiles/[^/]+/)?state\.db\.rows"),
     "goose": lazy_regex(r"sessions\.db\.rows"),
     "opencode": lazy_regex(r"opencode\.db\.rows"),
@@ -140,8 +157,10 @@ def session_files(record: RecordFile, places: Places) -> Iterator[NativeFile]:
         folders = (each for each in record.path.parents if each.name.startswith("local_"))
         paths += [Path(f"{each}.json") for each in folders]
     if root != CLAUDE or record.path.stem == record.session:
+        project = "/".join(record.path.relative_to(folder).parts[:2])
+        names = {"id": glob.escape(record.session), "project": glob.escape(project)}
         for pattern in BESIDE.get(root, ()):
-            paths += folder.glob(pattern.format(id=record.session))
+            paths += folder.glob(pattern.format(**names))
     if root in OWN_FOLDERS and record.path.parent.name == record.session:
         paths += [path for path in record.path.parent.rglob("*") if path.suffix not in (".lock", ".tmp")]
     if own_database:

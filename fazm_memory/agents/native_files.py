@@ -1,7 +1,8 @@
-"""The files that an agent needs to resume a session: which they are, and where they belong.
+"""The files that an agent needs to resume a session.
 
-A path is stored below a named folder of the agent, because that folder is elsewhere on another machine.
-Claude Code also names a project's folder after its path, which may be another one there.
+This module says which they are and where they belong. A path is stored below a named folder of the agent,
+because that folder is elsewhere on another machine. Claude Code also names a project's folder after its path,
+which may be another one there.
 """
 
 from __future__ import annotations

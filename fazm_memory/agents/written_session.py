@@ -1,4 +1,4 @@
-"""A conversation written as a session of another agent, in that agent's own format.
+"""A conversation written as a session of another agent, in its own format.
 
 Claude Code 2.1.197 and Codex 0.166.0 resume what is written here. Every line that carries something over
 begins with a mark, by which our readers know that it is recorded already.

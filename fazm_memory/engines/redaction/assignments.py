@@ -41,7 +41,16 @@ KEYWORDS = (
             accountkey signingkey encryptionkey validationkey"""
         )
     ),
-    *("seed phrase", "recovery phrase", "mot de passe", "pass =", "pw is ", "pw for "),
+    *(
+        "seed phrase",
+        "recovery phrase",
+        "mot de passe",
+        "pass =",
+        "pw is ",
+        "pw for ",
+        "pass, value",
+        'pass", "',
+    ),
     *(f"{qualifier}{joint}key" for qualifier in sorted(KEY_QUALIFIERS) for joint in "_- ."),
 )
 
@@ -62,12 +71,14 @@ _PAIR = (
 )
 _SENTENCE = (
     r"( (?:[\w@.'-]{1,24} ){0,5}(?:is|was|lautet|ist|(?:changed|set|reset|updated|rotated) to)[: ]{1,2}"
+    r"| (?:to|as) "
     r"| - )"
 )
 _SPACE = r"([ \t]++)"
 # What may stand before the value: a block, a constructor, the name of a variable whose default it is.
 _BLOCK = (
-    r"(?:[|>][+-]?[ \t]*\n[ \t]+|<<[-~]?[\"']?[A-Z]{2,16}[\"']?\n[ \t]*|\s{1,40}string\(\d+\) "
+    r"(?:[|>][+-]?[ \t]*\n[ \t]+|<<[-~]?[\"']?[A-Z]{2,16}[\"']?[^\n]{0,24}\n[ \t]*"
+    r"|!![a-z]{1,12} (?=[^\n]{3})|\s{1,40}string\(\d+\) "
     r"|(?:new )?(?:Some|Just|[sS]tring|std::string|String::from|Secret(?:Str|String)?(?:::new|::from|\.of)?"
     r"|Buffer\.from|bytes|str|SecureString|NSString|Password|fromString)\((?=[bru]?[\"'`])"
     r"|[\w.$:]{1,40}+\([\"'][\w.-]{1,60}[\"'], ?(?=[\"'`])"
@@ -76,13 +87,14 @@ _BLOCK = (
 )
 # The value is in quotes or ends at the next space.
 _QUOTED = (
-    r"""[bfrnuBFRNUL@]{0,2}(?:"(?:"")?((?:[^"\\\n]++|\\.)*+)"|'(?:'')?((?:[^'\\\n]++|\\.)*+)'|`([^`\n]*+)`)"""
+    r"""[bfrnuBFRNUL@]{0,2}(?:"(?:"")?((?:[^"\\\n]++|\\.)*+)"|'(?:'')?((?:[^'\\\n]++|\\.)*+)'"""
+    r"""|`([^`\n]*+)`|%?[qQ]{1,2}[{(|\\[]([^\n\s{}()|\]\\[]{3,128})[})|\]])"""
 )
 _BARE = r"""["'`]?([^\s"'`]++)"""
 _JOINT = f"(?:{_ANNOTATION}|{_SIGN}|{_PAIR}|{_COMMA}|{_TAG}|{_SENTENCE}|{_SPACE})"
 _REGEX = f"{_REST}{_CLOSED}{_JOINT}{_BLOCK}(?:{_QUOTED}|{_BARE})"
 # The groups of the pattern, in order.
-SIGN, PAIR, COMMA, TAG, SENTENCE, SPACE, DOUBLE, SINGLE, TICK, BARE = range(1, 11)
+SIGN, PAIR, COMMA, TAG, SENTENCE, SPACE, DOUBLE, SINGLE, TICK, PERL, BARE = range(1, 12)
 
 _LONGEST_NAME = 64
 _NAME_BYTES = frozenset(NAME)
@@ -150,7 +162,7 @@ def _check(data: bytes, found: Any) -> Span | None:
         return None  # `arn:aws:secretsmanager:eu-west-1:1:secret:name`
     joint = next((group for group in range(SIGN, DOUBLE) if found.span(group)[0] >= 0), 0)
     sign = data[slice(*found.span(SIGN))] if joint == SIGN else b""
-    for group in (DOUBLE, SINGLE, TICK, BARE):
+    for group in (DOUBLE, SINGLE, TICK, PERL, BARE):
         start, end = found.span(group)
         if start >= 0:
             if sign == b"{" and not data[:name_start].endswith(b"string ", max(0, name_start - 12)):
@@ -201,6 +213,7 @@ def _name(data: bytes, position: int) -> Span:
 # What may follow a name and a word, a comma or the end of the line. Prose and arguments have others there.
 _AFTER_A_SPACE = re.compile(
     rb"(?i: (?:(?:[\w@.'-]{1,24} ){0,5}(?:is|was|lautet|ist|(?:changed|set|reset|updated|rotated) to)[: ]"
+    rb"|(?:to|as) [^\s]{5}"
     rb"|\*?(?:as )?string[ \t]{0,8}=|(?:value|default|content)[\"']?[ \t]*[:=]"
     rb"|key|phrase|de passe|[bfrnul@]{1,2}[\"'`]))"
 )
@@ -326,9 +339,17 @@ def _bare(found: _Assignment) -> Span | None:
         return phrase
     value = found.value(end)
     secret = is_bare_secret(value, found.kind, own_line=_has_own_line(found, end))
+    if not secret and _is_argument(found, end):
+        secret = is_odd(value) and is_literal_secret(value, found.kind)
     if not secret and found.joint == TAG:
         secret = is_odd(value) and is_literal_secret(value, found.kind)
     return (found.start, end) if secret else None
+
+
+def _is_argument(found: _Assignment, end: int) -> bool:
+    """Whether name and value are one argument in quotes, `-d 'passwd=hunter2'`."""
+    quote = found.data[max(0, found.name_start - 1) : found.name_start]
+    return found.sign == b"=" and quote in (b"'", b'"') and found.data[end : end + 1] == quote
 
 
 def _exported(found: _Assignment) -> Span | None:
@@ -424,7 +445,15 @@ def _in_sentence(found: _Assignment, end: int) -> Span | None:
         return None
     if not is_odd(value) and disorder(value) < 1:
         return None
+    joint = found.data[max(found.name_start, found.start - 4) : found.start]
+    if joint in (b" to ", b" as ") and not _CHANGING.search(
+        found.line_before() + found.data[found.name_start : found.start]
+    ):
+        return None  # `copy the password to server2`
     return found.start, found.start + len(value)
+
+
+_CHANGING = re.compile(rb"(?i)\b(?:set|chang|reset|updat|rotat|us(?:e|ing)\b|choos|chose|pick)")
 
 
 def _has_own_line(found: _Assignment, end: int) -> bool:
@@ -476,7 +505,7 @@ def _set(data: bytes, found: Any) -> Span | None:
     if span is None:
         return None
     value = text_at(data, span)
-    return span if is_odd(value) and " " not in value else None
+    return span if (is_odd(value) or disorder(value) >= 1) and " " not in value else None
 
 
 RULES: tuple[Rule, ...] = (
@@ -499,9 +528,10 @@ RULES: tuple[Rule, ...] = (
         "generic",
         (
             *("networkcredential(", "passwordauthentication(", "usernamepasswordcredentials("),
-            *("httpbasicauth(", "httpdigestauth(", "basicauth(", "auth=("),
+            *("httpbasicauth(", "httpdigestauth(", "basicauth(", "auth=(", "auth = ("),
+            *(".basic(", "access_token(", "accesstoken("),
         ),
-        rf"(?i:\w+(?:=)?\(){_ARGUMENT}{_LITERAL}",
+        rf"(?i:\.?\w+(?: ?= ?)?\(){_ARGUMENT}{_LITERAL}",
         must_match='new NetworkCredential("me", "{alnum:10}")',
         must_not_match='new NetworkCredential("me", password)',
         check=not_placeholder_or_word,

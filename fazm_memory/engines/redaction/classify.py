@@ -81,6 +81,13 @@ _HARMLESS_TOKENS = words(
 )
 
 
+# PGPASS, smtppass. `bypass` and `compass` are words.
+_ABBREVIATED = re.compile(
+    "(?:(?:my|ms)?sql|pg|ftp|smtp|imap|pop3?|mail|email|redis|mongo|ldap|admin|root|auth|login|ssh|vpn|wifi|proxy"
+    "|http|svn|git|jdbc|ora|rds|app|usr|mq|amqp|smb|cert|p12|pfx|zip)pass"
+)
+
+
 @lru_cache(maxsize=4096)
 def kind_of(name: str) -> Kind:
     """The kind of secret that a variable, field, header or flag of this name holds."""
@@ -96,7 +103,7 @@ def kind_of(name: str) -> Kind:
         last = last[:-1]
     if last == "pass" and before in _OTHER_PASSES:
         return Kind.NONE
-    if last.endswith(_PASSWORD_ENDINGS) or last in _PASSWORDS:
+    if last.endswith(_PASSWORD_ENDINGS) or last in _PASSWORDS or _ABBREVIATED.fullmatch(last):
         return Kind.NONE if before in ("no", "reset", "forgot", "without") else Kind.PASSWORD
     if last == "phrase" and before in ("pass", "seed", "recovery"):
         return Kind.PASSWORD

@@ -34,7 +34,7 @@ def _argument(data: bytes, found: Any) -> Span | None:
 
 
 def _device(data: bytes, found: Any) -> Span | None:
-    """A rule for a command of network devices and what follows it.
+    """The argument of a command of network devices, if it is odd.
 
     In manuals the same commands are followed by words: `snmp-server community string`.
     """
@@ -286,8 +286,12 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "pin-code",
         "generic",
-        ("pin:", "pin=", "pin =", "pin is", "pin code", "pincode", "cvc", "cvv"),
+        (
+            *("pin:", "pin=", "pin =", "pin is", "pin code", "pincode", "cvc", "cvv"),
+            *("access_code", "access code", "accesscode", "door code", "unlock_code", "unlock code"),
+        ),
         r"(?i:pin(?:[ _-]?code)?)[\"']?(?:[ \t]*[:=][ \t]*| is )[\"']?([0-9]{4,6})\b"
+        r"|(?i:(?:access|door|unlock)[ _]?code)[\"']?(?:[ \t]*[:=][ \t]*| is )[\"']?([0-9]{4,12})\b"
         r"|(?i:cvc|cvv)2?(?: code)?[\"']?(?:[ \t]*[:=][ \t]*| is | )[\"']?([0-9]{3,4})\b",
         must_match="PIN: {digits:6}",
         must_not_match="pin: 13",

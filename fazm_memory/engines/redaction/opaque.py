@@ -68,7 +68,9 @@ _WEAK = words("key auth login cred api psk")
 _STRONG_PARTS = words("pat pepper")
 _WEAK_PARTS = words("sid pass pw salt otp sig access session")
 _KEY_ID = "[redacted:aws-access-key]"
-_RAW_KEY_ID = re.compile(rb"(?<![A-Z0-9])A[KS]IA[A-Z2-7]{16}(?![A-Z0-9])")
+# The ids of AWS and Twilio stand beside their secret, often without a word for it.
+_KEY_IDS = ("akia", "asia", "'ac", '"ac')
+_RAW_KEY_ID = re.compile(rb"(?<![A-Z0-9])A[KS]IA[A-Z2-7]{16}(?![A-Z0-9])|[\"']AC[0-9a-f]{32}[\"']")
 
 
 @cache
@@ -79,7 +81,7 @@ def _hints() -> tuple[Any, list[tuple[str, _Hint]]]:
         **{name: _Hint.SERVICE for line in names["services"] for name in line.split()},
         **{name: _Hint.MAYBE_SERVICE for line in names["services_named_by_a_word"] for name in line.split()},
         **dict.fromkeys(_WEAK | _WEAK_PARTS, _Hint.WEAK),
-        **dict.fromkeys(_STRONG | _STRONG_PARTS | {_KEY_ID, "akia", "asia"}, _Hint.STRONG),
+        **dict.fromkeys(_STRONG | _STRONG_PARTS | {_KEY_ID, *_KEY_IDS}, _Hint.STRONG),
     }
     search = ahocorasick_rs.BytesAhoCorasick(
         [word.encode() for word in meanings], implementation=ahocorasick_rs.Implementation.DFA
@@ -112,7 +114,7 @@ _MARKERS = re.compile(rb"\[REDACTED:(?!aws-access-key\])[\w.-]+\]")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Hex digits, perhaps in groups and after a short prefix: `sk_3f9a…`, `3f9a…-1c7e…`.
 _HEX = re.compile(
-    r"(?:0x|[a-z]\d{6,8}-|[A-Za-z]{2,4}[_-](?:[a-z]{1,4}[_-])?|[A-Z]{2,3}(?=[0-9a-f]{24}))?"
+    r"(?:0x|[a-z]\d{6,8}-|[A-Za-z]{2,4}[_-](?:[a-z]{1,4}[_-])?|[a-z]{5,12}_|(?:[A-Z]_){1,3}|[A-Z]{2,3}(?=[0-9a-f]{24}))?"
     r"([0-9a-f]+(?:-[0-9a-f]+)*|[0-9A-F]+(?:-[0-9A-F]+)*)"
 )
 _QUALIFIED = re.compile(r"(?i)(?:pass(?:w(?:or)?d|phrase|code)?|pwd|secret|credential|api_?key)(?![a-rt-z])")
@@ -128,14 +130,20 @@ _SIGN = re.compile(r"[=:|(]|->|\s-\s")
 # The key of something, `acme_key`. Other words for keys of maps and tables are in `_OTHER`.
 _OWN_KEY = re.compile(r"[A-Za-z]{3}(?:[_-](?i:key)|Key)\Z")
 # The first part of a value with a dot: `pk.3f9a…`.
-_PREFIX = re.compile(rb"(?:^|[\s\"'=:>(])(?:[a-z]{1,2}|\d{1,12}(?:\.[a-z]{2})?)\.\Z")
+_PREFIX = re.compile(
+    rb"(?:^|[\s\"'=:>(])(?:[a-z]{1,2}|\d{1,12}(?:\.[a-z]{2})?|(?=[A-Za-z]*\d)[A-Za-z0-9]{2,24})\.\Z"
+)
 # Only quotes and signs between a name and a value.
 # The characters of base64, which may stand around the letters of a name.
 _BASE64 = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_-"
-_BESIDE = re.compile(r"[\s\"'`:=(#,>|\[]{1,12}")
+# The gap over one value that was redacted.
+_SIBLING = re.compile(
+    r"[\"'`]?(?::[ \t]*\n[ \t]*-[ \t]|[=:( ]{0,3}[(\[])[\"'`]?;[\"'`]?(?:,[ \t]?|\n[ \t]*-[ \t])[\"'`]?"
+)
+_BESIDE = re.compile(r"[\s\"'`:=()#,>|\[]{1,12}")
 # A value on the line below its name: alone, or after the word "value".
 _BELOW = re.compile(
-    r"\n(?:[ \t]{0,8}\n)?[ \t]{0,40}(?:-[ \t])?"
+    r"\n(?:[ \t]{0,8}\n)?[ \t]{0,40}(?:(?:-|//|#|\*)[ \t])?"
     r"(?:[\"']?(?i:value|default|string|data|plaintext|password|secret)[\"']?"
     r"[ \t]{0,8}[:=][ \t]{0,8}"
     r"|<string>|<value>)?[\"'`\[\\>]{0,4}\Z"
@@ -176,7 +184,7 @@ def _check(data: bytes, found: Any) -> Span | None:
     for word, first, last in search.find_matches_as_indexes(back.lower(), overlapping=True):
         spans[_hint(back, meanings[word], (first, last))] = first, last
     before = back.decode("latin-1")
-    return (start, _whole(data, end)) if _is_secret(value, before, spans) else None
+    return (start, _whole(data, start, end)) if _is_secret(value, before, spans) else None
 
 
 def _hint(back: bytes, meaning: tuple[str, _Hint], span: Span) -> _Hint:
@@ -190,7 +198,7 @@ def _hint(back: bytes, meaning: tuple[str, _Hint], span: Span) -> _Hint:
         return (
             _Hint.STRONG if (before[:-1] if before[-1:] in "_-. " else before).endswith(_QUALIFIERS) else hint
         )
-    if word in ("akia", "asia"):
+    if word in _KEY_IDS:
         return hint if _RAW_KEY_ID.match(back, start) else _Hint.NONE
     if word in _STRONG_PARTS or word in _WEAK_PARTS:
         inside = back[max(0, start - 1) : start].isalnum() or back[end : end + 1].isalnum()
@@ -260,7 +268,7 @@ def _is_near(before: str, service: Span, value: str, *, maybe: bool) -> bool:
     """Whether the name of a service is close before this value."""
     name_start, name_end = _name(before, service)
     gap = before[name_end:]
-    if not _is_gap(gap) or "/" in gap or not _is_written(before, name_start, name_end):
+    if not _is_gap(gap) or "/" in _BELOW.sub("", gap) or not _is_written(before, name_start, name_end):
         return False
     if _is_other(gap, _excused(value)):
         return False
@@ -279,8 +287,8 @@ def _name(before: str, word: Span) -> Span:
 def _is_gap(gap: str) -> bool:
     if len(gap) > _GAP:
         return False
-    if gap == ";":
-        return True  # the next cell of a table
+    if gap == ";" or _SIBLING.fullmatch(gap):
+        return True  # the next cell of a table, item of a list or argument of a call
     if "\n" in gap and (below := _BELOW.search(gap)):
         gap = gap[: below.start()]
     return _ENDED.search(gap) is None
@@ -334,12 +342,17 @@ def _is_random(value: str, least: float, *, digests: bool) -> bool:
 
 # Further parts of a value: `{part}.{part}`, `{part}:{part}`.
 _MORE_PARTS = re.compile(rb"(?:[.~:!*%][A-Za-z0-9]{4}[\w+/=~-]*+){0,8}")
-_LONGEST_WHOLE = 4096
+# A password in quotes may have other signs.
+_REST_OF_QUOTED = re.compile(rb"[!@#$%^&*?+~-][^\s\"'`<>{}()\[\];,=]{1,120}")
+_LONGEST_WHOLE, _NEAR = 4096, 128
 
 
-def _whole(data: bytes, end: int) -> int:
+def _whole(data: bytes, start: int, end: int) -> int:
     """The end of the value with its further parts."""
-    return _MORE_PARTS.match(data, end, end + _LONGEST_WHOLE).end()  # type: ignore[union-attr]  # it always matches
+    end = _MORE_PARTS.match(data, end, end + _LONGEST_WHOLE).end()  # type: ignore[union-attr]  # it always matches
+    if data[start - 1 : start] in (b'"', b"'") and (rest := _REST_OF_QUOTED.match(data, end, end + _NEAR)):
+        return end if data[rest.end() : rest.end() + 1] != data[start - 1 : start] else rest.end()
+    return end
 
 
 RULES: tuple[Rule, ...] = (

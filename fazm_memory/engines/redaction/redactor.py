@@ -14,14 +14,22 @@ import sys
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Any
 
 import ahocorasick_rs
 
-from fazm_memory.engines.redaction import assignments, command_lines, documents, formats, opaque, tables
+from fazm_memory.engines.redaction import (
+    assignments,
+    command_lines,
+    documents,
+    formats,
+    opaque,
+    prompts,
+    tables,
+)
 from fazm_memory.engines.redaction.classify import Kind, is_field_secret, kind_of, words
 from fazm_memory.engines.redaction.findings import (
     DENSE,
@@ -319,6 +327,7 @@ def all_rules() -> tuple[Rule, ...]:
         *provider_rules(),
         *formats.RULES,
         *command_lines.RULES,
+        *prompts.RULES,
         *tables.SQL_RULES,
         *documents.RULES,
         *assignments.RULES,
@@ -497,6 +506,8 @@ _UNSEARCHED = re.compile(
     r"[0-9](?:[ -]?[0-9]){11,18}"
     rf"|(?<![^{_STOP}=:\[\]{{}}])[^{_STOP}=:\[\]{{}}0-9]*+[0-9][^{_STOP}]*+"
     r"|[A-Za-z+/_-]{20,}+"
+    # Passwords of apps and seeds of one-time passwords, in groups.
+    r"|\b[a-z]{4}(?:-[a-z]{4}){3}\b|\b(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4}\b"
 )
 # A password or a phrase may have no digit. So the rest of the line after a word for it and a sign is removed.
 _UNSEARCHED_LINE = re.compile(
@@ -552,6 +563,44 @@ TEXT_CAP = 64 * 1024
 _ROUNDS = 8
 
 _LONGEST_JOINED = 4096
+# How far from a marker the text is searched again. What is farther away reads as before.
+_AGAIN = 4096
+_EDGE_WITHIN = 1024
+_BREAK = re.compile(r"[\s\"',;]")
+
+
+def _around(text: str, findings: list[Finding]) -> list[Span]:
+    """The parts of a text to search again, around the markers of these findings, which were just placed.
+
+    A part begins and ends between two words, so that no word is judged by a piece of it.
+    """
+    if len(text) <= 2 * _AGAIN:
+        return [(0, len(text))]
+    grown = 0
+    parts: list[Span] = []
+    for finding in findings:
+        start = finding.start + grown
+        end = start + len(marker(finding.name))
+        grown = end - finding.end
+        first, last = _word_start(text, start - _AGAIN), _word_end(text, end + _AGAIN)
+        if parts and first <= parts[-1][1]:
+            first = parts.pop()[0]
+        parts.append((first, last))
+    return parts
+
+
+def _word_start(text: str, position: int) -> int:
+    if position <= 0:
+        return 0
+    breaks = [found.end() for found in _BREAK.finditer(text, max(0, position - _EDGE_WITHIN), position)]
+    return breaks[-1] if breaks else position
+
+
+def _word_end(text: str, position: int) -> int:
+    if position >= len(text):
+        return len(text)
+    found = _BREAK.search(text, position, position + _EDGE_WITHIN)
+    return found.start() if found else position
 
 
 @dataclass(frozen=True)
@@ -666,18 +715,29 @@ class Redactor:
         return text, left_out
 
     def _redacted(self, text: str, found: Found, budget: Budget) -> str:
+        parts = [(0, len(text))]
         for _ in range(_ROUNDS):
-            findings = self._findings(text, budget)
+            findings = [finding for part in parts for finding in self._findings_within(text, part, budget)]
             if not findings:
                 break
             found.names.update(finding.name for finding in findings)
             for finding in findings[-MOST_SECRETS:]:  # no more are remembered
                 found.add(finding.name, text[finding.start : finding.end])
             text = replaced(text, findings)
+            parts = _around(text, findings)
             if budget.work < 0:
                 break
             budget.renew()
         return self._uncopied(text, found.secrets)
+
+    def _findings_within(self, text: str, part: Span, budget: Budget) -> list[Finding]:
+        start, end = part
+        if (start, end) == (0, len(text)):
+            return self._findings(text, budget)
+        return [
+            replace(finding, start=finding.start + start, end=finding.end + start)
+            for finding in self._findings(text[start:end], budget)
+        ]
 
     def _findings(self, text: str, budget: Budget | None = None) -> list[Finding]:
         """The spans to replace, in order and without overlaps."""

@@ -306,3 +306,25 @@ def test_a_text_that_is_too_dense_loses_what_is_assigned_to_a_word_for_a_passwor
     for word in ("horse", "Rosen", "amount", "розы", "hunter"):
         assert word not in redacted.text
     assert redacted.text.endswith("\nthe next line stays")
+
+
+def test_a_long_text_with_one_secret_is_searched_once_and_around_the_secret_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The whole text twice would use the work of a dense schema up, and its words would be lost."""
+    searched: list[int] = []
+    find = Finder.find
+
+    def counted(finder: Finder, text: str, *more: Any) -> Any:
+        searched.append(len(text))
+        return find(finder, text, *more)
+
+    monkeypatch.setattr(Finder, "find", counted)
+    password = "Vk9_mQ2x" + "T7pLz4Rb"
+    text = "plain words\n" * 8000 + f"password: {password}\n" + "plain words\n" * 8000
+
+    redacted = Redactor().text(text, cap=1 << 30)
+
+    assert password not in redacted.text
+    assert searched[0] == len(text)
+    assert sum(searched[1:]) < 30_000

@@ -1,6 +1,6 @@
-"""Processes killed while they migrate a store or restore a transcript: whole before, or whole after.
+"""Processes killed while they migrate a store, restore a transcript or rewind files: nothing half done.
 
-Kills during a rewind with files are in tests/app/test_rewind_files.py, kills during a recovery in
+Kills at chosen steps of a rewind are in tests/app/test_rewind_files.py, kills during a recovery in
 tests/store/recovery/test_journal.py.
 """
 
@@ -24,6 +24,7 @@ from fazm_memory.store.store import Store
 from fazm_memory.store.verify import verify_store
 from tests.app.test_transcripts import NOW, SESSION, Machine
 from tests.campaign.conftest import Tell
+from tests.files_world import World
 from tests.test_first_edition import FIXTURE
 
 KILLS = [6, pytest.param(120, marks=pytest.mark.campaign)]
@@ -99,3 +100,63 @@ def test_a_killed_restore_leaves_no_half_transcript(tmp_path: Path, tell: Tell, 
     run_until(restore, None)
     assert machine.transcript().read_bytes() == content
     tell(f"kills during a restore: {kills}, {interrupted} in its midst, no half file")
+
+
+@pytest.mark.parametrize("kills", KILLS)
+def test_a_killed_rewind_leaves_no_half_file(tmp_path: Path, tell: Tell, kills: int) -> None:
+    """Each file is whole as it was or as it will be, and whoever comes next ends what was begun."""
+    base, untouched = tmp_path / "world", tmp_path / "untouched"
+    world = World(base)
+    for number in range(24):
+        world.write(f"sub{number % 4}/{number}.txt", f"old {number} " * 8_000)()
+    world.begin()
+    before = world.files()
+
+    def act() -> None:
+        for number in range(24):
+            path = world.folder / f"sub{number % 4}" / f"{number}.txt"
+            if number % 3 == 0:
+                path.unlink()
+            elif number % 3 == 1:
+                path.rename(world.folder / f"moved-{number}.txt")
+            else:
+                path.write_text(f"new {number} " * 9_000)
+            (world.folder / f"made-{number}.txt").write_text("made " * 4_000)
+
+    position = world.agent(act)
+    after, now, session = world.files(), world.now(), world.session
+    world.close()
+    shutil.copytree(base, untouched)
+
+    def opened() -> Memory:
+        return Memory(Config(home=base / "memory", user_home=base / "user", key="file"), lambda: now)
+
+    def rewind() -> None:
+        memory = opened()
+        memory.rewind.apply(session, position, files=True)
+        memory.close()
+
+    _, whole = run_until(rewind, None)
+    assert world.files() == before
+    random, interrupted, finished_later = Random(kills), 0, 0
+    for _ in range(kills):
+        shutil.rmtree(base)
+        shutil.copytree(untouched, base)
+        finished, _ = run_until(rewind, max(0.001, random.random() * whole))
+        interrupted += not finished
+        halves = [
+            path
+            for path, content in world.files().items()
+            if content not in (before.get(path), after.get(path))
+            and not Path(path).name.startswith(".")  # a new content that has not got its name yet
+        ]
+        assert halves == []
+        with closing(opened()) as memory:
+            finished_later += memory.rewind.finish_interrupted() != []
+            assert memory.maintenance.verify().clean
+        assert world.files() in (before, after)
+    assert finished_later
+    tell(
+        f"kills during a rewind with files: {kills}, {interrupted} in its midst, "
+        f"{finished_later} finished by the next, no half file"
+    )

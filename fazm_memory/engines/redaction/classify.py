@@ -70,7 +70,7 @@ KEY_QUALIFIERS = words(
 _TRAILING = words(
     """prod production dev development stage staging test live old new current default value plain
     plaintext text raw string str base b64 base64 hex enc encoded primary secondary backup root v sandbox
-    bytes data env confirmation confirm"""
+    bytes data env confirmation confirm result"""
 )
 # Words before "token" that make it a token of parsing or paging.
 _HARMLESS_TOKENS = words(

@@ -412,9 +412,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "redis-settings",
         "command line",
-        ("requirepass", "masterauth", "6379> auth ", "acl setuser "),
+        ("requirepass", "masterauth", "6379> auth ", "acl setuser ", "sentinel auth-pass "),
         # In a shell, a settings file, a list of arguments, or at the prompt of the client.
-        rf"(?:(?i:requirepass|masterauth)(?:[ \t]+|[\"'],[ \t]*)"
+        rf"(?:(?i:requirepass|masterauth)(?:[ \t]+|[\"'],[ \t]*)|(?i:sentinel auth-pass)[ \t]+\S+[ \t]+"
         rf"|6379> (?i:auth)[ \t]+(?:\w+[ \t]+)?|(?i:acl setuser)[ \t][^\n]{{1,120}}?[ \t]>){_VALUE}",
         must_match="requirepass {alnum:12}",
         must_not_match="requirepass <password>",

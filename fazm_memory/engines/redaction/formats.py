@@ -259,8 +259,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "jwk-private-key",
         "generic",
-        ('"d"', '"k"'),
-        r"\"[dk]\"\s{0,4}:\s{0,4}\"([\w-]{40,})\"",
+        ('"d"', '"k"', '"p"', '"q"', '"dp"', '"dq"', '"qi"'),
+        r"\"(?:d|k|p|q|dp|dq|qi)\"\s{0,4}:\s{0,4}\"([\w-]{40,})\"",
         must_match='{"kty": "EC", "d": "{alnum:43}"}',
         must_not_match='{"d": "2024-01-01"}',
         word_start=False,

@@ -20,6 +20,7 @@ from fazm_memory.engines.redaction.classify import (
     is_word,
     kind_of,
 )
+from fazm_memory.engines.redaction.formats import GAP
 from fazm_memory.engines.redaction.rules import Rule, Span, first_group, text_at
 
 _VALUE = r"""(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|;&<>]+))"""
@@ -117,7 +118,9 @@ def _printed(data: bytes, found: Any) -> Span | None:
         return span
     if _NAME.fullmatch(value) and not any(character.isdigit() for character in value):
         return None
-    return span if _is_random(value) or (len(value) >= 10 and _SIGNS.search(value)) else None
+    if _is_random(value) or (len(value) >= 10 and _SIGNS.search(value)):
+        return span
+    return span if is_odd(value) and value != value.lower() else None  # a person's, `Maple_otter4711`
 
 
 _SIGNS = re.compile(r"[!@#$%^&*?~=+]")
@@ -143,6 +146,16 @@ def _written(data: bytes, found: Any) -> Span | None:
 _FIELD = re.compile(rb"(?i)pass(?:w|code|phrase|\b|_|\"|')|pwd|secret|token|\botp\b|api[_-]?key|\bpin\b")
 
 
+def _is_near_field(data: bytes, position: int) -> bool:
+    """Whether this place is inside or before a field for a secret."""
+    return _is_in_field(data, position) or _SELECTOR.match(data, position) is not None
+
+
+_SELECTOR = re.compile(
+    rb"(?i)\.?\w{2,12}\([ \t]{0,4}[\"'][^\n]{0,60}?(?:pass(?:w|code|phrase|\b)|pwd|\botp\b)[^\n]{0,20}[\"'],"
+)
+
+
 def _is_in_field(data: bytes, position: int) -> bool:
     """Whether the field before this place on its line is one for a secret."""
     before = data[max(0, position - _BACK) : position].rsplit(b"\n", 1)[-1]
@@ -156,7 +169,10 @@ _APP_PASSWORD = re.compile(r"[a-z]{4}(?:-[a-z]{4}){3}")
 
 
 def _is_after_user(data: bytes, position: int) -> bool:
-    """Whether a user stands before this flag. Else its value may be a port or a folder."""
+    """Whether a user stands before this flag.
+
+    Else its value may be a port or a folder.
+    """
     before = data[max(0, position - _BACK) : position + 1].rsplit(b"\n", 1)[-1]
     return _LOGIN.search(before) is not None
 
@@ -226,7 +242,7 @@ _KEY_BEFORE = re.compile(rb"(?i)key|secret|seed|priv|token")
 
 
 def _decoded(data: bytes, found: Any) -> Span | None:
-    """The digits of a key that a program decodes, if a word before them on the line says that it is one."""
+    """The digits that a program decodes, if a word before says that they are a key."""
     before = data[max(0, found.start() - 80) : found.start()].rsplit(b"\n", 1)[-1]
     return _random(data, found) if _KEY_BEFORE.search(before) else None
 
@@ -319,12 +335,14 @@ RULES: tuple[Rule, ...] = (
             ),
             *("with: ", "with=", "with => "),
         ),
-        r"(?i:\.?\w+)(?:\(|: |=| => )[ \t]{0,4}(?:\"([^\"\n]+)\"|'([^'\n]+)'|`([^`\n$]+)`)",
+        # The field may be an argument too: `page.fill('#password', 'hunter2')`.
+        r"(?i:\.?\w+)(?:\(|: |=| => )[ \t]{0,4}(?:(?:\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'),[ \t]{0,4})?"
+        r"(?:\"([^\"\n]+)\"|'([^'\n]+)'|`([^`\n$]+)`)",
         must_match="cy.get('#password').type('{alnum:12}')",
         must_not_match="cy.get('#name').type('{alnum:12}')",
         word_start=False,
         is_local=True,
-        admits=_is_in_field,
+        admits=_is_near_field,
         check=_literal,
     ),
     Rule(
@@ -382,6 +400,42 @@ RULES: tuple[Rule, ...] = (
         must_match="2FA seed: JBSW Y3DP K5XX 2MNO QRST UV24 ABCD 3EFG",
         must_not_match="2FA code: SEND THIS CODE BACK",
         check=_odd,
+    ),
+    Rule(
+        "secret-id",
+        "HashiCorp",
+        ("secretid", "secret id", "secret_id"),
+        r"(?i:secret[ _]?id)[\"']?[ \t]{0,24}[:=][ \t]{0,24}[\"']?({uuid})".replace("{uuid}", _UUID.pattern),
+        must_match="SecretID:         {uuid}",
+        must_not_match="secret_id: none",
+        word_start=False,
+        is_local=True,
+    ),
+    Rule(
+        "disk-recovery-key",
+        "Microsoft",
+        ("bitlocker", "recovery key", "recovery password", "recovery:"),
+        r"(?i:bitlocker|recovery)[^\n]{0,80}?\s{1,8}(\d{6}(?:-\d{6}){7})\b",
+        must_match="BitLocker recovery key: " + "-".join(["{digits:6}"] * 8),
+        must_not_match="recovery key: 123456-123456",
+    ),
+    Rule(
+        "static-vpn-key",
+        "OpenVPN",
+        ("-----begin openvpn static",),
+        rf"-----BEGIN OpenVPN Static key V1-----((?:{GAP}+[0-9a-f]{{32}})+)",
+        must_match="-----BEGIN OpenVPN Static key V1-----\n{hex:32}\n{hex:32}\n",
+        must_not_match="-----BEGIN OpenVPN Static key V1-----\n...\n",
+        word_start=False,
+    ),
+    Rule(
+        "xml-private-key",
+        "Microsoft",
+        ("<rsakeyvalue>", "<dsakeyvalue>", "<rsaparameters>"),
+        r"<(?:RSA|DSA)(?:KeyValue|Parameters)>[^\x00]*?(<(?:P|Q|D|X|DP|DQ|InverseQ)>[^\x00]+?)</(?:RSA|DSA)(?:KeyValue|Parameters)>",
+        must_match="<RSAKeyValue><Modulus>{alnum:64}</Modulus><P>{alnum:64}</P></RSAKeyValue>",
+        must_not_match="<RSAKeyValue><Modulus>{alnum:64}</Modulus></RSAKeyValue>",
+        word_start=False,
     ),
     Rule(
         "decoded-key",

@@ -503,7 +503,7 @@ def _outside(
 _LEAST_LENGTH, _LEAST_LETTERS = 6, 4
 _STOP = r"\s\"'`<>(),;"
 _UNSEARCHED = re.compile(
-    r"[0-9](?:[ -]?[0-9]){11,18}"
+    r"[0-9](?:[ -]?[0-9]){11,63}"
     rf"|(?<![^{_STOP}=:\[\]{{}}])[^{_STOP}=:\[\]{{}}0-9]*+[0-9][^{_STOP}]*+"
     r"|[A-Za-z+/_-]{20,}+"
     # Passwords of apps and seeds of one-time passwords, in groups.
@@ -570,10 +570,7 @@ _BREAK = re.compile(r"[\s\"',;]")
 
 
 def _around(text: str, findings: list[Finding]) -> list[Span]:
-    """The parts of a text to search again, around the markers of these findings, which were just placed.
-
-    A part begins and ends between two words, so that no word is judged by a piece of it.
-    """
+    """The parts of a text to search again: around the markers of these findings."""
     if len(text) <= 2 * _AGAIN:
         return [(0, len(text))]
     grown = 0
@@ -582,25 +579,28 @@ def _around(text: str, findings: list[Finding]) -> list[Span]:
         start = finding.start + grown
         end = start + len(marker(finding.name))
         grown = end - finding.end
-        first, last = _word_start(text, start - _AGAIN), _word_end(text, end + _AGAIN)
-        if parts and first <= parts[-1][1]:
-            first = parts.pop()[0]
-        parts.append((first, last))
-    return parts
+        if parts and start - _AGAIN <= parts[-1][1]:
+            parts[-1] = (parts[-1][0], end + _AGAIN)
+        else:
+            parts.append((start - _AGAIN, end + _AGAIN))
+    return _between_words(text, parts)
 
 
-def _word_start(text: str, position: int) -> int:
-    if position <= 0:
-        return 0
-    breaks = [found.end() for found in _BREAK.finditer(text, max(0, position - _EDGE_WITHIN), position)]
-    return breaks[-1] if breaks else position
+def _between_words(text: str, parts: list[Span]) -> list[Span]:
+    """These parts, each extended to the next break between words.
 
-
-def _word_end(text: str, position: int) -> int:
-    if position >= len(text):
-        return len(text)
-    found = _BREAK.search(text, position, position + _EDGE_WITHIN)
-    return found.start() if found else position
+    Parts that touch are joined. So no word is judged by a piece of it.
+    """
+    extended: list[Span] = []
+    for start, end in parts:
+        before = [found.end() for found in _BREAK.finditer(text, max(0, start - _EDGE_WITHIN), max(0, start))]
+        after = _BREAK.search(text, end, end + _EDGE_WITHIN)
+        start = before[-1] if before else max(0, start)
+        end = after.start() if after else min(len(text), end)
+        if extended and start <= extended[-1][1]:
+            start = extended.pop()[0]
+        extended.append((start, end))
+    return extended
 
 
 @dataclass(frozen=True)
@@ -724,9 +724,9 @@ class Redactor:
             for finding in findings[-MOST_SECRETS:]:  # no more are remembered
                 found.add(finding.name, text[finding.start : finding.end])
             text = replaced(text, findings)
-            parts = _around(text, findings)
             if budget.work < 0:
                 break
+            parts = _around(text, findings)
             budget.renew()
         return self._uncopied(text, found.secrets)
 

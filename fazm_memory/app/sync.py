@@ -555,6 +555,8 @@ class SyncService(Service):
             and not row["removed"]
             and (row["name"] == device or row["id"].startswith(device))
         ]
+        # A machine that joined again with new keys has its old name.
+        found = [row for row in found if not row["left"]] or found
         if len(found) != 1:
             raise NotFound(
                 f'{len(found) or "No"} devices match "{device[:60]}".',

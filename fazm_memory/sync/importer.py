@@ -290,7 +290,7 @@ class BatchImporter:
             (json.dumps(self._names(origin, part.session.get("again"))),),
         ).fetchall()
         for number, maker in rows:
-            if maker is not None and (maker == device or device in self.members or maker not in self.members):
+            if maker is not None and (maker == device or device in self.members):
                 continue
             stored = self._stored(number, part.part.start, part.part.stop)
             if len(stored) == len(part.events) and self._same(part.events, stored, moved):

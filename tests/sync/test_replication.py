@@ -442,6 +442,32 @@ def test_a_machine_with_new_keys_makes_no_doubles_of_what_a_removed_one_uploaded
     assert studio.states() == laptop.states()
 
 
+def test_a_machine_with_new_keys_twice_makes_no_double_of_what_was_read_in_between(
+    machines: Machines,
+) -> None:
+    """The copy goes on with the second keys, and then the rest of the first ones' uploads is read."""
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(laptop, count=1)
+    machines.settle()
+    laptop.say(session, "prompt", text="and the receipts")
+    laptop.sync.round()
+    for leave in (True, False):
+        if leave:
+            laptop.sync.leave(forget_keys=True)
+        else:
+            remover = Machine(machines.root, "studio")
+            remover.sync.join(recovery=machines.recovery, folder=str(machines.folder), name="studio")
+            remover.sync.remove("laptop")
+            machines.all.append(remover)
+            with pytest.raises(SyncRefused):
+                laptop.sync.round()
+        laptop.sync.join(recovery=machines.recovery, folder=str(machines.folder), name="laptop")
+    machines.settle()
+    for machine in machines.all:
+        assert list(machine.states()) == [session]
+    assert mini.states() == laptop.states()
+
+
 def test_copies_go_on_when_their_machine_uploads_them_again_in_other_pieces(
     machines: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:

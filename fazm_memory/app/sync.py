@@ -578,7 +578,7 @@ class SyncService(Service):
         if not self.configured or not (self.state.active or self.state.get("error")):
             return None
         return {
-            "name": self.state.get("name"), "last_ok": self._iso("last_ok"),
+            "active": self.state.active, "name": self.state.get("name"), "last_ok": self._iso("last_ok"),
             "error": self.state.get("error"), "problems": self.state.get("problems", []),
             "progress": self.state.get("progress"),
         }  # fmt: skip
@@ -715,7 +715,7 @@ class SyncWorker:
             self._report("Sync works again.")
         for name in report["joined"]:
             self._report(
-                f"“{name}” joined the vault. `fazm-memory sync devices --remove` if it is not yours."
+                f"“{name}” joined the vault. If it is not yours: `fazm-memory sync devices --remove`."
             )
         self._failures = 0
         happened = report["imported"] or report["exported"]

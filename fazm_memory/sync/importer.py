@@ -292,6 +292,8 @@ class BatchImporter:
         for number, maker in rows:
             if maker is not None and (maker == device or device in self.members):
                 continue
+            if maker is not None and maker not in self.members and part.part.start == 0:
+                continue  # nobody writes to this copy any more: `_continued` decides
             stored = self._stored(number, part.part.start, part.part.stop)
             if len(stored) == len(part.events) and self._same(part.events, stored, moved):
                 return True

@@ -442,6 +442,22 @@ def test_a_machine_with_new_keys_makes_no_doubles_of_what_a_removed_one_uploaded
     assert studio.states() == laptop.states()
 
 
+def test_a_machine_may_get_new_keys_again_and_again(machines: Machines) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(laptop)
+    laptop.sync.round()
+    for more in ("and the receipts", "and the letters"):
+        laptop.sync.leave(forget_keys=True)
+        laptop.sync.join(recovery=machines.recovery, folder=str(machines.folder), name="laptop")
+        laptop.say(session, "prompt", text=more)
+        laptop.sync.round()
+        if more == "and the receipts":
+            mini.sync.round()
+    machines.settle()
+    assert list(mini.states()) == [session]
+    assert mini.states() == laptop.states()
+
+
 def test_a_machine_with_new_keys_twice_makes_no_double_of_what_was_read_in_between(
     machines: Machines,
 ) -> None:

@@ -443,7 +443,7 @@ def status_command(args: argparse.Namespace) -> int:
     for folder in status["watching"]:
         if folder["refused"] is None:
             echo(f"  watching {folder['folder']} ({folder['how']}) since {format_time(folder['since'], now)}")
-    if status["sync"] is not None:
+    if status["sync"] is not None and status["sync"]["active"]:
         when = "never" if status["sync"]["last_ok"] is None else format_time(status["sync"]["last_ok"], now)
         progress = status["sync"]["progress"]
         doing = "" if progress is None else f", {sync_progress_text(progress)}"
@@ -491,7 +491,8 @@ def _problems(status: dict[str, Any], memory: Memory) -> list[str]:
     problems += [f"not watching {folder['folder']}: {folder['refused']}" for folder in refused]
     if (sync := status["sync"]) is not None:
         troubles = [*([sync["error"]] if sync["error"] else []), *sync["problems"]]
-        problems += [f"sync: {trouble} `fazm-memory sync`" for trouble in troubles]
+        command = "sync" if sync["active"] else "sync join"
+        problems += [f"sync: {trouble} `fazm-memory {command}`" for trouble in troubles]
     if status["quota"]["warning"] is not None:
         problems.append(status["quota"]["warning"])
     if (newer := status["update"]) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -86,16 +87,24 @@ def _round(memory: Memory, args: argparse.Namespace) -> Any:
 
 
 def _show_report(report: dict[str, Any]) -> None:
-    imported, exported = plural(report["imported"], "event"), plural(report["exported"], "event")
-    if report["imported"] or report["exported"] or report["forgot"]:
-        forgot = f" Forgot {plural(report['forgot'], 'event')}, as asked." if report["forgot"] else ""
-        echo(f"Received {imported}, uploaded {exported}.{forgot}")
+    done = [
+        f"{verb} {plural(report[what], 'event')}{rest}."
+        for verb, what, rest in (
+            ("Received", "imported", ""),
+            ("Uploaded", "exported", ""),
+            ("Forgot", "forgot", ", as another machine asked"),
+        )
+        if report[what]
+    ]
+    if done:
+        echo(" ".join(done))
     elif report["uploads"]:
         echo("Received nothing new. Uploaded what was forgotten, quarantined or shared here.")
     elif not report["problems"]:
         echo("Up to date: nothing new here or there.")
     for name in report["joined"]:
-        echo(f"“{name}” joined the vault. If it is not yours: `fazm-memory sync devices --remove {name}`.")
+        remove = f"fazm-memory sync devices --remove {shlex.quote(name)}"
+        echo(f"“{name}” joined the vault. If it is not yours: `{remove}`.")
     for problem in report["problems"]:
         echo_err(f"problem: {problem}")
 
@@ -161,7 +170,7 @@ def _read_key(name: str) -> str:
 def _pair(memory: Memory, args: argparse.Namespace) -> Any:
     def show(code: str) -> None:
         place = memory.sync.state.get("place")
-        where = f"--folder {place['folder']}" if "folder" in place else f'--s3 "{place["url"]}"'
+        where = f"--folder {shlex.quote(place['folder'])}" if "folder" in place else f'--s3 "{place["url"]}"'
         echo_err("On the other machine run this, with the folder as it is called there:")
         echo_err(f"  fazm-memory sync join {where} --code {code}")
         echo_err(WAITING)

@@ -29,8 +29,8 @@ SHOWN = (
     "agents/connect.py", "app/agents.py", "app/process.py", "app/setup.py", "config.py",
     "ingest/limits.py", "ingest/recorder.py", "menubar/commands.py", "paths.py", "store/database.py",
     "store/event_log.py", "store/keys.py", "store/recovery/journal.py", "store/sessions.py",
-    "store/views.py", "store/store.py", "store/writer.py", "sync/crypto.py", "sync/importer.py",
-    "sync/transports.py", "sync/vault.py", "watch/scope.py",
+    "store/views.py", "store/store.py", "store/writer.py", "sync/crypto.py", "sync/devices.py",
+    "sync/importer.py", "sync/joining.py", "sync/transports.py", "sync/vault.py", "watch/scope.py",
 )  # fmt: skip
 CLASSES = {
     name: kind

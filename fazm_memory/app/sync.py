@@ -538,7 +538,7 @@ class SyncService(Service):
             "left": False,
             "synced_at": self._iso("last_ok"),
         }
-        others = device_rows(self._vault().remembered().values())
+        others = device_rows(self._vault().devices.remembered().values())
         rows = [own | {"this": True}, *(row | {"this": False} for row in others)]
         return [row | {"removed": row["id"] in removed} for row in rows]
 
@@ -597,7 +597,7 @@ class SyncService(Service):
         forgot = state.last_batch()[0] + 1 if vault.exporter.forgets_wait() else row[0] or 0
         late = [
             entry.name
-            for entry in vault.remembered().values()
+            for entry in vault.devices.remembered().values()
             if entry.id not in state.get("removed", {})
             and (entry.head.log is None or entry.head.log.seen.get(who["device"], (0, ""))[0] < forgot)
         ]

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from fazm_memory.sync.devices import device_rows
+    from fazm_memory.sync.joining import create_vault, join_vault
     from fazm_memory.sync.pairing import (
         PairAnswer,
         answer_request,
@@ -29,15 +31,17 @@ if TYPE_CHECKING:
     )
     from fazm_memory.sync.state import OUTGOING, REMOTES, Identity, SyncState, find_folders, own_folders
     from fazm_memory.sync.transports import Transport, open_transport, place_of
-    from fazm_memory.sync.vault import EXCLUDED, RoundReport, Vault, create_vault, device_rows, join_vault
+    from fazm_memory.sync.vault import EXCLUDED, Vault
 
 __getattr__ = lazy_exports(
     __name__,
     {
+        "devices": "device_rows",
+        "joining": "create_vault join_vault",
         "pairing": "PairAnswer answer_request candidate new_code pair_fingerprint post_offer post_request"
         " read_answer read_offer read_request refuse_request withdraw_request",
         "state": "OUTGOING REMOTES Identity SyncState find_folders own_folders",
         "transports": "Transport open_transport place_of",
-        "vault": "EXCLUDED RoundReport Vault create_vault device_rows join_vault",
+        "vault": "EXCLUDED Vault",
     },
 )

@@ -30,9 +30,9 @@ from fazm_memory.sync.crypto import (
     unseal_from,
 )
 from fazm_memory.sync.heads import Certificate, sign_certificate
+from fazm_memory.sync.joining import enter
 from fazm_memory.sync.state import Identity, SyncState
 from fazm_memory.sync.transports import Transport
-from fazm_memory.sync.vault import enter
 from fazm_memory.text import plain_name
 
 CODE_BYTES = 10  # 16 letters; the last 24 bits are a checksum against typing errors

@@ -65,7 +65,7 @@ def test_work_on_one_machine_is_context_and_can_be_continued_on_the_other(on: On
         {"type": "decision", "session": "k", "what": "date first", "at": "2026-11-14T10:01:00+00:00"},
     ]
     assert on("mini", "record", stdin=lines).code == 0
-    assert "uploaded 3 events" in on("mini", "sync").out
+    assert "Uploaded 3 events" in on("mini", "sync").out
     assert "Received 3 events" in on("laptop", "sync").out
     (row,) = on("laptop", "sessions", "--json").json
     assert row["device"] == "mini"

@@ -505,9 +505,11 @@ def test_a_copy_that_differs_from_a_later_upload_stays_beside_the_new_one(machin
     mini.say(session, "prompt", text="What was lost")
     machines.settle()
     before, device = laptop.vault(), mini.vault().identity.device
-    log = before.remembered()[device].head.log
+    log = before.devices.remembered()[device].head.log
     assert log is not None
-    first, second = (batch for segment in before._segments(device, log, 0) for batch in segment.batches)
+    first, second = (
+        batch for segment in before.receiver.segments(device, log, 0) for batch in segment.batches
+    )
     part = second.parts[0]
     part.events[0] = part.events[0]._replace(payload=b'{"text":"Something else"}')
     laptop.sync.leave(forget_keys=True)

@@ -34,7 +34,10 @@ BACKLOG = 2  # segments to read from which on sessions are imported newest first
 
 
 class Receiver:
-    """Reads the logs of the other devices. `fetched` is the folder for objects of a long backlog."""
+    """Reads the logs of the other devices.
+
+    `fetched` is the folder for objects of a long backlog.
+    """
 
     def __init__(
         self, devices: Devices, importer: BatchImporter, transport: Transport, report: RoundReport,

@@ -99,6 +99,16 @@ def _changed(before: Action, after: Action) -> list[str]:
     return [*changed, "duration"] if None not in durations and len(set(durations)) > 1 else changed
 
 
+def _changes_of(file: dict[str, Any]) -> list[dict[str, Any]]:
+    """The last change of a file, and the last one of each author."""
+    return [file, *file.get("changed_by", ())]
+
+
+def _is_creation(change: dict[str, Any], row: SessionRow) -> bool:
+    """Whether a change of this session says that it created the file."""
+    return change["change"] == "created" and change.get("session") in (None, row.id)
+
+
 class _StateHashes:
     """The hashes of the states after events that are asked for in order.
 
@@ -314,26 +324,31 @@ class HistoryService(Service):
     def _creations_checked(
         self, row: SessionRow, files: list[dict[str, Any]], begin: int = 0
     ) -> list[dict[str, Any]]:
-        """Correct "created" where a stored version shows an earlier file.
+        """Correct "created" where a stored version shows an earlier file, for each author.
 
         `files` are the changes of the session from the position `begin` on.
         """
         versions = self._memory.existing_file_versions
-        created = [
-            file["path"]
-            for file in files
-            if file["change"] == "created" and file.get("session") in (None, row.id)
-        ]
+        created = [file["path"] for file in files if any(_is_creation(one, row) for one in _changes_of(file))]
         if versions is None or not created:
             return files
         known: dict[str, list[FileVersion]] = defaultdict(list)
         for version in versions.histories(created):
             known[f"{plain_root(version.root).rstrip('/')}/{version.path}"].append(version)
+
+        def checked(path: str, change: dict[str, Any]) -> dict[str, Any]:
+            if not _is_creation(change, row) or not self._was_there(row, change["seq"], known[path], begin):
+                return change
+            return change | {
+                "change": "modified",
+                "evidence": "a stored version shows that it was there before",
+            }
+
         return [
-            file | {"change": "modified", "evidence": "a stored version shows that it was there before"}
-            if file["path"] in known and self._was_there(row, file["seq"], known[file["path"]], begin)
-            else file
+            checked(file["path"], file)
+            | ({"changed_by": [checked(file["path"], one) for one in authors]} if authors else {})
             for file in files
+            for authors in (file.get("changed_by"),)
         ]
 
     def _was_there(self, row: SessionRow, seq: int, versions: list[FileVersion], begin: int) -> bool:

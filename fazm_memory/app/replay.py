@@ -67,7 +67,7 @@ def _depths(steps: Sequence[Mapping[str, Any]]) -> set[str]:
         relpath(dirname(file["from"] or file["path"]), root)
         for step in steps
         for file in step.get("files", ())
-        if root is not None and file["change"] != "created"
+        if root is not None and file["change"] not in ("created", "read")
     }
     return found or {"."}
 

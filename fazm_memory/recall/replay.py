@@ -7,6 +7,7 @@ Nothing is executed here.
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections import Counter
@@ -47,7 +48,9 @@ MOVE_FUNCTION = f"""\
 }}"""
 
 
-# A file that a step read before a later one needed it must be there.
+# A file that a later step needs must be there, if an earlier call read it or its output named it.
+SHORT_NAME = 4  # a name without a dot that is shorter may be a word of the output
+MAX_OUTPUT = 20_000  # characters of an output in which names are looked for
 CHECK = "check_file"
 CHECK_FUNCTION = f"""\
 {CHECK}() {{
@@ -187,6 +190,7 @@ def _steps(
 ) -> tuple[list[dict[str, Any]], Counter[str]]:
     """The steps that were not rewound, and why how many calls were left out."""
     steps: list[dict[str, Any]] = []
+    looked: dict[int, _Looked] = {}
     left = Counter[str]()
     for event in events:
         if event.kind not in ("decision", "action"):
@@ -196,7 +200,7 @@ def _steps(
         elif event.seq in part.superseded:
             left["superseded"] += 1
         elif event.kind == "action":
-            _add_call(event, seen.get(event.seq, []), event.seq in doubts, steps, left)
+            _add_call(event, seen.get(event.seq, []), event.seq in doubts, steps, looked, left)
         elif event.payload is not None:
             steps.append(
                 {"seq": event.seq, "kind": "decision", "what": event.payload.what, "why": event.payload.why}
@@ -205,34 +209,70 @@ def _steps(
         if (doubt := doubts.get(step["seq"])) is not None:
             step["doubted_by"] = doubt.seq
             step["doubt"] = f"it {doubt.how} untrusted input (@{doubt.seq})"
-    return _with_checks(steps, left), left
+    return _with_checks(steps, looked, left), left
 
 
-def _with_checks(steps: list[dict[str, Any]], left: Counter[str]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class _Looked:
+    """What a call looked at: the files that it read, and the beginning of its output."""
+
+    files: frozenset[str]
+    output: str = ""
+
+    def found(self, paths: Iterable[str]) -> list[str]:
+        """Those of the paths that the call read or that its output names."""
+        return [path for path in paths if path in self.files or (self.output and self._names(path))]
+
+    def _names(self, path: str) -> bool:
+        if path in self.output:
+            return True
+        name = basename(path)
+        if name not in self.output or ("." not in name and len(name) < SHORT_NAME):
+            return False
+        return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", self.output) is not None
+
+
+LOOKED_AT_NOTHING = _Looked(frozenset())
+
+
+def _with_checks(
+    steps: list[dict[str, Any]], looked: Mapping[int, _Looked], left: Counter[str]
+) -> list[dict[str, Any]]:
     """The steps without calls that only read.
 
-    Calls that read a file which a later step needs stay: they are its checks.
+    A call that read a file which a later step needs, or whose output names it, stays as a check of that file.
     """
     chosen: list[dict[str, Any]] = []
-    needed: set[str] = set()
+    needed: dict[str, None] = {}
     for step in reversed(steps):
+        look = looked.get(step["seq"], LOOKED_AT_NOTHING)
         if step["kind"] == "check":
-            read = {file["path"] for file in step["files"]} & needed
-            if not read:
+            found = look.found(needed)
+            if not found:
                 left["changed nothing"] += 1
                 continue
-            needed -= read
-            step["files"] = [file for file in step["files"] if file["path"] in read]
+            if "doubted_by" not in step:  # a script leaves the others out
+                for path in found:
+                    del needed[path]
+            step["files"] = [{"path": path, "change": "read", "from": None} for path in sorted(found)]
         else:
-            needed |= {
-                file["from"] or file["path"] for file in step.get("files", ()) if file["change"] != "created"
-            }
+            for file in step.get("files", ()):
+                if file["change"] in ("created", "renamed"):
+                    needed.pop(file["path"], None)  # it was not there before this step
+                if file["change"] != "created":
+                    needed[file["from"] or file["path"]] = None
+            needed |= dict.fromkeys(look.files)
         chosen.append(step)
     return chosen[::-1]
 
 
 def _add_call(
-    event: Event, seen: list[FileChange], doubted: bool, steps: list[dict[str, Any]], left: Counter[str]
+    event: Event,
+    seen: list[FileChange],
+    doubted: bool,
+    steps: list[dict[str, Any]],
+    looked: dict[int, _Looked],
+    left: Counter[str],
 ) -> None:
     """Add a call as a step, with its recorded changes and those seen on disk."""
     action: Action | None = event.payload
@@ -244,31 +284,29 @@ def _add_call(
     ]
     if action is None:
         left["forgotten"] += 1
-    elif action.outcome in FAILED:
+        return
+    if action.outcome in FAILED:
         left[action.outcome] += 1
-    elif not changes and not _is_step(action, doubted):
-        read = [{"path": touch.path, "change": "read", "from": None} for touch in action.files]
-        if not read:
-            left["changed nothing"] += 1
-            return
-        steps.append(
-            {"seq": event.seq, "kind": "check", "tool": action.tool, "trust": event.trust,
-             "target": target_of(action.input), "command": None, "files": read}
-        )  # fmt: skip
+        return
+    read = frozenset(touch.path for touch in action.files if touch.change == "read")
+    step = {
+        "seq": event.seq, "kind": "action", "tool": action.tool, "trust": event.trust,
+        "target": target_of(action.input), "command": _command(action),
+        "files": [{"path": touch.path, "change": touch.change, "from": touch.origin} for touch in changes],
+    }  # fmt: skip
+    if changes or _is_step(action, doubted):
+        looked[event.seq] = _Looked(read)
     else:
-        steps.append(
-            {
-                "seq": event.seq,
-                "kind": "action",
-                "tool": action.tool,
-                "trust": event.trust,
-                "target": target_of(action.input),
-                "command": _command(action),
-                "files": [
-                    {"path": touch.path, "change": touch.change, "from": touch.origin} for touch in changes
-                ],
-            }
-        )
+        step |= {"kind": "check", "command": None}
+        looked[event.seq] = _Looked(read, _output(action))
+    steps.append(step)
+
+
+def _output(action: Action) -> str:
+    """The beginning of the output of a call, as text."""
+    output = action.output if action.output is not None else action.output_summary
+    text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+    return text[:MAX_OUTPUT]
 
 
 def _is_step(action: Action, doubted: bool) -> bool:
@@ -495,7 +533,7 @@ def plan_replay(
         planner.add_by_convention(learned, root, values.get(root, root), here, times or {})
     divergence = []
     if planner.absent:
-        some = ", ".join(basename(path) for path in planner.absent[:3])
+        some = ", ".join(basename(path) for path in list(planner.absent)[:3])
         missing = plural_with_verb(len(planner.absent), "recorded file", "are")
         divergence.append(f"{missing} not here ({some})")
     return ReplayPlan(tuple(planner.steps), tuple(divergence), values)
@@ -507,9 +545,10 @@ class _Planner:
     def __init__(self, values: Mapping[str, str], present: set[str]) -> None:
         self.values = values
         self.present = present
+        self.folders = {dirname(path) for path in present}  # of other folders nothing is known
         self.steps: list[ReplayStep] = []
         self.literal: dict[str, ReplayStep] = {}  # recorded steps, by file
-        self.absent: list[str] = []
+        self.absent: dict[str, None] = {}
         self.place: int | None = None  # index of the first move among the steps
         self.doubted = False  # the names come from an untrusted source
 
@@ -525,7 +564,9 @@ class _Planner:
             return
         if step["kind"] == "check":
             for file in step["files"]:
-                self._existing(file["path"])
+                path = substitute(file["path"], self.values)
+                if dirname(path) in self.folders and not basename(path).startswith("."):
+                    self._existing(file["path"])
             return
         other = []
         for file in step["files"]:
@@ -566,7 +607,7 @@ class _Planner:
         source = substitute(recorded, self.values)
         if source in self.present:
             return source
-        self.absent.append(recorded)
+        self.absent[recorded] = None
         return None
 
     def add_by_convention(

@@ -166,12 +166,14 @@ def _authors(latest: FileAuthor, *entries: FileEntry | None) -> tuple[FileAuthor
     """The last change of each author with this one; empty if there is one author."""
     authors = {author.by: author for entry in entries if entry is not None for author in entry.authors()}
     own = authors.pop(latest.by, None)
-    if own is not None and own.change == "created" and latest.change == "modified":
+    if own is not None and (own.change, latest.change) == ("created", "modified"):
         latest = replace(latest, change="created")
+    elif own is not None and (own.change, latest.change) == ("deleted", "created"):
+        latest = replace(latest, change="modified")  # it deleted the file and created it again
     return (*authors.values(), latest) if authors else ()
 
 
-FOLD_VERSION = 26  # snapshots of another version are not used
+FOLD_VERSION = 27  # snapshots of another version are not used
 
 BOUNDS: dict[str, int] = {
     "tools_used": 200,

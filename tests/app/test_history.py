@@ -478,3 +478,33 @@ def test_a_file_that_the_session_created_stays_created_when_it_changes_again(mem
     again = memory.act(session, "Edit", {"path": "new.txt"}, files=modified)
     [file] = memory.history.files_modified(session)["files"]
     assert (file["change"], file["seq"]) == ("created", again)
+
+
+def test_each_author_of_a_file_that_was_there_before_modified_it(memory: MemoryFixture) -> None:
+    memory.file_versions.keep("/w", "old.txt", START - SECOND, b"before")
+    session = memory.begin()
+    memory.act(session, "Write", {"path": "old.txt"}, files=[{"path": "/w/old.txt", "change": "created"}])
+    memory.say(session, "file", path="/w/old.txt", change="modified", by="person", source="files")
+    [file] = memory.history.files_modified(session)["files"]
+    assert [(one["by"], one["change"]) for one in file["changed_by"]] == [
+        ("agent", "modified"),
+        ("person", "modified"),
+    ]
+    [told] = memory.history.state(session)["files_modified"]
+    assert told["changed_by"] == file["changed_by"]
+    [own] = memory.history.files_modified(session, by="agent")["files"]
+    assert own["change"] == "modified"
+
+
+def test_a_file_that_a_person_created_in_the_session_was_not_created_by_the_agent(
+    memory: MemoryFixture,
+) -> None:
+    session = memory.begin()
+    memory.say(session, "file", path="/w/notes.txt", change="created", by="person", source="files")
+    memory.file_versions.keep("/w", "notes.txt", memory.now(), b"from a person")
+    memory.act(session, "Write", {"path": "notes.txt"}, files=[{"path": "/w/notes.txt", "change": "created"}])
+    [file] = memory.history.files_modified(session)["files"]
+    assert [(one["by"], one["change"]) for one in file["changed_by"]] == [
+        ("person", "created"),
+        ("agent", "modified"),
+    ]

@@ -382,3 +382,65 @@ def test_a_value_is_one_word_to_the_shell_or_the_step_is_left_to_a_person(
     command: str, value: str, becomes: str | None
 ) -> None:
     assert substitute_in_command(command, {"/old": value}) == becomes
+
+
+def kinds(memory: MemoryFixture, session: str) -> list[tuple[str, list[str]]]:
+    """The steps of the plan, with the names of their files."""
+    steps = memory.replay.plan(session)["steps"]
+    return [(step["kind"], [Path(file["path"]).name for file in step["files"]]) for step in steps]
+
+
+@pytest.mark.parametrize(
+    "output",
+    ["scan 1.pdf\nscan 2.pdf", "/w/scan 1.pdf:3: total", {"files": ["/w/scan 1.pdf"]}, "3 ./in/scan 1.pdf\n"],
+)
+def test_a_search_whose_output_names_a_later_file_is_a_check(memory: MemoryFixture, output: Any) -> None:
+    session = memory.begin()
+    memory.act(session, "Bash", {"command": "rg -l total"}, output=output)
+    memory.renamed(session, "/w/scan 1.pdf", "/w/total.pdf")
+    assert kinds(memory, session) == [("check", ["scan 1.pdf"]), ("action", ["total.pdf"])]
+    assert "check_file '/w/scan 1.pdf'" in memory.replay.plan(session)["script"].splitlines()
+
+
+@pytest.mark.parametrize("output", ["scan 11.pdf", "myscan 1.pdf", "scan 1.pdf.bak", "nothing"])
+def test_an_output_with_another_name_is_no_check(memory: MemoryFixture, output: str) -> None:
+    session = memory.begin()
+    memory.act(session, "Bash", {"command": "rg -l total"}, output=output)
+    memory.renamed(session, "/w/scan 1.pdf", "/w/total.pdf")
+    assert kinds(memory, session) == [("action", ["total.pdf"])]
+    assert memory.replay.plan(session)["left_out"] == {"changed nothing": 1}
+
+
+def test_a_file_that_a_later_step_only_reads_is_checked(memory: MemoryFixture) -> None:
+    session = memory.begin()
+    memory.act(session, "Read", {"path": "in.csv"}, files=[{"path": "/w/in.csv", "change": "read"}])
+    memory.act(
+        session,
+        "Bash",
+        {"command": "python convert.py in.csv"},
+        files=[{"path": "/w/in.csv", "change": "read"}, {"path": "/w/out.csv", "change": "created"}],
+    )
+    assert kinds(memory, session) == [("check", ["in.csv"]), ("action", ["out.csv"])]
+
+
+def test_a_file_that_the_workflow_creates_itself_is_not_checked_before(memory: MemoryFixture) -> None:
+    session = memory.begin()
+    memory.act(session, "Bash", {"command": "rg -l out.csv"}, output="makefile: out.csv")
+    for change in ("created", "modified"):
+        memory.act(session, "Write", {}, files=[{"path": "/w/out.csv", "change": change}])
+    assert kinds(memory, session) == [("action", ["out.csv"]), ("action", ["out.csv"])]
+
+
+def test_an_untrusted_answer_does_not_take_the_place_of_a_check(memory: MemoryFixture) -> None:
+    session = memory.begin()
+    memory.act(session, "Bash", {"command": "ls"}, output="a.pdf")
+    memory.act(session, "WebFetch", {"url": "https://example.com"}, output="rename a.pdf", trust="web")
+    memory.say(session, "prompt", text="rename it")
+    memory.renamed(session, "/w/a.pdf", "/w/b.pdf")
+    steps = memory.replay.plan(session)["steps"]
+    assert [(step["kind"], "doubted_by" in step) for step in steps] == [
+        ("check", False),
+        ("check", True),
+        ("action", False),
+    ]
+    assert "check_file /w/a.pdf" in memory.replay.plan(session)["script"].splitlines()

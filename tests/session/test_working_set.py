@@ -94,3 +94,15 @@ def test_an_entry_comes_back_from_its_json() -> None:
 )
 def test_the_folder_of_a_path_is_read_from_its_text(path: str, folder: str) -> None:
     assert parent_folder(path) == folder
+
+
+def test_an_author_that_deleted_a_file_and_wrote_it_again_modified_it() -> None:
+    files: dict[str, FileEntry] = {}
+    apply_change(files, "a", "modified", origin=None, by="person", evidence="seen", seq=1)
+    apply_change(files, "a", "deleted", origin=None, by="agent", evidence="told", seq=2)
+    apply_change(files, "a", "created", origin=None, by="agent", evidence="told", seq=3)
+    assert files["a"].change == "modified"
+    assert [(one.by, one.change) for one in files["a"].authors()] == [
+        ("person", "modified"),
+        ("agent", "modified"),
+    ]

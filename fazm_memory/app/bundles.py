@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from fazm_memory.app.memory import Service
 from fazm_memory.bundle import BundleSession, BundleVersion, exporter, importer
 from fazm_memory.errors import AgentUnavailable, Declined, InvalidRequest, NotFound
+from fazm_memory.events import Event
 from fazm_memory.formats import (
     Conversation,
     from_atif,
@@ -22,9 +23,10 @@ from fazm_memory.formats import (
     to_markdown,
     to_otlp,
 )
-from fazm_memory.paths import open_regular, to_local, write_private
-from fazm_memory.records import replace
-from fazm_memory.store import FILE_CAP, FileVersion, SessionRow, files_named
+from fazm_memory.paths import inside, open_regular, to_local, unsafe_path_reason, write_private
+from fazm_memory.records import dataclass, replace
+from fazm_memory.rewind import FileContent, SafeDirectory, WriteRefused
+from fazm_memory.store import FILE_CAP, FileVersion, SessionRow, files_named, queries
 from fazm_memory.text import plural
 from fazm_memory.watch import has_secret_name
 
@@ -43,6 +45,15 @@ def is_sensitive_path(path: str) -> bool:
     """Whether a file's name or folder says that it holds keys or passwords."""
     *folders, name = path.split("/")
     return not PRIVATE_FOLDERS.isdisjoint(folders) or bool(has_secret_name(name))
+
+
+@dataclass(frozen=True)
+class LastTouch:
+    """The last time a session read or changed a file."""
+
+    at: int
+    changed: bool  # at any time, not only the last one
+    live: bool  # recorded on this machine when it happened
 
 
 def send_spans(endpoint: str, document: bytes) -> None:
@@ -64,6 +75,30 @@ def send_spans(endpoint: str, document: bytes) -> None:
             raise AgentUnavailable(
                 f"{address} refused {refused['rejectedSpans']} spans. The file was written."
             )
+
+
+def _touched(event: Event) -> Iterator[tuple[str, str, str | None]]:
+    """The files of an event: path, change and earlier name."""
+    if event.payload is None:
+        return
+    if event.kind in ("action", "action.amend"):
+        for touch in event.payload.files:
+            yield touch.path, touch.change, touch.origin
+    elif event.kind == "file":
+        yield event.payload.path, event.payload.change, event.payload.origin
+
+
+def _unchanged(directory: SafeDirectory, path: str, since: int) -> tuple[FileContent, bytes] | None:
+    """The content of a file that did not change after a moment. None if it did, or may not leave."""
+    if unsafe_path_reason(path) is not None or is_sensitive_path(path):
+        return None
+    try:
+        found = directory.look(path)
+        if found.data is None or (found.held.ctime_ns or 0) // 1000 > since:
+            return None
+        return (found.held, found.data) if directory.look(path).held == found.held else None
+    except (WriteRefused, OSError):
+        return None
 
 
 def _trajectory(path: Path) -> dict[str, Any] | None:
@@ -98,18 +133,33 @@ class BundleService(Service):
         left_out = {SECRET: 0}
         sensitive: set[str] = set()
         end: dict[str, Any] = {}
+        touches = self._last_touches(row)
+        carried: set[str] = set()
+        from_folder = 0
 
         def versions() -> Iterator[tuple[FileVersion, bytes | str]]:
-            if files and (stored := self._memory.existing_file_versions) is not None:
+            nonlocal from_folder
+            if not files:
+                return
+            if (stored := self._memory.existing_file_versions) is not None:
                 for version, content in exporter.versions_of(stored, self._files_touched(row.id)):
                     if self.store.as_of is not None and version.at > self.store.as_of:
                         continue
-                    if isinstance(content, bytes) and is_sensitive_path(version.path):
-                        sensitive.add(version.path)
-                    if isinstance(content, bytes) and not secrets and self._holds_secret(content):
-                        left_out[SECRET] += 1
-                        content = SECRET
+                    if isinstance(content, bytes):
+                        if is_sensitive_path(version.path):
+                            sensitive.add(version.path)
+                        if not secrets and self._holds_secret(content):
+                            left_out[SECRET] += 1
+                            content = SECRET
+                        else:
+                            carried.add(f"{version.root}/{version.path}")
                     yield version, content
+            rest = {path: touch for path, touch in touches.items() if path not in carried}
+            for version, data in self._unchanged_files(row, rest):
+                if secrets or not self._holds_secret(data):
+                    from_folder += 1
+                    carried.add(f"{version.root}/{version.path}")
+                    yield version, data
 
         def lines() -> Iterator[dict[str, Any]]:
             for line in exporter.session_lines(
@@ -120,11 +170,10 @@ class BundleService(Service):
 
         with self.store.db.reading():  # one view of the log while others append
             size = exporter.write_bundle(path, lines(), passphrase)
-        missing = self._without_content(row, stored=files)
         return {
             "session": row.id, "file": str(path), "bytes": size, "sealed": passphrase is not None, **end,
-            "left_out": left_out[SECRET], "sensitive": sorted(sensitive),
-            "missing": len(missing), "missing_files": missing[:MISSING_SHOWN],
+            "left_out": left_out[SECRET], "sensitive": sorted(sensitive), "from_folder": from_folder,
+            **self._missing_json(row, touches, carried),
         }  # fmt: skip
 
     def export_as(
@@ -194,21 +243,80 @@ class BundleService(Service):
             self._check_quarantine(row)
         return row
 
-    def _without_content(self, row: SessionRow, *, stored: bool = True, on_disk: bool = False) -> list[str]:
-        """The changed files of a session whose content is not stored.
+    def _last_touches(self, row: SessionRow) -> dict[str, LastTouch]:
+        """The files that a session and its ancestors left where they are, with the last touch of each."""
+        found: dict[str, LastTouch] = {}
+        for ancestor, count in exporter.lineage(self.store, row):
+            arrivals = queries.ClaimedTimes(self.store.db, ancestor.n)
+            for event in self.store.log.slice(ancestor.n, ancestor.id, 0, count):
+                live = ancestor.device is None and not arrivals.times(event)
+                for path, change, origin in _touched(event):
+                    before = found.pop(path, None)
+                    moved = found.pop(origin, None) if change == "renamed" and origin is not None else None
+                    if change != "deleted":
+                        changed = change != "read" or any(one and one.changed for one in (before, moved))
+                        found[path] = LastTouch(event.at, changed, live)
+        return found
 
-        If asked, a file that is on disk does not count.
+    def _unchanged_files(
+        self, row: SessionRow, touches: Mapping[str, LastTouch]
+    ) -> Iterator[tuple[FileVersion, bytes]]:
+        """The files of the workspace that nobody changed since the session read or wrote them last.
+
+        The kernel's time of the last change decides, which programs cannot set back.
         """
-        state = self._memory.history.state_at(row, None)
-        paths = [entry.path for entry in state.files_modified.values() if entry.change != "deleted"]
-        found: set[str] = set()
-        if stored and (versions := self._memory.existing_file_versions) is not None:
-            found = {
+        excluded = self._memory.recording.excluded_folders()
+        for root in self._workspaces(row):
+            try:
+                directory = SafeDirectory(os.path.realpath(root))
+            except WriteRefused:
+                continue
+            with directory:
+                for path, touch in sorted(touches.items()):
+                    below = path.removeprefix(f"{root}/")
+                    if below == path or not touch.live or any(inside(path, folder) for folder in excluded):
+                        continue
+                    found = _unchanged(directory, below, touch.at)
+                    if found is not None:
+                        held, data = found
+                        since = (held.ctime_ns or 0) // 1000
+                        yield FileVersion(root, below, since, held.digest, mode=held.bits), data
+
+    def _workspaces(self, row: SessionRow) -> list[str]:
+        folders = [ancestor.workspace for ancestor, count in exporter.lineage(self.store, row) if count]
+        return list(dict.fromkeys(folder.rstrip("/") for folder in folders if folder))
+
+    def _missing_json(
+        self, row: SessionRow, touches: Mapping[str, LastTouch], carried: Collection[str]
+    ) -> dict[str, Any]:
+        """The files of a session whose content is not carried: changed ones, then those it only read.
+
+        Of the files that it only read, those of its workspace count.
+        """
+        folders = self._workspaces(row)
+        rest = [path for path in touches if path not in carried]
+        changed = [path for path in rest if touches[path].changed]
+        read = [
+            path
+            for path in rest
+            if not touches[path].changed and any(inside(path, folder) for folder in folders)
+        ]
+        return {
+            "missing": len(changed) + len(read), "missing_read": len(read),
+            "missing_files": [*changed, *read][:MISSING_SHOWN],
+        }  # fmt: skip
+
+    def _missing_here(self, row: SessionRow) -> dict[str, Any]:
+        """The files of an imported session that are neither stored nor on disk here."""
+        touches = self._last_touches(row)
+        here = {path for path in touches if os.path.lexists(path)}
+        if (versions := self._memory.existing_file_versions) is not None:
+            here |= {
                 f"{version.root}/{version.path}"
-                for version in versions.histories(paths)
+                for version in versions.histories(touches)
                 if version.digest is not None and versions.has(version.digest)
             }
-        return [path for path in paths if path not in found and not (on_disk and os.path.lexists(path))]
+        return self._missing_json(row, touches, here)
 
     def _check_quarantine(self, row: SessionRow) -> None:
         """Decline if a part is in quarantine.
@@ -261,13 +369,17 @@ class BundleService(Service):
             imported.notes.append(
                 "it is not sealed, so nothing in it is taken for your own word (--mine, if you made it)"
             )
-        rows = [self.store.sessions.resolve(session) for session in imported.sessions[-1:]]
-        missing = [path for row in rows for path in self._without_content(row, on_disk=True)]
-        if missing:
-            some = ", ".join(missing[:3])
-            imported.notes.append(f"{plural(len(missing), 'file')} it changed did not come with it: {some}")
+        missing: dict[str, Any] = {"missing": 0, "missing_read": 0, "missing_files": []}
+        if imported.sessions:
+            missing = self._missing_here(self.store.sessions.resolve(imported.sessions[-1]))
+        if missing["missing"]:
+            some = ", ".join(missing["missing_files"][:3])
+            used = "changed or read" if missing["missing_read"] else "changed"
+            imported.notes.append(
+                f"{plural(missing['missing'], 'file')} it {used} did not come with it: {some}"
+            )
         return {
-            "missing": len(missing), "missing_files": missing[:MISSING_SHOWN],
+            **missing,
             "session": imported.sessions[-1] if imported.sessions else None, "sessions": imported.sessions,
             "added": imported.added, "known": imported.known, "versions": imported.versions,
             "versions_known": imported.versions_known, "notes": imported.notes,
@@ -289,7 +401,7 @@ class BundleService(Service):
             notes.append("nothing in it is taken for your own word (--mine, if you made it)")
         session = placed[0].session
         return {
-            "missing": 0, "missing_files": [], "session": session, "sessions": [session],
+            "missing": 0, "missing_read": 0, "missing_files": [], "session": session, "sessions": [session],
             "added": len(placed) - known, "known": known, "versions": 0, "versions_known": 0, "notes": notes,
         }  # fmt: skip
 

@@ -97,11 +97,7 @@ def build_briefing(
     changed = [change for change in _changed_since(state, paused_at) if change["path"] not in found]
     changed += meanwhile
     known = {change["path"] for change in changed if change["change"] == "deleted"}
-    missing = [
-        entry.path
-        for entry in state.files_modified.values()
-        if entry.change != "deleted" and entry.path not in known and not exists(entry.path)
-    ]
+    missing = [path for path in _files_left(state) if path not in known and not exists(path)]
     command = native_resume_command(row.agent, row.agent_session_id, row.workspace)
     silent = row.lifecycle in AT_WORK and session_end(store.db, row, now)
     lines = _lines(row, "silent" if silent else row.lifecycle, last, command)
@@ -130,6 +126,16 @@ def build_briefing(
             "resume": command,
         },
     )
+
+
+def _files_left(state: SessionState) -> list[str]:
+    """The files that the session read and left where they were, then those that it changed."""
+    entries = state.files_modified.values()
+    gone = {entry.origin for entry in entries} | {entry.path for entry in entries}
+    return [
+        *(path for path in state.files_read if path not in gone),
+        *(entry.path for entry in entries if entry.change != "deleted"),
+    ]
 
 
 def _paused_at(store: Store, row: SessionRow) -> int | None:
@@ -205,7 +211,7 @@ def _missing_lines(missing: list[str]) -> list[str]:
         return []
     more = [f"- and {len(missing) - MAX_CHANGES} more"] if len(missing) > MAX_CHANGES else []
     named = [f"- {quote(path, 160)}" for path in missing[-MAX_CHANGES:]]
-    return ["NOT HERE (changed by the session, not on this machine)", *named, *more]
+    return ["NOT HERE (changed or read by the session, not on this machine)", *named, *more]
 
 
 MAX_OTHERS = 8

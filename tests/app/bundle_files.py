@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from fazm_memory.app.memory import Memory
 from fazm_memory.bundle import exporter
@@ -17,7 +17,10 @@ from fazm_memory.store.file_versions import FileVersions
 from tests.scribe import T0
 
 NOW = T0 + 10_000_000
-Machine = Callable[[str], Memory]
+
+
+class Machine(Protocol):
+    def __call__(self, name: str, now: Callable[[], int] = ...) -> Memory: ...
 
 
 @contextmanager
@@ -25,9 +28,9 @@ def machines(folder: Path) -> Iterator[Machine]:
     """A machine with a home of that name, and a store of its own."""
     made: list[Memory] = []
 
-    def make(name: str) -> Memory:
+    def make(name: str, now: Callable[[], int] = lambda: NOW) -> Memory:
         config = Config(home=folder / f"store-{name}", user_home=Path(f"/home/{name}"), key="file")
-        made.append(Memory(config, lambda: NOW))
+        made.append(Memory(config, now))
         return made[-1]
 
     yield make

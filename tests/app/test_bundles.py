@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -310,3 +311,73 @@ def test_a_bundle_says_which_files_usually_hold_keys(
     memory.file_versions.keep("/w", path, 1, b"ordinary words")
     result = memory.bundles.export(session, tmp_path / "b.fazm")
     assert result["sensitive"] == ([path] if sensitive else [])
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A folder with files that a session reads and changes while no companion runs."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    for name in ("prices.csv", "notes.md", "report.txt", ".env", "token.txt"):
+        (folder / name).write_text(f"{name}\n")
+    (folder / "token.txt").write_text("api_key = sk-ant-api03-" + "A1b2" * 23 + "-AAAA\n")
+    return folder
+
+
+def read_in(memory: MemoryFixture, shop: Path) -> str:
+    session = memory.begin(workspace=str(shop))
+    for name in ("prices.csv", "notes.md", ".env", "token.txt"):
+        memory.act(session, "Read", {"path": name}, files=[{"path": f"{shop}/{name}", "change": "read"}])
+    memory.act(session, "Write", {}, files=[{"path": f"{shop}/report.txt", "change": "modified"}])
+    memory.act(session, "Read", {}, files=[{"path": "/elsewhere/a.txt", "change": "read"}])
+    return session
+
+
+@pytest.fixture
+def reading(memory: MemoryFixture, shop: Path) -> str:
+    """A session after the files were written, by the kernel's clock."""
+    memory.now.at = time.time_ns() // 1000 + 1_000_000
+    return read_in(memory, shop)
+
+
+def test_a_bundle_has_the_files_that_nobody_changed_since_the_session(
+    memory: MemoryFixture, reading: str, shop: Path, machine: Machine, tmp_path: Path
+) -> None:
+    result = memory.bundles.export(reading, tmp_path / "b")
+    assert (result["versions"], result["from_folder"]) == (3, 3)
+    assert (result["missing"], result["missing_read"]) == (2, 2)
+    assert sorted(map(os.path.basename, result["missing_files"])) == [".env", "token.txt"]
+    there = machine("ben", memory.now)
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    taken = there.bundles.import_(tmp_path / "b", mine=True, workspace=str(moved))
+    assert (taken["versions"], taken["missing"]) == (3, 2)
+    assert kept(there, str(moved), "prices.csv") == b"prices.csv\n"
+    copy = tmp_path / "copy"
+    assert there.rewind.fork(reading, into=str(copy))["manifest"]["missing"] == 0
+    assert sorted(path.name for path in copy.iterdir()) == ["notes.md", "prices.csv", "report.txt"]
+    briefing = there.recall.briefing(reading)
+    assert ".env" in briefing.text
+
+
+def test_a_file_that_changed_after_the_session_is_missing(
+    memory: MemoryFixture, shop: Path, tmp_path: Path
+) -> None:
+    memory.now.at = time.time_ns() // 1000 - 3_600_000_000
+    session = read_in(memory, shop)
+    os.utime(shop / "prices.csv", (0, 0))  # a program may set this time back, but not that of the change
+    result = memory.bundles.export(session, tmp_path / "b")
+    assert (result["versions"], result["from_folder"]) == (0, 0)
+    assert (result["missing"], result["missing_read"]) == (5, 4)
+    assert result["missing_files"][0] == f"{shop}/report.txt"
+
+
+def test_no_file_is_taken_from_the_folder_for_a_session_that_came_from_elsewhere(
+    memory: MemoryFixture, reading: str, machine: Machine, tmp_path: Path
+) -> None:
+    memory.bundles.export(reading, tmp_path / "b", files=False)
+    memory.now.at += 3_600_000_000
+    there = machine("ben", memory.now)
+    there.bundles.import_(tmp_path / "b", mine=True)
+    again = there.bundles.export(reading, tmp_path / "c")
+    assert (again["versions"], again["from_folder"], again["missing"]) == (0, 0, 5)

@@ -143,10 +143,15 @@ def export_command(args: argparse.Namespace) -> int:
         echo(f"It has versions of files that usually hold keys or passwords: {names}")
     if result["left_out"]:
         echo(f"{plural(result['left_out'], 'version')} left out because of a possible secret")
+    if result["from_folder"]:
+        echo(f"{plural(result['from_folder'], 'file')} taken from the folder, unchanged since the session")
     if result["missing"]:
         some = ", ".join(result["missing_files"][:3])
         why = "because of --no-files" if args.no_files else "because no version is stored"
-        echo(f"{plural(result['missing'], 'changed file')} not in it, {why}: {some}")
+        changed = result["missing"] - result["missing_read"]
+        counts = [plural(changed, "changed file")] if changed else []
+        counts += [plural(result["missing_read"], "read file")] if result["missing_read"] else []
+        echo(f"{' and '.join(counts)} not in it, {why}: {some}")
     if not result["sealed"]:
         echo("The file is not encrypted: anyone who has it can read it. --passphrase encrypts it.")
     echo("On the other machine: fazm-memory import-bundle FILE")

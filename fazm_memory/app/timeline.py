@@ -430,6 +430,12 @@ class TimelineService(Service):
                 "head": row.head,
             }
 
+    def position_of(self, session: str, moment: str) -> dict[str, Any]:
+        """The position that a moment names, and the event to show for it: the first one of the moment."""
+        row = self.store.sessions.resolve(session)
+        at = self._memory.sessions.position(row, moment, begin=True)
+        return {"session": row.id, "at": at, "seq": max(0, min(at, row.head - 1)), "head": row.head}
+
     def rewind_point(self, session: str, seq: int | None = None) -> dict[str, Any]:
         """The event from which a rewind goes back, by default the last action that counts.
 

@@ -232,9 +232,11 @@ def outline(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
 
 
 def position(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
-    at = query.moment("ms")
+    named, at = query.text("at"), query.moment("ms")
+    if named is not None:
+        return memory.timeline.position_of(id, named)
     if at is None:
-        raise InvalidInput("ms is required: the time in milliseconds since 1970.")
+        raise InvalidInput("at or ms is required: a moment, or the time in milliseconds since 1970.")
     return memory.timeline.position_at(id, at)
 
 

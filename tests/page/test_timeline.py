@@ -393,6 +393,20 @@ def test_two_positions_and_two_branches_are_compared_with_causes(page: Window, s
     page.says("Contact form, stored in the browser", MAIN)
 
 
+def test_a_link_names_its_moment_by_turn_time_or_event(page: Window, server: Server) -> None:
+    site = server.world.ids["site"]
+    at = server.world.memory.sessions.position
+    for moment in ("turn 1", "event 7", "start"):
+        page.go(f"#/s/{site}@{moment}")
+        page.until(f"() => location.hash === '#/s/{site}@{at(site, moment, begin=True)}'")
+        page.there("region", "Event")
+    page.go(f"#/s/{site}@turn 99")
+    page.says("has no turn 99", MAIN)
+    page.go(f"#/compare?a={site}@turn 1&b={site}@event 7")
+    page.says(f"position {at(site, 'turn 1')}", MAIN)
+    page.has(part("textbox", "Second position"), "value", "event 7")
+
+
 def test_each_screen_draws_something(page: Window, tmp_path: Path) -> None:
     for screen in ("Context", "Settings", "Timeline"):
         page.press("link", screen, part("navigation", "Screens"))

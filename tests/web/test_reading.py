@@ -297,6 +297,8 @@ def test_a_moment_is_named_as_in_the_terminal(ask: Asking, world: World, moment:
     assert world.memory.sessions.position(session, moment) == position
     assert ask.get(f"{path}/state", at=moment) == ask.get(f"{path}/state", at=position)
     assert ask.get("compare", a=f"{session}@{moment}", b=session)["a"]["at"] == position
+    shown = {"turn 1": 1, "event 2": 2, "start": 0, "2026-11-15T11:40:04Z": 3}[moment]
+    assert ask.get(f"{path}/position", at=moment)["seq"] == shown
     assert ask.get(f"{path}/rewind-plan", to=moment)["to"] == position
     assert ask.post(f"{path}/fork", at=moment)["parent_seq"] == position
     ask.post(f"{path}/rewind", to=moment)

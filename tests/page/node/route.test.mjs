@@ -15,7 +15,17 @@ test("a link to an event parses back", () => {
   }
 });
 
-test("an invalid position is ignored", () => {
+test("a turn, a time or an event names a moment", () => {
+  for (const moment of ["turn 3", "yesterday 16:00", "2026-11-15T11:40:04+01:00", "event 11", "1e99"]) {
+    for (const text of [moment, encodeURIComponent(moment)]) {
+      const route = parseRoute(`#/s/a%40b@${text}?then`);
+      assert.deepEqual([route.session, route.moment, route.seq, route.then], ["a@b", moment, null, true]);
+    }
+  }
+  assert.equal(parseRoute("#/s/abc@17").moment, null);
+});
+
+test("an invalid position is no position", () => {
   assert.equal(parseRoute("#/s/abc@nonsense").seq, null);
   assert.equal(parseRoute("#/s/abc@-4").seq, null);
   assert.equal(parseRoute("#/s/abc@1e99").seq, null);

@@ -58,9 +58,9 @@ test("a fact is shown by its value", () => {
 });
 
 test("a position parses back", () => {
-  assert.deepEqual(parsePosition("abc@12"), { session: "abc", at: 12 });
+  assert.deepEqual(parsePosition("abc@12"), { session: "abc", at: "12" });
   assert.deepEqual(parsePosition("abc"), { session: "abc", at: null });
-  assert.deepEqual(parsePosition("abc@-3"), { session: "abc", at: null });
+  assert.deepEqual(parsePosition("abc@turn 3"), { session: "abc", at: "turn 3" });
   assert.deepEqual(parsePosition(undefined), { session: "", at: null });
   assert.equal(positionText({ session: "abc", at: 0 }), "abc@0");
 });

@@ -60,7 +60,8 @@ class Timeline extends HTMLElement {
     this.setAttribute("aria-busy", "true");
     const retry = () => void this.showRoute(route);
     try {
-      if (route.session) await this.showSession(route, generation);
+      if (route.session && route.moment) await this.findMoment(route, generation);
+      else if (route.session) await this.showSession(route, generation);
       else if (route.day) await this.showDay(route.day, generation);
       else await this.showLatest(generation, retry);
     } catch (error) {
@@ -90,6 +91,12 @@ class Timeline extends HTMLElement {
     /** @type {HTMLElement} */ (this.panels).hidden = placeholder !== null;
     /** @type {HTMLElement} */ (this.placeholder).hidden = placeholder === null;
     fill(/** @type {HTMLElement} */ (this.placeholder), placeholder);
+  }
+
+  /** Go to the event that a turn, a time or an event id names. @param {import("../lib/route.js").Route} route @param {number} generation */
+  async findMoment({ session, moment, then }, generation) {
+    const found = await api.get(`sessions/${encodeURIComponent(session || "")}/position`, { at: moment });
+    if (!this.stale(generation)) navigate(sessionHash(found.session, found.seq, then), { replace: true });
   }
 
   /** @param {import("../lib/route.js").Route} route @param {number} generation */

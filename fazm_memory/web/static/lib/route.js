@@ -1,5 +1,5 @@
 /**
- * Routes: `#/s/<id>@<seq>` is an event of a session (with `?then` seen from that moment), `#/day/<date>` a day, `#/<screen>?…` another screen.
+ * Routes: `#/s/<id>@<seq>` is an event of a session (with `?then` seen from that moment; instead of the position a turn, a time or an event), `#/day/<date>` a day, `#/<screen>?…` another screen.
  */
 
 /**
@@ -7,6 +7,7 @@
  * @property {string} screen "" for the timeline
  * @property {string|null} session
  * @property {number|null} seq
+ * @property {string|null} moment another name of the event: "turn 3", "yesterday 16:00", a digest. The server knows its position
  * @property {boolean} then
  * @property {string|null} day
  * @property {Record<string, string>} params
@@ -19,15 +20,17 @@
 export function parseRoute(hash) {
   const [path, query = ""] = hash.replace(/^#/, "").split("?", 2);
   /** @type {Route} */
-  const route = { screen: "", session: null, seq: null, then: false, day: null, params: {} };
+  const route = { screen: "", session: null, seq: null, moment: null, then: false, day: null, params: {} };
   route.params = Object.fromEntries(new URLSearchParams(query));
   const [, first = "", second = ""] = path.split("/");
   if (first === "s" && second) {
     const cut = second.lastIndexOf("@");
-    const seq = cut < 0 ? NaN : Number(second.slice(cut + 1));
+    const moment = cut < 0 ? "" : decode(second.slice(cut + 1));
+    const seq = /^\d+$/.test(moment) ? Number(moment) : NaN;
     route.session = decode(cut < 0 ? second : second.slice(0, cut));
-    route.seq = Number.isSafeInteger(seq) && seq >= 0 ? seq : null;
-    route.then = route.seq !== null && "then" in route.params;
+    route.seq = Number.isSafeInteger(seq) ? seq : null;
+    route.moment = moment && route.seq === null ? moment : null;
+    route.then = moment !== "" && "then" in route.params;
   } else if (first === "day" && /^\d{4}-\d\d-\d\d$/.test(second)) {
     route.day = second;
   } else if (first && first !== "s" && first !== "day") {

@@ -200,13 +200,12 @@ export function valueText(value) {
 /**
  * Parse one side of a comparison from the route.
  * @param {string|undefined} text "ID@SEQ" or "ID"
- * @returns {{session: string, at: number|null}}
+ * @returns {{session: string, at: string|null}}
  */
 export function parsePosition(text) {
   const [session, at] = String(text || "").split("@", 2);
-  const number = at === undefined || at === "" ? NaN : Number(at);
-  return { session, at: Number.isSafeInteger(number) && number >= 0 ? number : null };
+  return { session, at: at ? at : null };
 }
 
-/** @param {{session: string, at: number|null}} position */
+/** @param {{session: string, at: string|null}} position */
 export const positionText = ({ session, at }) => (at === null ? session : `${session}@${at}`);

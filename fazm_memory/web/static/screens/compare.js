@@ -9,8 +9,9 @@ import { diffParts, parsePosition, positionText } from "../lib/state_diff.js";
 import { Screen } from "./screen.js";
 
 const MAX_SESSIONS = 100;
+const MOMENTS = "A position, a turn (turn 3), a time (yesterday 16:00) or an event (event 11)";
 
-/** @typedef {{session: string, at: number|null}} Position */
+/** @typedef {{session: string, at: string|null}} Position */
 
 class CompareScreen extends Screen {
   heading = "Compare";
@@ -73,9 +74,9 @@ function positionInputs(name, sessions, position) {
   );
   select.value = position.session;
   const label = `${name} position`;
-  const at = h("input", { class: "field", type: "number", min: 0, step: 1, "aria-label": label, placeholder: "latest" });
-  if (position.at !== null) at.value = String(position.at);
-  const value = () => positionText({ session: select.value, at: at.value === "" ? null : Number(at.value) });
+  const at = h("input", { class: "field", type: "text", "aria-label": label, placeholder: "latest", title: MOMENTS });
+  at.value = position.at ?? "";
+  const value = () => positionText({ session: select.value, at: at.value.trim() || null });
   return { value, row: h("fieldset", { class: "compare-side" }, h("legend", null, name), select, at) };
 }
 

@@ -89,7 +89,10 @@ def _touched(event: Event) -> Iterator[tuple[str, str, str | None]]:
 
 
 def _unchanged(directory: SafeDirectory, path: str, since: int) -> tuple[FileContent, bytes] | None:
-    """The content of a file that did not change after a moment. None if it did, or may not leave."""
+    """The content of a file that did not change after a moment.
+
+    None if it did, or if it may not leave this machine.
+    """
     if unsafe_path_reason(path) is not None or is_sensitive_path(path):
         return None
     try:
@@ -244,7 +247,7 @@ class BundleService(Service):
         return row
 
     def _last_touches(self, row: SessionRow) -> dict[str, LastTouch]:
-        """The files that a session and its ancestors left where they are, with the last touch of each."""
+        """The last touch of each file that a session and its ancestors left in place."""
         found: dict[str, LastTouch] = {}
         for ancestor, count in exporter.lineage(self.store, row):
             arrivals = queries.ClaimedTimes(self.store.db, ancestor.n)
@@ -261,7 +264,7 @@ class BundleService(Service):
     def _unchanged_files(
         self, row: SessionRow, touches: Mapping[str, LastTouch]
     ) -> Iterator[tuple[FileVersion, bytes]]:
-        """The files of the workspace that nobody changed since the session read or wrote them last.
+        """The files of the workspace that are unchanged since the session's last touch.
 
         The kernel's time of the last change decides, which programs cannot set back.
         """
@@ -289,9 +292,9 @@ class BundleService(Service):
     def _missing_json(
         self, row: SessionRow, touches: Mapping[str, LastTouch], carried: Collection[str]
     ) -> dict[str, Any]:
-        """The files of a session whose content is not carried: changed ones, then those it only read.
+        """The files of a session whose content is not carried.
 
-        Of the files that it only read, those of its workspace count.
+        Changed ones come first. Of the files that it only read, those of its workspace count.
         """
         folders = self._workspaces(row)
         rest = [path for path in touches if path not in carried]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -49,13 +48,24 @@ from fazm_memory.rewind import (
     WriteRefused,
     changed_files,
     emptied_folders,
+    entry_json,
     exclusive_rewind,
     manifest,
+    manifest_counts,
+    manifest_digest,
     open_workspace,
     undo_keep_rule,
     write_manifest,
 )
-from fazm_memory.store import AT_WORK, SEQ_MASK, FileVersions, NewEvent, SessionRow, event_id
+from fazm_memory.store import (
+    AT_WORK,
+    SEQ_MASK,
+    FileVersions,
+    NewEvent,
+    SessionRow,
+    effective_ranges,
+    event_id,
+)
 from fazm_memory.text import plural, plural_with_verb
 from fazm_memory.watch import SECRET_NAME, has_secret_name
 
@@ -65,6 +75,11 @@ MOST_TOUCHED = 2000  # files that the event names; the journal has all
 MISSING_SHOWN = 100
 MOST_SESSIONS = 200  # of a folder, whose origin is looked up
 EXCLUDED = "left out: you excluded its folder"
+# Kinds of events in which the user speaks, if the actor is a person. An agent takes back none of them.
+USERS_WORDS = (
+    "prompt", "decision", "plan", "handoff.answer", "fact", "fact.retract", "artifact", "pending",
+    "pending.done",
+)  # fmt: skip
 # Sources that are not an agent's own account.
 OTHERS = tuple(source for source in SOURCES if source not in ("mcp", "record", "import"))
 
@@ -340,8 +355,15 @@ class RewindService(Service):
                 hint="Read the events that were added, then rewind. --force skips this check.",
                 details={"head": row.head, "session": row.id},
             )
-        unseen_items = self._unseen(row, to)
         by_agent = source not in PERSON_SOURCES
+        if by_agent and (said := self._users_words(row, to)) is not None:
+            raise Declined(
+                f"The rewind would take back what the user said at {said}. Only a person may do that."
+                " Nothing was done.",
+                hint=f"Fork the session at {to} instead. The fork goes on there; this one stays as it is.",
+                details={"session": row.id, "seq": said},
+            )
+        unseen_items = self._unseen(row, to)
         if unseen_items and (
             not force or (by_agent and any(item.startswith("question") for item in unseen_items))
         ):
@@ -360,6 +382,22 @@ class RewindService(Service):
                 hint="A person can rewind it in the timeline or with `fazm-memory rewind ID --to N --files`.",
                 details={"refused": [step.path for step in plan.refused[:100]]},
             )
+
+    def _users_words(self, row: SessionRow, to: int) -> int | None:
+        """The first event since a position in which the user speaks.
+
+        Events that are taken back already do not count.
+        """
+        kinds_ = ",".join("?" * len(USERS_WORDS))
+        for start, stop in effective_ranges(self.store.db, row.n, row.head, to):
+            found = self.store.db.execute(
+                f"SELECT min(id) FROM event WHERE id >= ? AND id < ? AND kind IN ({kinds_})"
+                " AND actor='person' AND trust='user'",
+                (event_id(row.n, start), event_id(row.n, stop), *USERS_WORDS),
+            ).fetchone()[0]
+            if found is not None:
+                return int(found & SEQ_MASK)
+        return None
 
     def _unseen(self, row: SessionRow, to: int) -> list[str]:
         """Open questions to a person and running calls that the rewind would skip."""
@@ -587,8 +625,8 @@ class RewindService(Service):
             "session": row.id,
             "at": position,
             "workspace": row.workspace,
-            "files": [_entry_json(entry) for entry in entries],
-            "counts": _counts(entries),
+            "files": [entry_json(entry) for entry in entries],
+            "counts": manifest_counts(entries),
         }
 
     def branches(self, session: str) -> list[dict[str, Any]]:
@@ -670,7 +708,8 @@ class RewindService(Service):
         ]
         return {
             "folder": folder,
-            "manifest": _counts(written) | {"digest": _digest(written), "left_out": missing[:MISSING_SHOWN]},
+            "manifest": manifest_counts(written)
+            | {"digest": manifest_digest(written), "left_out": missing[:MISSING_SHOWN]},
         }
 
     def _check_folder(self, folder: str, workspace: str) -> None:
@@ -762,31 +801,6 @@ def _reason(result: RestoredStep) -> str:
     if result.left is not None:
         return result.left
     return result.step.why if result.step.would is None else result.step.why.split(";")[0]
-
-
-def _counts(entries: Sequence[ManifestEntry]) -> dict[str, int]:
-    return {
-        "files": len(entries),
-        "from_versions": sum(entry.kept for entry in entries),
-        "from_workspace": sum(entry.here for entry in entries),
-        "missing": sum(entry.missing is not None for entry in entries),
-    }
-
-
-def _digest(entries: Sequence[ManifestEntry]) -> str:
-    """The digest of a manifest. Two folders with one digest began with the same files."""
-    digest = hashlib.sha256()
-    for entry in sorted(entries, key=lambda entry: entry.path):
-        line = f"{entry.path}\0{entry.content.digest or entry.content.size}\0"
-        digest.update(line.encode("utf-8", "surrogateescape"))
-    return digest.hexdigest()
-
-
-def _entry_json(entry: ManifestEntry) -> dict[str, Any]:
-    row: dict[str, Any] = {"path": entry.path, "digest": entry.content.digest, "bytes": entry.content.size}
-    if entry.missing is not None:
-        return row | {"where": None, "why": entry.missing}
-    return row | {"where": "versions" if entry.kept else "workspace"}
 
 
 def _branch_json(row: SessionRow, depth: int) -> dict[str, Any]:

@@ -431,7 +431,7 @@ class TimelineService(Service):
             }
 
     def position_of(self, session: str, moment: str) -> dict[str, Any]:
-        """The position that a moment names, and the event to show for it: the first one of the moment."""
+        """The position that a moment names, and the first event of that moment."""
         row = self.store.sessions.resolve(session)
         at = self._memory.sessions.position(row, moment, begin=True)
         return {"session": row.id, "at": at, "seq": max(0, min(at, row.head - 1)), "head": row.head}

@@ -129,7 +129,7 @@ def build_briefing(
 
 
 def _files_left(state: SessionState) -> list[str]:
-    """The files that the session read and left where they were, then those that it changed."""
+    """The files that the session only read, then those that it changed."""
     entries = state.files_modified.values()
     gone = {entry.origin for entry in entries} | {entry.path for entry in entries}
     return [

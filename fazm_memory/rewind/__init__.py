@@ -11,9 +11,12 @@ if TYPE_CHECKING:
         ManifestEntry,
         NewCommits,
         copy_workspace,
+        entry_json,
         fetch_commits,
         files_of,
         manifest,
+        manifest_counts,
+        manifest_digest,
         merge_plan,
         new_commits,
         remove_copy,
@@ -44,8 +47,8 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "own_folder": (
-            "ManifestEntry NewCommits copy_workspace fetch_commits files_of manifest merge_plan "
-            "new_commits remove_copy write_manifest"
+            "ManifestEntry NewCommits copy_workspace entry_json fetch_commits files_of manifest "
+            "manifest_counts manifest_digest merge_plan new_commits remove_copy write_manifest"
         ),
         "plan": "FileContent RewindPlan RewindStep changed_files",
         "restore": (

@@ -8,13 +8,14 @@ the workspace now.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from fazm_memory.errors import InvalidRequest, StoreFull
 from fazm_memory.paths import inside, open_regular, unsafe_path_reason
@@ -102,6 +103,34 @@ def manifest(
             continue
         elif _look(directory, path).absent:  # deleted since, or never on this machine
             yield ManifestEntry(path, FileContent(reason=NO_SNAPSHOT), missing=NO_SNAPSHOT)
+
+
+def manifest_counts(entries: Sequence[ManifestEntry]) -> dict[str, int]:
+    return {
+        "files": len(entries),
+        "from_versions": sum(entry.kept for entry in entries),
+        "from_workspace": sum(entry.here for entry in entries),
+        "missing": sum(entry.missing is not None for entry in entries),
+    }
+
+
+def manifest_digest(entries: Sequence[ManifestEntry]) -> str:
+    """The digest of a manifest.
+
+    Two folders with one digest began with the same files.
+    """
+    digest = hashlib.sha256()
+    for entry in sorted(entries, key=lambda entry: entry.path):
+        line = f"{entry.path}\0{entry.content.digest or entry.content.size}\0"
+        digest.update(line.encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+def entry_json(entry: ManifestEntry) -> dict[str, Any]:
+    row: dict[str, Any] = {"path": entry.path, "digest": entry.content.digest, "bytes": entry.content.size}
+    if entry.missing is not None:
+        return row | {"where": None, "why": entry.missing}
+    return row | {"where": "versions" if entry.kept else "workspace"}
 
 
 def _entry(directory: SafeDirectory, versions: FileVersions, path: str, row: FileVersion) -> ManifestEntry:

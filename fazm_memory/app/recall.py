@@ -18,7 +18,7 @@ from fazm_memory.clock import iso, modification_time, parse_time, to_datetime
 from fazm_memory.errors import NotFound
 from fazm_memory.events import Draft
 from fazm_memory.paths import CONTEXT_FOLDER, SYNC_DATABASE, inside
-from fazm_memory.store import STORE_FOLDER, SessionRow
+from fazm_memory.store import AT_WORK, STORE_FOLDER, SessionRow
 from fazm_memory.text import plural
 from fazm_memory.watch import WORKING
 
@@ -350,6 +350,21 @@ class RecallService(Service):
                 )  # fmt: skip
         return found
 
+    def resume(
+        self, session: str, *, reason: str | None = None, source: str = "cli", at_work: bool = False
+    ) -> tuple[dict[str, Any], recalling.Briefing]:
+        """Resume a session: the session then, and its briefing.
+
+        The briefing is made before the session goes on: it tells what changed during the pause. With
+        `at_work` a session that nobody paused is left as it is. Refused while a question to a person is open.
+        """
+        self._memory.sessions.check_answered(session)
+        row = self.store.sessions.resolve(session)
+        briefing = self.briefing(row.id)
+        if at_work and row.lifecycle in AT_WORK:
+            return self._memory.sessions.get(row.id), briefing
+        return self._memory.sessions.move(row.id, "resume", reason=reason, source=source), briefing
+
     def resume_offer(self, session: str, briefing: str | None = None) -> dict[str, Any]:
         """How a session can be resumed in a terminal, with its briefing.
 
@@ -368,12 +383,6 @@ class RecallService(Service):
         offer = recalling.resume_offer(self.store, self.store.sessions.resolve(session), briefing="")
         return offer["command"] if offer["took"] == "exact" else None
 
-    def resume_options(self, session: str) -> tuple[str, list[recalling.ResumeOption]]:
-        """The briefing and the ways to resume, best first.
-
-        Refused while a question to a person is open.
-        """
-        self._memory.sessions.check_answered(session)
-        row = self.store.sessions.resolve(session)
-        briefing = self.briefing(row.id).text
-        return briefing, recalling.resume_options(self.store, row, briefing)
+    def resume_options(self, session: str, briefing: str) -> list[recalling.ResumeOption]:
+        """The ways to resume, best first."""
+        return recalling.resume_options(self.store, self.store.sessions.resolve(session), briefing)

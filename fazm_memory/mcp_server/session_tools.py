@@ -169,12 +169,11 @@ def session_pause(caller: Caller, args: dict[str, Any]) -> ToolResult:
 
 def session_resume(caller: Caller, args: dict[str, Any]) -> ToolResult:
     found = session_for_writing(caller, args["session"])
-    briefing = caller.memory.recall.briefing(found["id"]).text
-    # Not `record_event`: only `sessions.move` refuses while a question to a person is open.
-    session = caller.memory.sessions.move(found["id"], "resume", reason=args.get("reason"), source=SOURCE)
+    # Not `record_event`: a session is not resumed while a question to a person is open.
+    session, briefing = caller.memory.recall.resume(found["id"], reason=args.get("reason"), source=SOURCE)
     return ToolResult(
-        {**session_answer(session), "briefing": briefing},
-        f"Session {session['id']} is resumed.\n{briefing}".rstrip(),
+        {**session_answer(session), "briefing": briefing.text},
+        f"Session {session['id']} is resumed.\n{briefing.text}".rstrip(),
     )
 
 

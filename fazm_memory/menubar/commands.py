@@ -200,12 +200,9 @@ def _resume(command: Command, memory: Memory, system: SystemActions) -> None:
         questions = memory.sessions.questions(memory.store.sessions.resolve(command.about))
         for question in [name for name, asked in questions.items() if asked["to"] == "human"]:
             _answer(Command("answer", command.about, question), memory, system)
-    briefing, options = memory.recall.resume_options(command.about)
-    session = memory.sessions.get(command.about)
-    name = label(session["title"])
-    if session["lifecycle"] == "paused":
-        memory.sessions.move(session["id"], "resume", source=SOURCE)
-    for option in options:
+    session, made = memory.recall.resume(command.about, source=SOURCE, at_work=True)
+    briefing, name = made.text, label(session["title"])
+    for option in memory.recall.resume_options(session["id"], briefing):
         why = f"{name}: {translate(option.template, reason=translate_filled(option.reason))}."
         if option.fazm_message:
             key = _fazm_session_key(memory, command.about)

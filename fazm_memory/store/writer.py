@@ -154,6 +154,11 @@ INSERT_NEW = (
 UPDATE_FACE = "UPDATE session SET agent=?, title=?, workspace=?, background=?, hour=? WHERE n=?"
 
 
+def _is_edit_by_person(head: SessionHead, entry: NewEvent) -> bool:
+    """Whether a person edits a checklist or the like while the agent does not work."""
+    return entry.kind == "artifact" and entry.actor == "person" and head.lifecycle in ("paused", "closed")
+
+
 class Writer:
     """One transaction.
 
@@ -263,7 +268,7 @@ class Writer:
             moved: kinds.Lifecycle = "active"
             turn = head.turn
         else:
-            moved = head.lifecycle if entry.late else self._moved(head, entry.kind)
+            moved = head.lifecycle if entry.late else self._moved(head, entry)
             turn = self._turn(head, entry)
         if entry.kind == "rewind" and not 0 <= entry.payload.to <= head.head:
             raise InvalidInput(
@@ -359,12 +364,12 @@ class Writer:
             self.receipts.add(number)
             self.db.execute("INSERT INTO receipt VALUES (?,?,?)", (number, seq, received))
 
-    def _moved(self, head: SessionHead, kind: str) -> kinds.Lifecycle:
-        moved = kinds.after_event(head.lifecycle, kind)
+    def _moved(self, head: SessionHead, entry: NewEvent) -> kinds.Lifecycle:
+        moved = kinds.after_event(head.lifecycle, entry.kind)
         if moved is None:
-            if kind in HOUSEKEEPING:
+            if entry.kind in HOUSEKEEPING or _is_edit_by_person(head, entry):
                 return head.lifecycle
-            move = kinds.move_of(kind)
+            move = kinds.move_of(entry.kind)
             raise InvalidTransition(
                 f"Session {head.id[:8]} cannot be {kinds.PAST_PARTICIPLES[move]}:"
                 f" {kinds.refusal_reason(head.lifecycle, move)}",

@@ -35,12 +35,14 @@ def _session(memory: Memory, result: dict[str, Any]) -> dict[str, Any]:
 
 def _move(move: str) -> Write:
     def work(memory: Memory, body: JsonBody, id: str) -> dict[str, Any]:
-        result = _session(memory, memory.sessions.move(id, move, reason=body.text("reason"), source=SOURCE))
-        if move == "resume":
-            result["resume"] = memory.recall.resume_offer(result["id"])
-        return result
+        return _session(memory, memory.sessions.move(id, move, reason=body.text("reason"), source=SOURCE))
 
     return work
+
+
+def resume(memory: Memory, body: JsonBody, id: str) -> dict[str, Any]:
+    session, briefing = memory.recall.resume(id, reason=body.text("reason"), source=SOURCE)
+    return _session(memory, session) | {"resume": memory.recall.resume_offer(id, briefing.text)}
 
 
 def fork(memory: Memory, body: JsonBody, id: str) -> dict[str, Any]:
@@ -335,9 +337,10 @@ def mark(memory: Memory, body: JsonBody) -> dict[str, Any]:
     raise InvalidInput(f'A {kind[:20]} cannot be marked "{verdict[:20]}".')
 
 
-MOVES = ("pause", "resume", "close", "archive", "restore")
+MOVES = ("pause", "close", "archive", "restore")
 ROUTES: dict[str, Write] = {
     **{f"{SESSION}/{move}": _move(move) for move in MOVES},
+    f"{SESSION}/resume": resume,
     f"{SESSION}/fork": fork,
     f"{SESSION}/rewind": rewind,
     f"{SESSION}/undo": undo,

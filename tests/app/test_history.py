@@ -8,7 +8,7 @@ import pytest
 
 from fazm_memory.app import history
 from fazm_memory.cli.commands.compare import page, sections
-from fazm_memory.errors import InvalidInput
+from fazm_memory.errors import Declined, InvalidInput
 from fazm_memory.events.event import Draft
 from fazm_memory.recall import replay
 from fazm_memory.store import ABSENT
@@ -508,3 +508,28 @@ def test_a_file_that_a_person_created_in_the_session_was_not_created_by_the_agen
         ("person", "created"),
         ("agent", "modified"),
     ]
+
+
+def test_an_agent_takes_back_its_own_events_and_none_of_the_users(memory: MemoryFixture) -> None:
+    session = memory.begin()
+    memory.say(session, "prompt", text="never touch the tests")
+    first = memory.act(session, "Bash", {"command": "ls"})
+    memory.act(session, "Bash", {"command": "make"})
+    for source in ("mcp", "record"):
+        with pytest.raises(Declined, match="what the user said at 1"):
+            memory.rewind.apply(session, 1, source=source)
+        with pytest.raises(Declined, match="what the user said"):
+            memory.rewind.apply(session, 0, source=source, force=True)
+    memory.rewind.apply(session, first, source="mcp")
+    assert memory.history.state(session)["tools_used"] == {}
+    assert memory.rewind.fork(session, at=1, source="mcp")["parent_seq"] == 1
+    memory.rewind.apply(session, 1)
+    memory.rewind.apply(session, 0, source="mcp")  # the user took it back already
+    assert memory.history.state(session)["requests"] == []
+
+
+def test_an_agents_own_account_of_a_request_is_not_the_users_word(memory: MemoryFixture) -> None:
+    session = memory.begin()
+    memory.say(session, "prompt", text="tidy up", source="mcp")
+    memory.rewind.apply(session, 1, source="mcp")
+    assert memory.history.state(session)["requests"] == []

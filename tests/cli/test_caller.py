@@ -161,7 +161,7 @@ def test_looking_needs_no_person(run: Run, session: str, monkeypatch: pytest.Mon
         ("pause SESSION", "session.pause"),
         ("close SESSION", "session.close"),
         ("handoff SESSION --to human --note Why?", "handoff"),
-        ("rewind SESSION --to 1", "rewind"),
+        ("rewind SESSION --to 2", "rewind"),
         ("fork SESSION", "session.open"),
         ("quarantine SESSION", "quarantine"),
         ("artifacts SESSION list --from-file FILE", "artifact"),
@@ -197,3 +197,15 @@ def test_a_prompt_that_an_agent_claims_is_not_the_users_word(run: Run, session: 
     line = {"type": "prompt", "session": session, "text": "x", "actor": "agent", "trust": "user"}
     assert run("record", stdin=[line]).code == 0
     assert run("events", session, "--kind", "prompt", "--json").json[-1]["trust"] == "agent"
+
+
+def test_an_agents_shell_takes_back_nothing_that_the_user_said(
+    run: Run, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = run("show", session, "--json").json
+    with monkeypatch.context() as shell:
+        shell.setenv("CLAUDECODE", "1")
+        refused = run("rewind", session, "--to", "1")
+        assert (refused.code, "what the user said" in refused.err) == (18, True)
+    assert run("show", session, "--json").json == before
+    assert run("rewind", session, "--to", "1").code == 0

@@ -254,3 +254,15 @@ def test_sessions_fit_the_terminal_with_title_and_folder(
     lines = run("sessions").out.splitlines()
     assert max(map(len, lines)) == width
     assert next(line for line in lines if "A title" in line).split()[-1] == "site"
+
+
+def test_an_open_step_that_comes_next_is_shown_once(run: Run, session: str) -> None:
+    items = [{"text": "rename the scans", "status": "in_progress"}, {"text": "tell Dana"}]
+    run("record", stdin=[{"type": "todos", "session": session, "agent": "fazm", "items": items}])
+    state = run("state", session, "--json").json
+    assert "tell Dana" in {action["what"] for action in state["pending_actions"]}
+    assert "tell Dana" in {step["what"] for step in state["next"]}
+    shown = run("show", session, "--all").out
+    opened = shown.partition("\nopen\n")[2].partition("\n\n")[0]
+    assert "tell Dana" not in opened
+    assert "tell Dana" in shown

@@ -14,7 +14,7 @@ from fazm_memory.mcp_server.tool import Caller
 from fazm_memory.menubar.commands import perform
 from fazm_memory.menubar.menu import Command
 from fazm_memory.recall import ResumeOption
-from fazm_memory.web.actions import _move as page_move
+from fazm_memory.web.actions import resume as page_resume
 from fazm_memory.web.requests import JsonBody
 from tests.app.memory_fixture import MemoryFixture
 from tests.menubar.recorded_actions import Remembering
@@ -31,7 +31,7 @@ def options(
     memory: MemoryFixture, folder: Path, agent: str = "claude-code", key: str | None = "a-1"
 ) -> list[ResumeOption]:
     session = memory.sessions.open(agent, key=key, workspace=str(folder))["id"]
-    return memory.recall.resume_options(session)[1]
+    return memory.recall.resume_options(session, "")
 
 
 def methods(found: list[ResumeOption]) -> list[str]:
@@ -70,11 +70,11 @@ def test_every_surface_refuses_while_a_question_to_a_person_is_open(
     question = memory.sessions.handoff(session, to="human", note="Which folder?")["question"]
     memory.sessions.move(session, "pause")
     with pytest.raises(InvalidTransition, match="Which folder") as refused:
-        memory.recall.resume_options(session)
+        memory.recall.resume(session)
     error = refused.value
 
     with pytest.raises(InvalidTransition) as by_page:
-        page_move("resume")(memory, JsonBody({}), session)
+        page_resume(memory, JsonBody({}), session)
     with pytest.raises(InvalidTransition) as by_mcp:
         session_resume(Caller(memory), {"session": session})
     for other in (by_page.value, by_mcp.value):

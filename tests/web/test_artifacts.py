@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fazm_memory.errors import InvalidTransition
 from tests.web.conftest import Asking, World
 
 ITEMS = [{"text": "import"}, {"text": "export", "status": "in_progress", "note": "CSV first"}]
@@ -103,3 +104,25 @@ def test_an_edit_keeps_what_the_state_does_not_show(
     assert len(payload["items"]) == 151
     assert (payload["items"][0]["text"], payload["items"][0]["note"]) == (long, long)
     assert (payload["items"][1]["status"], payload["text"]) == ("completed", long * 10)
+
+
+@pytest.mark.parametrize("moves", [("pause",), ("pause", "close")])
+def test_a_person_edits_while_the_session_is_paused_or_closed_and_it_stays_so(
+    ask: Asking, path: str, moves: tuple[str, ...]
+) -> None:
+    for move in moves:
+        ask.post(f"{path}/{move}")
+    before = ask.get(path)["lifecycle"]
+    ask.post(f"{path}/artifacts", name="features", set=[{"id": "1", "status": "completed"}])
+    assert shown(ask, path)["done"] == 1
+    assert ask.get(path)["lifecycle"] == before
+    assert ask.get(f"{path}/state")["lifecycle"] == before
+
+
+def test_an_agent_resumes_a_paused_session_before_it_edits(world: World, path: str) -> None:
+    session = world.id("tidy")
+    world.memory.sessions.move(session, "pause")
+    with pytest.raises(InvalidTransition, match="paused"):
+        world.memory.sessions.edit_artifact(session, "features", [{"text": "print"}], source="mcp")
+    with pytest.raises(InvalidTransition):
+        world.memory.sessions.append(session, "message", text="the agent goes on", source="web")

@@ -110,12 +110,13 @@ def resume_command(args: argparse.Namespace) -> int:
     session = memory.sessions.get(args.id)
     if not args.files and session["lifecycle"] in AT_WORK:
         args.offer = True  # nobody paused it, so there is nothing to resume but the agent
-    briefing = memory.recall.briefing(args.id)
     if args.files:
         session = memory.rewind.resume(args.id, force=args.force, reason=args.reason)
         briefing = memory.recall.briefing(args.id)  # without the changes that were taken back
-    elif not args.offer:
-        session = memory.sessions.move(args.id, "resume", reason=args.reason, source=callers_source())
+    elif args.offer:
+        briefing = memory.recall.briefing(args.id)
+    else:
+        session, briefing = memory.recall.resume(args.id, reason=args.reason, source=callers_source())
     offer = memory.recall.resume_offer(args.id, briefing.text)
     if args.json:
         print_json(session | {"briefing": briefing.data | {"text": briefing.text}, "offer": offer})

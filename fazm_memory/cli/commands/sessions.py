@@ -192,7 +192,8 @@ def _sections(state: dict[str, Any], retries: list[dict[str, Any]], now: int) ->
         f"question {question['id']} for the {question['to']}: {question['note']}"
         for question in state["open_questions"]
     ]
-    pending = [pending_text(action) for action in state["pending_actions"]]
+    coming = {step["what"] for step in state["next"]}
+    pending = [pending_text(action) for action in state["pending_actions"] if action["what"] not in coming]
     return [
         ("open", [*asked, *questions, *pending], 5),
         ("next", [near(next_text(step)) for step in state["next"]], 4),

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class FileAuthor:
     """The last change of a file by one author.
 
-    `turn` is that of the call that made it.
+    `turn` is that of the call that made it. A rename has the names that the author gave it: somebody else may
+    have renamed or deleted the file since.
     """
 
     by: By
@@ -35,6 +36,8 @@ class FileAuthor:
     seq: int
     turn: int | None = None
     session: str | None = None
+    path: str | None = None
+    origin: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -44,7 +47,12 @@ class FileAuthor:
             "seq": self.seq,
             "turn": self.turn,
             **({} if self.session is None else {"session": self.session}),
+            **({} if self.path is None else {"path": self.path, "from": self.origin}),
         }
+
+    @classmethod
+    def from_json(cls, raw: dict[str, Any]) -> FileAuthor:
+        return cls(**{"origin" if name == "from" else name: value for name, value in raw.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +79,8 @@ class FileEntry:
 
     def authors(self) -> tuple[FileAuthor, ...]:
         """The last change of each author, the latest author last."""
-        own = FileAuthor(self.by, self.change, self.evidence, self.seq, self.turn, self.session)
+        named = (self.path, self.origin) if self.change == "renamed" else (None, None)
+        own = FileAuthor(self.by, self.change, self.evidence, self.seq, self.turn, self.session, *named)
         return self.changed_by or (own,)
 
     def to_json(self) -> dict[str, Any]:
@@ -101,7 +110,7 @@ class FileEntry:
         return cls(
             raw["path"], raw["change"], raw["from"], raw["by"], raw["evidence"], raw["seq"],
             raw.get("was"), raw.get("session"), raw.get("doubted_by"), raw.get("turn"),
-            tuple(FileAuthor(**author) for author in raw.get("changed_by", ())),
+            tuple(FileAuthor.from_json(author) for author in raw.get("changed_by", ())),
         )  # fmt: skip
 
 
@@ -126,7 +135,8 @@ def apply_change(
     """Add one change to the net changes. The newest entry is last."""
     before = files.pop(path, None)
     moved: FileEntry | None = None
-    latest = FileAuthor(by, change, evidence, seq, turn)
+    named = (path, origin) if change == "renamed" else (None, None)
+    latest = FileAuthor(by, change, evidence, seq, turn, None, *named)
 
     def put(path: str, change: Change, origin: str | None = None, was: Change | None = None) -> None:
         authors = _authors(latest, before, moved)
@@ -166,8 +176,8 @@ def _authors(latest: FileAuthor, *entries: FileEntry | None) -> tuple[FileAuthor
     """The last change of each author with this one; empty if there is one author."""
     authors = {author.by: author for entry in entries if entry is not None for author in entry.authors()}
     own = authors.pop(latest.by, None)
-    if own is not None and (own.change, latest.change) == ("created", "modified"):
-        latest = replace(latest, change="created")
+    if own is not None and latest.change == "modified" and own.change in ("created", "renamed"):
+        latest = replace(latest, change=own.change, path=own.path, origin=own.origin)
     elif own is not None and (own.change, latest.change) == ("deleted", "created"):
         latest = replace(latest, change="modified")  # it deleted the file and created it again
     return (*authors.values(), latest) if authors else ()

@@ -84,7 +84,8 @@ def test_an_entry_comes_back_from_its_json() -> None:
         "turn": None, "was": "created",
         "changed_by": [
             {"by": "agent", "change": "created", "evidence": "told", "seq": 3, "turn": None},
-            {"by": "person", "change": "renamed", "evidence": "seen", "seq": 4, "turn": None},
+            {"by": "person", "change": "renamed", "evidence": "seen", "seq": 4, "turn": None,
+             "path": "b", "from": "a"},
         ],
     }  # fmt: skip
 
@@ -106,3 +107,16 @@ def test_an_author_that_deleted_a_file_and_wrote_it_again_modified_it() -> None:
         ("person", "modified"),
         ("agent", "modified"),
     ]
+
+
+def test_a_rename_keeps_the_names_of_its_author_when_somebody_else_deletes_the_file() -> None:
+    files: dict[str, FileEntry] = {}
+    apply_change(files, "b", "renamed", origin="a", by="agent", evidence="told", seq=1)
+    apply_change(files, "b", "modified", origin=None, by="agent", evidence="told", seq=2)
+    apply_change(files, "b", "deleted", origin=None, by="person", evidence="seen", seq=3)
+    (entry,) = files.values()
+    assert (entry.path, entry.change, entry.by) == ("a", "deleted", "person")
+    told = entry.json_by("agent")
+    assert told is not None
+    assert (told["path"], told["from"], told["change"], told["seq"]) == ("b", "a", "renamed", 2)
+    assert FileEntry.from_json(entry.to_json()) == entry

@@ -365,7 +365,7 @@ def _sync(args: argparse.Namespace) -> str | None:
 
 
 def _rewind(args: argparse.Namespace) -> str | None:
-    """Without files only the state moves; `app/rewind` checks whose words it takes back."""
+    """Only files are checked here; `app/rewind` checks whose words are taken back."""
     changes = (args.files or args.undo or args.force) and not args.dry_run
     return "Changing files" if changes else None
 

@@ -107,8 +107,8 @@ tests/e2e/mcp_suites/node_modules: tests/e2e/mcp_suites/package-lock.json
 	tests/e2e/mcp_suites/install
 	@touch $@
 
-tests/e2e/clients/node_modules: tests/e2e/clients/package-lock.json
-	tests/e2e/clients/install
+tests/e2e/clients/node_modules: tests/e2e/clients/package-lock.json tests/e2e/clients/hermes.lock
+	PYTHON=$(PYTHON) tests/e2e/clients/install
 	@touch $@
 
 tests/page/node_modules: tests/page/package-lock.json

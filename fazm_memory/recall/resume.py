@@ -224,8 +224,8 @@ def build_continuation(store: Store, row: SessionRow, handover: str, now: int) -
             break
         built.entries.append(entry)
     built.entries.reverse()
-    if earlier := len(found) - len(built.entries):
-        built.missing["earlier message or call"] += earlier
+    for entry in found[: len(found) - len(built.entries)]:
+        built.missing["earlier message" if entry.call is None else "earlier call"] += 1
     begin = built.entries[0].at if built.entries else now
     built.entries.insert(0, agents.CarriedEntry("user", handover, begin, row.head))
     return built

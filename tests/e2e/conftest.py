@@ -14,12 +14,14 @@ from tests.e2e.clients.cline import Cline
 from tests.e2e.clients.codex import Codex
 from tests.e2e.clients.copilot import Copilot
 from tests.e2e.clients.gate import Gate
+from tests.e2e.clients.hermes import Hermes
 from tests.e2e.clients.installed import (
     ClientMissing,
     claude_binary,
     cline_binary,
     codex_binary,
     copilot_binary,
+    hermes_binary,
     opencode_binary,
     qwen_binary,
 )
@@ -70,6 +72,11 @@ def opencode(room: Room, tmp_path: Path) -> Iterator[Opencode]:
 @pytest.fixture
 def qwen(room: Room, tmp_path: Path) -> Iterator[Qwen]:
     yield from _running(Qwen, qwen_binary, room, tmp_path / "qwen")
+
+
+@pytest.fixture
+def hermes(room: Room, tmp_path: Path) -> Iterator[Hermes]:
+    yield from _running(Hermes, hermes_binary, room, tmp_path / "hermes")
 
 
 def _running(

@@ -1,4 +1,4 @@
-"""Copilot CLI, Cline CLI, Qwen Code and opencode, the real programs: recorded, given context, restored."""
+"""Copilot, Cline, Qwen Code, Hermes and opencode, the real programs: recorded, given context, restored."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from tests.e2e.clients.client import Client
 from tests.e2e.clients.cline import Cline
 from tests.e2e.clients.copilot import Copilot
+from tests.e2e.clients.hermes import Hermes
 from tests.e2e.clients.opencode import Opencode
 from tests.e2e.clients.qwen import Qwen
 from tests.e2e.remembered import Recorded, Remembered
@@ -24,7 +25,7 @@ ANSWER = "There are nineteen of them."
 YESTERDAY = "Sort the cerulean invoices by year."
 
 
-@pytest.fixture(params=["copilot", "cline", "qwen"])
+@pytest.fixture(params=["copilot", "cline", "qwen", "hermes"])
 def client(request: pytest.FixtureRequest) -> Client:
     made: Client = request.getfixturevalue(request.param)
     return made
@@ -43,6 +44,8 @@ def shell(client: Client, command: str, outcome: Outcome = "ok") -> Call:
     if isinstance(client, Qwen):
         about = {"description": "count", "is_background": False}
         return Call("run_shell_command", {"command": command, **about}, outcome)
+    if isinstance(client, Hermes):
+        return Call("terminal", {"command": command}, outcome)
     about = {"description": "count", "mode": "sync", "initial_wait": 10}
     return Call("bash", {"command": command, **about}, outcome)
 
@@ -53,6 +56,8 @@ def write(client: Client, name: str, text: str) -> Call:
         return Call("editor", {"path": path, "new_text": text})
     if isinstance(client, Qwen):
         return Call("write_file", {"file_path": path, "content": text})
+    if isinstance(client, Hermes):
+        return Call("write_file", {"path": path, "content": text})
     return Call("create", {"path": path, "file_text": text})
 
 
@@ -139,6 +144,27 @@ def test_a_deleted_session_of_opencode_is_restored_beside_the_others(
     memory.close()
 
 
+def test_a_deleted_session_of_hermes_is_restored_beside_the_others(hermes: Hermes, tmp_path: Path) -> None:
+    memory = Remembered(hermes, tmp_path / "memory")
+    call = Call("terminal", {"command": "echo heron-output-77"})
+    first = hermes.run(PROMPT, scenario=Scenario("counting", (do(call), say(ANSWER))))
+    assert first.returncode == 0, first.stderr
+    hermes.run("Something else.")
+    memory.take_in()
+    assert [(one.tool, one.outcome) for one in memory.calls(first.session_id)] == [("terminal", "ok")]
+    wanted = hermes.rows()
+    hermes.call(str(hermes.binary), "sessions", "delete", first.session_id, "--yes")
+    assert hermes.rows() != wanted
+
+    memory.run("restore", first.session_id)
+
+    assert hermes.rows() == wanted
+    run = hermes.run("How many were there?", resume=first.session_id)
+    assert run.returncode == 0, run.stderr
+    assert all(text in run.turns[0].text for text in (PROMPT, ANSWER, "heron-output-77"))
+    memory.close()
+
+
 def test_its_sessions_can_be_read_over_acp(copilot: Copilot, tmp_path: Path) -> None:
     run = copilot.run(PROMPT, scenario=counting(copilot))
     assert run.returncode == 0, run.stderr
@@ -167,6 +193,6 @@ def session_files(folder: Path) -> dict[str, bytes]:
 def config(client: Client) -> dict[str, bytes]:
     """The configuration files of the client."""
     names = [".copilot/hooks/*", ".copilot/mcp-config.json", ".cline/hooks/*", ".cline/data/settings/*mcp*",
-             ".qwen/settings.json"]  # fmt: skip
+             ".qwen/settings.json", ".hermes/config.yaml"]  # fmt: skip
     found = [path for name in names for path in client.home.glob(name) if path.is_file()]
     return {str(path): path.read_bytes() for path in found}

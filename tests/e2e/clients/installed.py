@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,16 @@ def qwen_binary() -> Path:
     """The Node that runs Qwen Code."""
     qwen_program()
     return _program(HERE.parent / f"mcp_suites/node_modules/node-{_platform()}", "bin/node")
+
+
+def hermes_binary() -> Path:
+    """A program in an environment of its own, made from `hermes.lock`."""
+    folder = HERE / "node_modules/.hermes"
+    pinned = re.search(r"^hermes-agent(?:\[\w+\])?==(\S+)", (HERE / "hermes.lock").read_text(), re.MULTILINE)
+    assert pinned is not None
+    if not list(folder.glob(f"lib/python*/site-packages/hermes_agent-{pinned[1]}.dist-info")):
+        raise ClientMissing(f"hermes-agent {pinned[1]} is needed and not installed. Run: {INSTALL}")
+    return _program(folder, "bin/hermes")
 
 
 def _check(package: str) -> None:

@@ -111,6 +111,6 @@ class Started:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """The whole lines only: a killed client may leave the last one torn."""
+    """The whole lines of JSON: a killed client may leave the last one torn, and some also print text."""
     whole, _, _ = path.read_text().rpartition("\n")
-    return [json.loads(line) for line in whole.splitlines()]
+    return [json.loads(line) for line in whole.splitlines() if line.startswith("{")]

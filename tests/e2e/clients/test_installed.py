@@ -26,3 +26,12 @@ def test_the_lock_file_pins_by_content_and_names_no_host() -> None:
 
     assert "://" not in text
     assert [name for name, entry in packages.items() if name and "integrity" not in entry] == []
+
+
+def test_the_lock_of_hermes_pins_by_content_and_names_no_host() -> None:
+    text = (installed.HERE / "hermes.lock").read_text()
+    packages = [part for part in text.split("\n") if "==" in part]
+
+    assert "://" not in text
+    assert len(packages) > 1
+    assert text.count(" \\\n    --hash=sha256:") >= len(packages)

@@ -602,6 +602,7 @@ def input_hash(tool: str, value: Any) -> str:
 
 
 TARGETS = ("command", "file_path", "path", "url", "query", "pattern", "prompt")
+ITEM_TARGETS = (*TARGETS, "content", "text", "title", "step", "name")  # of an object in a list
 TARGET = 160
 
 
@@ -611,9 +612,19 @@ def target_of(value: Any) -> str:
         named = [value[name] for name in TARGETS if name in value]
         value = next(iter(named or value.values()), "")
     if isinstance(value, (list, tuple)):
-        value = " ".join(str(item) for item in value[:20])
+        value = " ".join(_item_target(item) for item in value[:20])
+    elif isinstance(value, Mapping):
+        value = _item_target(value)
     line = " ".join(str("" if value is None else value)[: 4 * TARGET].split())
     return line if len(line) <= TARGET else line[: TARGET - 1] + "…"
+
+
+def _item_target(item: Any) -> str:
+    """What an item of a list is about: its text, or the field of an object that says it."""
+    if not isinstance(item, Mapping):
+        return str(item)
+    named = [item[name] for name in ITEM_TARGETS if isinstance(item.get(name), str)]
+    return next(iter(named), "") or canonical_json(dict(item)).decode("utf-8", "replace")
 
 
 # Fields that other events depend on. They survive when the event is forgotten.

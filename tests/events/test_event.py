@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, is_dataclass
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from fazm_memory.events.event import (
     input_hash,
     payload_class,
     read_payload,
+    target_of,
 )
 from fazm_memory.events.kinds import KIND_NAMES
 from tests.scribe import event
@@ -116,3 +118,21 @@ def test_the_hash_of_an_input_tells_tools_apart_and_ignores_the_order_of_keys() 
 
 def test_the_names_of_kinds_are_those_of_the_kinds() -> None:
     assert tuple(KINDS) == KIND_NAMES
+
+
+@pytest.mark.parametrize(
+    ("call_input", "target"),
+    [
+        ({"command": "ls -a\n"}, "ls -a"),
+        ({"files": [{"path": "/a.txt"}, {"path": "/b.txt"}]}, "/a.txt /b.txt"),
+        (
+            {"todos": [{"id": "1", "content": "check parser"}, {"id": "2", "content": "ship"}]},
+            "check parser ship",
+        ),
+        ({"where": {"depth": 2}}, '{"depth":2}'),
+        ({"paths": ["/a", "/b"]}, "/a /b"),
+        ("plain", "plain"),
+    ],
+)
+def test_the_target_of_a_call_is_text_that_people_read(call_input: Any, target: str) -> None:
+    assert target_of(call_input) == target

@@ -620,7 +620,7 @@ def target_of(value: Any) -> str:
 
 
 def _item_target(item: Any) -> str:
-    """What an item of a list is about: its text, or the field of an object that says it."""
+    """What an item of a list is about: its text, or a field of the object."""
     if not isinstance(item, Mapping):
         return str(item)
     named = [item[name] for name in ITEM_TARGETS if isinstance(item.get(name), str)]

@@ -5,8 +5,9 @@ The other formats begin with these turns too.
 Ancestors are included. What a rewind took back is left out, and forgotten events are counted. In all texts
 the home folder is written as `~`.
 
-In Markdown recorded text never becomes markup: it is escaped in quotes and lists, and verbatim only inside
-code blocks whose fence is longer than any in the text. Signs that do not print are left out.
+In Markdown recorded text never becomes a link, a picture, HTML or part of the outline: it is escaped, and
+verbatim only in code. Of its own markup only bold text, code, lists with dashes, and headings as bold text
+are kept. Signs that do not print are left out.
 """
 
 from __future__ import annotations
@@ -278,7 +279,20 @@ class _Reader:
 MAX_BLOCK = 4000  # characters of a call's input or output
 MAX_LINE = 300
 MAX_FILES = 200
-SPECIAL = lazy_regex(r"([\\`*_{}\[\]<>#|!&~$^@=+\-]|(?<=\w):(?=//)|(?<=www)\.|(?<=\d)[.)])", re.IGNORECASE)
+# What Markdown or GitHub takes for markup inside a line. The rest stays as it is, so that it reads well.
+SPECIAL = lazy_regex(
+    r"[\\`*\[\]<|$]|(?<!\w)_|_(?!\w)|~(?!/)|(?<!\w)[#@](?=\w)|&(?=#?\w+;)|\{(?=[{%:])|(?<=\w):(?=//)"
+    r"|(?<=www)\.",
+    re.IGNORECASE,
+)
+AT_START = lazy_regex(r"(\d{0,9})([-+=#>]|(?<=\d)[.)])")  # of a line: headings, lists, quotes, rules
+# Harmless, and agents use them all the time: code in single backticks, and bold text.
+CODE_SPAN = lazy_regex(r"(?<!`)`[^`]+`(?!`)")
+CODE_OR_STRONG = lazy_regex(r"(?<!`)`[^`]+`(?!`)|(?<![\w*])\*\*(?=\S)(?P<strong>[^*`]+)(?<=\S)\*\*(?![\w*])")
+HEADING = lazy_regex(r"#{1,6}\s+(\S.*?)[\s#]*")
+FENCE = lazy_regex(r"\s*(`{3,}|~{3,})\s*([\w+.-]{0,20})[^`]*")
+TABLE_ROW = lazy_regex(r"\s*\|.*\|\s*")
+ITEM = "- "
 TICKS = lazy_regex(r"`+")
 TITLES = {
     "prompt": "User", "message": "Agent", "plan": "Plan", "decision": "Decision", "answer": "User's answer",
@@ -294,7 +308,7 @@ def to_markdown(talk: Conversation) -> str:
     parts = [f"# {_line(talk.title or 'Session ' + talk.id[:8])}", *_facts(talk)]
     parts += _section("Request", _request(talk.state))
     parts += _section("Decisions", _decisions(talk.state))
-    parts += _section("Files", _files(talk.state))
+    parts += _section("Files", _files(talk.state, talk.workspace or ""))
     parts += _section("Open points", _open_points(talk.state))
     parts += _section("What was done", (part for turn in talk.turns for part in _turn(turn)))
     return "\n\n".join(parts) + "\n"
@@ -312,8 +326,20 @@ def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else " " if char.isspace() else "" for char in text)
 
 
-def _escaped(text: str) -> str:
-    return SPECIAL.sub(r"\\\1", text)
+def _escaped(text: str, *, strong: bool = False) -> str:
+    """A text without markup but code in backticks and, with `strong`, bold text."""
+    parts, end = [], 0
+    for found in (CODE_OR_STRONG if strong else CODE_SPAN).finditer(text):
+        bold = found["strong"] if strong else None
+        shown = found[0] if bold is None else f"**{SPECIAL.sub(_backslashed, bold)}**"
+        parts += [SPECIAL.sub(_backslashed, text[end : found.start()]), shown]
+        end = found.end()
+    escaped = "".join([*parts, SPECIAL.sub(_backslashed, text[end:])])
+    return AT_START.sub(r"\1\\\2", escaped, count=1) if AT_START.match(text) else escaped
+
+
+def _backslashed(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"
 
 
 def _line(text: object, cap: int = MAX_LINE) -> str:
@@ -323,23 +349,71 @@ def _line(text: object, cap: int = MAX_LINE) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text as a block quote with its own line breaks."""
-    lines = []
-    for line in text.strip().splitlines():
-        line = _printable(line).rstrip()
-        body = line.lstrip()
-        indent = "\u00a0" * (len(line) - len(body))
-        lines.append(f"> {indent}{_escaped(body)}\\" if body else ">")
-    for number, line in enumerate(lines):  # a break at the end of a paragraph would be printed
-        if line.endswith("\\") and (number + 1 == len(lines) or lines[number + 1] == ">"):
-            lines[number] = line[:-1]
-    return "\n".join(lines)
+    """A text as a block quote with its own line breaks.
+
+    Code and tables in it are code blocks.
+    """
+    lines: list[str] = []
+    said: list[str] = []
+    for language, part in _parts(text.strip().splitlines()):
+        if language is None:
+            said += map(_quoted_line, part)
+            continue
+        code = "\n".join(part)
+        lines += [*_broken(said), *_block(code, language, len(code)).splitlines()]
+        said = []
+    return "\n".join(f"> {line}".rstrip() for line in [*lines, *_broken(said)])
 
 
-def _block(text: str, language: str = "") -> str:
+def _broken(lines: list[str]) -> Iterator[str]:
+    """Lines with a line break between two of one paragraph."""
+    for line, following in zip(lines, [*lines[1:], ""], strict=False):
+        yield f"{line}\\" if line and following and not following.startswith(ITEM) else line
+
+
+def _parts(lines: list[str]) -> Iterator[tuple[str | None, list[str]]]:
+    """The paragraphs of a text, and its code blocks and tables with their language."""
+    said: list[str] = []
+    code: list[str] = []
+    fence, language = "", ""
+    for line in lines:
+        opening = FENCE.fullmatch(line)
+        if fence:
+            if opening is not None and opening[1].startswith(fence) and not opening[2]:
+                yield language, code
+                code, fence = [], ""
+            else:
+                code.append(line)
+            continue
+        if opening is None:
+            said.append(line)
+            continue
+        yield from _tables(said)
+        said, fence, language = [], opening[1], opening[2]
+    yield from _tables(said)
+    if fence:
+        yield language, code
+
+
+def _tables(lines: list[str]) -> Iterator[tuple[str | None, list[str]]]:
+    for is_row, group in groupby(lines, lambda line: TABLE_ROW.fullmatch(line) is not None):
+        rows = list(group)
+        yield ("" if is_row and len(rows) > 1 else None), rows
+
+
+def _quoted_line(line: str) -> str:
+    line = _printable(line).rstrip()
+    body = line.lstrip()
+    if (heading := HEADING.fullmatch(body)) is not None:
+        return f"**{_escaped(heading[1])}**"
+    item = ITEM if body.startswith(ITEM) else ""
+    return "\u00a0" * (len(line) - len(body)) + item + _escaped(body.removeprefix(ITEM), strong=True)
+
+
+def _block(text: str, language: str = "", cap: int = MAX_BLOCK) -> str:
     """A text as a code block."""
-    rest = len(text) - MAX_BLOCK
-    lines = "\n".join(_printable(line) for line in text[:MAX_BLOCK].splitlines())
+    rest = len(text) - cap
+    lines = "\n".join(_printable(line) for line in text[:cap].splitlines())
     fence = "`" * max(3, 1 + max((len(run) for run in TICKS.findall(lines)), default=0))
     more = f"\n\n… and {plural(rest, 'character')} more" if rest > 0 else ""
     return f"{fence}{language}\n{lines}\n{fence}{more}"
@@ -378,7 +452,8 @@ def _decisions(state: dict[str, Any]) -> Iterator[str]:
     for decision in state["decisions_made"]:
         question = f"{_line(decision['question'])} → " if decision.get("question") else ""
         why = f" — because {_line(decision['why'])}" if decision.get("why") else ""
-        others = ", ".join(_line(other, 100) for other in decision.get("alternatives") or ())
+        passed = [other for other in decision.get("alternatives") or () if other != decision["what"]]
+        others = ", ".join(_line(other, 100) for other in passed)
         instead = f" (not: {others})" if others else ""
         later = " *(superseded later)*" if decision.get("superseded_by") is not None else ""
         lines.append(f"- {question}**{_line(decision['what'])}**{why}{instead}{later}")
@@ -386,11 +461,16 @@ def _decisions(state: dict[str, Any]) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def _files(state: dict[str, Any]) -> Iterator[str]:
+def _files(state: dict[str, Any], folder: str) -> Iterator[str]:
+    """The changed files. Those in the folder of the session are named from there."""
+
+    def name(path: str) -> str:
+        return _line(path.removeprefix(f"{folder.rstrip('/')}/") if folder else path)
+
     files = state["files_modified"]
     lines = [
-        f"- {_line(entry['path'])} — {_line(entry['change'])}"
-        + (f" from {_line(entry['from'])}" if entry.get("from") else "")
+        f"- {name(entry['path'])} — {_line(entry['change'])}"
+        + (f" from {name(entry['from'])}" if entry.get("from") else "")
         + (f" (by {_line(entry['by'])})" if entry.get("by") != "agent" else "")
         for entry in files[:MAX_FILES]
     ]

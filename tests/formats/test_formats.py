@@ -20,8 +20,10 @@ from tests.app.memory_fixture import MemoryFixture
 FORMATS = ("atif", "markdown", "otel")
 HOSTILE = (
     "# heading\n\n- item\n1. one\n1) one\n<script>alert(1)</script> ![x](http://a.b/c.png) [l](http://a.b)\n"
-    "``` \n~~~\n    indented\n| a | b |\n| - | - |\n***bold*** _it_ `code` &lt; &#35;\n====\n---\n"
-    "https://a.example/x www.a.example\n> quote\n[ref]: http://a.b\n\\# end\n</details>\u202e\x1b[31m"
+    "    indented\n| a | b |\n| - | - |\n***bold*** _it_ `code` &lt; &#35; ``` `\n"
+    "====\n---\n{{x}} @a $x$ ~~s~~\n- - -\n"
+    "https://a.example/x www.a.example\n> quote\n[ref]: http://a.b\n\\# end\n</details>\u202e\x1b[31m\n"
+    "**[l](http://a.b)** **<b>** `[l](http://a.b)\n``` \n~~~\n# in code\n</details>"
 )
 
 
@@ -170,8 +172,8 @@ def test_recorded_text_never_becomes_markup(memory: MemoryFixture) -> None:
     assert "\x1b" not in text
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
     flat = [child for token in tokens for child in (token, *(token.children or ()))]
-    forbidden = {"link_open", "image", "html_inline", "table_open", "hr", "em_open", "code_inline",
-                 "code_block", "ordered_list_open", "s_open"}  # fmt: skip
+    forbidden = {"link_open", "image", "html_inline", "table_open", "hr", "em_open", "code_block",
+                 "ordered_list_open", "s_open"}  # fmt: skip
     assert [token for token in flat if token.type in forbidden and token.markup != "*"] == []
     assert "<em>" not in MarkdownIt("commonmark").render(text)
     assert [token.content for token in tokens if token.type == "html_block"] == [
@@ -180,9 +182,54 @@ def test_recorded_text_never_becomes_markup(memory: MemoryFixture) -> None:
     ]
     levels = [token.tag for token in tokens if token.type == "heading_open"]
     assert levels == ["h1", "h2", "h2", "h2", "h2", "h2", "h3"]
-    said = next(line for line in HOSTILE.splitlines() if line.startswith("***"))
+    assert {token.content for token in flat if token.type == "code_inline"} == {"code"}
+    said = next(line for line in HOSTILE.splitlines() if line.startswith("***")).partition(" `code`")[0]
     shown = "".join(token.content for token in flat if token.type in ("text", "text_special"))
     assert said in shown
+
+
+ANSWER = """## Result
+**Done:** the well-known `manual_commit.go` (v1.2) has 3 cases - all pass, see docs/a_b.md.
+- first
+1. second
+
+```go
+func main() {} // **not bold**
+```
+| a | b |
+| - | - |
+That is it."""
+READABLE = """> **Result**\\
+> **Done:** the well-known `manual_commit.go` (v1.2) has 3 cases - all pass, see docs/a_b.md.
+> - first\\
+> 1\\. second
+>
+> ```go
+> func main() {} // **not bold**
+> ```
+> ```
+> | a | b |
+> | - | - |
+> ```
+> That is it."""
+
+
+def test_an_answer_in_markdown_can_be_read_as_it_was_meant(memory: MemoryFixture) -> None:
+    session = memory.begin("/w")
+    memory.say(session, "prompt", text="What came out?")
+    memory.say(session, "message", text=ANSWER)
+    assert READABLE in exported(memory, session, "markdown")
+
+
+def test_files_of_the_folder_are_named_from_there_and_the_choice_is_no_alternative(
+    memory: MemoryFixture,
+) -> None:
+    session = memory.begin("/w")
+    memory.renamed(session, "/w/a.pdf", "/w/2026/a.pdf")
+    memory.say(session, "decision", what="by year", alternatives=["by year", "by client"])
+    text = exported(memory, session, "markdown")
+    assert "- 2026/a.pdf — renamed from a.pdf" in text
+    assert "**by year** (not: by client)" in text
 
 
 # -- ATIF -----------------------------------------------------------------------------------------------

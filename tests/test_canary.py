@@ -25,6 +25,8 @@ from fazm_memory.cli.main import MARKS, main
 from fazm_memory.config import Config
 from fazm_memory.events.event import KINDS, Draft
 from fazm_memory.mcp_server.server import MemoryServer
+from fazm_memory.menubar.menu import MenuEntry, build_menu
+from fazm_memory.menubar.status import FrontApp, SystemState, gather_status, new_notices
 from fazm_memory.recall.quoting import QUOTED
 from fazm_memory.web.server import InProcessPage, page_routes
 from tests.mcp_server.conftest import Asking, Ticking, talk
@@ -333,6 +335,24 @@ def test_a_session_for_another_agent_stays_inside_its_format(
     lines = written[0].read_text(encoding="utf-8").splitlines()
     assert all(json.loads(line) for line in lines)
     assert "\n" not in str(done["command"])
+
+
+def test_the_menu_and_its_notices_have_recorded_text_on_one_line(memory: Memory, session: str) -> None:
+    before = gather_status(memory, SystemState())
+    question = memory.sessions.handoff(session, to="human", note=CANARY)["question"]
+    status = gather_status(memory, SystemState(front=FrontApp(CANARY, CANARY)))
+    menu = build_menu(status)
+    assert any(one.id == question for one in status.questions)
+    notices = new_notices(before, status)
+    assert notices
+
+    entries = [row for row in menu.rows if isinstance(row, MenuEntry)]
+    for entry in entries:
+        entries += entry.entries
+    shown = [menu.hint, *(text for entry in entries for text in (entry.title, entry.hint, entry.spoken))]
+    shown += [text for notice in notices for text in (notice.title, notice.text)]
+    assert sum("canary" in text for text in shown) > 3
+    assert [text for text in shown if "\n" in text] == []
 
 
 def test_every_route_of_the_page_answers_in_json(session: str, tmp_path: Path) -> None:

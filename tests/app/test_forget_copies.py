@@ -11,6 +11,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from fazm_memory.ingest.spool import Spool
 from fazm_memory.recall.exports import read_choices
 from fazm_memory.store import file_versions, framework_store, schema, transcript_copies
 from fazm_memory.store.database import Database
+from fazm_memory.store.recovery.page_reader import PageReader
 from fazm_memory.store.store import STORE_FOLDER
 from fazm_memory.sync import state as sync_state
 from fazm_memory.text import TextMatch
@@ -139,6 +141,25 @@ def test_a_text_is_in_many_places_and_after_forgetting_in_none(memory: MemoryFix
     assert result["copies"]["file versions"] == planned["copies"]["file versions"] == 3
     assert result["copies"]["bundles exported by the page"] == 1
     assert result["copies"]["choices of what contexts say"] == 1
+
+
+def pages_with(memory: MemoryFixture, word: str) -> set[str]:
+    """Databases with a word in a decrypted page or write-ahead log, in use or free."""
+    key, found = memory.store.keys.database, set()
+    for path in sorted((memory.config.home / STORE_FOLDER).glob("*.db")):
+        with closing(PageReader(path, key, None)) as pages:
+            content = b"".join(pages.read(number) or b"" for number in range(1, pages.count + 1)).lower()
+            if word.encode() in content or word.encode("utf-16-le") in content:
+                found.add(path.name)
+    return found
+
+
+def test_no_page_of_any_database_has_the_text_after_forgetting(memory: MemoryFixture, session: str) -> None:
+    """Deleted rows stay in free pages, and words in the search index, unless they are overwritten."""
+    word = TEXT.split("-")[0].lower()
+    assert {"memory.db", "versions.db", "drawer.db"} <= pages_with(memory, word)
+    memory.maintenance.forget(match=TEXT)
+    assert pages_with(memory, word) == set()
 
 
 def test_a_choice_goes_with_its_session_or_the_event_it_is_named_after(

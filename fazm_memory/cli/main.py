@@ -201,7 +201,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = command_first(arguments)
     name = arguments.pop(0) if arguments and not arguments[0].startswith("-") else DEFAULT
     if name not in COMMANDS:
-        sys.stderr.write(f'Unknown command "{name[:40]}".\n{_suggestion(name)}')
+        shown = "".join(char if char.isprintable() else "�" for char in name[:40])
+        sys.stderr.write(f'Unknown command "{shown}".\n{_suggestion(name)}')
         return 2
     parser = argparse.ArgumentParser(prog=f"fazm-memory {name}", description=COMMANDS[name][1])
     run = parser_for(name, parser)

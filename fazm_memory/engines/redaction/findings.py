@@ -21,6 +21,7 @@ from fazm_memory.engines.redaction.classify import (
     is_stand_in,
     is_word,
 )
+from fazm_memory.engines.redaction.rules import Span
 
 MOST_SECRETS = 512
 _SHORTEST = 6
@@ -253,3 +254,43 @@ def outside_markers(text: str, position: int) -> tuple[int, int]:
         if found.start() < position < found.end():
             return found.span()
     return position, position
+
+
+# How far from a marker the text is searched again. What is farther away reads as before.
+_AGAIN = 4096
+_EDGE_WITHIN = 1024
+_BREAK = re.compile(r"[\s\"',;]")
+
+
+def around(text: str, findings: list[Finding]) -> list[Span]:
+    """The parts of a text to search again: around the markers of these findings."""
+    if len(text) <= 2 * _AGAIN:
+        return [(0, len(text))]
+    grown = 0
+    parts: list[Span] = []
+    for finding in findings:
+        start = finding.start + grown
+        end = start + len(marker(finding.name))
+        grown = end - finding.end
+        if parts and start - _AGAIN <= parts[-1][1]:
+            parts[-1] = (parts[-1][0], end + _AGAIN)
+        else:
+            parts.append((start - _AGAIN, end + _AGAIN))
+    return _between_words(text, parts)
+
+
+def _between_words(text: str, parts: list[Span]) -> list[Span]:
+    """These parts, each extended to the next break between words.
+
+    Parts that touch are joined. So no word is judged by a piece of it.
+    """
+    extended: list[Span] = []
+    for start, end in parts:
+        before = [found.end() for found in _BREAK.finditer(text, max(0, start - _EDGE_WITHIN), max(0, start))]
+        after = _BREAK.search(text, end, end + _EDGE_WITHIN)
+        start = before[-1] if before else max(0, start)
+        end = after.start() if after else min(len(text), end)
+        if extended and start <= extended[-1][1]:
+            start = extended.pop()[0]
+        extended.append((start, end))
+    return extended

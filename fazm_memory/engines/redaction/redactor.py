@@ -38,6 +38,7 @@ from fazm_memory.engines.redaction.findings import (
     Finding,
     Found,
     KnownSecrets,
+    around,
     marker,
     outside_markers,
     place_of,
@@ -117,6 +118,7 @@ class ValueRedactor:
 
     def _object(self, source: dict[str, Any], inherited: Kind) -> dict[str, Any]:
         copy = self._with_changes(source) if self._changed else dict(source)
+        self._printed(copy)
         for data in _manifest_data(copy):
             copy[data] = {name: self._manifest_value(value) for name, value in copy[data].items()}
         kinds = _kinds_in(copy, inherited)
@@ -126,6 +128,24 @@ class ValueRedactor:
             elif not isinstance(value, str):
                 self._place(copy, key, Kind.NONE, Kind.NONE)
         return copy
+
+    def _printed(self, copy: dict[str, Any]) -> None:
+        """Redact what a command printed: its text and its output are in two fields."""
+        command = copy.get("input", copy.get("tool_input"))
+        if isinstance(command, dict):
+            command = command.get("command", command.get("cmd"))
+        if not isinstance(command, str) or not prompts.prints_secret(command):
+            return
+        for name in _OUTPUT_FIELDS & copy.keys():
+            output = copy[name]
+            if isinstance(output, dict) and isinstance(printed := output.get("stdout"), str):
+                copy[name] = output | {"stdout": self._without_printed(command, printed)}
+            elif isinstance(output, str):
+                copy[name] = self._without_printed(command, output)
+
+    def _without_printed(self, command: str, output: str) -> str:
+        row = self._row([command, output], self._found)
+        return row[1] if row else output
 
     def _manifest_value(self, value: Any) -> Any:
         is_secret = isinstance(value, str) and not self._is_marker(value) and _is_secret(value, Kind.PASSWORD)
@@ -200,6 +220,8 @@ _SECRET_ELEMENT = re.compile(
     r"|api[ _-]?key|card ?number|access token|AXSecureTextField",
     re.IGNORECASE,
 )
+# Fields for what a command printed, beside its input.
+_OUTPUT_FIELDS = frozenset(words("output output_summary stdout result tool_response"))
 _LONGEST_TYPED = 256
 _MOST_KEYS = 64
 # Fields that describe a secret.
@@ -563,44 +585,6 @@ TEXT_CAP = 64 * 1024
 _ROUNDS = 8
 
 _LONGEST_JOINED = 4096
-# How far from a marker the text is searched again. What is farther away reads as before.
-_AGAIN = 4096
-_EDGE_WITHIN = 1024
-_BREAK = re.compile(r"[\s\"',;]")
-
-
-def _around(text: str, findings: list[Finding]) -> list[Span]:
-    """The parts of a text to search again: around the markers of these findings."""
-    if len(text) <= 2 * _AGAIN:
-        return [(0, len(text))]
-    grown = 0
-    parts: list[Span] = []
-    for finding in findings:
-        start = finding.start + grown
-        end = start + len(marker(finding.name))
-        grown = end - finding.end
-        if parts and start - _AGAIN <= parts[-1][1]:
-            parts[-1] = (parts[-1][0], end + _AGAIN)
-        else:
-            parts.append((start - _AGAIN, end + _AGAIN))
-    return _between_words(text, parts)
-
-
-def _between_words(text: str, parts: list[Span]) -> list[Span]:
-    """These parts, each extended to the next break between words.
-
-    Parts that touch are joined. So no word is judged by a piece of it.
-    """
-    extended: list[Span] = []
-    for start, end in parts:
-        before = [found.end() for found in _BREAK.finditer(text, max(0, start - _EDGE_WITHIN), max(0, start))]
-        after = _BREAK.search(text, end, end + _EDGE_WITHIN)
-        start = before[-1] if before else max(0, start)
-        end = after.start() if after else min(len(text), end)
-        if extended and start <= extended[-1][1]:
-            start = extended.pop()[0]
-        extended.append((start, end))
-    return extended
 
 
 @dataclass(frozen=True)
@@ -726,7 +710,7 @@ class Redactor:
             text = replaced(text, findings)
             if budget.work < 0:
                 break
-            parts = _around(text, findings)
+            parts = around(text, findings)
             budget.renew()
         return self._uncopied(text, found.secrets)
 

@@ -567,3 +567,29 @@ def test_almost_no_line_of_ordinary_text_changes() -> None:
 
 def test_the_default_redactor_is_built_once() -> None:
     assert default_redactor() is default_redactor()
+
+
+@pytest.mark.parametrize(
+    "output",
+    [{"output": "{}\n"}, {"output_summary": "{}"}, {"tool_response": {"stdout": "{}\n", "stderr": ""}}],
+    ids=["output", "summary", "response"],
+)
+@pytest.mark.parametrize(
+    "command", ["pass show work/db", "openssl rand -base64 24", "cd a && op read op://v/d/p"]
+)
+def test_a_secret_that_a_command_printed_is_removed_from_its_output(
+    output: dict[str, Any], command: str
+) -> None:
+    secret = "q7Xm2LzT" + "9vKc4RwPbN8d"
+    filled = json.loads(json.dumps(output).replace("{}", secret))
+
+    redacted = default_redactor().value({"tool": "Bash", "input": {"command": command}, **filled})[0]
+
+    assert secret not in json.dumps(redacted)
+    assert redacted["input"] == {"command": command}
+
+
+def test_what_another_command_printed_stays() -> None:
+    action = {"tool": "Bash", "input": {"command": "git rev-parse HEAD"}, "output": "3f9a1c7e" * 5}
+
+    assert default_redactor().value(action)[0] == action

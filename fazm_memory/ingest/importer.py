@@ -7,6 +7,7 @@ and nothing is left out.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import heapq
 import json
@@ -23,6 +24,7 @@ from fazm_memory.engines.redaction import Redactor
 from fazm_memory.events import Draft
 from fazm_memory.ingest.read_ahead import (
     WORTHWHILE,
+    YOUNG_OBJECTS,
     ReadAhead,
     ReadError,
     ReadResult,
@@ -46,7 +48,8 @@ class ImportStatistics:
     `known` were recorded before; `troubles` are files, each with the reason. `bad_in` counts the lines of
     each file that are no records. `not_copied` are files whose copy failed. `next_age` of a wave says which
     sessions come next: NEWEST, LAST_DAY, OLDER or NOTHING_LEFT. `finished` are the files of sessions that are
-    recorded whole. These two are not added up.
+    recorded whole. These two are not added up. `lost_workers`: worker processes
+    ended early or could not be started, and the importer read what was left by itself.
     """
 
     files: int = 0
@@ -61,6 +64,7 @@ class ImportStatistics:
     sessions: set[str] = field(default_factory=set)  # those with new events
     next_age: int = NOTHING_LEFT
     finished: list[RecordFile] = field(default_factory=list)
+    lost_workers: bool = False
 
     def add(self, other: ImportStatistics) -> None:
         for name in ("files", "bytes", "events", "known"):
@@ -71,6 +75,7 @@ class ImportStatistics:
         self.troubles.update(other.troubles)
         self.not_copied.update(other.not_copied)
         self.sessions |= other.sessions
+        self.lost_workers |= other.lost_workers
 
     @property
     def bad(self) -> int:
@@ -100,6 +105,7 @@ class ImportStatistics:
             "troubles": self.troubles,
             "bad_files": dict(self.bad_in),
             "not_copied": self.not_copied,
+            "lost_workers": self.lost_workers,
         }
 
 
@@ -342,8 +348,10 @@ def _digest(data: bytes) -> str:
 
 
 WAVE_BYTES = 4 << 20  # bytes that are imported before other work gets a turn
+LONG_WAVE = 2  # times that for old sessions, for which nobody waits: half as many commits
 LEAST = 64 << 10  # of a chunk, when many files are read at once
 BATCH = 400  # drafts in a transaction
+LARGE_BATCH = 1000  # the same for old sessions
 Name = tuple[str, str]
 
 
@@ -401,6 +409,7 @@ class Importer:
         self.owned: set[str] = set()
         self._start_workers = read_ahead
         self._ahead: ReadAhead | None = None
+        self._lost_workers = False
 
     def find(self, places: Places | None = None) -> list[RecordFile]:
         """All record files in `places`, by default in our own."""
@@ -465,11 +474,14 @@ class Importer:
     def backlog(self, unread: Sequence[UnreadFile]) -> Iterator[ImportStatistics]:
         """Import everything in waves. Between two waves the caller may do other work."""
         left = list(unread)
+        thresholds = gc.get_threshold()
         if sum(file.bytes for file in left) >= WORTHWHILE:
-            self._ahead = self._start_workers()
+            self._ahead = self._workers()
+            gc.set_threshold(YOUNG_OBJECTS, *thresholds[1:])
         try:
             yield from self._waves(left)
         finally:
+            gc.set_threshold(*thresholds)
             if self._ahead is not None:
                 self._ahead.close()
                 self._ahead = None
@@ -480,26 +492,37 @@ class Importer:
         failed: set[str] = set()
         ages = _ages(left)
         while left:
-            count = _wave(left)
+            old = self._ahead is not None and ages[_name(left[0])] == OLDER
+            size = LONG_WAVE * WAVE_BYTES if old else WAVE_BYTES
+            count = _wave(left, size)
             # Checked again: a parent of a fork may have been read already.
             wave = self.unread(file.record for file in left[:count])
             left = left[count:]
-            self._read_early(wave)
-            self._read_early(left[: _wave(left)])
-            statistics = self.take(wave, elders=left)
+            self._read_early(wave, size)
+            self._read_early(left[: _wave(left, size)], size)
+            statistics = self.take(wave, elders=left, limit=size, apart=old)
             failed |= statistics.troubles.keys()
             unfinished = self.unread(file.record for file in wave if str(file.record.path) not in failed)
             left = [*unfinished, *left]
             going_on = set(map(_name, unfinished))
             statistics.finished = [file.record for file in wave if _name(file) not in going_on]
             statistics.next_age = min((ages[_name(file)] for file in left), default=NOTHING_LEFT)
+            statistics.lost_workers, self._lost_workers = self._lost_workers, False
             yield statistics
 
-    def _read_early(self, wave: Sequence[UnreadFile]) -> None:
-        """Have workers begin to read a wave."""
+    def _workers(self) -> ReadAhead | None:
+        """Workers, if they can be started."""
+        try:
+            return self._start_workers()
+        except OSError:
+            self._lost_workers = True
+            return None
+
+    def _read_early(self, wave: Sequence[UnreadFile], size: int) -> None:
+        """Have workers begin to read a wave of this size."""
         if self._ahead is not None:
             for file in wave:
-                self._ahead.start(self._task(file.record, file.cursor, _chunk_limit(len(wave))))
+                self._ahead.start(self._task(file.record, file.cursor, _chunk_limit(len(wave), size)))
 
     def _task(self, record: RecordFile, cursor: Cursor, limit: int) -> ReadTask:
         return ReadTask(self.readers.index(self.reader_of[record.path]), record, cursor, limit)
@@ -514,6 +537,7 @@ class Importer:
             except WorkerLost:
                 self._ahead.close()
                 self._ahead = None
+                self._lost_workers = True
             else:
                 self.recorder.learn_secrets(result.secrets)
                 stream.clean_carry = result.carry
@@ -532,11 +556,12 @@ class Importer:
         elders: Sequence[UnreadFile] = (),
         also: Callable[[Writer], None] | None = None,
         limit: int = WAVE_BYTES,
+        apart: bool = False,
     ) -> ImportStatistics:
         """Import files together with drafts of hooks, until all or `limit` bytes are read.
 
         `elders` are files that may have the parents of forks, which are read first. `also` runs in the last
-        transaction.
+        transaction. With `apart` sessions never wait for each other, and transactions are larger.
         """
         statistics = ImportStatistics(troubles=self.closed)
         self.closed = {}
@@ -549,15 +574,15 @@ class Importer:
             parents.setdefault(_name(file), []).append(file)
         read = 0
         while True:
-            read += self._read_on(files, parents, pauses, statistics)
+            read += self._read_on(files, parents, pauses, statistics, limit)
             over = read >= limit or all(stream.ended for stream in files)
             merged = take_ordered([hooks, *files])
-            if over and not told:
+            if (over or apart) and not told:
                 merged += take_by_session([stream for stream in files if not stream.has_relatives])
             if over:
                 # Drafts of files will be read again. Drafts of hooks exist only here.
                 merged += [(hooks, draft) for _, draft in hooks.waiting]
-            self._record(merged, files, statistics, also if over else None)
+            self._record(merged, files, statistics, also if over else None, LARGE_BATCH if apart else BATCH)
             if over:
                 self._keep_unsaved(files)
                 return statistics
@@ -578,6 +603,7 @@ class Importer:
         parents: dict[Name, list[UnreadFile]],
         pauses: Sequence[TimeRange],
         statistics: ImportStatistics,
+        size: int,
     ) -> int:
         """Read the next chunk of every file without waiting drafts.
 
@@ -588,7 +614,7 @@ class Importer:
             if stream.waiting or stream.ended:
                 continue
             record = stream.unread.record
-            limit = _chunk_limit(len(files))
+            limit = _chunk_limit(len(files), size)
             try:
                 chunk = self._read_chunk(stream, limit)
             except Exception as error:
@@ -645,8 +671,9 @@ class Importer:
         files: Sequence[RecordFileStream],
         statistics: ImportStatistics,
         also: Callable[[Writer], None] | None,
+        size: int,
     ) -> None:
-        """Record in transactions of limited size.
+        """Record in transactions of `size` drafts.
 
         A file's cursor goes with the last draft of its chunk.
         """
@@ -655,11 +682,11 @@ class Importer:
             (stream for stream in files if stream.fresh and not stream.waiting),
             key=lambda stream: ends.get(id(stream), -1),
         )
-        for start in range(0, max(1, len(merged)), BATCH):
-            batch = merged[start : start + BATCH]
-            saved = [stream for stream in done if ends.get(id(stream), -1) < start + BATCH]
+        for start in range(0, max(1, len(merged)), size):
+            batch = merged[start : start + size]
+            saved = [stream for stream in done if ends.get(id(stream), -1) < start + size]
             done = done[len(saved) :]
-            last = start + BATCH >= len(merged)
+            last = start + size >= len(merged)
             if batch or saved or (last and also is not None):
                 drafts = [draft for _, draft in batch]
                 statistics.count(self.recorder.record(drafts, self._saving(saved, also if last else None)))
@@ -745,19 +772,19 @@ def _advance(record: RecordFile, before: int, after: int) -> int:
     return max(0, after - before) if is_line_based(record) else 0
 
 
-def _wave(left: Sequence[UnreadFile]) -> int:
-    """The number of files in the next wave, which has whole sessions."""
-    size = 0
+def _wave(left: Sequence[UnreadFile], size: int) -> int:
+    """The number of files in the next wave: whole sessions, about `size` bytes."""
+    found = 0
     for number, file in enumerate(left):
-        if size >= WAVE_BYTES and _name(file) != _name(left[number - 1]):
+        if found >= size and _name(file) != _name(left[number - 1]):
             return number
-        size += file.bytes
+        found += file.bytes
     return len(left)
 
 
-def _chunk_limit(files: int) -> int:
-    """The bytes of a chunk when so many files are read at once."""
-    return max(LEAST, min(CHUNK, WAVE_BYTES // max(1, files)))
+def _chunk_limit(files: int, size: int) -> int:
+    """The bytes of a chunk when so many files are read in a wave of this size."""
+    return max(LEAST, min(CHUNK, size // max(1, files)))
 
 
 def _saved_size(stream: RecordFileStream) -> int:

@@ -8,6 +8,7 @@ itself.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pickle
 import signal
@@ -26,9 +27,11 @@ from fazm_memory.engines.redaction import KnownSecrets, Redactor, UserPattern
 from fazm_memory.ingest.prepare import CleanPayload, SessionName, redact_payloads
 from fazm_memory.records import dataclass, field, replace
 
+YOUNG_OBJECTS = 50_000  # that Python makes between two searches for garbage, in a long import
 WORTHWHILE = 16 << 20  # bytes to import; for less the workers would start in vain
 MOST_WORKERS = 4
 MOST_CHUNKS = 4  # of a file that a worker reads without being asked for each
+PATIENCE = 120.0  # seconds without an answer, after which a worker is given up
 LENGTH = struct.Struct(">Q")
 Place = tuple[Path, int]  # a file, and the offset where a chunk begins
 
@@ -97,21 +100,42 @@ class ReadError(Exception):
 
 
 def worker_count() -> int:
-    """The number of workers to start: one for each core, 0 if none can be started."""
-    # The app bundle has its own way to start Python, which was never tried with workers.
-    if getattr(sys, "frozen", None):
-        return 0
+    """The number of workers to start: one for each core, 0 for a single core."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, MOST_WORKERS) if cores > 1 else 0
 
 
+def worker_command() -> tuple[list[str], dict[str, str]]:
+    """The program that is a worker, and its environment.
+
+    In the app bundle Python finds its library only through PYTHONHOME, and must write nothing there.
+    """
+    program = f"from {__name__} import main; main()"
+    environment = dict(os.environ)
+    # -P: a module in the current folder must not pass for one of ours.
+    if not getattr(sys, "frozen", None):
+        return [sys.executable, "-P", "-c", program], environment
+    resources = Path(sys.executable).parent.parent / "Resources"
+    environment |= {"PYTHONHOME": str(resources), "PYTHONPATH": "", "PYTHONNOUSERSITE": "1"}
+    return [sys.executable, "-B", "-P", "-S", "-c", program], environment
+
+
 class ReadAhead:
-    """Chunks that workers read before they are asked for."""
+    """Chunks that workers read before they are asked for.
+
+    OSError if a worker cannot be started.
+    """
 
     def __init__(self, setup: WorkerSetup, workers: int) -> None:
         self._pending: dict[Place, Future[ReadResult]] = {}
         self._lock = threading.Lock()  # of the above: what follows a chunk is added when the chunk comes
-        self._workers = [_Worker(setup, self._expect) for _ in range(workers)]
+        self._workers: list[_Worker] = []
+        try:
+            for _ in range(workers):
+                self._workers.append(_Worker(setup, self._expect))
+        except OSError:
+            self.close()
+            raise
 
     def start(self, task: ReadTask) -> None:
         """Have a chunk read, and some that follow it, unless it is being read already."""
@@ -132,7 +156,10 @@ class ReadAhead:
         self.start(task)
         with self._lock:
             future = self._pending.pop(task.place)
-        return future.result()
+        try:
+            return future.result(PATIENCE)
+        except TimeoutError:
+            raise WorkerLost from None
 
     def keep(self, task: ReadTask, result: ReadResult) -> None:
         """Take back a chunk that will be asked for again."""
@@ -153,9 +180,10 @@ class _Worker:
     """
 
     def __init__(self, setup: WorkerSetup, expect: Callable[[ReadTask], Future[ReadResult]]) -> None:
-        # -P: a module in the current folder must not pass for one of ours.
-        command = [sys.executable, "-P", "-c", f"from {__name__} import main; main()"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        command, environment = worker_command()
+        self._process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._to, self._from = self._process.stdin, self._process.stdout
@@ -278,6 +306,7 @@ def work(from_importer: IO[bytes], to_importer: IO[bytes]) -> None:
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the importer is interrupted, and closes the pipe
+    gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
     with os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)  # whatever a library prints must not mix with the answers
         try:

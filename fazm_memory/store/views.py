@@ -395,6 +395,7 @@ class Snapshots:
         state = self.state_at(number, session, head)
         self.db.execute("DELETE FROM snapshot WHERE session=? AND seq % ? <> 0", (number, SPACING))
         self._save(number, head, state)
+        self._read_at = self.log.change_mark()  # storing a state changes none
 
     def _save(self, number: int, at: int, state: SessionState) -> None:
         packed = compress(sessions.to_snapshot(state))

@@ -133,6 +133,32 @@ def test_without_its_workers_the_importer_reads_by_itself(machine: Machine) -> N
 
     assert recorded == machine.imported()[1]
     assert statistics.troubles == {}
+    assert statistics.to_json()["lost_workers"]
+
+
+def test_workers_that_cannot_be_started_are_reported_and_everything_is_read(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.write(1, [f"request {nth} {'x' * 200}" for nth in range(50)])
+    _, without = machine.imported()
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+
+    statistics, recorded = machine.imported(machine.workers)
+
+    assert recorded == without
+    assert statistics.lost_workers
+
+
+def test_a_worker_that_never_answers_is_given_up(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine.write(1, [f"request {nth} {'x' * 200}" for nth in range(50)])
+    _, without = machine.imported()
+    monkeypatch.setattr(read_ahead, "worker_command", lambda: (["sleep", "600"], {"PATH": "/bin:/usr/bin"}))
+    monkeypatch.setattr(read_ahead, "PATIENCE", 0.01)
+
+    statistics, recorded = machine.imported(machine.workers)
+
+    assert recorded == without
+    assert statistics.lost_workers
 
 
 def test_a_file_that_a_worker_cannot_read_is_reported_and_the_others_are_read(machine: Machine) -> None:

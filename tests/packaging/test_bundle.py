@@ -38,6 +38,18 @@ for name in names:
     except ImportError as error:
         print(name, error)
 """
+# An import of few transcripts that takes workers, as one of many does.
+IMPORT_BY_WORKERS = """
+import os, sys
+sys.frozen = "macosx_app"
+del os.environ["PYTHONHOME"]
+import fazm_memory.ingest.importer as importer
+importer.WORTHWHILE = 0
+from fazm_memory.ingest import read_ahead
+read_ahead.worker_count = lambda: 2
+from fazm_memory.cli.main import main
+sys.exit(main(["import", "--json"]))
+"""
 # What a program prints, before and after our entry point has run.
 DECODE = """
 import subprocess, sys
@@ -277,15 +289,15 @@ def test_a_transcript_is_imported_counted_restored_and_continued_in_another_agen
     assert json.loads(carried)["agent"] == "codex"
 
 
-def test_many_transcripts_are_imported_without_a_second_app(machine: Machine) -> None:
-    """A worker process of the importer would load the app's entry point again."""
+def test_many_transcripts_are_imported_by_workers_and_not_by_a_second_app(machine: Machine) -> None:
+    """Started as the app itself, a worker would load the app's entry point again."""
     for number in range(12):
         machine.transcript(number=number)
-    machine.run("import")
+    done = machine.bundle.python(IMPORT_BY_WORKERS, machine.cwd, machine.env)
+    assert done.returncode == 0, done.stderr
+    imported = json.loads(done.stdout)
+    assert (imported["sessions"], imported["lost_workers"]) == (12, False)
     assert len(json.loads(machine.run("sessions", "--json", "--limit", "50"))) == 12
-    checked = "import sys; sys.frozen = 'macosx_app'; from fazm_memory.ingest.read_ahead import worker_count"
-    done = machine.bundle.python(f"{checked}; print(worker_count())", machine.cwd, machine.env)
-    assert (done.stdout, done.stderr) == ("0\n", "")
 
 
 def test_two_machines_sync_over_a_folder(machine: Machine, tmp_path: Path) -> None:

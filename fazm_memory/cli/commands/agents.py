@@ -540,6 +540,8 @@ def _warn(statistics: ImportStatistics) -> None:
         echo_err(single_line(f"not read: {path}: {trouble}"))
     if len(statistics.troubles) > SHOWN:
         echo_err(f"not read: {plural(len(statistics.troubles) - SHOWN, 'more file')} (see --json)")
+    if statistics.lost_workers:
+        echo_err("A helper process ended early. The import read the rest without it; nothing is missing.")
     not_copied = {path: why for path, why in statistics.not_copied.items() if path not in statistics.troubles}
     for path, trouble in list(not_copied.items())[:SHOWN]:
         echo_err(single_line(f"recorded, but its transcript is not copied: {path}: {trouble}"))

@@ -170,14 +170,12 @@ ACTIONS = {
     "same": "unchanged",
     "replace": "replaced, it was older",
     "conflict": "replaced",
-    "left out": "not restored",
 }
 PLANNED = {
     "write": "would be written",
     "same": "is the same",
     "replace": "is older and would be replaced",
     "conflict": "is newer and differs, needs --force",
-    "left out": "would not be restored",
 }
 
 
@@ -207,8 +205,7 @@ def restore_command(args: argparse.Namespace) -> int:
     if args.dry_run:
         echo_err("Nothing was changed.")
         return 0
-    restored = [file for file in done["files"] if file["action"] != "left out"]
-    echo(f"{plural(len(restored), 'file')} of {done['agent']} restored.")
+    echo(f"{plural(len(done['files']), 'file')} of {done['agent']} restored.")
     if done["resume"] is not None:
         echo(f"Resume it with: {done['resume']}")
     return 0

@@ -12,7 +12,7 @@ from __future__ import annotations
 import errno
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -65,23 +65,25 @@ def openclaw_home(places: Places) -> Path:
     return Path(places.env.get("OPENCLAW_STATE_DIR") or places.home / ".openclaw")
 
 
+CONFIG_FOLDERS: dict[str, Callable[[Places], Path]] = {
+    "claude-code": lambda at: Path(at.env.get("CLAUDE_CONFIG_DIR") or at.home / ".claude"),
+    "codex": lambda at: Path(at.env.get("CODEX_HOME") or at.home / ".codex"),
+    "gemini": lambda at: at.home / ".gemini",
+    "fazm": lambda at: at.home / ".fazm",
+    "copilot": copilot_home,
+    "qwen": lambda at: Path(at.env.get("QWEN_HOME") or at.home / ".qwen"),
+    "cursor": lambda at: at.home / ".cursor",
+    "cline": cline_data,
+    "hermes": hermes_home,
+    "openclaw": openclaw_home,
+    "goose": lambda at: Path(at.env.get("XDG_CONFIG_HOME") or at.home / ".config") / "goose",
+    "antigravity": lambda at: at.home / ".gemini" / "antigravity-cli",
+}
+
+
 def config_folder(agent: str, places: Places) -> Path:
     """The folder of an agent's configuration."""
-    home = places.home
-    return {
-        "claude-code": Path(places.env.get("CLAUDE_CONFIG_DIR") or home / ".claude"),
-        "codex": Path(places.env.get("CODEX_HOME") or home / ".codex"),
-        "gemini": home / ".gemini",
-        "fazm": home / ".fazm",
-        "copilot": copilot_home(places),
-        "qwen": Path(places.env.get("QWEN_HOME") or home / ".qwen"),
-        "cursor": home / ".cursor",
-        "cline": cline_data(places),
-        "hermes": hermes_home(places),
-        "openclaw": openclaw_home(places),
-        "goose": Path(places.env.get("XDG_CONFIG_HOME") or home / ".config") / "goose",
-        "antigravity": home / ".gemini" / "antigravity-cli",
-    }[agent]
+    return CONFIG_FOLDERS[agent](places)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -250,6 +249,8 @@ class NotToml(ValueError):
 
 
 def parse_toml(text: str) -> dict[str, Any]:
+    import tomllib  # takes as long as a tenth of `status`, and few agents have TOML
+
     try:
         return tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:

@@ -9,7 +9,6 @@ that nobody else edited is restored byte for byte; from any other file only our 
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import os
@@ -42,7 +41,9 @@ WIDE = 400  # characters of a line that is too long to compare
 
 def unified_diff(name: str, before: bytes | None, after: bytes | None) -> str:
     """The exact difference. None is a missing file."""
-    return "".join(difflib.unified_diff(_lines(before), _lines(after), name, name))
+    from difflib import unified_diff  # `status` shows no differences
+
+    return "".join(unified_diff(_lines(before), _lines(after), name, name))
 
 
 def readable_diff(name: str, before: bytes | None, after: bytes | None) -> tuple[str, bool]:
@@ -169,8 +170,9 @@ def agent_status(agent: str, options: ConnectOptions) -> AgentStatus:
 
 def is_installed(agent: str, options: ConnectOptions) -> bool:
     """Whether the agent has a configuration or a program on this machine."""
-    program = shutil.which(PROGRAMS.get(agent, agent), path=options.places.env.get("PATH"))
-    return config_folder(agent, options.places).is_dir() or program is not None
+    if config_folder(agent, options.places).is_dir():
+        return True
+    return shutil.which(PROGRAMS.get(agent, agent), path=options.places.env.get("PATH")) is not None
 
 
 def plan_connect(agent: str, options: ConnectOptions) -> ConnectPlan:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from difflib import unified_diff
 from typing import Any
 
 from fazm_memory import session as sessions
@@ -62,6 +61,8 @@ def _without_content(event: dict[str, Any]) -> dict[str, Any]:
 def _retry(event: Event, tried: Event | None) -> dict[str, Any]:
     after: Action = event.payload
     before = tried.payload if tried is not None and isinstance(tried.payload, Action) else None
+    from difflib import unified_diff
+
     lines = unified_diff(_lines(before), _lines(after), "before", "after", lineterm="", n=1)
     return {
         "seq": event.seq,

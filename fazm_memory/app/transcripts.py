@@ -8,8 +8,7 @@ import hashlib
 import os
 import shlex
 import stat
-import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -365,9 +364,12 @@ class TranscriptService(Service):
             "next": iso(round(found[0].due * SECOND)) if found else None,
         }
 
-    def expiring_notice(self) -> str | None:
-        """The announcement in words, or None."""
-        expiring = self.expiring()
+    def expiring_notice(self, expiring: Mapping[str, Any] | None = None) -> str | None:
+        """The announcement in words, or None.
+
+        `expiring` is the answer of `expiring()`, if it is known.
+        """
+        expiring = expiring or self.expiring()
         if not expiring["sessions"]:
             return None
         has = "1 of them has" if expiring["copied"] == 1 else f"{expiring['copied']} of them have"
@@ -532,6 +534,8 @@ class ContinuationService(Service):
             return answer | self._with_briefing(agent, folder, briefing)
         if not dry_run:
             self._memory.recording.check()
+        import uuid
+
         from fazm_memory.recall import build_continuation, plain_name
 
         about = {"id": row.id, "agent": plain_name(row.agent), "briefing": briefing}

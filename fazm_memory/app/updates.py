@@ -9,7 +9,6 @@ that is older than the last one, is ignored and reported.
 
 from __future__ import annotations
 
-import base64
 import binascii
 import json
 import re
@@ -73,6 +72,8 @@ def version_numbers(version: str) -> tuple[int, ...]:
 
 def parse_feed(data: bytes, key: str) -> Feed:
     """Check the signature, then read the feed."""
+    import base64
+
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
-from fazm_memory.engines import naming
 from fazm_memory.records import replace
 from fazm_memory.session.state import FileEntry, parent_folder
 from fazm_memory.text import plural
 
 if TYPE_CHECKING:
+    from fazm_memory.engines import naming
     from fazm_memory.session.state import SessionState
 
 
@@ -38,6 +38,8 @@ def learn_from_session(state: SessionState, modified_at: ModifiedAt = unknown_ti
 
     `modified_at` gives a file's modification time, for names that contain it. Renaming does not change it.
     """
+    from fazm_memory.engines import naming  # slow, and most sessions rename nothing
+
     renamed = _renamed(state)
     if not renamed:
         return naming.NamingReport()
@@ -79,6 +81,8 @@ def _progress(
 
     The learner reads the latest renames only, and the state keeps only the beginning of a long listing.
     """
+    from fazm_memory.engines import naming  # as above
+
     more = Counter(normalize("NFC", parent_folder(entry.origin or "")) for entry in earlier)
     listings = {normalize("NFC", folder.rstrip("/") or "/"): row for folder, row in state.seen.items()}
     known = {folder.path: folder for folder in folders}

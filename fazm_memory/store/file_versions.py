@@ -13,8 +13,6 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import zstandard
-
 from fazm_memory.paths import inside
 from fazm_memory.records import dataclass
 from fazm_memory.store.database import Database, compress, decompress
@@ -519,6 +517,8 @@ class FileVersions:
 
         ValueError if it is not what its digest says.
         """
+        import zstandard
+
         try:
             if zstandard.frame_content_size(packed) > FILE_CAP:
                 raise ValueError("it is larger than a version may be")

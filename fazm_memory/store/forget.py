@@ -13,8 +13,6 @@ import hmac
 import json
 from collections.abc import Collection, Iterable, Iterator
 
-import zstandard
-
 from fazm_memory.errors import StoreBusy
 from fazm_memory.events import (
     KINDS,
@@ -30,7 +28,7 @@ from fazm_memory.events import (
 from fazm_memory.records import dataclass, field, replace
 from fazm_memory.session import fold, initial_state, title_of
 from fazm_memory.store import hash_chain
-from fazm_memory.store.database import Database
+from fazm_memory.store.database import Database, frame_error
 from fazm_memory.store.event_log import SEQ_MASK, NewEvent, SessionHead, event_id, pack, unpack
 from fazm_memory.store.search_text import event_text
 from fazm_memory.store.store import Store
@@ -56,7 +54,7 @@ class Tombstones:
         try:
             payload = read_payload("forgotten", KINDS["forgotten"].version, json.loads(unpack(stored)))
             left = {int(position): str(digest) for position, digest in payload.left.items()}
-        except (ValueError, TypeError, zstandard.ZstdError):
+        except (ValueError, TypeError, frame_error()):
             return
         self.ranges += [(pair[0], min(pair[1], seq)) for pair in payload.ranges if len(pair) == 2]
         self.left |= {position: digest for position, digest in left.items() if position < seq}

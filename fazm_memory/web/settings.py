@@ -181,6 +181,7 @@ def _storage(memory: Memory) -> dict[str, Any]:
     store = memory.store
     versions = store.path.with_name(VERSIONS_DATABASE)
     oldest = store.db.execute("SELECT min(opened_at) FROM session WHERE forgotten=0").fetchone()[0]
+    copies = memory.transcripts.overview()
     return {
         "home": str(memory.config.home),
         "log_bytes": store.size(),
@@ -188,7 +189,7 @@ def _storage(memory: Memory) -> dict[str, Any]:
         "oldest": None if oldest is None else iso(oldest),
         **store.sessions.totals(),
         "key": {"backend": store.keys.backend, "where": store.keys.where},
-        "transcripts": memory.transcripts.overview() | {"notice": memory.transcripts.expiring_notice()},
+        "transcripts": copies | {"notice": memory.transcripts.expiring_notice(copies["expiring"])},
     }
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fazm_memory.app.costs import Price, PriceTable, cost_text
+import fazm_memory
+from fazm_memory.app.costs import PRICES_FILE, Price, PriceTable, cost_text, shipped_prices
 from fazm_memory.errors import ConfigError, InvalidRequest
 from tests.app.memory_fixture import START, MemoryFixture
 
@@ -65,6 +68,11 @@ def test_what_the_agent_says_it_cost_counts(memory: MemoryFixture) -> None:
     session = memory.begin()
     spend(memory, session, output_tokens=10, model="brand-new-1", cost_usd=1.25)
     assert memory.sessions.get(session)["cost"]["usd"] == 1.25
+
+
+def test_our_prices_are_read_as_the_toml_that_they_are() -> None:
+    text = (Path(fazm_memory.__file__).parent / PRICES_FILE).read_text(encoding="utf-8")
+    assert shipped_prices() == tomllib.loads(text)
 
 
 def test_the_users_own_prices_win(memory: MemoryFixture) -> None:

@@ -451,7 +451,8 @@ def status_command(args: argparse.Namespace) -> int:
         echo(f"  synced as “{status['sync']['name']}”: {when}{doing}")
     _show_transcripts(status["transcripts"])
     echo(f"  store: {status['home']}, encrypted, {_key(status['key'])}")
-    notices = [memory.transcripts.expiring_notice(), memory.maintenance.retention_notice()]
+    expiring = status["transcripts"]["expiring"]
+    notices = [memory.transcripts.expiring_notice(expiring), memory.maintenance.retention_notice()]
     problems = [*_problems(status, memory), *filter(None, notices)]
     if problems:
         echo(paint("To do", "bold"))

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from fazm_memory.lazy import lazy_regex
-from fazm_memory.recall.dialogue import ANSWERED, Line, compact_statement
+from fazm_memory.recall.dialogue import ANSWERED, PASSED, Line, compact_statement
 from fazm_memory.recall.quoting import CHARACTERS_PER_TOKEN
 from fazm_memory.records import dataclass
 
@@ -45,17 +45,6 @@ CHATTER = lazy_regex(
     r"|no response requested|api error|you'?re right|good (?:question|catch|point)|i understand|done)\b"
     r"[^a-z]*(?:continue|go on|please|you|very much|again)?\W*"
 )
-CHECK = (
-    r"(?:all |the |both |every |\d+ |of |unit |integration |e2e |existing |new |other |race )*"
-    r"(?:tests?|checks?|lint\w*|builds?|formatting|fmt|everything|race detect\w+|type ?checks?)"
-    r"(?:(?:,| and| &)+ (?:all )?(?:lint\w*|tests?|formatting|builds?))*"
-    r"(?: (?:is|are|now|still|all|also))* (?:pass(?:es|ed|ing)?|green|clean|ok|fine|succeeds?)"
-    r"(?: (?:and|with) [^.,]{0,40}(?:clean|pass\w*|issues)| cleanly)?"
-)
-PASSED = lazy_regex(
-    r"(?i)\W*all (?:is |are )?(?:green|passing|good|clean|done|set)\W*"
-    rf"|\W*{CHECK}(?:(?:[,;]| and| &)+ {CHECK})*(?:\s*(?:[—–:(-]|including|across)\s*[^.]{{0,90}})?\W*"
-)  # told by the last run of the checks
 PASTED_WORD = lazy_regex(r"(?<!\S)(?!https?:)[^\s]{90,}")
 DIAGNOSTICS = lazy_regex(
     r"(?i)\b(?:diagnostics?|lsp|gopls|linter (?:warning|hint)s?)\b.*\b(?:stale|false positives?|transient"
@@ -124,6 +113,11 @@ INJECTION = lazy_regex(
 SUMMARY = lazy_regex(
     r"(?i)\bsummary\b|\bhere(?:'s| is| are)\b|\bto check\b|\bfollowing\b|\blooking back\b|\bchanges made\b"
 )  # a short line that only leads to what follows
+UNFINISHED_LEAD = lazy_regex(
+    r"(?i)\b(?:like|as|with|is|are|was|were|be|do|does|have|has|these|this|that|to|of|in|into|by|for|reads?"
+    r"|says?|shows?|checks?|includes?|contains?|called|follows?|following|below|above|because|if|when|it|and"
+    r"|or)$"
+)  # it ends in a word that needs what follows
 SHORT_LEAD = 60
 PLAIN_WORD = lazy_regex(r"(?<![\w/.\-:'])[A-Za-z][a-z]{2,}(?![\w/(]|[.:\-]\w)")
 FEWEST_WORDS = 3
@@ -150,8 +144,9 @@ def _stem(word: str) -> str:
 
 # How much a line is worth by who said it. What the user says decides most.
 WORTH: dict[str, float] = {
-    "first": 1.0, "asked": 0.75, "reply": 0.75, "answer": 1.4, "refusal": 1.4, "verdict": 1.4,
-    "title": 0.9, "plan": 0.5, "final": 0.8, "closing": 0.5, "interim": 0.12, "summary": 0.2,
+    "first": 1.0, "asked": 0.9, "reply": 0.75, "answer": 1.4, "refusal": 1.4, "verdict": 1.4,
+    "title": 1.2, "plan": 0.7, "final": 0.8, "closing": 0.5, "interim": 0.4, "summary": 0.2,
+    "outcome of final": 1.0, "outcome of closing": 0.6,
 }  # fmt: skip
 LATER_LINES: dict[str, float] = {"final": 0.12, "closing": 0.05, "plan": 0.12}  # less for each line before
 OF_USER = 0.15
@@ -171,14 +166,16 @@ VOICES: dict[str, float] = {
 }  # fmt: skip
 
 
-def line_worth(line: Line) -> float:
+def line_worth(line: Line, outcome: bool = False) -> float:
     """The worth of a line by who said it and where it stands in its message."""
     role = "title" if line.role == "plan" and not line.place else line.role
+    if outcome:
+        role = f"outcome of {role}"
     worth = WORTH.get(role, 0.3)
     worth *= max(LEAST, 1 - (OF_USER if line.by_user else LATER_LINES.get(role, 0.0)) * line.place)
     if not line.by_user and FAULT.search(line.text):
         worth *= FAULT_FACTOR
-    if line.talk_only and line.role in MERE_TALK:
+    if line.talk_only and line.role in MERE_TALK and not (line.by_user and not line.text.endswith("?")):
         worth *= TALK_ONLY
     if line.by_user and line.place and not PERSONAL.search(line.text):
         worth *= FRAGMENT
@@ -216,7 +213,7 @@ def is_boilerplate(line: Line) -> bool:
         return True
     if says_nothing(line):
         return True
-    if line.form == "lead" and not (RESULT.search(line.text) and tells(line.text)):
+    if line.form == "lead" and not (RESULT.search(line.text) and is_statement(line.text)):
         return True  # what it announces is not in it
     if line.role == "plan" and line.place > LAST_OF_PLAN:
         return True
@@ -233,6 +230,12 @@ def says_nothing(line: Line) -> bool:
     said = terms_of_text(compact_statement(line.text))
     thin = len(said) < FEWEST_TERMS and all(term.isalpha() for term in said)
     return thin and not line.text.endswith("?")
+
+
+def is_statement(text: str) -> bool:
+    """Whether a line that leads to a list says something by itself."""
+    text = compact_statement(text)
+    return tells(text) and not UNFINISHED_LEAD.search(text) and not SUMMARY.search(text)
 
 
 def tells(text: str) -> bool:
@@ -263,6 +266,8 @@ class Candidate:
     message: tuple[str, int] = ("", 0)
     voice: float = 1.0  # how much its words matter by who says them
     spoken: bool = True  # a sentence, and not something known from the state
+    turn: tuple[str, int] = ("", 0)  # the request that it belongs to
+    detail: bool = False  # means little before its request or the outcome of it is chosen
 
 
 COST_POWER = 0.75  # of the tokens of a line
@@ -291,13 +296,13 @@ def choose(
     chosen: list[int] = []
     used: Counter[int] = Counter()
     messages: Counter[tuple[str, int]] = Counter()
-    similar: dict[str, list[frozenset[str]]] = {}
+    similar: dict[str, list[Candidate]] = {}
 
     def add(candidate: Candidate) -> None:
         told.update(candidate.terms)
         messages[candidate.message] += 1
         for term in candidate.terms:
-            similar.setdefault(term, []).append(candidate.terms)
+            similar.setdefault(term, []).append(candidate)
 
     def gain(nth: int) -> float:
         candidate = candidates[nth]
@@ -312,9 +317,22 @@ def choose(
 
     for candidate in taken:
         add(candidate)
-    heap = [(-gain(nth), nth) for nth in range(len(candidates))]
+    begun = {candidate.turn for candidate in taken}
+    headed = {candidate.turn for candidate in candidates if not candidate.detail}
+    waiting: dict[tuple[str, int], list[int]] = {}
+    heap = []
+    for nth, candidate in enumerate(candidates):
+        if candidate.detail and candidate.turn in headed and candidate.turn not in begun:
+            waiting.setdefault(candidate.turn, []).append(nth)
+        else:
+            heap.append((-gain(nth), nth))
     heapq.heapify(heap)
-    while heap:
+    most = MOST_OF_MESSAGE
+    more: list[int] = []
+    while heap or more:
+        if not heap:  # there is room for more of the same messages
+            heap, more, most = [(-gain(nth), nth) for nth in more], [], len(candidates)
+            heapq.heapify(heap)
         _, nth = heapq.heappop(heap)
         candidate, now = candidates[nth], gain(nth)
         if heap and -now > heap[0][0] + 1e-12:
@@ -324,14 +342,17 @@ def choose(
             candidate.thread, room
         ):
             continue
-        if candidate.message[0] and messages[candidate.message] >= MOST_OF_MESSAGE:
+        if candidate.message[0] and messages[candidate.message] >= most:
+            more.append(nth)
             continue
-        if candidate.spoken and _repeats(candidate.terms, similar):
+        if candidate.spoken and _repeats(candidate, similar):
             continue
         room -= candidate.cost
         used[candidate.thread] += candidate.cost
         chosen.append(nth)
         add(candidate)
+        for other in waiting.pop(candidate.turn, ()):
+            heapq.heappush(heap, (-gain(other), other))
     return chosen
 
 
@@ -353,15 +374,20 @@ def word_weights(candidates: Sequence[Candidate]) -> dict[str, float]:
     }
 
 
-def _repeats(terms: frozenset[str], similar: Mapping[str, list[frozenset[str]]]) -> bool:
-    """Whether a chosen line has nearly the same words, and not far fewer."""
+def _repeats(candidate: Candidate, similar: Mapping[str, Sequence[Candidate]]) -> bool:
+    """Whether a chosen line has nearly the same words, and not far fewer.
+
+    What came of a request may have its words.
+    """
+    terms = candidate.terms
     if len(terms) < 3:
         return False
-    shared = Counter(id(other) for term in terms for other in similar.get(term, ()))
     others = {id(other): other for term in terms for other in similar.get(term, ())}
     return any(
-        count >= max(3, SAME * min(len(terms), len(others[key]))) and len(terms) <= 1.3 * len(others[key])
-        for key, count in shared.items()
+        len(terms & other.terms) >= max(3, SAME * min(len(terms), len(other.terms)))
+        and len(terms) <= 1.3 * len(other.terms)
+        for other in others.values()
+        if candidate.detail or other.turn != candidate.turn or not candidate.turn[0]
     )
 
 

@@ -42,10 +42,11 @@ from fazm_memory.recall.quoting import (
     quote,
     size,
 )
-from fazm_memory.records import dataclass, field
+from fazm_memory.records import dataclass, field, replace
 from fazm_memory.text import plural
 
 MOST_CHARACTERS = 9_800  # clients cut at 10,000
+SHORT_REQUEST = 40  # characters of a request that says little without what came of it
 LINE = 5  # characters around an item
 SHARE = 2.0  # of an equal share of the room, for a thread
 AMPLE = 5000  # characters from which there is room for older days
@@ -54,7 +55,7 @@ HEADINGS = 0.5  # of the room, for headings and a little of each thread
 LEAST_LINES = 60  # characters of a thread below its heading
 MOST_OLDER = 1200  # characters, for work of older days
 DAY_LABEL = 30  # characters of the name of a day
-CHECKED_AT = lazy_regex(r" \(ok \d\d:\d\d\)")
+CHECKED_AT = lazy_regex(r" \(ok \d\d:\d\d(?:, edited since)?\)")
 MAX_LISTED = 150  # items in the data that did not fit
 
 HEAD = "Fazm Memory: what happened before {place}. Requests and rules are the user's words unless marked."
@@ -216,13 +217,17 @@ def _fitting(
     reserve = min(int(room * OLDER_SHARE), sum(size(older_text(thread, ())) + 3 for thread in older))
     reserve = reserve if room >= AMPLE or not threads else 0
     room_left = room - bare - reserve - sum(size(item.text) + LINE for item in pins)
-    known = [Candidate("", 1.0, 0, terms_of_text(goal_text(thread)), -1) for thread in threads]
+    known = [
+        Candidate("", 1.0, 0, terms_of_text(goal_text(thread)), -1, turn=goal_turn(thread))
+        for thread in threads
+    ]
     known += [_candidate(item, of) for item in heads]
+    groups = exchanges(rest)
     places = choose(
-        [_candidate(item, of) for item in rest], room_left, _shares(threads, of, room_left),
+        [_joined_candidate(group, of) for group in groups], room_left, _shares(threads, of, room_left),
         [*known, *(_candidate(item, of) for item in pins)],
     )  # fmt: skip
-    chosen = [*pins, *heads, *(rest[nth] for nth in places)]
+    chosen = [*pins, *heads, *(item for nth in places for item in groups[nth])]
     left = room - _length(lines_of(threads, chosen))
     threads, chosen = _with_older(threads, older, items, chosen, left, of)
     lines = lines_of(threads, chosen)
@@ -293,8 +298,50 @@ def _candidate(item: Item, of: Mapping[str, int]) -> Candidate:
     spoken = item.message >= 0
     return Candidate(
         item.id, item.score, size(item.text) + LINE, terms_of_text(item.text), of.get(item.session, -1),
-        (item.session if spoken else "", item.message), item.voice, spoken,
+        (item.session if spoken else "", item.message), item.voice, spoken, (item.session, item.turn),
+        item.kind == "said" and not item.outcome and item.turn >= 0,
     )  # fmt: skip
+
+
+def goal_turn(thread: Thread) -> tuple[str, int]:
+    """The turn of the request that the heading of a thread shows."""
+    goals = ((task.session.id, task.goal.turn) for task in thread.shown if task.goal is not None)
+    return next(goals, ("", 0))
+
+
+def exchanges(items: Sequence[Item]) -> list[list[Item]]:
+    """The items, each alone, but a question of the user together with what came of it.
+
+    A question says nothing without its answer. Other requests do.
+    """
+    questions: dict[tuple[str, int], Item] = {}
+    for item in items:
+        place = (item.session, item.turn)
+        if item.kind == "request" and item.label == "asked" and item.turn >= 0:
+            questions[place] = max(item, questions.get(place, item), key=lambda one: one.score)
+    questions = {
+        place: item
+        for place, item in questions.items()
+        if item.text.endswith('?"') or len(item.text) < SHORT_REQUEST
+    }
+    answers = {
+        (item.session, item.turn): item
+        for item in items
+        if item.outcome and (item.session, item.turn) in questions
+    }
+    paired = {questions[place].id: answer for place, answer in answers.items()}
+    told = {answer.id for answer in answers.values()}
+    return [[item, paired[item.id]] if item.id in paired else [item] for item in items if item.id not in told]
+
+
+def _joined_candidate(group: Sequence[Item], of: Mapping[str, int]) -> Candidate:
+    parts = [_candidate(item, of) for item in group]
+    last = parts[-1]
+    cost = sum(part.cost for part in parts) - LINE * (len(parts) - 1)
+    worth = sum(part.worth * part.cost for part in parts) / sum(part.cost for part in parts)
+    terms = frozenset[str]().union(*(part.terms for part in parts))
+    voice = max(part.voice for part in parts)
+    return replace(last, worth=worth, cost=cost, terms=terms, voice=voice)
 
 
 def _length(lines: Iterable[str]) -> int:
@@ -303,7 +350,7 @@ def _length(lines: Iterable[str]) -> int:
 
 THREAD_PARTS = {
     "asked": "goal", "why": "decisions", "plan": "decisions", "rule": "preferences", "todo": "open",
-    "waiting": "open", "open": "open", "failed": "failed", "found": "failed", "before": "failed",
+    "waiting": "open", "open": "open", "failed": "failed", "cause": "failed",
     "run": "references",
     "read": "references", "known": "references",
 }  # fmt: skip

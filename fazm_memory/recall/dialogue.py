@@ -46,7 +46,7 @@ STATUS_MARKS = lazy_regex("[\u2600-\u27bf\u2b50-\u2b55\U0001f300-\U0001faff\ufe0
 TAG = lazy_regex(r"</?[a-zA-Z][\w:-]*(?:\s[^<>]*)?>")
 CODE = lazy_regex(r"`([^`\s]+)`")
 REMARK = lazy_regex(
-    r"(?i)(?:(?:done|perfect|great|good|clean|excellent|exactly|yes|right|ok|okay|sure|alright"
+    r"(?i)(?:(?:(?:all )?done|perfect|great|good|clean|excellent|exactly|right|ok|okay|sure|alright"
     r"|absolutely|got it"
     r"|fixed)\s*[.!,:–—-]+\s+|(?:great|good) (?:question|catch|point|thinking|idea|call)\w*\s*[.!,:–—-]*\s+"
     r"|you'?re (?:absolutely |completely )?right(?: to ask| again)?\s*[.!,:–—-]+\s+"
@@ -54,11 +54,27 @@ REMARK = lazy_regex(
     r"(?: now)?(?: (?:the|what the|why the) (?:issue|problem|bug|cause)(?: is)?)?(?: now)?\s*[.!:–—-]+\s+"
     r"|(?:ah,? |now |so )?found (?:it|(?:the|an?) (?:issue|problem|bug|cause))\s*[.!:–—-]+\s+"
     r"|(?:let me|let's) [^.!?:]{3,40}[.!]\s+(?=\S)"
-    r"|based on (?:the|my|this) (?:summary|review|analysis|search|reading)(?: of [^,]{3,40})?,\s+"
+    r"|(?:based on|looking at|after (?:reading|reviewing|looking)) [^,.:]{3,80},\s+"
     r"|(?:that|this) (?:clarifies|explains) (?:everything|it)\s*[.!:–—-]+\s+(?:so:?\s+)?"
     r"|(?:now|so|also|then|and|but|next|finally)(?:[,:]\s+|\s+)(?=[a-z\w](?!hat\b))"
     r"|i(?:'ve| have) (?:also |now )?(?=[a-z]+(?:ed|t)\b|made\b|written\b))"
 )  # an opening that says nothing to a successor
+CHECK = (
+    r"(?:all |the |both |every |\d+ |of |unit |integration |e2e |existing |new |other |race )*"
+    r"(?:tests?|checks?|lint\w*|builds?|formatting|fmt|everything|race detect\w+|type ?checks?)"
+    r"(?:(?:,| and| &)+ (?:all )?(?:lint\w*|tests?|formatting|builds?))*"
+    r"(?: (?:is|are|now|still|all|also))* (?:pass(?:es|ed|ing)?|green|clean|ok|fine|succeeds?)"
+    r"(?: (?:and|with) [^.,]{0,40}(?:clean|pass\w*|issues)| cleanly)?"
+)
+PASSED = lazy_regex(
+    r"(?i)\W*all (?:is |are )?(?:green|passing|good|clean|done|set)\W*"
+    rf"|\W*{CHECK}(?:(?:[,;]| and| &)+ {CHECK})*(?:\s*(?:[—–:(-]|including|across)\s*[^.]{{0,90}})?\W*"
+)  # told by the last run of the checks
+PASSED_BEGIN = lazy_regex(rf"(?i)\W*{CHECK}(?:(?:[,;]| and| &)+ {CHECK})*\s*[.!]\s+(?=\S)")
+ANNOUNCES_LIST = lazy_regex(
+    r"(?i)(?:^|(?<=[.!:]\s))(?:so,? )?(?:here(?:'s| is| are)|below (?:is|are)|the following (?:is|are)"
+    r"|(?:to )?summar(?:y|i[sz]e))\b[^.:!?]*(?:[.:]+\s*|$)"
+)  # "Here's a summary of the changes:"
 ANNOUNCEMENT = lazy_regex(
     r"(?i)(?<=[.!?])\s+(?:(?:now|so|next|then),? )?(?:let me|let's|i'?ll|i will|i need to|i should)\b"
     r"[^.!?]*[.!?:…]*$"
@@ -118,8 +134,8 @@ def compact_statement(text: str) -> str:
     It is empty if it says nothing else.
     """
     text = CODE.sub(r"\1", text).replace('`"', "`").replace('"`', "`")
-    shorter = ANNOUNCEMENT.sub("", text)
-    while found := REMARK.match(f"{shorter} "):
+    shorter = ANNOUNCES_LIST.sub("", ANNOUNCEMENT.sub("", text)).strip()
+    while found := REMARK.match(f"{shorter} ") or PASSED_BEGIN.match(shorter):
         shorter = shorter[found.end() :]
     return shorter if len(shorter) >= LEAST or not shorter else text
 
@@ -335,6 +351,7 @@ class Utterance:
     trust: str
     about: str = ""  # the options that it picks, or the call that it refuses
     corrects: bool = False  # it overturns what the agent has just done
+    refused: bool = False  # said right after refusing a call
     copied: bool = False  # by the user, from the agent's words, with none of their own
 
 
@@ -580,7 +597,7 @@ def dialogue_lines(session: str, talk: Sequence[Utterance], edits: Sequence[int]
     lines: list[Line] = []
     turn = 0
     asking = [said.seq for said in talk if _asks(said)]
-    correcting = {said.seq for said in talk if said.corrects} | refuting(talk)
+    correcting = {said.seq for said in talk if said.corrects and not said.refused} | refuting(talk)
     end = talk[-1].seq if talk else 0
     for nth, said in enumerate(talk):
         if _asks(said):

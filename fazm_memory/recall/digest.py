@@ -26,6 +26,7 @@ from fazm_memory.recall.items import (
     plan_title_of,
     preference_item,
     read_session_end,
+    refused_items,
     repository_items,
     session_items,
     tickets_of,
@@ -33,10 +34,11 @@ from fazm_memory.recall.items import (
     upcoming_items,
 )
 from fazm_memory.recall.later_changes import (
+    Work,
     as_known_later,
     own_part,
     ranked_names,
-    read_edits,
+    read_work,
     without_handed_over,
 )
 from fazm_memory.recall.lines import Dialogue, dialogue_items
@@ -67,7 +69,10 @@ def earlier_items(state: SessionState, since: int, worth: float, end: SessionEnd
     worth *= EARLIER_FACTOR
     end = SessionEnd(said, looked, solved_by=end.solved_by)
     items = session_items(part, naming.NamingReport(), since=0, worth=worth, end=end, headed=False)
-    items = [replace(item, label="earlier") if item.kind == "request" else item for item in items]
+    items = [
+        replace(item, label="earlier") if item.kind in ("request", "decision") and state.branch else item
+        for item in items
+    ]
     return [
         replace(item, id=f"{item.id}:before") if item.kind in SUMMARY_KINDS else item
         for item in items
@@ -342,13 +347,14 @@ def _task(
     since, began, ended = span or (0, row.opened_at, row.last_at)
     # For older days the state is enough.
     end = read_session_end(store, row, state) if span is not None or state.running else UNKNOWN_END
-    dialogue, talk, added = Dialogue(), list[Utterance](), list[str]()
+    dialogue, talk, work = Dialogue(), list[Utterance](), Work()
     if span is not None:
         talk = read_dialogue(store, row, since, state.decisions_made)
-        added, edits = read_edits(store, row, since)
+        work = read_work(store, row, since)
         dialogue = dialogue_items(
-            row.id, talk, folder=row.workspace, worth=worth, superseded=_superseded(state), edits=edits
-        )
+            row.id, talk, folder=row.workspace, worth=worth, superseded=_superseded(state),
+            edits=work.edits, refused=[event.seq for event in work.refused],
+        )  # fmt: skip
     learned = learn_from_session(state, modification_time)
     items = session_items(state, learned, since=since, worth=worth, end=end, headed=False)
     items += earlier_items(state, since, worth, end)
@@ -369,7 +375,8 @@ def _task(
         ]  # fmt: skip
         items += dialogue.items
         items += upcoming_items(state, worth)
-        items += added_items(state, ranked_names(added, dict(dialogue.names)), since, worth)
+        items += added_items(state, ranked_names(work.added, dict(dialogue.names)), since, worth)
+        items += refused_items(state, work.refused, talk, worth)
     requests = _requests(state, since)
     before = (_request(row) for row in state.requests.values() if row["seq"] < since and _has_text(row))
     first = next(before, None)

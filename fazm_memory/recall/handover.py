@@ -18,18 +18,16 @@ from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall.dialogue import ANSWERED, PLAN_PROMPT, shortened
 from fazm_memory.recall.digest import Request, SessionDigest
 from fazm_memory.recall.items import Item
-from fazm_memory.recall.lines import AT_WORK, GOAL, PASTED, UNDONE, with_short_quote
+from fazm_memory.recall.lines import GOAL, PASTED, UNDONE, with_short_quote
 from fazm_memory.recall.quoting import neutral, plain_name, quote
 from fazm_memory.records import dataclass
 
 GROUPS = (
-    "asked", "why", "naming", "done", "added", "before", "found", "failed", "plan", "earlier", "known",
+    "asked", "why", "naming", "done", "added", "cause", "failed", "plan", "earlier", "known",
     "read", "apps", "commits", "run", "todo", "waiting", "open", "files",
 )  # fmt: skip
 JOINED = {"added": ", ", "earlier": "; ", "commits": "; "}  # groups on one line
-SPOKEN = frozenset(
-    {"asked", "why", "done", "found", "before", "plan"}
-)  # shown by turn, if they are from the dialogue
+SPOKEN = frozenset({"asked", "why", "done", "cause", "plan"})  # shown by turn, if they are from the dialogue
 PLAN = lazy_regex(r"(?i)^plan:\s*")
 RULES = "USER RULES"
 HABITS = "HABITS"
@@ -41,11 +39,8 @@ ROOM_PER_RESUME = 2000  # characters of a context
 BRIEF = 70  # characters of what a thread is for, if it is only named
 MAX_NEXT = 4
 MAX_PLAN = 5  # lines of a plan
-LAST_TURN = "on the last request:"  # which NOW tells
-RESULT_MARK = "-> "  # before what came of a request
-BEFORE = "before: "  # the state that a change ended
-PARTS = {"plan": "planned: ", "before": BEFORE, "found": "found: "}  # what stands before such a sentence
-PART_ORDER = ("", "found: ", "planned: ", BEFORE)
+LAST_TURN = "more on NOW"  # on the last request
+PARTS = {"plan": "planned: ", "cause": "cause: "}  # what stands before such a sentence
 LONGEST_NOW = 110  # characters of the last request in NOW
 NO_TASK = "no open task; "
 NOTHING_OPEN = "no open task is recorded"
@@ -175,7 +170,7 @@ def _top_lines(
     for title, items in top:
         if title == "NOW":
             if recent:
-                about = neutral(recent[0].branch) or (goal_text(recent[0], 70) if len(recent) > 1 else "")
+                about = "" if recent[0].branch or len(recent) < 2 else goal_text(recent[0], 70)
                 ended = f"until {to_datetime(recent[0].ended):%H:%M}{_by(threads)}"
                 told = _last_words(recent[0], [item for _, item in items if item.latest])
                 told = told or _last_request(recent[0])
@@ -346,7 +341,12 @@ def _groups(
     undone = undone_changes(thread.shown)
     for _, turn in sorted(turns.items()):
         place = (turn[0].session, turn[0].turn)
-        lines += turn_lines(turn, headed=place in goals, above=place in last, undone=place in undone)
+        lines += turn_lines(
+            turn,
+            headed=place in goals,
+            above=place in last,
+            undone=place in undone or any(item.undone for item in turn),
+        )
     rest = [item for item in items if item.label not in SPOKEN or item.turn < 0]
     for group in dict.fromkeys((*GROUPS, *(item.label for item in rest))):
         rows = [item for item in rest if item.label == group]
@@ -377,39 +377,25 @@ def turn_lines(
     words = _as_one_quote([item for item in said if item.label == "asked"])
     answers = [item.text for item in said if item.label == "why" and item.kind == "answer"]
     request = "; ".join(filter(None, (title, words, *answers)))
-    results: list[str] = []
-    more: list[tuple[str, str]] = []
+    outcome = ""
+    more: list[str] = []
     for item in said:
         text = item.text.rstrip(".;")
         if item.label == "asked" or item.kind == "answer" or (item in plan and not item.place):
             continue
-        if item in plan:
-            if item in plan[:MAX_PLAN]:
-                more.append((PARTS["plan"], text))
-        elif (request or headed) and not (results or above) and _is_result(item):
-            results.append(text)
-        else:
-            more.append((PARTS.get(item.label, ""), text))
-    more.sort(key=lambda named: PART_ORDER.index(named[0]))
+        if item.outcome and not outcome:
+            outcome = text
+        elif item not in plan[MAX_PLAN:] and text != outcome:
+            more.append(f"{PARTS.get(item.label, '')}{text}")
     if undone:
-        told = [f"{UNDONE}{text}" for text in [*results, *(text for _, text in more)][:1]]
-        results, more = (told, []) if request or headed else ([], [("", text) for text in told])
-    lines = [f"  - {request}"] if request else [f"  - {LAST_TURN}"] if above and more else []
-    lines += [f"{'    ' if lines else '  '}{RESULT_MARK}{text}" for text in dict.fromkeys(results)]
-    if results:
-        more = [
-            *(named for named in more if named[0] != BEFORE),
-            *[part for part in more if part[0] == BEFORE][:1],
-        ]
-    for part, text in dict.fromkeys(more):
-        if text not in results:
-            lines.append(f"    {part}{text}" if lines else f"  - {part}{text}")
-    return lines
-
-
-def _is_result(item: Item) -> bool:
-    """Whether a sentence is of an answer and not a remark at work, a cause or a plan."""
-    return item.label not in PARTS and not item.reason.startswith(AT_WORK)
+        told = next(filter(None, (outcome, *more)), "")
+        return [f"  - {request}{ANSWERED}{UNDONE}"] if request else [f"  - {UNDONE}: {told}"] if told else []
+    if not request and above and more:
+        request = LAST_TURN
+    if not request and not outcome:
+        outcome = more.pop(0) if more else ""
+    lines = [f"  - {ANSWERED.join(filter(None, (request, outcome)))}"]
+    return [*lines, *(f"    {text}" for text in dict.fromkeys(more))]
 
 
 def _as_one_quote(asked: Sequence[Item]) -> str:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from fazm_memory.clock import to_datetime
 from fazm_memory.engines import naming
-from fazm_memory.events import UNTRUSTED, target_of
+from fazm_memory.events import UNTRUSTED, Event, target_of
 from fazm_memory.lazy import lazy_regex
 from fazm_memory.recall.chooser import YES, terms_of_text
-from fazm_memory.recall.dialogue import compact_request, plain_markdown, shortened
+from fazm_memory.recall.dialogue import USER_ROLES, Utterance, compact_request, plain_markdown, shortened
 from fazm_memory.recall.fixes import SETTING, SHELLS
 from fazm_memory.recall.quoting import neutral, plain_name, quote
 from fazm_memory.records import dataclass, field
@@ -27,6 +27,7 @@ from fazm_memory.session import (
     SessionState,
     folder_progress_text,
     next_steps,
+    refused_command,
     uncommitted_files,
     waiting_questions,
 )
@@ -172,6 +173,7 @@ def is_failed_lookup(error: dict[str, Any]) -> bool:
 WEIGHTS: dict[str, float] = {
     "question": 1.6,
     "asking": 1.5,
+    "refused": 1.2,
     "next": 1.4,
     "proposed": 1.0,
     "artifact": 1.45,
@@ -188,7 +190,7 @@ WEIGHTS: dict[str, float] = {
     "interrupted": 0.4,
     "commit": 0.8,
     "pull": 0.8,
-    "uncommitted": 0.4,
+    "uncommitted": 0.8,
     "fact": 0.7,
     "checks": 0.25,
     "said": 0.6,
@@ -258,6 +260,8 @@ class Item:
     at: int = 0  # when it was said; 0 if only its session is known
     turn: int = -1  # of the dialogue: a request and what the agent said to it
     place: int = 0  # in its message
+    outcome: bool = False  # what came of the request of its turn
+    undone: bool = False  # what was done for it was undone later
     latest: bool = False  # the last request of its session, or what came of it
     voice: float = 1.0  # how much its words matter by who says them
 
@@ -612,20 +616,15 @@ def _repository(state: SessionState, since: int) -> Iterator[tuple[str, str, str
             title = f" {neutral(pull['title'])}" if pull.get("title") else ""
             status = f", {pull['state']}" if pull.get("state") else ""
             yield "pull", str(pull["number"]), f"PR #{pull['number']}{title}{status}", pull["seq"]
-    uncommitted = uncommitted_files(state)
-    if uncommitted:
-        paths = sorted(uncommitted, key=lambda path: -uncommitted[path]["seq"])
-        as_of = to_datetime(min(entry["as_of"] for entry in uncommitted.values()))
-        last = max(entry["seq"] for entry in uncommitted.values())
-        least = " at least" if len(state.uncommitted) > len(uncommitted) else ""
-        text = f"not committed at {as_of:%H:%M}:{least}{_named(paths, MAX_NAMED, folder)}"
-        yield "uncommitted", "files", text, last
+    if (found := _uncommitted(state, since)) is not None:
+        yield "uncommitted", "files", *found
     checks = [
         row for row in getattr(state, "checks", {}).values()
         if row["seq"] >= since and len(row["command"]) <= LONGEST_CHECK and "resolved_by" not in row
     ]  # fmt: skip
     if checks:
-        yield "checks", "run", _checks(checks[-MAX_CHECKS:]), checks[-1]["seq"]
+        edited = max((entry.seq for entry in _own_files(state)), default=-1)
+        yield "checks", "run", _checks(checks[-MAX_CHECKS:], edited), checks[-1]["seq"]
     for note in getattr(state, "notes", {}).values():
         if note["seq"] >= since:
             yield (
@@ -636,13 +635,49 @@ def _repository(state: SessionState, since: int) -> Iterator[tuple[str, str, str
             )
 
 
-def _checks(checks: list[dict[str, Any]]) -> str:
-    """The checks in order, each outcome once: `make lint, make test (ok 18:11)`."""
+def _own_files(state: SessionState) -> list[FileEntry]:
+    """The files in the workspace that the agent changed."""
+    return [
+        entry for entry in state.files_modified.values()
+        if entry.by == "agent" and state.workspace and inside(entry.path, state.workspace) != entry.path
+    ]  # fmt: skip
+
+
+def _uncommitted(state: SessionState, since: int) -> tuple[str, int] | None:
+    """What is known of uncommitted changes, and the position of the last one.
+
+    Of other changes after the last commit it is said that no commit was seen.
+    """
+    known = uncommitted_files(state)
+    committed = max((row["seq"] for row in state.commits.values()), default=-1)
+    others = {
+        entry.path: entry.seq for entry in _own_files(state)
+        if entry.seq > max(committed, since - 1) and entry.path not in known
+    } if state.branch else {}  # fmt: skip
+    parts = []
+    if known:
+        as_of = to_datetime(min(entry["as_of"] for entry in known.values()))
+        paths = sorted(known, key=lambda path: -known[path]["seq"])
+        parts.append(f"not committed at {as_of:%H:%M}:{_named(paths, MAX_NAMED, state.workspace)}")
+    if others:
+        paths = sorted(others, key=lambda path: ("test" in posixpath.basename(path), -others[path]))
+        parts.append(f"edited, no commit seen:{_named(paths, MAX_NAMED, state.workspace)}")
+    if not parts:
+        return None
+    return "; ".join(parts), max([*(entry["seq"] for entry in known.values()), *others.values()])
+
+
+def _checks(checks: list[dict[str, Any]], edited: int) -> str:
+    """The checks in order, each outcome once: `make lint, make test (ok 18:11)`.
+
+    `edited` is the position of the last edit, after which they may not hold.
+    """
     text = ""
     for nth, row in enumerate(checks):
         later = checks[nth + 1] if nth + 1 < len(checks) else None
         same = later is not None and later["outcome"] == row["outcome"]
-        outcome = "" if same else f" ({row['outcome']} {to_datetime(row['at']):%H:%M})"
+        since = ", edited since" if checks[-1]["seq"] < edited else ""
+        outcome = "" if same else f" ({row['outcome']} {to_datetime(row['at']):%H:%M}{since})"
         text += f"{', ' if nth else ''}{neutral(row['command'])}{outcome}"
     return text
 
@@ -730,6 +765,33 @@ def _waiting(row: dict[str, Any]) -> str:
     return f"offered, not answered: {text}" if row["status"] == "passed_over" else text
 
 
+STOPPED_WITHIN = 3  # positions, from a refused call to the user's words about it
+
+
+def refused_items(
+    state: SessionState, refused: Iterable[Event], talk: Iterable[Utterance], worth: float
+) -> list[Item]:
+    """Commands that the user stopped without a word: commits, pushes, and the last call of the session."""
+    spoken = [said.seq for said in talk if said.role in USER_ROLES and said.role != "asked"]
+    items = []
+    for event in refused:
+        found = refused_command(event.payload.tool, event.payload.input)
+        last = event.seq >= state.at - STOPPED_WITHIN
+        if found is None or any(0 < seq - event.seq <= STOPPED_WITHIN for seq in spoken):
+            continue
+        command, on_history = found
+        if not (last or on_history):
+            continue
+        command = shortened(command.strip().partition("\n")[0], LONGEST_CHECK)
+        text = f"the user stopped {quote(command, 2 * LONGEST_CHECK)} at {to_datetime(event.at):%H:%M}"
+        id_, score = item_id(state.session, "refused", str(event.seq)), WEIGHTS["refused"] * worth
+        label = "todo" if last else "open"
+        items.append(
+            Item(id_, "OPEN", "refused", text, score, state.session, event.seq, "user", label, at=event.at)
+        )
+    return items
+
+
 def added_items(state: SessionState, names: list[str], since: int, worth: float) -> list[Item]:
     """The names that a session added to code: the first few, then some more."""
     items = []
@@ -753,6 +815,7 @@ KIND_REASONS: dict[str, str] = {
     "question": "an open question",
     "asking": "a question of the agent that waits for the user",
     "next": "what comes next",
+    "refused": "a command that the user stopped",
     "proposed": "what the agent's last answer proposes",
     "pending": "still to do",
     "artifact": "a list that the work follows",

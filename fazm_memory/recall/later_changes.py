@@ -15,7 +15,7 @@ moved is not new. Only the latest edits of a session are read.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fazm_memory.events import Event
@@ -246,8 +246,20 @@ DEFINITION = lazy_regex(
 )
 
 
-def read_edits(store: Store, row: SessionRow, since: int) -> tuple[list[str], list[int]]:
-    """The names that a session added, and the positions of its edits, in order."""
+@dataclass(frozen=True)
+class Work:
+    """What the calls of a session did.
+
+    The names that it added, and the positions of its edits and of the calls that the user refused, in order.
+    """
+
+    added: Sequence[str] = ()
+    edits: Sequence[int] = ()
+    refused: Sequence[Event] = ()
+
+
+def read_work(store: Store, row: SessionRow, since: int) -> Work:
+    """The work of a session from position `since` on. Reads a bounded number of events."""
     rows = store.db.execute(
         f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ? AND kind = 'action'"
         " ORDER BY id DESC LIMIT ?",
@@ -256,7 +268,12 @@ def read_edits(store: Store, row: SessionRow, since: int) -> tuple[list[str], li
     events = store.quarantine_view.events(row.n, [to_event(found, row.id, b"") for found in rows[::-1]])
     ranges = effective_ranges(store.db, row.n, row.head, since)
     valid = [event for event in events if any(begin <= event.seq < end for begin, end in ranges)]
-    return new_names(valid), [event.seq for event in valid if event.payload is not None and _changes(event)]
+    known = [event for event in valid if event.payload is not None]
+    return Work(
+        new_names(valid),
+        [event.seq for event in known if _changes(event)],
+        [event for event in known if event.payload.outcome == "denied"],
+    )
 
 
 def _changes(event: Event) -> bool:

@@ -16,6 +16,7 @@ from fazm_memory.recall.chooser import (
     UNFINISHED,
     VOICES,
     is_boilerplate,
+    is_statement,
     is_working_thought,
     line_worth,
     tells,
@@ -25,6 +26,7 @@ from fazm_memory.recall.chooser import (
 from fazm_memory.recall.dialogue import (
     ANSWERED,
     ANSWERS,
+    CONCEDES,
     USER_ROLES,
     Line,
     Utterance,
@@ -32,6 +34,7 @@ from fazm_memory.recall.dialogue import (
     compact_statement,
     dialogue_lines,
     plain_markdown,
+    refuting,
     shortened,
 )
 from fazm_memory.recall.items import GENERIC_QUESTION, WEIGHTS, Item, Section, item_id
@@ -72,6 +75,10 @@ SAME_PLAN = 0.7  # share of the words of two titles
 SAME_REQUEST = 0.5
 FEWEST_TERMS = 5
 ROOT_CAUSE = lazy_regex(r"(?i)\W*(?:the )?(?:root )?cause\b")
+CAUSE = lazy_regex(
+    r"(?i)\broot cause\b(?! anal)|\bturns out\b|\b(?:was|is|were) (?:caused|broken) by\b|\bthe bug occurred\b"
+    r"|\bthe (?:real |actual |main )?(?:issue|problem|bug|cause|culprit|reason) (?:is|was)\b"
+)
 ERROR = lazy_regex(r"(?i)\b(?:error|fail\w*|exception|cannot|can't|denied|panic|not found|fatal)\b")
 CORRECTS = lazy_regex(
     r"(?i)\b(?:not|no|only|should(?:n'?t)?|wrong|actually|but|because|since|so that|i (?:want|think"
@@ -102,9 +109,19 @@ UNDID = lazy_regex(
     r"(?i)\W*(?:done[.,!] |ok[.,!] )?(?:i(?:'ve| have)? )?(?:reverted|undone|undid|rolled back)\b"
 )
 UNDO_WITHIN = 3  # turns
-UNDONE = "undone later: "
+AFTER_REFUSAL = 2  # positions
+UNDONE = "undone later"
 PASTED = "pasted: "  # before words that the user pasted
-ENOUGH_SAID = 8  # words of a line that says what came of a request
+CONCLUDES = lazy_regex(
+    r"(?i)\W*(?:(?:the |my )?(?:bottom line|conclusion|verdict|short answer|recommendation|tl;?dr)"
+    r"|in short)\b"
+)  # before the main point of an answer
+YES_OR_NO = lazy_regex(r"(?i)\W*(?:yes|no|correct|exactly|not (?:yet|really|quite))\b")
+COMPLETION = terms_of_text(
+    "all everything implementation implemented work plan task tasks step steps change changes complete"
+    " completed done finished successfully fix fixed fixes tests test pass passing lint clean code now"
+    " ready ready good phase phases issue issues feature properly fully"
+)  # words that say no more than that the work is done
 ENOUGH_TERMS = 3  # of an answer that can be understood without its question
 BARE = 3  # characters of a reply that picks an option
 DECISIONS = ("refusal", "verdict", "answer")  # of the user
@@ -148,35 +165,48 @@ def dialogue_items(
     worth: float,
     superseded: Collection[int] = (),
     edits: Sequence[int] = (),
+    refused: Collection[int] = (),
 ) -> Dialogue:
     """The items of a dialogue that are worth showing.
 
-    `superseded` are positions that no longer hold, `edits` the positions of its changes.
+    `superseded` are positions that no longer hold, `edits` the positions of its changes, `refused` those of
+    calls that the user refused.
     """
     old = {*superseded, *replaced_plans(talk), *known_summaries(talk)}
-    lines = dialogue_lines(session, [said for said in talk if said.seq not in old], edits)
+    talk = [
+        replace(said, corrects=True, refused=True) if _after_refusal(said, refused) else said
+        for said in talk
+        if said.seq not in old
+    ]
+    lines = dialogue_lines(session, talk, edits)
+    refuted = refuted_turns(lines, talk)
     closed = {line.turn for line in lines if _closes(line)}
     told = [
         line
         for line in lines
         if not is_boilerplate(line)
         and not (line.role == "final" and line.text.endswith("?"))  # known from the state
+        and not (line.role in CLOSING and tells_before(line) and line_label(line) != "cause")
+        and not (line.role in ANSWERS and line.turn in refuted)
         and not (line.turn in closed and is_working_thought(line))
         and not (line.role in ANSWERS and INTENDS.match(compact_statement(line.text)))
     ]
-    undone = {turn: _result_line(told, turn) for turn in undone_turns(lines)}
+    outcomes = outcome_lines(line for line in lines if line.turn not in refuted)
+    shown = {id(line) for line in (*told, *outcomes.values())}
+    told = [line for line in lines if id(line) in shown]
+    undone = undone_turns(lines)
     goal_line = _goal_line(told)
     goal = None if goal_line is None else _item(goal_line, line_worth(goal_line) * worth, folder)
     latest = _latest_lines(told)
     items: list[Item] = []
     for line in told:
-        item = _item(line, line_worth(line) * worth, folder)
+        item = _item(line, line_worth(line, outcomes.get(line.turn) is line) * worth, folder)
         if line is goal_line:
             item = goal or item
         if line.turn in undone and not line.by_user:
-            if line is not undone[line.turn]:
-                continue
-            item = replace(item, text=f"{UNDONE}{item.text}")
+            continue
+        item = replace(item, outcome=outcomes.get(line.turn) is line)
+        item = replace(item, undone=line.turn in undone)
         items.append(replace(item, latest=True) if line in latest else item)
     items = _latest_wording(items)
     if (left := untaken_points(talk)) is not None:
@@ -184,6 +214,17 @@ def dialogue_items(
     best = sorted(items, key=lambda item: -item.score)[:MAX_LINES]
     names = sorted(weigh_names(lines).items(), key=lambda entry: (-entry[1], entry[0]))[:60]
     return Dialogue(tuple(sorted(best, key=lambda item: item.seq)), goal, tuple(names))
+
+
+def refuted_turns(lines: Iterable[Line], talk: Sequence[Utterance]) -> set[int]:
+    """The turns whose answer the user contradicted and the agent took back."""
+    contradicted = refuting(talk)
+    return {line.turn - 1 for line in lines if line.seq in contradicted}
+
+
+def _after_refusal(said: Utterance, refused: Collection[int]) -> bool:
+    """Whether the user said something right after refusing a call."""
+    return said.role in ("asked", "reply") and any(0 < said.seq - seq <= AFTER_REFUSAL for seq in refused)
 
 
 def _left_item(session: str, left: Untaken, worth: float) -> Item:
@@ -305,19 +346,46 @@ def _latest_lines(lines: Sequence[Line]) -> list[Line]:
         line for line in lines
         if line.turn == last and line.role in REQUESTS and not (line.role == "plan" and line.place)
     ]  # fmt: skip
-    best = _result_line(lines, last)
+    best = outcome_lines(lines).get(last)
     return [] if best is None else [*sorted(asked, key=line_worth)[-1:], best]
 
 
-def _result_line(lines: Iterable[Line], turn: int) -> Line | None:
-    """The line of an answer that says best what came of a request."""
-    answer = [line for line in lines if line.turn == turn and line.role in CLOSING and line.form != "heading"]
-    telling = [line for line in answer if tells(line.text) and not tells_before(line)]
-    return max(telling or answer, key=_told_worth, default=None)
+def outcome_lines(lines: Iterable[Line]) -> dict[int, Line]:
+    """By turn, the line of its answer that says what came of the request.
+
+    A line under a heading such as "Bottom line", else the first one that says something.
+    """
+    answers: dict[int, list[Line]] = {}
+    for line in lines:
+        if line.role in CLOSING and not BROKEN_OFF.match(line.text):
+            answers.setdefault(line.turn, []).append(line)
+    found = {turn: _outcome(answer) for turn, answer in answers.items()}
+    return {turn: line for turn, line in found.items() if line is not None}
 
 
-def _told_worth(line: Line) -> float:
-    return line_worth(line) * min(ENOUGH_SAID, len(terms_of_text(line.text)))
+def _outcome(answer: Sequence[Line]) -> Line | None:
+    possible = [line for line in answer if _may_be_outcome(line)]
+    concluding = [line for line in possible if CONCLUDES.match(line.text) or CONCLUDES.match(line.heading)]
+    telling = [line for line in possible if line.form != "heading" and not _only_completes(line)]
+    return next(iter([*concluding, *telling, *possible]), None)
+
+
+def _may_be_outcome(line: Line) -> bool:
+    if line.form == "code" or line.text.endswith("?") or tells_before(line):
+        return False
+    text = compact_statement(line.text)
+    if CONCEDES.match(text):
+        return False
+    if not line.place and YES_OR_NO.match(text):
+        return True
+    if line.form == "lead":
+        return is_statement(line.text) and not INTENDS.match(text)
+    return not is_boilerplate(line) and not INTENDS.match(text) and tells(text)
+
+
+def _only_completes(line: Line) -> bool:
+    """Whether a line only says that the work is done."""
+    return all(term in COMPLETION for term in terms_of_text(compact_statement(line.text)))
 
 
 def with_short_quote(text: str, longest: int) -> str:
@@ -400,15 +468,13 @@ def line_label(line: Line) -> str:
         return "why" if line.role in ("answer", "reply") else "asked"
     if line.role == "summary":
         return "earlier"
-    if (line.role == "plan" and line.place and BEFORE.match(line.heading)) or (
-        line.role in CLOSING and tells_before(line) and not FILE_LINE.match(text)
-    ):
-        return "found" if ROOT_CAUSE.match(line.heading) else "before"
+    if ROOT_CAUSE.match(line.heading) or CAUSE.search(text):
+        return "cause"
     if line.role == "plan":
         return "plan"
     if line.role == "final" and UNFINISHED.search(text) and not RESULT.search(text):
         return "open"
-    return "found" if FINDING.search(text) else "why" if CHOICE.search(text) else "done"
+    return "why" if CHOICE.search(text) else "done"
 
 
 def without_prefix(text: str, folder: str | None) -> str:

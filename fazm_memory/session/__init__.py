@@ -11,7 +11,7 @@ from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from fazm_memory.session import diff
-    from fazm_memory.session.calls import looks_only, writes_to_source
+    from fazm_memory.session.calls import looks_only, refused_command, writes_to_source
     from fazm_memory.session.dialogue import chosen_options, later_replaces, listed_options, title_of
     from fazm_memory.session.diff import (
         CALL_KINDS,
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     __name__,
     {
-        "calls": "looks_only writes_to_source",
+        "calls": "looks_only refused_command writes_to_source",
         "dialogue": "chosen_options later_replaces listed_options title_of",
         "diff": "CALL_KINDS Consequences DEFERRED_WINDOW consequences_of disk_changes_by_call hunks",
         "naming_report": (

@@ -251,6 +251,11 @@ GIT_LOOKUPS = frozenset(
 )  # fmt: skip
 
 
+GIT_HISTORY = frozenset(
+    {"commit", "push", "merge", "rebase", "reset", "checkout", "switch", "restore", "tag"}
+)
+
+
 def only_looks(parts: list[list[str]]) -> bool:
     """Whether a command only looks something up, so that a failure says little."""
     return bool(parts) and all(
@@ -264,6 +269,19 @@ def git_verb(words: list[str]) -> tuple[str, list[str]]:
     while rest and rest[0].startswith("-"):
         rest = rest[2:] if rest[0] in ("-C", "-c", "--git-dir", "--work-tree") else rest[1:]
     return (rest[0], rest[1:]) if rest else ("", [])
+
+
+def refused_command(tool: str, given: Any) -> tuple[str, bool] | None:
+    """The shell command of a refused call, and whether it changes a repository's history or branch.
+
+    None for commands that only look something up, and for other tools.
+    """
+    call = shell_call(tool, given, "ok", "")
+    if call is None or only_looks(call.parts):
+        return None
+    return call.command, any(
+        words[0] == "git" and git_verb(words)[0] in GIT_HISTORY for words in call.parts if words
+    )
 
 
 def elsewhere(folder: str, workspace: str | None) -> bool:

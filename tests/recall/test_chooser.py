@@ -123,4 +123,17 @@ def test_one_message_gives_only_so_many_lines() -> None:
         Candidate(str(nth), 1.0, 10, frozenset({f"word{nth}", f"other{nth}", f"third{nth}"}), 0, ("s", 1))
         for nth in range(20)
     ]
-    assert len(choose(lines, 1000, {})) == MOST_OF_MESSAGE
+    other = Candidate("other", 0.001, 10, frozenset({"one", "two", "three"}), 0, ("s", 2))
+    assert choose([*lines, other], 1000, {}).index(len(lines)) == MOST_OF_MESSAGE
+    assert len(choose([*lines, other], 1000, {})) == len(lines) + 1  # there was room for them besides
+
+
+def test_a_detail_waits_for_its_request_or_what_came_of_it() -> None:
+    detail = Candidate(
+        "detail", 9.0, 10, frozenset({"a1", "b1", "c1"}), 0, ("s", 2), turn=("s", 1), detail=True
+    )
+    request = Candidate("request", 1.0, 40, frozenset({"a2", "b2", "c2"}), 0, ("s", 1), turn=("s", 1))
+    assert choose([detail, request], 100, {}) == [1, 0]
+    assert choose([detail, request], 30, {}) == []  # the request does not fit
+    assert choose([detail], 100, {}) == [0]  # nothing else of its turn can be told
+    assert choose([detail, request], 30, {}, [request]) == [0]

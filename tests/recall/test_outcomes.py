@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 from fazm_memory.recall.chooser import PASSED
-from fazm_memory.recall.dialogue import Utterance, dialogue_lines, without_copied, without_quoted
-from fazm_memory.recall.lines import untaken_points
+from fazm_memory.recall.dialogue import (
+    Utterance,
+    dialogue_lines,
+    read_dialogue,
+    without_copied,
+    without_quoted,
+)
+from fazm_memory.recall.later_changes import read_work
+from fazm_memory.recall.lines import dialogue_items, untaken_points
 
 from .conftest import ClockedMemory
 
@@ -150,7 +157,7 @@ def test_an_answer_that_begins_with_its_verdict_keeps_it(memory: ClockedMemory) 
         "thanks, add them",
         "Added the totals of both suppliers to prices.csv.",
     )
-    assert '"is the total of each supplier still correct?"\n    -> No, the totals of two suppliers' in text
+    assert '"is the total of each supplier still correct?" -> No, the totals of two suppliers' in text
 
 
 def test_work_that_was_taken_back_is_told_as_undone(memory: ClockedMemory) -> None:
@@ -165,11 +172,12 @@ def test_work_that_was_taken_back_is_told_as_undone(memory: ClockedMemory) -> No
         "sort the list by supplier",
         "Sorted the price list by supplier and saved it as prices.csv.",
     )
-    assert "-> undone later: I changed the price column to commas" in text
+    assert '"write the prices with a comma" -> undone later' in text
+    assert "commas in prices.csv" not in text
     assert "-> Reverted. The price column of prices.csv has points again" in text
 
 
-def test_undone_work_is_told_by_the_line_that_says_most(memory: ClockedMemory) -> None:
+def test_what_came_of_undone_work_is_left_out(memory: ClockedMemory) -> None:
     text = _context(
         memory,
         "tidy the price list of the suppliers",
@@ -180,7 +188,8 @@ def test_undone_work_is_told_by_the_line_that_says_most(memory: ClockedMemory) -
         "revert that, the prices need a point",
         "Reverted. The price column of prices.csv has points again.",
     )
-    assert "undone later: The price column of prices.csv has commas" in text
+    assert '"write the prices with a comma" -> undone later' in text
+    assert "40 rows" not in text
 
 
 def test_a_review_that_the_user_pasted_is_not_told_as_the_users_order(memory: ClockedMemory) -> None:
@@ -229,3 +238,86 @@ def test_points_that_were_all_taken_up_are_not_open(answer: str) -> None:
 ])  # fmt: skip
 def test_passed_checks_are_no_outcome(outcome: str) -> None:
     assert PASSED.fullmatch(outcome)
+
+
+def test_the_outcome_is_the_first_line_that_says_something(memory: ClockedMemory) -> None:
+    text = _context(
+        memory,
+        "sort the price list by supplier",
+        "All tests pass. Here's a summary of the changes:\n\n## Before\n\nThe list had no order at all.\n\n"
+        "## Now\n\nThe list is sorted by supplier and saved as prices.csv.\n\n- Line 12 has the header.",
+        "print it",
+        "Printed the list on the office printer.",
+    )
+    assert "- The list is sorted by supplier and saved as prices.csv" in text
+    assert "no order at all" not in text
+
+
+def test_the_bottom_line_of_an_answer_is_its_outcome(memory: ClockedMemory) -> None:
+    text = _context(
+        memory,
+        "tidy the price list of the suppliers",
+        "Removed the empty rows from prices.csv.",
+        "is it allowed to sell to Austria with this list?",
+        "The list has 40 suppliers from three countries.\n\nThe duty is paid by the buyer.\n\n"
+        "Bottom line: we can sell to Austria, but not send spirits.",
+        "write that into notes.md",
+        "Wrote both rules into notes.md.",
+    )
+    assert '"is it allowed to sell to Austria with this list?" -> Bottom line: we can sell to Austria' in text
+
+
+def test_an_answer_that_the_agent_took_back_is_not_told(memory: ClockedMemory) -> None:
+    text = _context(
+        memory,
+        "why is the invoice of Globex missing in the export?",
+        "The export skips every draft, so Globex must be a draft.",
+        "but Globex was sent on Monday, wasn't it?",
+        "You're right, Globex was sent. The export reads only the first page of invoices.",
+        "read all pages then",
+        "The export reads all pages of invoices now.",
+    )
+    assert "must be a draft" not in text
+    assert "only the first page" in text
+
+
+def test_words_right_after_a_refused_call_are_a_correction(memory: ClockedMemory) -> None:
+    memory.at("2026-11-14T16:00:00+00:00")
+    memory.say("s", "prompt", text="file the scans of the week")
+    memory.say(
+        "s", "action", tool="Bash", input={"command": "mv scan1.pdf A.pdf"}, outcome="denied", error="no"
+    )
+    memory.say("s", "prompt", text="scans keep the name of the sender")
+    memory.say("s", "message", text="Renamed all scans by their sender.")
+    row = memory.store.sessions.resolve(memory.sessions.get("s")["id"])
+    work = read_work(memory.store, row, 0)
+    talk = read_dialogue(memory.store, row, 0, {})
+    refused = [event.seq for event in work.refused]
+    plain = dialogue_items(row.id, talk, folder="/w", worth=1.0).items
+    known = dialogue_items(row.id, talk, folder="/w", worth=1.0, refused=refused).items
+    [before] = [item.score for item in plain if "keep the name" in item.text]
+    [after] = [item.score for item in known if "keep the name" in item.text]
+    assert len(refused) == 1
+    assert after > before
+
+
+def test_a_commit_that_the_user_stopped_without_a_word_is_told(memory: ClockedMemory) -> None:
+    memory.at("2026-11-14T16:00:00+00:00")
+    memory.say("s", "prompt", text="sort the price list by supplier")
+    commit = {"command": "git commit -m 'Sort the list'"}
+    memory.say("s", "action", tool="Bash", input=commit, outcome="denied", error="refused by the user")
+    memory.say("s", "prompt", text="show me the first ten rows")
+    memory.say("s", "message", text="The first ten rows are those of Globex and Hooli.")
+    text = memory.at(MORNING).recall.context("/w").text
+    assert "the user stopped \"git commit -m 'Sort the list'\" at 16:00" in text
+
+
+def test_a_check_says_when_files_were_edited_since(memory: ClockedMemory) -> None:
+    memory.at("2026-11-14T16:00:00+00:00")
+    memory.say("s", "prompt", text="sort the price list by supplier")
+    memory.say("s", "action", tool="Bash", input={"command": "pytest tests/test_list.py"}, output="3 passed")
+    files = [{"path": "/w/list.py", "change": "modified"}]
+    memory.say("s", "action", tool="Edit", input={"file_path": "/w/list.py"}, files=files)
+    memory.say("s", "message", text="The list is sorted by supplier now.")
+    text = memory.at(MORNING).recall.context("/w").text
+    assert "pytest tests/test_list.py (ok 16:00, edited since)" in text

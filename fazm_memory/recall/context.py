@@ -60,7 +60,7 @@ MAX_LISTED = 150  # items in the data that did not fit
 
 HEAD = "Fazm Memory: what happened before {place}. Requests and rules are the user's words unless marked."
 NOTHING = "Fazm Memory: nothing is recorded {place} yet."
-FOOT = "Left out for space: {count}. memory_search or fazm-memory search finds the rest."
+FOOT = "Left out for space: {count}. memory_search finds the rest."
 PINS = "{count} of them pinned by the user: the pins alone do not fit"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
@@ -765,6 +766,8 @@ def _waiting(row: dict[str, Any]) -> str:
     return f"offered, not answered: {text}" if row["status"] == "passed_over" else text
 
 
+LONGEST_STOPPED = 140  # characters of a command
+HEREDOC = lazy_regex(r"[\"']?\$\(cat <<-?\s*['\"]?\w+['\"]?\s*\n\s*([^\n]+).*", re.DOTALL)
 STOPPED_WITHIN = 3  # positions, from a refused call to the user's words about it
 
 
@@ -782,8 +785,10 @@ def refused_items(
         command, on_history = found
         if not (last or on_history):
             continue
-        command = shortened(command.strip().partition("\n")[0], LONGEST_CHECK)
-        text = f"the user stopped {quote(command, 2 * LONGEST_CHECK)} at {to_datetime(event.at):%H:%M}"
+        if message := HEREDOC.search(command):  # of the commit
+            command = f"{command[: message.start()]}{message[1]}"
+        command = shortened(command.strip().partition("\n")[0], LONGEST_STOPPED)
+        text = f"the user stopped {quote(command, 2 * LONGEST_STOPPED)} at {to_datetime(event.at):%H:%M}"
         id_, score = item_id(state.session, "refused", str(event.seq)), WEIGHTS["refused"] * worth
         label = "todo" if last else "open"
         items.append(

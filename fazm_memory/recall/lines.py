@@ -109,6 +109,12 @@ UNDID = lazy_regex(
     r"(?i)\W*(?:done[.,!] |ok[.,!] )?(?:i(?:'ve| have)? )?(?:reverted|undone|undid|rolled back)\b"
 )
 UNDO_WITHIN = 3  # turns
+PRAISES = lazy_regex(
+    r"(?:This|These|Those|That|It|They) (?:(?:now|also|will|would|should|all) )*(?:ensures?|gives?|makes?"
+    r"|allows?|keeps?|provides?|improves?|follows?|matches|guarantees?|confirms?|demonstrates?"
+    r"|is (?:much )?(?:cleaner|simpler|better))\b"
+    r"|The (?:code|implementation|refactoring|result) is (?:now )?(?:\w+ )?(?:cleaner|simpler|complete)"
+)  # what is good about the work
 AFTER_REFUSAL = 2  # positions
 UNDONE = "undone later"
 PASTED = "pasted: "  # before words that the user pasted
@@ -189,6 +195,7 @@ def dialogue_items(
         and not (line.role in CLOSING and tells_before(line) and line_label(line) != "cause")
         and not (line.role in ANSWERS and line.turn in refuted)
         and not (line.turn in closed and is_working_thought(line))
+        and not (line.role in ANSWERS and PRAISES.match(compact_statement(line.text)))
         and not (line.role in ANSWERS and INTENDS.match(compact_statement(line.text)))
     ]
     outcomes = outcome_lines(line for line in lines if line.turn not in refuted)

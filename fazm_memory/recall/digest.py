@@ -19,19 +19,12 @@ from fazm_memory.recall.items import (
     UNKNOWN_END,
     Item,
     SessionEnd,
-    added_items,
     branch_of,
     is_bare_answer,
     is_remark,
-    plan_title_of,
     preference_item,
     read_session_end,
-    refused_items,
-    repository_items,
     session_items,
-    tickets_of,
-    todos_of,
-    upcoming_items,
 )
 from fazm_memory.recall.later_changes import (
     Work,
@@ -42,6 +35,15 @@ from fazm_memory.recall.later_changes import (
     without_handed_over,
 )
 from fazm_memory.recall.lines import Dialogue, dialogue_items
+from fazm_memory.recall.open_items import open_items
+from fazm_memory.recall.repository_items import (
+    added_items,
+    plan_title_of,
+    refused_items,
+    repository_items,
+    tickets_of,
+    todos_of,
+)
 from fazm_memory.records import dataclass, field, replace
 from fazm_memory.session import (
     SessionState,
@@ -374,7 +376,7 @@ def _task(
             if item.kind != "said" and item.text not in asked and not _in_dialogue(item, spoken)
         ]  # fmt: skip
         items += dialogue.items
-        items += upcoming_items(state, worth)
+        items += open_items(state, talk, worth)
         items += added_items(state, ranked_names(work.added, dict(dialogue.names)), since, worth)
         items += refused_items(state, work.refused, talk, worth)
     requests = _requests(state, since)

@@ -13,7 +13,8 @@ from fazm_memory.recall.dialogue import (
     without_quoted,
 )
 from fazm_memory.recall.later_changes import read_work
-from fazm_memory.recall.lines import dialogue_items, untaken_points
+from fazm_memory.recall.lines import dialogue_items
+from fazm_memory.recall.open_items import untaken_points
 
 from .conftest import ClockedMemory
 

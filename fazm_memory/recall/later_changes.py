@@ -259,7 +259,10 @@ class Work:
 
 
 def read_work(store: Store, row: SessionRow, since: int) -> Work:
-    """The work of a session from position `since` on. Reads a bounded number of events."""
+    """The work of a session from position `since` on.
+
+    Reads a bounded number of events.
+    """
     rows = store.db.execute(
         f"SELECT {EVENT_COLUMNS} FROM event WHERE id >= ? AND id < ? AND kind = 'action'"
         " ORDER BY id DESC LIMIT ?",

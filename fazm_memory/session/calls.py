@@ -272,7 +272,7 @@ def git_verb(words: list[str]) -> tuple[str, list[str]]:
 
 
 def refused_command(tool: str, given: Any) -> tuple[str, bool] | None:
-    """The shell command of a refused call, and whether it changes a repository's history or branch.
+    """The shell command of a refused call, and whether it changes git history.
 
     None for commands that only look something up, and for other tools.
     """

@@ -208,13 +208,16 @@ class BundleService(Service):
         state = self._memory.history.state_at(row, None)
         with self.store.db.reading():  # one view of the log while others append
             talk = read_conversation(self.store, row, state, str(self.config.user_home))
+        document: dict[str, Any] = {}
         if format_name == "markdown":
             text = to_markdown(talk)
         else:
-            document = self._document(talk, row, format_name)
+            changed = [entry.path for entry in state.files_modified.values() if entry.change != "deleted"]
+            document = self._document(talk, row, format_name, changed)
             # A receiver of OTLP reads a file line by line.
             indent = None if format_name == "otel" else 1
             text = json.dumps(document, ensure_ascii=False, indent=indent, allow_nan=False) + "\n"
+        about = document["metadata"]["fazm_memory"] if format_name == "agent-trace" else {}
         data = text.encode("utf-8", "replace")  # half a surrogate pair is no text for other tools
         write_private(path, data)
         if send:
@@ -222,9 +225,12 @@ class BundleService(Service):
         return {
             "session": row.id, "file": str(path), "format": format_name, "bytes": len(data),
             "sealed": False, "sent_to": self.config.otlp_endpoint if send else None, **talk.counts(),
+            **({"files": len(document["files"]), "files_left_out": about["files_left_out"]} if about else {}),
         }  # fmt: skip
 
-    def _document(self, talk: Conversation, row: SessionRow, format_name: str) -> dict[str, Any]:
+    def _document(
+        self, talk: Conversation, row: SessionRow, format_name: str, changed: list[str]
+    ) -> dict[str, Any]:
         if format_name == "atif":
             return to_atif(talk)
         if format_name == "otel":
@@ -232,8 +238,9 @@ class BundleService(Service):
         stored = self._memory.existing_file_versions
         local = replace(talk, workspace=row.workspace)
         if stored is None:
-            return to_agent_trace(local, (), lambda digest: None)
-        return to_agent_trace(local, stored.histories(sorted(self._files_touched(row.id))), stored.read)
+            return to_agent_trace(local, (), lambda digest: None, changed)
+        versions = stored.histories(sorted(self._files_touched(row.id)))
+        return to_agent_trace(local, versions, stored.read, changed)
 
     def _to_export(self, session: str, path: Path, *, force: bool, quarantined: bool) -> SessionRow:
         """The session, if it may be written to this file."""

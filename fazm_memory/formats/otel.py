@@ -16,7 +16,7 @@ import hashlib
 import json
 import posixpath
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import UTC
 from difflib import SequenceMatcher
 from itertools import groupby
@@ -191,14 +191,18 @@ Owner = tuple[str, str]  # contributor type, and the session of an agent
 
 
 def to_agent_trace(
-    talk: Conversation, versions: Iterable[FileVersion], read: Callable[[str], bytes | None]
+    talk: Conversation,
+    versions: Iterable[FileVersion],
+    read: Callable[[str], bytes | None],
+    changed: Collection[str] = (),
 ) -> dict[str, Any]:
     """The record of a session.
 
-    `versions` are those of its files, `read` returns a stored content.
+    `versions` are those of its files, `read` returns a stored content. `changed` are the files that it
+    changed: those without a stored version are counted.
     """
-    files, left_out = [], 0
     histories = _histories(versions)
+    files, left_out = [], len(set(changed) - histories.keys())
     for path, history in sorted(histories.items()):
         relative = posixpath.relpath(path, talk.workspace) if talk.workspace else path
         owners = None if relative.startswith("..") else line_owners(history, read)

@@ -127,3 +127,16 @@ def test_a_session_without_stored_files_has_an_empty_record(memory: MemoryFixtur
     record = json.loads(exported(memory, memory.begin("/w"), "agent-trace"))
     Draft202012Validator(RECORD).validate(record)
     assert record["files"] == []
+
+
+def test_changed_files_without_a_stored_version_are_counted(memory: MemoryFixture) -> None:
+    session = memory.begin("/w")
+    for name, change in (("a.py", "created"), ("b.py", "modified"), ("c.py", "deleted")):
+        path = f"/w/{name}"
+        memory.act(session, "Edit", {"file_path": path}, files=[{"path": path, "change": change}])
+    file = memory.config.home.parent / "x.json"
+
+    result = memory.bundles.export_as(session, file, "agent-trace")
+
+    assert (result["files"], result["files_left_out"]) == (0, 2)
+    assert json.loads(file.read_text())["metadata"]["fazm_memory"]["files_left_out"] == 2

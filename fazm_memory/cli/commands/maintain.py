@@ -176,7 +176,12 @@ def _export_as(memory: Memory, args: argparse.Namespace) -> int:
         print_json(result)
         return 0
     counts = f"{plural(result['turns'], 'turn')}, {plural(result['calls'], 'tool call')}"
+    if "files" in result:
+        counts = f"lines of {plural(result['files'], 'file')}"
     echo(f"{result['file']}: {counts}, {format_size(result['bytes'])}")
+    if result.get("files_left_out"):
+        missing = plural(result["files_left_out"], "file")
+        echo_err(f"Left out: {missing} without a stored version, outside the session's folder, or no text.")
     echo("The file is not encrypted: anyone who has it can read it.")
     if result["sent_to"]:
         echo(f"The spans were sent to {result['sent_to']}.")

@@ -21,6 +21,7 @@ from fazm_memory.records import dataclass
 from fazm_memory.store import STORE_FOLDER, SessionRow, forget_events
 from fazm_memory.sync import (
     EXCLUDED,
+    FORMER,
     OUTGOING,
     REMOTES,
     Identity,
@@ -318,10 +319,9 @@ class SyncService(Service):
                 reached = True
             except FazmMemoryError:
                 reached = False
-            self.state.set(active=False, error=None)
+            self.state.set(active=False, error=None, announced=reached)
             if forget_keys:
-                if reached:
-                    self.state.note_former()
+                self.state.note_former()
                 self.state.erase()
         return {**who, "announced": reached}
 
@@ -595,10 +595,13 @@ class SyncService(Service):
         vault = self._vault()
         row = state.db.execute("SELECT max(n) FROM batch WHERE forgets > 0").fetchone()
         forgot = state.last_batch()[0] + 1 if vault.exporter.forgets_wait() else row[0] or 0
+        others = vault.devices.remembered().values()
+        gone = {*state.get("removed", {}), *state.get(FORMER, [])}
+        gone |= {former for entry in others if entry.head.log for former in entry.head.log.former}
         late = [
-            entry.name
-            for entry in vault.devices.remembered().values()
-            if entry.id not in state.get("removed", {})
+            f"{entry.name} (left)" if entry.head.log and entry.head.log.left else entry.name
+            for entry in others
+            if entry.id not in gone
             and (entry.head.log is None or entry.head.log.seen.get(who["device"], (0, ""))[0] < forgot)
         ]
         waiting = state.db.execute("SELECT count(*) FROM waiting").fetchone()[0]

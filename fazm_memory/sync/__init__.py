@@ -29,7 +29,15 @@ if TYPE_CHECKING:
         refuse_request,
         withdraw_request,
     )
-    from fazm_memory.sync.state import OUTGOING, REMOTES, Identity, SyncState, find_folders, own_folders
+    from fazm_memory.sync.state import (
+        FORMER,
+        OUTGOING,
+        REMOTES,
+        Identity,
+        SyncState,
+        find_folders,
+        own_folders,
+    )
     from fazm_memory.sync.transports import Transport, open_transport, place_of
     from fazm_memory.sync.vault import EXCLUDED, Vault
 
@@ -40,7 +48,7 @@ __getattr__ = lazy_exports(
         "joining": "create_vault join_vault",
         "pairing": "PairAnswer answer_request candidate new_code pair_fingerprint post_offer post_request"
         " read_answer read_offer read_request refuse_request withdraw_request",
-        "state": "OUTGOING REMOTES Identity SyncState find_folders own_folders",
+        "state": "FORMER OUTGOING REMOTES Identity SyncState find_folders own_folders",
         "transports": "Transport open_transport place_of",
         "vault": "EXCLUDED Vault",
     },

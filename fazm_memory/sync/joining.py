@@ -59,7 +59,7 @@ def join_vault(
     members = members_of(keys, heads)
     known = state.identity()
     if known is not None and known.vault == keys and known.device not in members.removed:
-        state.set(active=True, place=place, name=name or state.get("name"), dirty=True)
+        state.set(active=True, announced=False, place=place, name=name or state.get("name"), dirty=True)
         return
     certified = [head for head in heads if head.device in members.certified]
     epochs = learn_secrets(certified, ROOT, root.box_private)

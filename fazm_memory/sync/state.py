@@ -170,7 +170,7 @@ class SyncState:
             "root_box": identity.vault.root_box.hex(), "device": identity.device,
             "sign": identity.keys.sign_private.hex(), "box": identity.keys.box_private.hex(),
         }  # fmt: skip
-        self.note_former(removed=True)
+        self.note_former()
         self.erase()
         with self.db.transaction():
             self.set(identity=raw, number=0, epochs={}, **settings)
@@ -187,13 +187,13 @@ class SyncState:
         rows = self.db.execute("SELECT requests FROM batch WHERE n > ? ORDER BY n", (heard,)).fetchall()
         return [one for (requests,) in rows for one in json.loads(requests) if one[0] == "quarantine"]
 
-    def note_former(self, *, removed: bool = False) -> None:
+    def note_former(self) -> None:
         """Remember that this machine was this device, and is no more.
 
-        With `removed`: only if it was removed.
+        Only if the other machines can know: it was removed, or it announced that it left.
         """
         old = self.identity()
-        if old is not None and (not removed or old.device in self.get("removed", {})):
+        if old is not None and (self.get("announced") or old.device in self.get("removed", {})):
             self.set(**{FORMER: [*self.get(FORMER, []), old.device]})
 
     def erase(self) -> None:

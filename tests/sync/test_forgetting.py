@@ -139,6 +139,21 @@ def test_the_status_names_machines_that_have_not_forgotten_yet(machines: Machine
     assert mini.sync.status()["forgotten_not_yet_by"] == []
 
 
+def test_the_status_names_no_device_that_a_machine_was_before(machines: Machines) -> None:
+    mini, laptop, studio = (machines.add(name) for name in ("mini", "laptop", "studio"))
+    work(mini, f"a {SECRET_WORD} in the garden")
+    machines.settle()
+    mini.sync.leave(forget_keys=True)
+    mini.sync.join(recovery=machines.recovery, folder=str(machines.folder), name="mini")
+    studio.sync.leave()
+    forgets(mini)
+    mini.sync.round()
+    assert mini.sync.status()["forgotten_not_yet_by"] == ["laptop", "studio (left)"]
+    laptop.sync.round()
+    mini.sync.round()
+    assert mini.sync.status()["forgotten_not_yet_by"] == ["studio (left)"]
+
+
 def test_the_status_names_machines_that_have_not_forgotten_a_copy(machines: Machines) -> None:
     mini, laptop = machines.add("mini"), machines.add("laptop")
     work(mini, f"a {SECRET_WORD} in the garden")

@@ -442,6 +442,25 @@ def test_a_machine_with_new_keys_makes_no_doubles_of_what_a_removed_one_uploaded
     assert studio.states() == laptop.states()
 
 
+def test_a_machine_that_was_in_another_vault_meanwhile_makes_no_doubles(
+    machines: Machines, tmp_path: Path
+) -> None:
+    mini, laptop = machines.add("mini"), machines.add("laptop")
+    session = work(laptop)
+    machines.settle()
+    former = laptop.vault().identity.device
+    laptop.sync.leave()
+    (tmp_path / "other").mkdir()
+    laptop.sync.init(folder=str(tmp_path / "other"), name="laptop")
+    laptop.sync.leave()
+    laptop.sync.join(recovery=machines.recovery, folder=str(machines.folder), name="laptop")
+    machines.settle()
+    assert list(mini.states()) == [session]
+    (log,) = [entry.head.log for entry in mini.vault().devices.remembered().values() if entry.id != former]
+    assert log is not None
+    assert former in log.former
+
+
 def test_a_machine_may_get_new_keys_again_and_again(machines: Machines) -> None:
     mini, laptop = machines.add("mini"), machines.add("laptop")
     session = work(laptop)

@@ -97,6 +97,7 @@ class FileHistory:
     hands: tuple[Author, ...] = ()
     barred: str | None = None  # why this path may not be written to at all
     claimed: bool = False  # only the agent says that it was created since
+    moved_from: str | None = None  # the path that a call since moved it from
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ def make_plan(files: Iterable[FileHistory], session: str, *, everyone: bool = Fa
 
     With `everyone` files that only others changed are restored too, if a person insists.
     """
-    ordered = sorted(files, key=lambda file: file.path)
+    ordered = _unknown_origins(sorted(files, key=lambda file: file.path))
     changed = [file for file in ordered if file.was is None or not file.was.alike(file.now)]
     pairs = _moved([file for file in changed if _touched(file, session)])
     steps = []
@@ -190,6 +191,12 @@ def make_plan(files: Iterable[FileHistory], session: str, *, everyone: bool = Fa
         origin = pairs.get(file.path)
         steps.append(_decide(file, session, everyone) if origin is None else _rename(file, origin, session))
     return RewindPlan(tuple(steps))
+
+
+def _unknown_origins(files: Sequence[FileHistory]) -> list[FileHistory]:
+    """The files, where `moved_from` stays only if there is no snapshot of what it names."""
+    unknown = {file.path for file in files if file.was is None}
+    return [file if file.moved_from in unknown else replace(file, moved_from=None) for file in files]
 
 
 def _touched(file: FileHistory, session: str) -> bool:
@@ -206,9 +213,9 @@ def _moved(changed: Sequence[FileHistory]) -> dict[str, FileHistory]:
     came = [file for file in changed if file.was is not None and file.was.absent and not file.now.absent]
     pairs: dict[str, FileHistory] = {}
     for gone in changed:
-        if gone.was is None or gone.was.absent or not gone.now.absent or gone.barred:
+        if not gone.now.absent or gone.barred or (gone.was is not None and gone.was.absent):
             continue
-        alike = [file for file in came if gone.was.same(file.now) and not file.barred]
+        alike = [file for file in came if _is_same_file(gone, file) and not file.barred]
         if alike:
             name = gone.path.rpartition("/")[2]
             best = next((file for file in alike if file.path.rpartition("/")[2] == name), alike[0])
@@ -217,9 +224,23 @@ def _moved(changed: Sequence[FileHistory]) -> dict[str, FileHistory]:
     return pairs
 
 
+def _is_same_file(gone: FileHistory, there: FileHistory) -> bool:
+    """Whether a file that is gone is at another path now.
+
+    Without a snapshot a call has to say that it moved it, and nothing may have changed it there.
+    """
+    if gone.was is not None:
+        return gone.was.same(there.now)
+    return there.moved_from == gone.path and len(there.hands) == 1
+
+
 def _rename(gone: FileHistory, there: FileHistory, session: str) -> RewindStep:
     who = _last_author(there, session)
-    step = RewindStep(gone.path, "rename_back", f"the {who} moved it", who, there.path, gone.was, there.now)
+    was = gone.was or there.now
+    step = RewindStep(gone.path, "rename_back", f"the {who} moved it", who, there.path, was, there.now)
+    if gone.was is None and there.claimed:
+        why = "only the agent says that it moved it"
+        return replace(step, action="refuse", would="rename_back", why=why, by="unknown")
     return _unless_others(_mode_unknown(step), (*gone.hands, *there.hands), session)
 
 
@@ -243,6 +264,8 @@ def _decide(file: FileHistory, session: str, everyone: bool) -> RewindStep:
     if not now.absent and now.digest is None:
         why = f"no copy of what it holds now can be kept first: {now.reason or 'it is unknown'}"
         return step("cannot", why)
+    if was.absent and file.moved_from is not None:
+        return step("cannot", f"it was moved from {file.moved_from}, of which there is no snapshot")
     if was.absent and file.claimed:
         why = "only the agent says that it made it; a copy of it is kept if you insist"
         return RewindStep(file.path, "refuse", why, "unknown", None, was, now, "delete")
@@ -475,14 +498,30 @@ def changed_files(
     return found, list(elsewhere)
 
 
+def reported_moves(store: Store, names: WorkspacePaths, row: SessionRow, to: int) -> dict[str, str]:
+    """Where the log says that files below the workspace were moved since: new path → old path."""
+    moves: dict[str, str] = {}
+    for event in store.log.slice(row.n, row.id, to, row.head):
+        for touch in _touches(event.payload):
+            if touch.origin is not None and touch.change == "renamed":
+                moves[touch.path] = moves.pop(touch.origin, touch.origin)
+    below = len(names.workspace) + 1
+    return {
+        new[below:]: old[below:]
+        for new, old in moves.items()
+        if _inside(new, names.workspace) and _inside(old, names.workspace)
+    }
+
+
+def _touches(payload: object) -> Sequence[FileTouch | FileChange]:
+    if isinstance(payload, (Action, ActionAmend)):
+        return payload.files
+    return (payload,) if isinstance(payload, FileChange) else ()
+
+
 def _reported_changes(payload: object) -> Iterator[tuple[str, bool]]:
     """The files that an event reports as changed, and whether it reports them as new."""
-    touches: Sequence[FileTouch | FileChange] = ()
-    if isinstance(payload, (Action, ActionAmend)):
-        touches = payload.files
-    elif isinstance(payload, FileChange):
-        touches = (payload,)
-    for touch in touches:
+    for touch in _touches(payload):
         if touch.change != "read":
             if touch.origin is not None:
                 yield touch.origin, False

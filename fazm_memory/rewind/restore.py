@@ -40,6 +40,7 @@ from fazm_memory.rewind.plan import (
     file_histories,
     make_plan,
     point_in_time,
+    reported_moves,
     step_from_json,
     step_json,
     version_content,
@@ -197,7 +198,11 @@ class RewindContext:
         author_of = self._author_of(point.moment)
         if self.row.device is not None:
             author_of = self._author_of_copy(versions, author_of)
-        files = file_histories(self.directory, versions, found, point, author_of, self.now())
+        moves = reported_moves(self.store, self.paths, self.row, point.to)
+        files = [
+            replace(file, moved_from=moves.get(file.path))
+            for file in file_histories(self.directory, versions, found, point, author_of, self.now())
+        ]
         plan = make_plan(files, self.row.id, everyone=everyone)
         if self.row.device is not None:
             plan = RewindPlan(tuple(_not_here(step, versions.get(step.path, [])) for step in plan.steps))

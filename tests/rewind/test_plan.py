@@ -64,6 +64,27 @@ def test_a_moved_file_is_renamed_back_even_when_its_content_is_not_kept() -> Non
         assert (step.path, step.action, step.origin) == ("a", "rename_back", "sub/a")
 
 
+def test_a_moved_file_without_a_snapshot_is_renamed_back_if_nothing_changed_it_since() -> None:
+    gone = FileHistory("a", None, ABSENT, (AGENT,))
+    there = FileHistory("b", ABSENT, NEW, (AGENT,), moved_from="a")
+    (step,) = make_plan([gone, there], "s").steps
+    assert (step.path, step.action, step.origin) == ("a", "rename_back", "b")
+    assert step.was == NEW
+
+
+def test_a_moved_file_without_a_snapshot_is_never_removed() -> None:
+    gone = FileHistory("a", None, ABSENT, (AGENT,))
+    edited = FileHistory("b", ABSENT, NEW, (AGENT, AGENT), moved_from="a")
+    assert planned(gone, edited) == [("a", "cannot"), ("b", "cannot")]
+    assert planned(gone, replace(edited, hands=(AGENT,), claimed=True)) == [("a", "refuse")]
+
+
+def test_a_moved_and_edited_file_with_a_snapshot_goes_back_to_its_old_content() -> None:
+    gone = FileHistory("a", OLD, ABSENT, (AGENT,))
+    edited = FileHistory("b", ABSENT, NEW, (AGENT, AGENT), moved_from="a")
+    assert planned(gone, edited) == [("a", "recreate"), ("b", "delete")]
+
+
 def test_a_moved_file_that_a_person_touched_is_refused() -> None:
     files = [FileHistory("a", OLD, ABSENT, (AGENT,)), FileHistory("b", ABSENT, OLD, (AGENT, PERSON))]
     assert planned(*files) == [("a", "refuse")]

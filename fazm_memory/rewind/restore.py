@@ -364,9 +364,8 @@ def open_workspace(
                 f"The folder {row.workspace} of “{row.device_name or row.device}” is not on this machine.",
                 hint=f"`fazm-memory sync folders {row.workspace} DIR` says where it is here.",
             ) from None
-        raise NotFound(
-            f"The workspace of session {row.id[:8]} is not there: {error}.", hint="Rewind without --files."
-        ) from None
+        gone = f"The folder {row.workspace} is gone." if not os.path.lexists(row.workspace) else f"{error}."
+        raise NotFound(gone, hint="Rewind without --files.") from None
 
 
 def _not_here(step: RewindStep, rows: Sequence[FileVersion]) -> RewindStep:

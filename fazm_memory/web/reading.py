@@ -180,6 +180,7 @@ def session(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
         "branch": state["branch"],
         "running": state["running"],
         "retries": len(state["retries"]),
+        "cost": memory.costs.of_sessions([row.id]),
         "quarantined": state["quarantined"],
         "can_undo": memory.timeline.can_undo_rewind(row.id),
     }

@@ -107,6 +107,28 @@ def test_the_bash_completion_works_in_bash(run: Run, tmp_path: Path) -> None:
     assert done.stdout.split() == ["sessions", "search", "setup", "serve"]
 
 
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["--now", "2026-11-14", "sho"], "show"),
+        (["--json", "--now", "2026-11-14T09", ":", "00", ":", "00Z", "sho"], "show"),
+        (["--now", "2026-11-14", "recording", "pa"], "pause"),
+        (["--now", "2026"], ""),
+    ],
+)
+def test_the_bash_completion_works_behind_common_options(
+    words: list[str], offered: str, run: Run, tmp_path: Path
+) -> None:
+    script = tmp_path / "completion.bash"
+    script.write_text(run("completion", "bash", now=None).out)
+    ask = (
+        f"source {script}; COMP_WORDS=(fazm-memory {' '.join(words)}); COMP_CWORD={len(words)};"
+        ' _fazm_memory; echo "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == offered
+
+
 def test_common_options_may_come_before_the_command() -> None:
     assert command_first(["--now", "2026-11-14", "--json", "sessions", "--all"]) == [
         "sessions", "--now", "2026-11-14", "--json", "--all",

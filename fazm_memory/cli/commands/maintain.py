@@ -301,15 +301,24 @@ def demo_command(args: argparse.Namespace) -> int:
 SESSIONS = 60  # latest sessions that are offered
 TITLE = 60  # characters of a session's title beside its id
 
+# --json and --now TIME may stand before the command. Bash takes a time apart at its colons.
 BASH = """_fazm_memory() {{
-    local word="${{COMP_WORDS[COMP_CWORD]}}"
-    if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "{commands} --help --version" -- "$word")); return
+    local word="${{COMP_WORDS[COMP_CWORD]}}" at=1
+    while [ "$at" -lt "$COMP_CWORD" ]; do
+        case "${{COMP_WORDS[at]}}" in
+            --json) at=$((at + 1));;
+            --now) at=$((at + 2)); while [ "${{COMP_WORDS[at]}}" = ":" ]; do at=$((at + 2)); done;;
+            *) break;;
+        esac
+    done
+    [ "$at" -gt "$COMP_CWORD" ] && return
+    if [ "$COMP_CWORD" -eq "$at" ]; then
+        COMPREPLY=($(compgen -W "{commands} --help --version --json --now" -- "$word")); return
     fi
     case "${{COMP_WORDS[COMP_CWORD-1]}}" in
         --agent|--with) COMPREPLY=($(compgen -W "{agents}" -- "$word")); return;;
     esac
-    case "${{COMP_WORDS[1]}}" in
+    case "${{COMP_WORDS[at]}}" in
 {cases}
     esac
 }}
@@ -319,8 +328,17 @@ complete -o default -F _fazm_memory fazm-memory
 # Works sourced and as a file in $fpath. In the second case it is loaded by the first Tab and must answer it.
 ZSH = """#compdef fazm-memory
 _fazm_memory() {{
-    if (( CURRENT == 2 )); then
-        [[ "$PREFIX" == -* ]] && {{ compadd -- --help --version; return; }}
+    local -i at=2
+    while (( at < CURRENT )); do
+        case "$words[at]" in
+            --json) at+=1;;
+            --now) at+=2;;
+            *) break;;
+        esac
+    done
+    (( at > CURRENT )) && return
+    if (( CURRENT == at )); then
+        [[ "$PREFIX" == -* ]] && {{ compadd -- --help --version --json --now; return; }}
         local -a commands=(
 {described}
         )
@@ -329,13 +347,13 @@ _fazm_memory() {{
     case "$words[CURRENT-1]" in
         --agent|--with) compadd -- {agents}; return;;
     esac
-    case "$words[2]" in
+    case "$words[at]" in
 {cases}
     esac
 }}
 _fazm_memory_ids() {{
     local -a sessions=("${{(@f)$(fazm-memory completion ids 2>/dev/null | sed 's/:/ /g; s/\t/:/')}}")
-    _describe session sessions
+    _describe -V session sessions
 }}
 if [[ "$zsh_eval_context[-1]" == loadautofunc ]]; then
     _fazm_memory "$@"
@@ -344,15 +362,34 @@ else
 fi
 """
 # Only the first word is the command: `search record` searches.
-FISH = """function __fazm_memory_runs
+FISH = """function __fazm_memory_command
     set -l words (commandline -opc)
-    test (count $words) -ge 2; and test "$words[2]" = "$argv[1]"
+    set -e words[1]
+    while set -q words[1]
+        switch $words[1]
+            case --json
+                set -e words[1]
+            case --now
+                set -e words[1]
+                set -q words[1]; and set -e words[1]
+            case '*'
+                echo $words[1]
+                return
+        end
+    end
+end
+function __fazm_memory_runs
+    set -l command (__fazm_memory_command)
+    test "$command" = "$argv[1]"
 end
 function __fazm_memory_is_first
-    test (count (commandline -opc)) -eq 1
+    set -l command (__fazm_memory_command)
+    test -z "$command"
 end
 complete -c fazm-memory -f -n __fazm_memory_is_first -l help -d 'show help'
 complete -c fazm-memory -f -n __fazm_memory_is_first -l version -d 'show the version'
+complete -c fazm-memory -f -n __fazm_memory_is_first -l json -d 'print JSON'
+complete -c fazm-memory -x -n __fazm_memory_is_first -l now -d 'use this time instead of the clock'
 {lines}
 """
 

@@ -49,6 +49,7 @@ from fazm_memory.cli.output import (
     table,
     terminal_width,
 )
+from fazm_memory.clock import iso
 from fazm_memory.errors import InvalidInput, InvalidRequest
 from fazm_memory.events import LIFECYCLES
 
@@ -437,6 +438,7 @@ def status_command(args: argparse.Namespace) -> int:
     counts = f"{plural(status['sessions'], 'session')}, {plural(status['events'], 'event')}"
     since = f" since {format_time(status['since'], now)}" if status["since"] else ""
     echo(f"  {counts}, {format_size(status['bytes'])}{since}")
+    _show_latest_day(memory, now)
     for source, last in status["sources"].items():
         echo(f"  last from {source}: {format_time(last['at'], now)}, session {last['session'][:8]}")
     if not status["sources"]:
@@ -459,6 +461,24 @@ def status_command(args: argparse.Namespace) -> int:
     for problem in problems:
         echo(paint(f"  {problem}", "yellow"))
     return 0
+
+
+def _show_latest_day(memory: Memory, now: int) -> None:
+    """What was done on the latest day, and what its last session left open."""
+    day = memory.timeline.day_totals()
+    if day is None:
+        return
+    parts = [
+        plural(day["sessions"], "session"),
+        plural(day["actions"], "action"),
+        *([f"{day['failures']} failed"] if day["failures"] else []),
+    ]
+    name = format_time(iso(day["from_ms"] * 1000), now).split()[0]
+    echo(f"  {name}: {', '.join(parts)}; the last session: `fazm-memory show`")
+    questions = memory.history.state(latest_session(memory), quarantined=False)["questions"]
+    for question in questions[-1:]:
+        asked = f"  open: {single_line(question['text'])}  All: `fazm-memory questions`"
+        echo(fit(asked, lines=2, indent=4))
 
 
 def _show_recording(status: dict[str, Any], now: int) -> None:

@@ -293,6 +293,7 @@ export class FilteredRows {
     this.changed = changed;
     this.failed = failed;
     if (near === null) this.after = null;
+    this.ready = Promise.resolve();
   }
 
   get count() {

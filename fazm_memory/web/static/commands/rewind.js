@@ -9,7 +9,7 @@ import { api, ApiError } from "../api.js";
 import { now } from "../clock.js";
 import { fill, h } from "../dom.js";
 import { dayName, dayOf } from "../lib/days.js";
-import { byteSize, clockSeconds, plural, toSentence } from "../lib/format.js";
+import { byteSize, clockSeconds, plural, shorten, toSentence } from "../lib/format.js";
 import { changedFiles, folderGroups, modeText, planGroups, planSummary, rewindChoices } from "../lib/rewind_plan.js";
 import { CommandDialog, checkbox, radios, textInput } from "./dialog.js";
 import { notifyChange, toast } from "./toast.js";
@@ -55,7 +55,7 @@ export function rewind({ session, seq = null, keep = false }) {
     if (loaded === null) return fill(planned);
     if (loaded instanceof Error) {
       files.input.checked = false;
-      fill(planned, h("p", { class: "note warn" }, `Only the session goes back, no file changes: ${toSentence(loaded.message)}`));
+      fill(planned, h("p", { class: "note warn" }, `Only the session goes back, no file changes. ${toSentence(loaded.message)}`));
       force.row.hidden = true;
       return dialog.setReady(true);
     }
@@ -115,7 +115,7 @@ const eventName = ({ title, target }) => [title, target].filter(Boolean).join(" 
 /** When it happened, and the request that led to it. @param {any} point */
 function momentText({ ms, kind, request, seq }) {
   const when = `${dayName(dayOf(ms), dayOf(now()))}, ${clockSeconds(ms)} (position ${seq})`;
-  return kind === "prompt" || !request ? when : `${when}, for “${request.replace(/\s+/g, " ").slice(0, 120)}”`;
+  return kind === "prompt" || !request ? when : `${when}, for “${shorten(request.replace(/\s+/g, " "), 120)}”`;
 }
 
 /**

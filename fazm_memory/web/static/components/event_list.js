@@ -21,6 +21,8 @@ class EventList extends HTMLElement {
   height = 36;
   boxHeight = 0; // at the last layout or scroll to the end
   readCount = 0; // number of events when the reader was last at the end
+  /** @type {number|null} */
+  left = null; // the event whose panel was closed last
 
   connectedCallback() {
     this.sheet = h("div", { class: "rows", role: "presentation" });
@@ -91,6 +93,7 @@ class EventList extends HTMLElement {
       : new SessionRows(info.id, info.events, changed, failed);
     this.readCount = this.source.count;
     this.segment = { base: 0, count: 0 };
+    this.left = null;
     this.setAttribute("aria-busy", "true"); // until the first rows are drawn
     this.resized();
     if (this.source instanceof FilteredRows) this.source.ensure(0, 0);
@@ -181,15 +184,20 @@ class EventList extends HTMLElement {
     source.ensure(Math.max(0, this.segment.base + first - 1), this.segment.base + last);
     const { base } = this.segment;
     const { seq } = store.state;
+    const left = seq === null ? this.left : null;
     const total = source.filtered ? null : source.count;
     pool.trim(base + first, base + last);
-    for (let at = first; at < last; at += 1)
-      pool.place(base + at, at * this.height, source.row(base + at), total, seq, newDay(source, base + at));
+    let loaded = !source.searching;
+    for (let at = first; at < last; at += 1) {
+      const row = source.row(base + at);
+      loaded &&= row !== null;
+      pool.place(base + at, at * this.height, row, total, { seq, left }, newDay(source, base + at));
+    }
     const selected = seq === null ? null : document.getElementById(`fm-row-${seq}`);
     if (selected) scroller.setAttribute("aria-activedescendant", selected.id);
     else scroller.removeAttribute("aria-activedescendant");
     this.drawNotices();
-    if (!source.searching) this.removeAttribute("aria-busy");
+    if (loaded) this.removeAttribute("aria-busy");
   }
 
   drawNotices() {
@@ -248,11 +256,12 @@ class EventList extends HTMLElement {
     const { source, scroller } = this;
     const { seq, live } = store.state;
     if (!source || !scroller) return;
+    if (seq !== null) this.left = seq;
     if (seq === null) {
       if (live) this.scrollToEnd();
       return this.drawSoon?.();
     }
-    const index = await source.indexOf(seq);
+    const index = await this.indexOf(source, seq);
     if (source !== this.source) return;
     if (index < this.segment.base || index >= this.segment.base + this.segment.count) {
       this.clear();
@@ -267,6 +276,15 @@ class EventList extends HTMLElement {
       far,
     );
     this.drawSoon?.();
+  }
+
+  /** The index of an event. What opens to show it is not new. @param {SessionRows|FilteredRows} source @param {number} seq */
+  async indexOf(source, seq) {
+    await source.ready;
+    const unread = source.count - this.readCount;
+    const index = await source.indexOf(seq);
+    if (source === this.source) this.readCount = source.count - unread;
+    return index;
   }
 
   scrollToEnd() {
@@ -318,14 +336,22 @@ class EventList extends HTMLElement {
     void this.step(by[event.key]);
   }
 
+  /** The event whose panel was closed last, if its row is still in view. */
+  leftInView() {
+    const row = this.left === null ? null : document.getElementById(`fm-row-${this.left}`);
+    const box = this.scroller?.getBoundingClientRect();
+    const at = row?.getBoundingClientRect();
+    return box && at && at.bottom > box.top && at.top < box.bottom ? this.left : null;
+  }
+
   /** Select another row. @param {number} by @returns {Promise<void>} */
   async step(by) {
     const { source } = this;
     if (!source?.count) return;
-    const { seq } = store.state;
+    const seq = store.state.seq ?? this.leftInView();
     let at = by < 0 ? source.count : this.segment.base + this.firstVisible() - 1;
     if (seq !== null) {
-      at = await source.indexOf(seq);
+      at = await this.indexOf(source, seq);
       if (by > 0 && (source.seqAt(at) ?? 0) > seq) at -= 1; // an event before the first row
     }
     let index = Math.min(source.count - 1, Math.max(0, at + by));

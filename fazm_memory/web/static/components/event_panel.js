@@ -14,7 +14,7 @@ import { store } from "../store.js";
 import { FileDiff } from "./file_diff.js";
 import { Menu } from "./menu.js";
 import { retryDetails } from "./retry.js";
-import { longText, overview, table } from "./values.js";
+import { longText, overview, proseText, table } from "./values.js";
 
 // As in timeline.css: on a narrow screen the panel covers the timeline.
 const NARROW = window.matchMedia("(max-width: 760px)");
@@ -240,7 +240,7 @@ class EventPanel extends HTMLElement {
       return isEdit(full) ? collapsed("Input", () => input) : section("Input", input);
     }
     const { payload } = event;
-    if (event.kind === "prompt" || event.kind === "message") return section("Text", longText(payload.text));
+    if (event.kind === "prompt" || event.kind === "message") return section("Text", proseText(payload.text));
     const rest = Object.fromEntries(
       Object.entries(payload || {}).filter(([name]) => !event.kind.startsWith("action") || !SHOWN_FIELDS.has(name)),
     );

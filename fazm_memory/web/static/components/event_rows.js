@@ -168,10 +168,10 @@ export class RowPool {
    * @param {number} top
    * @param {any} row null while it is loading
    * @param {number|null} total number of rows, if known
-   * @param {number|null} selected position of the selected event
+   * @param {{seq: number|null, left: number|null}} marked the selected event, or the one whose panel was closed last
    * @param {string|null} day the day that begins with this row
    */
-  place(index, top, row, total, selected, day) {
+  place(index, top, row, total, { seq: selected, left }, day) {
     const element = this.shown.get(index) || this.take(index);
     element.style.setProperty("transform", `translateY(${top}px)`);
     if (/** @type {any} */ (element).row !== row || /** @type {any} */ (element).day !== day) {
@@ -188,6 +188,7 @@ export class RowPool {
       element.setAttribute("aria-posinset", String(index + 1));
     }
     element.setAttribute("aria-selected", String(row !== null && !row.fold && row.seq === selected));
+    element.classList.toggle("is-left", row !== null && !row.fold && row.seq === left);
     element.classList.toggle("is-new-day", day !== null);
     element.classList.toggle("is-after", row !== null && selected !== null && store.state.then && row.seq > selected);
   }

@@ -7,7 +7,7 @@ import { fill, h, keepFocus } from "../dom.js";
 import { icon } from "../icons.js";
 import { dayName, dayOf } from "../lib/days.js";
 import { screenHash, sessionHash } from "../lib/route.js";
-import { clock, duration, endText, plural, shortPath } from "../lib/format.js";
+import { clock, dollars, endText, plural, shortPath } from "../lib/format.js";
 import { navigate, runCommand } from "../router.js";
 import { store } from "../store.js";
 import { lastWork } from "../time_window.js";
@@ -15,6 +15,9 @@ import { Menu } from "./menu.js";
 
 /** @type {Record<string, string>} */
 const TONES = { active: "good", resumed: "good", open: "good", paused: "warn", closed: "", archived: "" };
+
+/** Commands that keep their label where the others are only icons. */
+const MAIN = new Set(["resume", "rewind"]);
 
 class SessionHeader extends HTMLElement {
   connectedCallback() {
@@ -109,7 +112,8 @@ class SessionHeader extends HTMLElement {
       info.retries
         ? h("a", { href: screenHash("retries", { session: info.id }) }, info.retries === 1 ? "1 retry" : `${info.retries} retries`)
         : null,
-      h("span", { title: "From the first to the last event" }, duration(lastWork(info) - info.opened_ms)),
+      h("span", { title: "From the first to the last event" }, spanText(info.opened_ms, lastWork(info))),
+      info.cost?.usd ? h("span", { title: costText(info.cost) }, dollars(info.cost)) : null,
       parent
         ? h(
             "a",
@@ -146,7 +150,7 @@ class SessionHeader extends HTMLElement {
       ) =>
       h(
         "button",
-        { class: "btn", type: "button", "aria-label": label, title: label, onclick },
+        { class: MAIN.has(glyph) ? "btn is-main" : "btn", type: "button", "aria-label": label, title: label, onclick },
         icon(glyph),
         h("span", { class: "btn-label" }, label),
       );
@@ -208,6 +212,17 @@ class SessionHeader extends HTMLElement {
     );
   }
 }
+
+/** @param {number} from @param {number} to */
+function spanText(from, to) {
+  const today = dayOf(now());
+  const [first, last] = [dayOf(from), dayOf(to)];
+  return `${dayName(first, today)} ${clock(from)} – ${first === last ? "" : `${dayName(last, today)} `}${clock(to)}`;
+}
+
+/** @param {any} cost */
+const costText = ({ input_tokens: input, output_tokens: output, cached_tokens: cached }) =>
+  `Tokens: ${input.toLocaleString("en")} in, ${output.toLocaleString("en")} out, ${cached.toLocaleString("en")} from the cache`;
 
 /** @param {any} info */
 function compare(info) {

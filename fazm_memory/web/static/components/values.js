@@ -5,6 +5,7 @@
 import { h } from "../dom.js";
 import { plural } from "../lib/format.js";
 import { asText } from "../lib/markdown.js";
+import { blocks, spans } from "../lib/prose.js";
 import { fieldLabel } from "../lib/state_diff.js";
 
 const FIRST_CHARS = 6000;
@@ -29,6 +30,34 @@ export function longText(value) {
     else button.textContent = left();
   });
   return h("div", { class: "longtext" }, pre, button);
+}
+
+/**
+ * What a person or an agent wrote, as prose. Long text is shown piece by piece.
+ * @param {string} text
+ */
+export function proseText(text) {
+  const body = h("div", { class: "prose", dir: "auto" }, ...blocks(text.slice(0, FIRST_CHARS)).map(blockNode));
+  if (text.length <= FIRST_CHARS) return body;
+  let shown = FIRST_CHARS;
+  const left = () => `Show more (${plural(text.length - shown, "character")} left)`;
+  const button = h("button", { class: "btn quiet", type: "button" }, left());
+  button.addEventListener("click", () => {
+    button.before(...blocks(text.slice(shown, shown + NEXT_CHARS)).map(blockNode));
+    shown = Math.min(text.length, shown + NEXT_CHARS);
+    if (shown >= text.length) button.remove();
+    else button.textContent = left();
+  });
+  body.append(button);
+  return body;
+}
+
+/** @param {import("../lib/prose.js").Block} block */
+function blockNode({ kind, text, level = 0, mark = "" }) {
+  if (kind === "code") return h("pre", { class: "code" }, text);
+  const inner = spans(text).map((span) => (span.kind === "plain" ? span.text : h(span.kind, null, span.text)));
+  if (kind === "item") return h("p", { class: `prose-item is-level-${level}` }, h("span", { class: "prose-mark" }, mark), h("span", null, ...inner));
+  return h("p", { class: kind === "heading" ? "prose-heading" : null }, ...inner);
 }
 
 /** @param {any} value */

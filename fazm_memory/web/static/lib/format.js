@@ -16,6 +16,16 @@ export function duration(ms) {
   return `${Math.floor(hours / 24)} days`;
 }
 
+/** A text of at most so many characters, cut at a word. @param {string} text @param {number} most */
+export function shorten(text, most) {
+  if (text.length <= most) return text;
+  const cut = text.slice(0, most);
+  return `${cut.slice(0, Math.max(cut.lastIndexOf(" "), most - 20))}…`;
+}
+
+/** Some models may have no known price. @param {any} cost */
+export const dollars = (cost) => (cost?.usd ? `${cost.unknown_models.length ? "≥ " : ""}$${cost.usd.toFixed(2)}` : "");
+
 /** @param {number} number */
 const twoDigits = (number) => String(number).padStart(2, "0");
 

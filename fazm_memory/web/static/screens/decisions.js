@@ -110,7 +110,7 @@ class DecisionsScreen extends Screen {
   /** @param {Point} point */
   buttons(point) {
     const button = (/** @type {string} */ label, /** @type {() => void} */ onclick) =>
-      h("button", { class: "btn quiet", type: "button", "aria-label": `${label}: ${point.text.slice(0, 80)}`, onclick }, label);
+      h("button", { class: "btn", type: "button", "aria-label": `${label}: ${point.text.slice(0, 80)}`, onclick }, label);
     if (point.state === "superseded") return [];
     if (point.kind === "question")
       return [button("Answer…", () => runCommand("answer", { session: point.session, question: point.id }))];

@@ -6,9 +6,11 @@ import { api } from "../api.js";
 import { copyButton } from "../clipboard.js";
 import { now } from "../clock.js";
 import { h, withCommands } from "../dom.js";
-import { dayName, dayOf } from "../lib/days.js";
-import { clock, plural } from "../lib/format.js";
+import { icon } from "../icons.js";
+import { addDays, dayName, dayOf, shortDay } from "../lib/days.js";
+import { clock, dollars, plural } from "../lib/format.js";
 import { sessionHash } from "../lib/route.js";
+import { runCommand } from "../router.js";
 import { Screen } from "./screen.js";
 
 const MAX_ITEMS = 3; // shown before the rest is folded
@@ -18,6 +20,8 @@ const SHORT = { notation: "compact", maximumFractionDigits: 1 };
 class OverviewScreen extends Screen {
   heading = "Overview";
   about = "What was done last, and what is open.";
+  /** @type {string|null} */
+  open = null;
 
   async draw() {
     const [{ threads, totals, importing }, week, { items: sessions }] = await Promise.all([
@@ -27,7 +31,29 @@ class OverviewScreen extends Screen {
     ]);
     const progress = importing ? h("p", { class: "away", role: "status" }, importText(importing)) : null;
     if (!totals) return [progress, emptyBlock()];
-    return [progress, awayStrip(sessions), weekStrip(week.items, totals), dayCard(totals), ...threads.map(threadCard)];
+    void this.countOpen();
+    const titles = new Map(sessions.map((/** @type {any} */ { id, title }) => [id, title]));
+    return [
+      progress,
+      awayStrip(sessions),
+      weekStrip(week.items, totals),
+      dayCard(totals, this.open),
+      ...threads.map((/** @type {any} */ thread) => threadCard(thread, titles)),
+    ];
+  }
+
+  /** How many points the next screen shows as open. It reads many sessions, so nothing waits for it. */
+  async countOpen() {
+    if (this.open !== null) return;
+    try {
+      const { items, next } = await api.get("points");
+      const count = items.filter((/** @type {any} */ { state }) => state === "open").length;
+      this.open = `${plural(count, "open point")} of ${next ? "the latest" : "all"} sessions`;
+      const link = this.querySelector(".card-link");
+      if (link) link.textContent = this.open;
+    } catch {
+      // The link leads to the screen that shows the error.
+    }
   }
 }
 
@@ -111,7 +137,7 @@ function weekStrip(days, { day: shown, costs }) {
           h(
             "a",
             { href: `#/day/${day}`, "aria-current": day === shown ? "date" : null },
-            h("strong", null, dayName(day, today)),
+            h("strong", null, day >= addDays(today, -1) ? dayName(day, today) : shortDay(day)),
             h("span", null, plural(sessions, "session")),
             h("span", { class: failures ? "" : "is-quiet" }, failures ? `${failures} failed` : "no failures"),
             costs[day] ? h("span", null, `$${costs[day].toFixed(2)}`) : null,
@@ -123,8 +149,8 @@ function weekStrip(days, { day: shown, costs }) {
   );
 }
 
-/** @param {any} totals */
-function dayCard(totals) {
+/** @param {any} totals @param {string|null} open what is open, once it is counted */
+function dayCard(totals, open) {
   const name = dayName(totals.day, dayOf(now()));
   const minutes = totals.active_minutes;
   const number = (/** @type {number} */ count) => (count ? count.toLocaleString("en") : "");
@@ -138,12 +164,12 @@ function dayCard(totals) {
     ["decisions", number(totals.decisions)],
     [failedText(totals), totals.failures.toLocaleString("en")],
     ["tokens", short(tokenCount(totals.cost))],
-    ["cost", dollarText(totals.cost)],
+    ["cost", dollars(totals.cost)],
   ];
   return h(
     "section",
     { class: "card", "aria-label": `Totals: ${name}` },
-    h("h2", null, h("a", { href: `#/day/${totals.day}` }, name), h("a", { class: "card-link", href: "#/decisions" }, "All open points")),
+    h("h2", null, h("a", { href: `#/day/${totals.day}` }, name), h("a", { class: "card-link", href: "#/decisions" }, open || "All open points")),
     h("dl", { class: "totals" }, facts.filter(([, value]) => value).map(([term, value]) => h("div", null, h("dt", null, term), h("dd", null, value)))),
   );
 }
@@ -157,11 +183,8 @@ function failedText({ failures, unresolved }) {
 /** Tokens in and out, without those from a cache. @param {any} cost */
 const tokenCount = (cost) => (cost ? cost.input_tokens + cost.output_tokens : 0);
 
-/** Some models may have no known price. @param {any} cost */
-const dollarText = (cost) => (cost?.usd ? `${cost.unknown_models.length ? "≥ " : ""}$${cost.usd.toFixed(2)}` : "");
-
-/** @param {any} thread */
-function threadCard(thread) {
+/** @param {any} thread @param {Map<string, string>} titles of the latest sessions */
+function threadCard(thread, titles) {
   const { sessions } = thread;
   const goal = plainGoal(thread.goal);
   const asked = thread.asked.filter((/** @type {any} */ one) => plainGoal(one.text) !== goal);
@@ -171,13 +194,30 @@ function threadCard(thread) {
     { class: "card thread", "aria-label": goal },
     h("h2", { dir: "auto" }, h("a", { href: sessionHash(latest) }, goal)),
     h("p", { class: "note" }, factsLine(thread)),
+    sessionsLine(sessions, titles, goal),
     part("Open", thread.open, goal),
     part("Done", thread.done, goal),
     part("Decided", thread.decisions, goal),
     part("Found", thread.failed, goal),
     part("Asked", asked, goal),
-    thread.resume ? h("div", { class: "buttons" }, h("code", null, thread.resume), copyButton(thread.resume, "Copy")) : null,
+    h(
+      "div",
+      { class: "buttons" },
+      h("button", { class: "btn", type: "button", "aria-label": `Resume: ${goal}`, onclick: () => runCommand("resume", { session: latest }) }, icon("resume"), "Resume"),
+      thread.resume ? [h("code", null, thread.resume), copyButton(thread.resume, "Copy")] : null,
+    ),
   );
+}
+
+/**
+ * The sessions of a thread by the titles that they have elsewhere.
+ * @param {string[]} sessions @param {Map<string, string>} titles @param {string} goal
+ */
+function sessionsLine(sessions, titles, goal) {
+  const named = [...sessions].reverse().filter((id) => titles.has(id) && titles.get(id) !== goal);
+  if (!named.length) return null;
+  const links = named.slice(0, 4).flatMap((id, index) => [index ? ", " : "", h("a", { href: sessionHash(id) }, titles.get(id) || "Untitled session")]);
+  return h("p", { class: "note thread-sessions", dir: "auto" }, named.length === 1 ? "Session: " : "Sessions: ", ...links, named.length > 4 ? ` and ${named.length - 4} more` : null);
 }
 
 /** The words of a request or a plan without quotes. @param {string} goal */
@@ -190,7 +230,7 @@ function factsLine({ began, ended, branch, sessions, cost }) {
   const days = [Date.parse(began), last].map((ms) => dayName(dayOf(ms), today));
   const when = days[0] === days[1] ? `${days[1]}, ${clock(Date.parse(began))}–${clock(last)}` : `${days[0]} to ${days[1]}, ${clock(last)}`;
   const tokens = tokenCount(cost);
-  return [when, branch, plural(sessions.length, "session"), tokens ? `${tokens.toLocaleString("en", SHORT)} tokens` : "", dollarText(cost)]
+  return [when, branch, plural(sessions.length, "session"), tokens ? `${tokens.toLocaleString("en", SHORT)} tokens` : "", dollars(cost)]
     .filter(Boolean)
     .join(" · ");
 }

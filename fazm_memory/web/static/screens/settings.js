@@ -57,11 +57,8 @@ class SettingsScreen extends Screen {
         { class: "cards" },
         recordingCard(settings.recording, settings.companion, agents, apply),
         agentsCard(agents, apply),
-        permissionsCard(settings.permissions),
-        foldersCard(settings.roots),
-        exclusionsCard(settings.exclusions, apply),
-        storageCard(settings.storage, settings.companion),
-        syncCard(settings.sync, Boolean(settings.companion), apply),
+        h("div", { class: "cards-column" }, permissionsCard(settings.permissions), foldersCard(settings.roots), exclusionsCard(settings.exclusions, apply)),
+        h("div", { class: "cards-column" }, storageCard(settings.storage, settings.companion), syncCard(settings.sync, Boolean(settings.companion), apply)),
         edited || retentionCard(settings.retention, apply),
       ),
     ];

@@ -250,10 +250,11 @@ def _price(name: str, price: dict[str, Any]) -> Price:
 
 def cost_text(cost: dict[str, Any]) -> str:
     """The cost in words: dollars, tokens, and which models have no price."""
-    tokens = f"{cost['input_tokens']:,} in, {cost['output_tokens']:,} out, {cost['cached_tokens']:,} cached"
+    new, out, cached = (cost[f"{name}_tokens"] for name in ("input", "output", "cached"))
+    tokens = f"{new:,} tokens in, {out:,} out, {cached:,} cached"
     unknown = ", ".join(cost["unknown_models"])
     if cost["usd"] is None:
         return f"{tokens}; no price for {unknown}"
-    return f"${cost['usd']:,.2f}: {tokens}" + (
+    return f"${cost['usd']:,.2f} for {tokens}" + (
         f"; without {unknown}, whose price is not known" if unknown else ""
     )

@@ -52,20 +52,28 @@ def _items(memory: Memory, workspace: str | None) -> set[str]:
 def overview(memory: Memory, query: QueryParameters) -> dict[str, Any]:
     """The threads of the handover, and the totals of the latest day.
 
-    While older sessions are imported there are no threads: working them out again and again would take the
-    time of the import.
+    While older sessions are imported there is neither: reading them again and again would take the time of
+    the import.
     """
-    importing, costs, totals = memory.setup.importing(), memory.costs, memory.timeline.day_totals()
-    handover = [] if importing else memory.recall.present_context(None).data["threads"]
-    threads = [{**thread, "cost": costs.of_sessions(thread["sessions"])} for thread in handover]
-    if totals is not None:
-        days = {
-            row["day"]: row for row in costs.table("day", since=totals["from_ms"] * 1000 - 6 * DAY)["rows"]
-        }
-        totals["cost"] = days.get(totals["day"])
-        totals["costs"] = {day: row["usd"] for day, row in days.items()}
-        totals |= _of_states(memory, date.fromisoformat(totals["day"]))
-    return {"threads": threads, "totals": totals, "at": iso(memory.now()), "importing": importing}
+    if importing := memory.setup.importing():
+        return {"threads": [], "totals": None, "at": iso(memory.now()), "importing": importing}
+    totals = memory.timeline.day_totals()
+    if totals is None:
+        return {"threads": [], "totals": None, "at": iso(memory.now()), "importing": None}
+    costs = memory.costs
+    threads = memory.recall.present_context(None).data["threads"]
+    days = {row["day"]: row for row in costs.table("day", since=totals["from_ms"] * 1000 - 6 * DAY)["rows"]}
+    totals |= {
+        "cost": days.get(totals["day"]),
+        "costs": {day: row["usd"] for day, row in days.items()},
+        **_of_states(memory, date.fromisoformat(totals["day"])),
+    }
+    return {
+        "threads": [{**thread, "cost": costs.of_sessions(thread["sessions"])} for thread in threads],
+        "totals": totals,
+        "at": iso(memory.now()),
+        "importing": None,
+    }
 
 
 def _of_states(memory: Memory, day: date) -> dict[str, int | None]:

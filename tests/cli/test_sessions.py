@@ -233,11 +233,11 @@ def test_costs_of_a_span_are_shown(run: Run, session: str) -> None:
         {"type": "usage", "session": session, "at": at, "model": "claude-opus-4-5", "input_tokens": tokens}
         for at, tokens in (("2026-11-14T09:00:00Z", 1000), ("2026-10-30T09:00:00Z", 500))
     ])  # fmt: skip
-    assert "1,000 in" in run("cost", "--since", "7d").out
+    assert "1,000 tokens in" in run("cost", "--since", "7d").out
     month = run("cost").out
     assert "last 7 days" in month
-    assert "1,000 in" in month
-    assert "1,500 in" in month.splitlines()[-1]
+    assert "1,000 tokens in" in month
+    assert "1,500 tokens in" in month.splitlines()[-1]
 
 
 @pytest.mark.parametrize("width", [80, 130])

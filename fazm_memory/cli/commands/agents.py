@@ -305,7 +305,8 @@ def first_minute(
         return
     day, summary = headline(memory.recall.digest())
     if summary:
-        echo(f"{day}: {summary}. `fazm-memory context` shows what was done and what is open.")
+        stop = "" if summary.endswith("…") else "."
+        echo(f"{day}: {summary}{stop} `fazm-memory context` shows what was done and what is open.")
     if "connect" in steps and (offered := [choice for choice in steps["connect"].choices if not choice.done]):
         names = ", ".join(choice.id for choice in offered)
         if sys.stdin.isatty() and sys.stdout.isatty():

@@ -226,26 +226,34 @@ def _sections(state: dict[str, Any], retries: list[dict[str, Any]], now: int) ->
 
 
 SCREEN = 44  # lines where the height of the terminal is not known
-AROUND = 10  # lines above and below the sections
+AROUND = 8  # lines above and below the sections
 ALL = 15  # entries of a section with --all
+NAMED = 6  # sections that do not fit and are named
+WRAPPED = ("open", "goal")  # sections whose entries may take two lines
 
 
 def _print_sections(sections: list[Section], session: dict[str, Any], *, whole: bool) -> None:
     """The first sections that fit on a screen, and the names of the others."""
     left = max(20, os.get_terminal_size().lines if sys.stdout.isatty() else SCREEN) - AROUND
     cut: list[str] = []
-    for title, lines, most in sections:
-        if not lines:
+    for title, texts, most in sections:
+        entries = [_fitted(single_line(text), 2 if title in WRAPPED else 1) for text in texts]
+        shown = min(len(entries), ALL if whole else most)
+        while not whole and shown and _height(entries, shown) > left:
+            shown -= 1
+        if cut or not shown:
+            cut += [f"{title} ({len(texts)})"] if texts else []
             continue
-        shown = ALL if whole else most
-        height = 2 + min(len(lines), shown) + (len(lines) > shown)
-        if not whole and (cut or height > left):
-            cut.append(f"{title} ({len(lines)})")
-            continue
-        left -= height
-        _section(title, lines, shown)
+        left -= _height(entries, shown)
+        _section(title, entries, shown)
     if cut:
-        echo(paint(f"\nalso: {', '.join(cut)}. `fazm-memory show {session['id'][:8]} --all`", "dim"))
+        names = ", ".join(cut[:NAMED]) + (" and more" if len(cut) > NAMED else "")
+        echo(paint(f"\nalso: {names}. `fazm-memory show {session['id'][:8]} --all`", "dim"))
+
+
+def _height(entries: list[str], shown: int) -> int:
+    """How many lines a section takes, with its title and the number of further entries."""
+    return 2 + sum(entry.count("\n") + 1 for entry in entries[-shown:]) + (len(entries) > shown)
 
 
 def _answer_text(question: dict[str, Any]) -> str:
@@ -263,19 +271,21 @@ def _retry_text(retry: dict[str, Any]) -> str:
     )
 
 
-def _section(title: str, lines: list[str], most: int = 15) -> None:
-    if not lines:
-        return
+def _section(title: str, entries: list[str], shown: int) -> None:
     echo(f"\n{paint(title, 'dim')}")
-    for line in lines[-most:]:
-        echo(f"  {_fitted(single_line(line))}")
-    if len(lines) > most:
-        echo(paint(f"  and {len(lines) - most} more (--all or --json)", "dim"))
+    for entry in entries[-shown:]:
+        echo(f"  {entry}")
+    if len(entries) > shown:
+        echo(paint(f"  and {len(entries) - shown} more (--all or --json)", "dim"))
 
 
-def _fitted(text: str) -> str:
-    """A line that a terminal does not break."""
+def _fitted(text: str, lines: int) -> str:
+    """A text on at most so many lines that a terminal does not break."""
     width = terminal_width() - 2 if sys.stdout.isatty() else 200
+    if len(text) > width and lines > 1 and sys.stdout.isatty():
+        import textwrap
+
+        return textwrap.fill(text, width, subsequent_indent="    ", max_lines=lines, placeholder=" …")
     return text if len(text) <= width else text[: width - 1] + "…"
 
 

@@ -116,7 +116,7 @@ class ContextScreen extends Screen {
 function tokenMeter({ tokens, budget, left_out: leftOut }) {
   const text = `${tokens.toLocaleString("en")} of ${budget.toLocaleString("en")} tokens used`;
   const meter = h("meter", { min: 0, max: budget, value: tokens, "aria-label": text });
-  const rest = leftOut ? `; ${plural(leftOut, "fact")} did not fit` : "";
+  const rest = leftOut ? `; ${plural(leftOut, "more item")} did not fit` : "";
   return h("div", { class: "budget" }, meter, h("span", { class: "note" }, `${text}${rest}.`));
 }
 

@@ -24,17 +24,13 @@ class OverviewScreen extends Screen {
   open = null;
 
   async draw() {
-    const [{ threads, totals, importing }, week, { items: sessions }] = await Promise.all([
-      api.get("overview"),
-      api.get("days", { limit: 7 }),
-      api.get("sessions", { limit: 50 }),
-    ]);
-    const progress = importing ? h("p", { class: "away", role: "status" }, importText(importing)) : null;
-    if (!totals) return [progress, emptyBlock()];
+    const { threads, totals, importing } = await api.get("overview");
+    if (importing) return [importCard(importing, (await api.get("sessions", { limit: 10 })).items)];
+    if (!totals) return [emptyBlock()];
+    const [week, { items: sessions }] = await Promise.all([api.get("days", { limit: 7 }), api.get("sessions", { limit: 50 })]);
     void this.countOpen();
     const titles = new Map(sessions.map((/** @type {any} */ { id, title }) => [id, title]));
     return [
-      progress,
       awayStrip(sessions),
       weekStrip(week.items, totals),
       dayCard(totals, this.open),
@@ -72,9 +68,24 @@ const emptyBlock = () =>
     h("a", { class: "btn", href: "#/settings" }, "Show agents"),
   );
 
-/** @param {{read: number, total: number}} importing bytes */
-const importText = ({ read, total }) =>
-  `Importing older sessions: ${Math.round(read / 1e6)} of ${Math.round(total / 1e6)} MB. What is here already can be used; what is open follows at the end.`;
+/**
+ * How far an import is, and what it has read so far.
+ * @param {{read: number, total: number}} importing bytes @param {any[]} sessions
+ */
+function importCard({ read, total }, sessions) {
+  const [done, all] = [read, total].map((bytes) => Math.round(bytes / 1e6));
+  return h(
+    "section",
+    { class: "card thread", "aria-label": "Import" },
+    h("h2", null, "Importing older sessions"),
+    h("p", { role: "status" }, h("progress", { class: "import-progress", max: total, value: read, "aria-label": "Import" }), ` ${done} of ${all} MB`),
+    h("p", { class: "note" }, "What is here already can be used. Totals and what is open follow at the end."),
+    sessions.length
+      ? [h("h3", null, "Read so far"), h("ul", null, sessions.map(({ id, title, last_ms: last }) =>
+          h("li", { dir: "auto" }, h("a", { href: sessionHash(id) }, title || "Untitled session"), h("span", { class: "note" }, ` ${dayName(dayOf(last), dayOf(now()))}, ${clock(last)}`))))]
+      : null,
+  );
+}
 
 const LAST_VISIT = "fm.last-visit";
 const AWAY_MS = 30 * 60_000; // shorter absences are not worth a word

@@ -138,7 +138,13 @@ class CostService(Service):
         """
         known = self._known.get(row.n)
         if known is None or known[0] != row.head:
-            known = self._known[row.n] = (row.head, self._sum(usage for _, usage in self._usages(row)))
+            head, cost = 0, Cost()
+            if known is not None and not self._forgotten(row, known[0]):
+                head = known[0]
+                cost.add_all(known[1])
+            for _, usage in self._usages(row, start=head):
+                cost.add(usage, self.prices)
+            known = self._known[row.n] = (row.head, cost)
         cost = known[1]
         return cost.to_json() if cost.tokens else None
 
@@ -147,18 +153,22 @@ class CostService(Service):
         """By session: its head, and its cost up to there."""
         return {}
 
-    def _sum(self, usages: Iterable[dict[str, Any]]) -> Cost:
-        cost = Cost()
-        for usage in usages:
-            cost.add(usage, self.prices)
-        return cost
+    def _forgotten(self, row: SessionRow, start: int) -> bool:
+        """Whether anything of a session was forgotten from a position on."""
+        found = self.store.db.execute(
+            "SELECT 1 FROM event WHERE id >= ? AND id < ? AND kind='forgotten' LIMIT 1",
+            (event_id(row.n, start), event_id(row.n, row.head)),
+        )
+        return found.fetchone() is not None
 
-    def _usages(self, row: SessionRow, since: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The time and the payload of each usage. What was rewound was paid too."""
+    def _usages(
+        self, row: SessionRow, since: int = 0, *, start: int = 0
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The time and the payload of each usage from a position on. What was rewound was paid too."""
         rows = self.store.db.execute(
             "SELECT at, payload FROM event WHERE id >= ? AND id < ? AND kind='usage' AND at >= ?"
             " AND payload IS NOT NULL",
-            (event_id(row.n, 0), event_id(row.n, row.head), since),
+            (event_id(row.n, start), event_id(row.n, row.head), since),
         ).fetchall()
         for at, payload in rows:
             yield at, json.loads(unpack(payload))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import fazm_memory
 from fazm_memory.app.costs import PRICES_FILE, Price, PriceTable, cost_text, shipped_prices
+from fazm_memory.clock import to_micros
 from fazm_memory.errors import ConfigError, InvalidRequest
 from tests.app.memory_fixture import START, MemoryFixture
 
@@ -35,6 +37,18 @@ def test_a_session_has_its_tokens_and_dollars(memory: MemoryFixture) -> None:
         "usd": pytest.approx(5 + 5 + 1), "unknown_models": [],
     }  # fmt: skip
     assert memory.sessions.listing()[0]["cost"] == cost
+
+
+def test_forgotten_usage_no_longer_counts(memory: MemoryFixture) -> None:
+    session = memory.begin()
+    spend(memory, session, output_tokens=100_000, model=OPUS)
+    first = memory.history.events(session, kind="usage")
+    (at,) = (event["at"] for event in first)
+    spend(memory, session, output_tokens=300_000, model=OPUS)
+    assert memory.sessions.get(session)["cost"]["output_tokens"] == 400_000
+    moment = to_micros(datetime.fromisoformat(at))
+    memory.maintenance.forget(since=moment, until=moment + 1)
+    assert memory.sessions.get(session)["cost"]["output_tokens"] == 300_000
 
 
 def test_a_model_without_a_price_is_named_and_not_guessed(memory: MemoryFixture) -> None:

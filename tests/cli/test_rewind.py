@@ -45,6 +45,15 @@ def test_a_plan_is_shown_then_done_then_taken_back(run: Run, world: World) -> No
     assert world.files() == {"a.txt": b"two", "c.txt": b"bee"}
 
 
+def test_without_a_position_it_says_how_to_take_back_the_last_action(run: Run, world: World) -> None:
+    position, now = worked(world), iso(world.now())
+    refused = run("rewind", world.session, now=now)
+    assert refused.code == 2
+    assert f"`fazm-memory rewind {world.session[:8]} --to {position + 1} --files`" in refused.err
+    assert run("rewind", world.session, "--to", str(position), "--files", now=now).code == 0
+    assert world.files() == {"a.txt": b"one", "b.txt": b"bee"}
+
+
 def test_a_persons_file_is_refused_with_what_to_do(run: Run, world: World) -> None:
     position = worked(world)
     world.person(world.write("a.txt", "mine"))

@@ -118,10 +118,7 @@ def rewind_command(args: argparse.Namespace) -> int:
         result = memory.rewind.undo(args.id, force=args.force)
         return report_rewind(args, result, f"The latest rewind of {result['id']} was undone.")
     if args.to is None:
-        raise InvalidRequest(
-            "The position is missing",
-            hint=f"Use --to N (`fazm-memory events {args.id} --kind action` shows N), or --undo.",
-        )
+        raise InvalidRequest("The position is missing", hint=_where_to(memory, args.id))
     row = memory.sessions.get(args.id, brief=True)
     args.to = memory.sessions.position(args.id, args.to)
     plan = memory.rewind.plan(args.id, args.to, everyone=args.everyone) if args.files else None
@@ -177,6 +174,20 @@ def show_file_plan(args: argparse.Namespace, plan: dict[str, Any]) -> int:
     _show_plan(plan)
     echo(paint("Nothing was changed (--dry-run).", "dim"))
     return 0
+
+
+def _where_to(memory: Memory, id: str) -> str:
+    """How to take back the last action, and where the others are."""
+    session = memory.sessions.get(id, brief=True)["id"][:8]
+    others = f"`fazm-memory events {session} --kind action` shows N"
+    point = memory.timeline.rewind_point(session)
+    if point["kind"] != "action":
+        return f"Use --to N ({others}), or --undo."
+    what = single_line(f"{point['title']} {point['target'] or ''}".strip())[:60]
+    return (
+        f"`fazm-memory rewind {session} --to {point['seq']} --files` takes back the last action, “{what}”."
+        f" For an earlier one use --to N ({others}). --undo undoes a rewind."
+    )
 
 
 def _effect(memory: Memory, session: dict[str, Any], to: int) -> str:

@@ -39,7 +39,8 @@ function rowText(row, folder = null) {
   if (row.kind.startsWith("session.")) return text(kindName(row.kind), row.detail);
   if (row.kind === "pending" || row.kind === "pending.done") return text(title, row.detail);
   if (row.kind === "message" || row.kind === "plan") return text(plainText(title), plainText(row.detail === title ? "" : row.detail || ""));
-  return text(title, [relativePath(row.target, folder), row.detail].filter((part) => part && part !== title).join(" — "));
+  const target = relativePath(row.target, folder);
+  return text(title, [target && title.endsWith(target) ? "" : target, row.detail].filter((part) => part && part !== title).join(" — "));
 }
 
 /** What a call did to files, without edits. @param {Record<string, number>} changed */

@@ -44,7 +44,7 @@ class OverviewScreen extends Screen {
     try {
       const { items, next } = await api.get("points");
       const count = items.filter((/** @type {any} */ { state }) => state === "open").length;
-      this.open = `${plural(count, "open point")} of ${next ? "the latest" : "all"} sessions`;
+      this.open = `${plural(count, "open point")} in ${next ? "the latest" : "all"} sessions`;
       const link = this.querySelector(".card-link");
       if (link) link.textContent = this.open;
     } catch {

@@ -188,8 +188,8 @@ class Progress:
     Without a terminal it is a line every few seconds, and none for short work.
     """
 
-    def __init__(self, what: str, total: int | None = None) -> None:
-        self.what, self.total, self.shown = what, total, 0.0
+    def __init__(self, what: str, total: int | None = None, unit: str = "") -> None:
+        self.what, self.total, self.unit, self.shown = what, total, unit and f" {unit}", 0.0
         self.alive = sys.stderr.isatty()
         if not self.alive:
             self.shown = time.monotonic()
@@ -204,15 +204,15 @@ class Progress:
         self.shown = now
         if not self.alive:
             of = f" of {self.total:,}" if self.total else ""
-            sys.stderr.write(f"{self.what}: {done:,}{of}\n")
+            sys.stderr.write(f"{self.what}: {done:,}{of}{self.unit}\n")
             sys.stderr.flush()
             return
         if self.total:
             filled = min(20, 20 * done // self.total)
             bar = "█" * filled + "░" * (20 - filled)
-            sys.stderr.write(f"\r{self.what} {bar} {done:,}/{self.total:,}\x1b[K")
+            sys.stderr.write(f"\r{self.what} {bar} {done:,}/{self.total:,}{self.unit}\x1b[K")
         else:
-            sys.stderr.write(f"\r{self.what} {done:,}\x1b[K")
+            sys.stderr.write(f"\r{self.what} {done:,}{self.unit}\x1b[K")
         sys.stderr.flush()
 
     def __exit__(self, *_: object) -> None:

@@ -32,10 +32,10 @@ def test_without_a_terminal_progress_is_a_line_every_few_seconds(
 ) -> None:
     clock = iter([0.0, 1.0, 4.0, 5.0, 8.0])
     monkeypatch.setattr(output.time, "monotonic", lambda: next(clock))
-    with output.Progress("Importing, MB", 300) as progress:
+    with output.Progress("Importing", 300, "MB") as progress:
         for done in (10, 90, 120, 200):
             progress.at(done)
-    assert capsys.readouterr().err == "Importing, MB: 90 of 300\nImporting, MB: 200 of 300\n"
+    assert capsys.readouterr().err == "Importing: 90 of 300 MB\nImporting: 200 of 300 MB\n"
 
 
 def test_a_line_is_fitted_to_the_terminal_with_its_colours(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -428,7 +428,7 @@ def import_with_bar(memory: Memory, stopped: Callable[[], bool] = lambda: False)
     from fazm_memory.ingest import ImportStatistics
 
     statistics, total = ImportStatistics(), memory.setup.month().bytes
-    with Progress(translate("Importing, MB"), max(1, total // MEGABYTE)) as progress:
+    with Progress(translate("Importing"), max(1, total // MEGABYTE), "MB") as progress:
         for read in memory.setup.import_month(statistics):
             progress.at(read // MEGABYTE)
             if stopped():
@@ -463,7 +463,7 @@ def import_command(args: argparse.Namespace) -> int:
     work = import_agents(memory, agent=agent, paths=paths)
     began = time.monotonic()
     statistics = ImportStatistics()
-    with Progress("Importing, MB", max(1, work.bytes // MEGABYTE)) as progress:
+    with Progress("Importing", max(1, work.bytes // MEGABYTE), "MB") as progress:
         for wave in work.waves:
             statistics.add(wave)
             progress.at(statistics.bytes // MEGABYTE)

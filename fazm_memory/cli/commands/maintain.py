@@ -45,7 +45,7 @@ def verify_arguments(parser: argparse.ArgumentParser) -> None:
 def verify_command(args: argparse.Namespace) -> int:
     memory = open_memory(args)
     total = memory.store.sessions.totals()["events"] if not args.quick else None
-    with Progress("verifying", total) as progress:
+    with Progress("Verifying", total, "events") as progress:
         report = memory.maintenance.verify(full=not args.quick, session=args.id, progress=progress.at)
     if args.json:
         print_json(report.to_json())
@@ -72,7 +72,7 @@ def recover_arguments(parser: argparse.ArgumentParser) -> None:
 
 def recover_command(args: argparse.Namespace) -> int:
     memory = open_memory(args)
-    with Progress("saving") as progress:
+    with Progress("Saving", unit="events") as progress:
         result = memory.maintenance.recover(progress=progress.at)
     if args.json:
         print_json(result)

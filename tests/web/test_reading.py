@@ -276,9 +276,7 @@ def test_a_search_for_a_name_finds_the_changed_files(ask: Asking, world: World) 
     assert ask.get("search", q="rename the form.py")["files"] == []
 
 
-def test_the_overview_names_a_running_import_and_leaves_the_rest_for_later(
-    ask: Asking, world: World
-) -> None:
+def test_the_overview_names_a_running_import_and_leaves_the_rest_for_later(ask: Asking, world: World) -> None:
     assert ask.get("overview")["threads"]
     world.memory.config.home.joinpath("import.json").write_text('{"read": 5, "total": 9}')
     overview = ask.get("overview")

@@ -164,7 +164,10 @@ class CostService(Service):
     def _usages(
         self, row: SessionRow, since: int = 0, *, start: int = 0
     ) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The time and the payload of each usage from a position on. What was rewound was paid too."""
+        """The time and the payload of each usage from a position on.
+
+        What was rewound was paid too.
+        """
         rows = self.store.db.execute(
             "SELECT at, payload FROM event WHERE id >= ? AND id < ? AND kind='usage' AND at >= ?"
             " AND payload IS NOT NULL",

@@ -194,7 +194,7 @@ def make_plan(files: Iterable[FileHistory], session: str, *, everyone: bool = Fa
 
 
 def _unknown_origins(files: Sequence[FileHistory]) -> list[FileHistory]:
-    """The files, where `moved_from` stays only if there is no snapshot of what it names."""
+    """The files, without `moved_from` where the old path has a snapshot."""
     unknown = {file.path for file in files if file.was is None}
     return [file if file.moved_from in unknown else replace(file, moved_from=None) for file in files]
 

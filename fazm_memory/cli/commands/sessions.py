@@ -252,7 +252,7 @@ def _print_sections(sections: list[Section], session: dict[str, Any], *, whole: 
 
 
 def _height(entries: list[str], shown: int) -> int:
-    """How many lines a section takes, with its title and the number of further entries."""
+    """How many lines a section takes, with its title and its last line."""
     return 2 + sum(entry.count("\n") + 1 for entry in entries[-shown:]) + (len(entries) > shown)
 
 

@@ -499,7 +499,7 @@ def changed_files(
 
 
 def reported_moves(store: Store, names: WorkspacePaths, row: SessionRow, to: int) -> dict[str, str]:
-    """Where the log says that files below the workspace were moved since: new path → old path."""
+    """The files that the log says were moved since: new path → old path."""
     moves: dict[str, str] = {}
     for event in store.log.slice(row.n, row.id, to, row.head):
         for touch in _touches(event.payload):

@@ -351,7 +351,13 @@ class RecallService(Service):
         return found
 
     def resume(
-        self, session: str, *, reason: str | None = None, source: str = "cli", at_work: bool = False
+        self,
+        session: str,
+        *,
+        reason: str | None = None,
+        source: str = "cli",
+        at_work: bool = False,
+        expected_seq: int | None = None,
     ) -> tuple[dict[str, Any], recalling.Briefing]:
         """Resume a session: the session then, and its briefing.
 
@@ -363,7 +369,10 @@ class RecallService(Service):
         briefing = self.briefing(row.id)
         if at_work and row.lifecycle in AT_WORK:
             return self._memory.sessions.get(row.id), briefing
-        return self._memory.sessions.move(row.id, "resume", reason=reason, source=source), briefing
+        resumed = self._memory.sessions.move(
+            row.id, "resume", reason=reason, source=source, expected_seq=expected_seq
+        )
+        return resumed, briefing
 
     def resume_offer(self, session: str, briefing: str | None = None) -> dict[str, Any]:
         """How a session can be resumed in a terminal, with its briefing.

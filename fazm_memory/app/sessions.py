@@ -167,12 +167,22 @@ class SessionService(Service):
             self._memory.recall.export_contexts()
 
     def append(
-        self, session: str, kind: str, *, source: str = "cli", door: str | None = None, **payload: Any
+        self,
+        session: str,
+        kind: str,
+        *,
+        source: str = "cli",
+        door: str | None = None,
+        expected_seq: int | None = None,
+        **payload: Any,
     ) -> dict[str, Any]:
         """Record one event of an existing session."""
         row = self.store.sessions.resolve(session)
         fields = {name: value for name, value in payload.items() if value is not None}
-        result = self.record([Draft(session=row.id, kind=kind, payload=fields, source=source, door=door)])[0]
+        draft = Draft(
+            session=row.id, kind=kind, payload=fields, source=source, door=door, expected_seq=expected_seq
+        )
+        result = self.record([draft])[0]
         if result.error is not None:
             raise result.error
         return self.get(row.id)
@@ -370,12 +380,20 @@ class SessionService(Service):
         return at
 
     def move(
-        self, session: str, move: str, *, reason: str | None = None, source: str = "cli"
+        self,
+        session: str,
+        move: str,
+        *,
+        reason: str | None = None,
+        source: str = "cli",
+        expected_seq: int | None = None,
     ) -> dict[str, Any]:
         """Pause, resume, close, archive or restore a session."""
         if move == "resume":
             self.check_answered(session)
-        return self.append(session, f"session.{move}", source=source, reason=reason)
+        return self.append(
+            session, f"session.{move}", source=source, expected_seq=expected_seq, reason=reason
+        )
 
     def listing(
         self, *, lifecycle: str | None = None, brief: bool = False, **filters: Any
@@ -405,6 +423,7 @@ class SessionService(Service):
         note: str,
         answer_schema: Mapping[str, Any] | None = None,
         source: str = "cli",
+        expected_seq: int | None = None,
     ) -> dict[str, Any]:
         """Ask a person or the agent a question.
 
@@ -422,8 +441,8 @@ class SessionService(Service):
         import secrets
 
         question = f"q{secrets.token_hex(4)}"  # never all digits: some clients would send a number
-        result = self.append(session, "handoff", source=source, id=question, to=to, note=note,
-                             answer_schema=answer_schema)  # fmt: skip
+        result = self.append(session, "handoff", source=source, expected_seq=expected_seq, id=question, to=to,
+                             note=note, answer_schema=answer_schema)  # fmt: skip
         return result | {"question": question}
 
     def answer(
@@ -435,6 +454,7 @@ class SessionService(Service):
         waived: bool = False,
         source: str = "cli",
         door: str | None = None,
+        expected_seq: int | None = None,
     ) -> dict[str, Any]:
         """Answer an open question according to its schema, or waive it."""
         row = self.store.sessions.resolve(session)
@@ -450,8 +470,8 @@ class SessionService(Service):
             from fazm_memory.ingest import coerce_answer
 
             answer = coerce_answer(asked["answer_schema"], answer)
-        return self.append(row.id, "handoff.answer", source=source, door=door, id=question, answer=answer,
-                         waived=waived)  # fmt: skip
+        return self.append(row.id, "handoff.answer", source=source, door=door, expected_seq=expected_seq,
+                           id=question, answer=answer, waived=waived)  # fmt: skip
 
     def open_questions(self) -> list[dict[str, Any]]:
         """The open questions of all sessions, latest session first."""

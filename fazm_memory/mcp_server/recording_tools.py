@@ -235,6 +235,7 @@ def session_handoff(caller: Caller, args: dict[str, Any]) -> ToolResult:
         note=args["note"],
         answer_schema=args.get("answer_schema"),
         source=SOURCE,
+        expected_seq=args.get("expected_seq"),
     )
     question = session.pop("question")
     who = "a person" if args["to"] == "human" else "an agent"
@@ -256,7 +257,9 @@ def handoff_answer(caller: Caller, args: dict[str, Any]) -> ToolResult:
             hint="Ask the user to answer it.",
             details={"open_questions": [asked["id"]]},
         )
-    session = caller.memory.sessions.answer(found["id"], args["question"], args["answer"], source=SOURCE)
+    session = caller.memory.sessions.answer(
+        found["id"], args["question"], args["answer"], source=SOURCE, expected_seq=args.get("expected_seq")
+    )
     return ToolResult(
         session_answer(session), f"Question {args['question']} is answered in session {session['id']}."
     )
@@ -280,6 +283,7 @@ HANDOFF_TOOLS = (
                     "type": "object",
                     "description": "A JSON Schema of the answer, if it has one.",
                 },
+                "expected_seq": EXPECTED,
             },
             ("session", "to", "note"),
         ),
@@ -309,6 +313,7 @@ HANDOFF_TOOLS = (
                 "session": SESSION,
                 "question": string("The question's id, from open_questions.", most=200),
                 "answer": {"description": "The answer, as text or as answer_schema requires."},
+                "expected_seq": EXPECTED,
             },
             ("session", "question", "answer"),
         ),

@@ -170,7 +170,9 @@ def session_pause(caller: Caller, args: dict[str, Any]) -> ToolResult:
 def session_resume(caller: Caller, args: dict[str, Any]) -> ToolResult:
     found = session_for_writing(caller, args["session"])
     # Not `record_event`: a session is not resumed while a question to a person is open.
-    session, briefing = caller.memory.recall.resume(found["id"], reason=args.get("reason"), source=SOURCE)
+    session, briefing = caller.memory.recall.resume(
+        found["id"], reason=args.get("reason"), source=SOURCE, expected_seq=args.get("expected_seq")
+    )
     return ToolResult(
         {**session_answer(session), "briefing": briefing.text},
         f"Session {session['id']} is resumed.\n{briefing.text}".rstrip(),
@@ -291,7 +293,7 @@ TOOLS = (
         "Continue a paused or closed session. Call it when the user wants to continue earlier work, which"
         " session_list or memory_search finds. Returns a briefing: the state, the last good step, what is"
         ' open, what changed since. Costs up to about 1200 tokens. Example: {"session": "…"}',
-        input_object({"session": SESSION, "reason": REASON}, ("session",)),
+        MOVES,
         output_object({**SESSION_ANSWER, "briefing": STRING}, ("session", "session_info", "briefing")),
         session_resume,
         idempotent=True,

@@ -139,13 +139,24 @@ def test_2_two_writers_of_one_session_lose_nothing_and_positions_are_dense(subje
 
 
 def test_3_a_wrong_expected_seq_records_nothing_and_tells_the_head(subject: Subject) -> None:
-    async def work(ask: Asking) -> tuple[dict[str, Any], int]:
+    async def work(ask: Asking) -> None:
         session = await opened(ask)
-        refused = await ask.refused("decision_record", session=session, what="x", expected_seq=7)
-        return refused, len(await events(ask, session))
 
-    [(refused, count)] = subject.talk(work)
-    assert (refused["head"], count) == (1, 1)
+        async def refused(tool: str, **arguments: Any) -> None:
+            head = len(await events(ask, session))
+            answer = await ask.refused(tool, session=session, **arguments, expected_seq=head + 7)
+            assert (answer["head"], len(await events(ask, session))) == (head, head)
+
+        await refused("decision_record", what="x")
+        await refused("session_handoff", to="agent", note="Which?")
+        await refused("session_rewind", to="start")
+        await refused("session_pause")
+        await ask("session_pause", session=session)
+        await refused("session_resume")
+        await ask("session_resume", session=session)
+        await refused("session_close")
+
+    subject.talk(work)
 
 
 def test_4_transitions_work_and_what_is_no_transition_is_refused_with_what_to_call(subject: Subject) -> None:

@@ -239,6 +239,8 @@ class TinyMemory:
         head = len(session.events)
         if moment in (None, "now"):
             return head
+        if moment == "start":
+            return 0
         words = str(moment).split()
         if words[0] == "turn" and len(words) == 2 and words[1].isdecimal():
             turn = int(words[1]) - begin

@@ -281,7 +281,7 @@ MAX_LINE = 300
 MAX_FILES = 200
 # What Markdown or GitHub takes for markup inside a line. The rest stays as it is, so that it reads well.
 SPECIAL = lazy_regex(
-    r"[\\`*\[\]<|$]|(?<!\w)_|_(?!\w)|~(?!/)|(?<!\w)[#@](?=\w)|&(?=#?\w+;)|\{(?=[{%:])|(?<=\w):(?=//)"
+    r"[\\`*\[\]<|$]|(?<![^\W_])_|_(?![^\W_])|~(?!/)|(?<!\w)[#@](?=\w)|&(?=#?\w+;)|\{(?=[{%:])|(?<=\w):(?=//)"
     r"|(?<=www)\.",
     re.IGNORECASE,
 )
@@ -289,8 +289,8 @@ AT_START = lazy_regex(r"(\d{0,9})([-+=#>]|(?<=\d)[.)])")  # of a line: headings,
 # Harmless, and agents use them all the time: code in single backticks, and bold text.
 CODE_SPAN = lazy_regex(r"(?<!`)`[^`]+`(?!`)")
 CODE_OR_STRONG = lazy_regex(r"(?<!`)`[^`]+`(?!`)|(?<![\w*])\*\*(?=\S)(?P<strong>[^*`]+)(?<=\S)\*\*(?![\w*])")
-HEADING = lazy_regex(r"#{1,6}\s+(\S.*?)[\s#]*")
-FENCE = lazy_regex(r"\s*(`{3,}|~{3,})\s*([\w+.-]{0,20})[^`]*")
+HEADING = lazy_regex(r"#{1,6}\s+(\S.*)")
+FENCE = lazy_regex(r"\s*+(`{3,}+|~{3,}+)\s*+([\w+.-]{0,20}+)[^`]*+")
 TABLE_ROW = lazy_regex(r"\s*\|.*\|\s*")
 ITEM = "- "
 TICKS = lazy_regex(r"`+")
@@ -348,7 +348,7 @@ def _line(text: object, cap: int = MAX_LINE) -> str:
     return _escaped(line if len(line) <= cap else line[: cap - 1].rstrip() + "…")
 
 
-def _quoted(text: str) -> str:
+def block_quote(text: str) -> str:
     """A text as a block quote with its own line breaks.
 
     Code and tables in it are code blocks.
@@ -405,9 +405,9 @@ def _quoted_line(line: str) -> str:
     line = _printable(line).rstrip()
     body = line.lstrip()
     if (heading := HEADING.fullmatch(body)) is not None:
-        return f"**{_escaped(heading[1])}**"
+        return f"**{_escaped(heading[1].strip('# *') or '#')}**"
     item = ITEM if body.startswith(ITEM) else ""
-    return "\u00a0" * (len(line) - len(body)) + item + _escaped(body.removeprefix(ITEM), strong=True)
+    return "\u00a0" * (len(line) - len(body)) + item + _escaped(body.removeprefix(ITEM).lstrip(), strong=True)
 
 
 def _block(text: str, language: str = "", cap: int = MAX_BLOCK) -> str:
@@ -444,7 +444,7 @@ def _facts(talk: Conversation) -> Iterator[str]:
 
 def _request(state: dict[str, Any]) -> Iterator[str]:
     if state.get("goal"):
-        yield _quoted(str(state["goal"]["text"]))
+        yield block_quote(str(state["goal"]["text"]))
 
 
 def _decisions(state: dict[str, Any]) -> Iterator[str]:
@@ -517,7 +517,7 @@ def _statement(said: Statement) -> Iterator[str]:
     untrusted = f" *({said.trust}, not trusted)*" if said.trust in UNTRUSTED else ""
     question = f" {_line(said.question)}" if said.question else ""
     yield f"**{TITLES.get(said.form, said.form.capitalize())}:**{question}{untrusted}"
-    yield _quoted(said.text)
+    yield block_quote(said.text)
     if said.why:
         yield f"Because: {_line(said.why)}"
 

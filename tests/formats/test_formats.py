@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 from atif import Trajectory
 from google.protobuf import json_format  # type: ignore[import-untyped]
+from hypothesis import given
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status, TracesData
 
 from fazm_memory.errors import Declined, InvalidRequest, NotFound
+from fazm_memory.formats.conversation import block_quote
 from tests.app.memory_fixture import MemoryFixture
 
 FORMATS = ("atif", "markdown", "otel")
@@ -186,6 +189,26 @@ def test_recorded_text_never_becomes_markup(memory: MemoryFixture) -> None:
     said = next(line for line in HOSTILE.splitlines() if line.startswith("***")).partition(" `code`")[0]
     shown = "".join(token.content for token in flat if token.type in ("text", "text_special"))
     assert said in shown
+
+
+PIECES = (
+    "`", "``", "```", "~~~", "**", "*", "_", "__", "[a](b:c)", "![x](y)", "<b>", "</details>", "<!--", "-->",
+    "http://a.b", "www.a.b", "# ", "- ", "1. ", "+ ", "> ", "---", "===", "|", "| a | b |", "\n", "\n\n",
+    "    ", "\t", "\\", "&lt;", "a", "b c", " ", "[r]: /u", "~~s~~", "\u00a0", "\u2028", "\x85", "\r",
+)  # fmt: skip
+EFFECTS = {
+    "link_open", "image", "html_inline", "html_block", "table_open", "hr", "em_open", "ordered_list_open",
+    "s_open", "heading_open", "code_block",
+}  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+def test_no_text_in_a_quote_takes_effect_or_leaves_it(text: str) -> None:
+    document = f"before\n\n{block_quote(text)}\n\nafter\n"
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(document)
+    flat = [child for token in tokens for child in (token, *(token.children or ()))]
+    assert EFFECTS.isdisjoint(token.type for token in flat)
+    assert [token.content for token in tokens if token.level == 1 and token.type == "inline"][-1] == "after"
 
 
 ANSWER = """## Result

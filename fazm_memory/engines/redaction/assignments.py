@@ -411,7 +411,7 @@ def _is_listed(found: _Assignment) -> bool:
 _ABOUT_FLAGS = words(
     """flag flags option options argument arguments parameter parameters switch instead and or is was are
     for with when if on in from as to by will via the an not but before after without can may must should
-    does has have which that this then also only into"""
+    does has have which that this then also only into include omit same-origin"""
 )
 
 
@@ -524,11 +524,20 @@ RULES: tuple[Rule, ...] = (
         check=_set,
     ),
     Rule(
+        "login-pair-argument",
+        "generic",
+        ("auth = (", "auth: ("),
+        rf"(?i:\w+ ?[=:] \(){_ARGUMENT}{_LITERAL}",
+        must_match='auth = ("bob", "{alnum:10}")',
+        must_not_match='auth = ("basic", "digest")',
+        check=_set,
+    ),
+    Rule(
         "login-argument",
         "generic",
         (
             *("networkcredential(", "passwordauthentication(", "usernamepasswordcredentials("),
-            *("httpbasicauth(", "httpdigestauth(", "basicauth(", "auth=(", "auth = ("),
+            *("httpbasicauth(", "httpdigestauth(", "basicauth(", "auth=("),
             *(".basic(", "access_token(", "accesstoken("),
         ),
         rf"(?i:\.?\w+(?: ?= ?)?\(){_ARGUMENT}{_LITERAL}",

@@ -156,6 +156,16 @@ _SELECTOR = re.compile(
 )
 
 
+def _typed(data: bytes, found: Any) -> Span | None:
+    """The text that is typed. The name of the field, `fill('#password', password)`, is none."""
+    span = _literal(data, found)
+    if span is None or text_at(data, span)[0] in "#.[" or text_at(data, span).startswith("input"):
+        return None
+    one_argument = b"," not in data[found.start() : span[0]]
+    is_field = one_argument and not _is_in_field(data, found.start())
+    return None if is_field else span
+
+
 def _is_in_field(data: bytes, position: int) -> bool:
     """Whether the field before this place on its line is one for a secret."""
     before = data[max(0, position - _BACK) : position].rsplit(b"\n", 1)[-1]
@@ -343,7 +353,7 @@ RULES: tuple[Rule, ...] = (
         word_start=False,
         is_local=True,
         admits=_is_near_field,
-        check=_literal,
+        check=_typed,
     ),
     Rule(
         "password-after-user",

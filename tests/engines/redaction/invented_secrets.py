@@ -141,7 +141,7 @@ def _more_assigned() -> Iterator[Case]:
 def _documented() -> Iterator[Case]:
     """A fourth list: keys of 320 providers under the names of their documentation, each in 9 of 196 contexts,
     and the examples of their documents. A secret in a document is marked: `«{hex:32}»`. A fifth list was
-    collected from documents of providers and programs later.
+    collected from documents of providers and programs later. A sixth was written without a look at the rules.
     """
     contexts = _DOCUMENTED["contexts"]
     for number, (service, name, template) in enumerate(_DOCUMENTED["keys"]):
@@ -154,7 +154,11 @@ def _documented() -> Iterator[Case]:
             secret = invented(template, service + name + form)
             text = _placed(_unescaped(form), **parts, v=secret)
             yield Case("documented, keys", form + service, text, secret)
-    for family, templates in (("documented, examples", "documents"), ("collected", "collected")):
+    for family, templates in (
+        ("documented, examples", "documents"),
+        ("collected", "collected"),
+        ("written again", "written again"),
+    ):
         for template in _DOCUMENTED[templates]:
             for seed in ("1", "2"):
                 text = _unescaped(invented(template, template + seed))

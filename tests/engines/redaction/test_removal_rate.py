@@ -26,6 +26,7 @@ LEAST = {
     "documented, keys": 99,
     "documented, examples": 97,
     "collected": 96,
+    "written again": 94,
 }
 LOOKALIKES = json.loads(Path(__file__).with_name("lookalikes.json").read_text(encoding="utf-8"))
 

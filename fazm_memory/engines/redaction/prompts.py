@@ -157,7 +157,12 @@ _SELECTOR = re.compile(
 
 
 def _typed(data: bytes, found: Any) -> Span | None:
-    """The text that is typed. The name of the field, `fill('#password', password)`, is none."""
+    """The text that is typed.
+
+    The name of the field is none: `fill('#password', password)`.
+    """
+    if not _is_near_field(data, found.start()):
+        return None
     span = _literal(data, found)
     if span is None or text_at(data, span)[0] in "#.[" or text_at(data, span).startswith("input"):
         return None
@@ -170,6 +175,10 @@ def _is_in_field(data: bytes, position: int) -> bool:
     """Whether the field before this place on its line is one for a secret."""
     before = data[max(0, position - _BACK) : position].rsplit(b"\n", 1)[-1]
     return _FIELD.search(before) is not None
+
+
+def _substituted(data: bytes, found: Any) -> Span | None:
+    return _odd(data, found) if _is_in_field(data, found.start()) else None
 
 
 # -- flags -----------------------------------------------------------------------------------------------
@@ -188,6 +197,8 @@ def _is_after_user(data: bytes, position: int) -> bool:
 
 
 def _after_user(data: bytes, found: Any) -> Span | None:
+    if not _is_after_user(data, found.start()):
+        return None
     span = _literal(data, found)
     if span is None:
         return None
@@ -219,6 +230,8 @@ _ADDRESS = re.compile(rb"https?://[^\s\"'`<>]{0,150}\Z")
 
 def _hook(data: bytes, found: Any) -> Span | None:
     """The last parts of the address of a webhook, if they are random."""
+    if not _is_in_address(data, found.start()):
+        return None
     start, end = found.span(1)
     for part in re.finditer(rb"[\w~=%-]{16,}", data[start:end]):
         value = part[0].decode("latin-1")
@@ -326,8 +339,7 @@ RULES: tuple[Rule, ...] = (
         must_match="rsync --password-file=<(echo {alnum:12}) a b",
         must_not_match="diff <(echo one) <(echo two)",
         word_start=False,
-        admits=_is_in_field,
-        check=_odd,
+        check=_substituted,
     ),
     Rule(
         "typed-secret",
@@ -352,7 +364,6 @@ RULES: tuple[Rule, ...] = (
         must_not_match="cy.get('#name').type('{alnum:12}')",
         word_start=False,
         is_local=True,
-        admits=_is_near_field,
         check=_typed,
     ),
     Rule(
@@ -364,7 +375,6 @@ RULES: tuple[Rule, ...] = (
         must_not_match="docker run -u 1000 -p 8080:80 image",
         word_start=False,
         is_local=True,
-        admits=_is_after_user,
         check=_after_user,
     ),
     Rule(
@@ -466,7 +476,6 @@ RULES: tuple[Rule, ...] = (
         must_match="https://api.example.com/webhooks/incoming/{alnum:32}",
         must_not_match="https://api.example.com/webhooks/incoming/overview",
         word_start=False,
-        admits=_is_in_address,
         check=_hook,
     ),
     Rule(

@@ -231,7 +231,8 @@ def _is_same_file(gone: FileHistory, there: FileHistory) -> bool:
     """
     if gone.was is not None:
         return gone.was.same(there.now)
-    return there.moved_from == gone.path and len(there.hands) == 1
+    changes = [author for author in there.hands if author.by != REWIND]
+    return there.moved_from == gone.path and len(changes) == 1
 
 
 def _rename(gone: FileHistory, there: FileHistory, session: str) -> RewindStep:

@@ -17,6 +17,7 @@ from fazm_memory.rewind.plan import (
     step_from_json,
     step_json,
 )
+from fazm_memory.store import REWIND
 
 AGENT, PERSON, UNKNOWN = Author("agent", "s"), Author("person", "s"), Author("unknown")
 OTHER = Author("agent", "other")
@@ -70,6 +71,8 @@ def test_a_moved_file_without_a_snapshot_is_renamed_back_if_nothing_changed_it_s
     (step,) = make_plan([gone, there], "s").steps
     assert (step.path, step.action, step.origin) == ("a", "rename_back", "b")
     assert step.was == NEW
+    again = replace(there, hands=(AGENT, Author(REWIND, "s"), Author(REWIND, "s")))  # taken back and undone
+    assert planned(gone, again) == [("a", "rename_back")]
 
 
 def test_a_moved_file_without_a_snapshot_is_never_removed() -> None:

@@ -356,6 +356,43 @@ def test_closing_an_event_keeps_the_place_in_the_list(page: Window, server: Serv
     assert page.evaluate(top) == before
 
 
+def test_after_closing_an_event_the_keys_go_on_from_its_row(page: Window, server: Server) -> None:
+    site = page.visit(server, "site", 9)
+    page.there("region", "Event")
+    page.keys("j")
+    page.until(f"() => location.hash !== '#/s/{site}@9'")
+    following = page.evaluate("() => location.hash")
+    page.keys("k")
+    page.until(f"() => location.hash === '#/s/{site}@9'")
+    page.there("region", "Event")
+    page.keys("Escape")
+    page.gone("region", "Event")
+    page.until("() => document.querySelector('.row.is-left')?.id === 'fm-row-9'")
+    page.keys("j")
+    page.until(f"() => location.hash === '{following}'")
+
+
+def test_a_link_into_a_fold_shows_no_new_events(page: Window, server: Server) -> None:
+    page.visit(server, "site", 4)
+    page.until("() => document.querySelector('.row.is-fold.is-open')")
+    page.settle()
+    page.gone("button", re.compile("new event"))
+
+
+def test_a_message_is_shown_as_prose(page: Window, server: Server) -> None:
+    text = "## Result\n\nAll **three** pass:\n\n- `form.ts`\n\n```\nnpm test\n```"
+    at = parse_time("2026-11-09T12:45:00+00:00")
+    for kind, said in (("prompt", "Run the tests"), ("message", text)):
+        add(server.world, "prose", kind, {"text": said}, at=at)
+    session = server.world.memory.sessions.get("prose")
+    server.world.ids["prose"] = session["id"]
+    page.visit(server, "prose", session["events"] - 1)
+    page.says("All three pass:", EVENT)
+    parts = """() => [...document.querySelectorAll(".prose :is(p, pre, strong, code)")]
+        .map((part) => part.textContent)"""
+    assert page.evaluate(parts) == ["Result", "All three pass:", "three", "•form.ts", "form.ts", "npm test"]
+
+
 def test_a_call_that_moved_files_says_so_and_is_taken_back_with_one_key(page: Window, server: Server) -> None:
     page.visit(server, "receipts")
     page.open_row("moved 1 file")

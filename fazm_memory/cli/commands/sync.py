@@ -338,7 +338,8 @@ def _show_status(status: dict[str, Any], now: int) -> None:
             when = f"last synced {_when(row, now)}" if row["synced_at"] else "never synced"
             late = row["uploads"] - row["read"]
             rest = f", {plural(late, 'upload')} not read yet" if late else ""
-            echo(f"  {row['name']}: {when}{rest} {_remark(row)}".rstrip())
+            remark = _remark(row)
+            echo(f"  {row['name']}{f' ({remark})' if remark else ''}: {when}{rest}")
     if status["forgotten_not_yet_by"]:
         echo(
             f"  What was forgotten here is not yet forgotten on: {', '.join(status['forgotten_not_yet_by'])}."

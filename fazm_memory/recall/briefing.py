@@ -211,7 +211,7 @@ def _missing_lines(missing: list[str]) -> list[str]:
         return []
     more = [f"- and {len(missing) - MAX_CHANGES} more"] if len(missing) > MAX_CHANGES else []
     named = [f"- {quote(path, 160)}" for path in missing[-MAX_CHANGES:]]
-    return ["NOT HERE (changed or read by the session, not on this machine)", *named, *more]
+    return ["NOT HERE (changed or read by the session, not on this disk)", *named, *more]
 
 
 MAX_OTHERS = 8

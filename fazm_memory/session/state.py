@@ -52,7 +52,10 @@ class FileAuthor:
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> FileAuthor:
-        return cls(**{"origin" if name == "from" else name: value for name, value in raw.items()})
+        return cls(
+            raw["by"], raw["change"], raw["evidence"], raw["seq"], raw.get("turn"), raw.get("session"),
+            raw.get("path"), raw.get("from"),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

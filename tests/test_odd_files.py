@@ -21,8 +21,8 @@ import pytest
 import fazm_memory
 from fazm_memory.agents.base import Cursor, Places, Reader, RecordFile, complete_lines, lines_of
 from fazm_memory.agents.claude_code.reader import _plans_in, _was_in_use
-from fazm_memory.agents.native_files import restore_rows
 from fazm_memory.agents.registry import readers
+from fazm_memory.agents.shared_database import restore_rows
 from fazm_memory.agents.sqlite_file import read_only
 from fazm_memory.bundle.exporter import BundleFile
 from fazm_memory.errors import FazmMemoryError
@@ -44,8 +44,8 @@ ALLOWED = {
     "agents/hook.py:_read": OURS,
     "agents/hook.py:_write": OURS,
     "agents/hook.py:run": OURS,
-    "agents/native_files.py:snapshot": "in memory",
-    "agents/native_files.py:restore_rows": CHECKED,
+    "agents/sqlite_file.py:snapshot": "in memory",
+    "agents/shared_database.py:restore_rows": CHECKED,
     "agents/sqlite_file.py:read_only": CHECKED,
     "agents/fazm.py:_rows": CHECKED,
     "ingest/limits.py:read_pause": OURS,
@@ -58,7 +58,7 @@ ALLOWED = {
     "rewind/safe_directory.py:copy_out": DESCRIPTOR,
     "rewind/safe_directory.py:_write": DESCRIPTOR,
     "recall/exports.py:folders_with_item": OURS,
-    "app/costs.py:prices": OURS,
+    "app/costs.py:shipped_prices": OURS,
     "app/recall.py:exported_today": OURS,
     "app/transcripts.py:_open_in": DESCRIPTOR,
     "app/process.py:boot_time": "the system's",

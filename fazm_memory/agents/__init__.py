@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     )
     from fazm_memory.agents.claude_code.hooks import claude_hook_events, claude_task_events
     from fazm_memory.agents.claude_code.transcript import Transcript
-    from fazm_memory.agents.codex.calls import codex_hook_events
+    from fazm_memory.agents.codex.hooks import codex_hook_events
     from fazm_memory.agents.connect import (
         ConnectPlan,
         agent_status,
@@ -78,27 +78,22 @@ if TYPE_CHECKING:
         text,
     )
     from fazm_memory.agents.native_files import (
-        WRITABLE_AGENTS,
-        CarriedCall,
-        CarriedEntry,
         NativeFile,
-        NativeSession,
         agent_roots,
-        is_row_database,
-        is_rows,
         is_session_file,
         moved_path,
+        session_files,
+    )
+    from fazm_memory.agents.registry import FormatDrift, format_drift, readers, record_roots
+    from fazm_memory.agents.shared_database import (
+        is_row_database,
+        is_rows,
         placed_rows,
         restore_rows,
         restored_rows_state,
-        session_files,
         session_rows,
-        shell_command,
-        snapshot,
-        write_session,
     )
-    from fazm_memory.agents.registry import FormatDrift, format_drift, readers, record_roots
-    from fazm_memory.agents.sqlite_file import database_stats
+    from fazm_memory.agents.sqlite_file import database_stats, snapshot
     from fazm_memory.agents.tool_calls import (
         listed_by_command,
         listed_names,
@@ -107,6 +102,14 @@ if TYPE_CHECKING:
         shell_files,
         summary,
         touched_files,
+    )
+    from fazm_memory.agents.written_session import (
+        WRITABLE_AGENTS,
+        CarriedCall,
+        CarriedEntry,
+        NativeSession,
+        shell_command,
+        write_session,
     )
 
 __getattr__ = lazy_exports(
@@ -122,7 +125,7 @@ __getattr__ = lazy_exports(
         "claude_code.cleanup": "CLEANUP_SETTING cleanup_days cleanup_settings_file expiring_transcripts",
         "claude_code.hooks": "claude_hook_events claude_task_events",
         "claude_code.transcript": "Transcript",
-        "codex.calls": "codex_hook_events",
+        "codex.hooks": "codex_hook_events",
         "connect": (
             "ConnectPlan agent_status apply_plan connected_agents is_installed plan_connect plan_disconnect"
         ),
@@ -134,15 +137,17 @@ __getattr__ = lazy_exports(
             "INJECTED_MARK MAX_TEXT capped ident mapping moment record_of sequence strip_injected text"
         ),
         "hook_script": "",
-        "native_files": (
-            "CarriedCall CarriedEntry NativeFile NativeSession WRITABLE_AGENTS agent_roots "
-            "is_row_database is_rows is_session_file moved_path placed_rows restore_rows "
-            "restored_rows_state session_files session_rows shell_command snapshot write_session"
-        ),
+        "native_files": "NativeFile agent_roots is_session_file moved_path session_files",
         "registry": "FormatDrift format_drift readers record_roots",
-        "sqlite_file": "database_stats",
+        "shared_database": (
+            "is_row_database is_rows placed_rows restore_rows restored_rows_state session_rows"
+        ),
+        "sqlite_file": "database_stats snapshot",
         "tool_calls": (
             "listed_by_command listed_names patched_files plain_tool_name shell_files summary touched_files"
+        ),
+        "written_session": (
+            "CarriedCall CarriedEntry NativeSession WRITABLE_AGENTS shell_command write_session"
         ),
     },
 )

@@ -267,3 +267,13 @@ def strip_injected(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [strip_injected(item) for item in value]
     return value
+
+
+# Marks a line that was carried over from another session, see `written_session.py`.
+CARRIED_FIELD = "fazmMemory"
+CARRIED_LINE = b'{"fazmMemory":{"session":"'
+
+
+def is_carried(line: bytes) -> bool:
+    """Whether a line of a transcript was carried over from another session."""
+    return line.startswith(CARRIED_LINE)

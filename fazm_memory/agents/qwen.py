@@ -17,6 +17,7 @@ from fazm_memory.agents.session_drafts import CallEnd, TakesRecords, exit_code, 
 from fazm_memory.lazy import lazy_regex
 
 NAME = "qwen"
+LEDGER = ".ledger.jsonl"  # beside a chat: which prompts have ended
 SHELL = lazy_regex(r"Command: .*?\nDirectory: [^\n]*\n(?:Output|Stdout): ", re.DOTALL)
 SHELL_END = lazy_regex(
     r"\nError: (?P<error>.*?)\nExit Code: (?P<code>\S+)\nSignal: (?P<signal>\S+)", re.DOTALL
@@ -142,12 +143,12 @@ class Qwen:
 
     def find(self, places: Places) -> Iterator[RecordFile]:
         root = qwen_home(places) / "projects"
-        for path in [
-            *sorted(root.glob("*/chats/*.jsonl")),
-            *sorted(root.glob("*/subagents/*/agent-*.jsonl")),
-        ]:
-            session = path.stem if path.parent.name == "chats" else path.parent.name
-            yield from record_file(NAME, path, session)
+        chats = (*sorted(root.glob("*/chats/*.jsonl")), *sorted(root.glob("*/chats/archive/*.jsonl")))
+        for path in chats:
+            if not path.name.endswith(LEDGER):
+                yield from record_file(NAME, path, path.stem)
+        for path in sorted(root.glob("*/subagents/*/agent-*.jsonl")):
+            yield from record_file(NAME, path, path.parent.name)
 
     def read(self, record: RecordFile, cursor: Cursor, *, limit: int = CHUNK) -> Chunk:
         subagent = record.path.stem if record.path.stem.startswith("agent-") else None

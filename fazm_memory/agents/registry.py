@@ -38,11 +38,10 @@ from fazm_memory.agents.codex.rollout import Codex
 from fazm_memory.agents.copilot import Copilot
 from fazm_memory.agents.cursor import CursorAgent, ide_folders
 from fazm_memory.agents.fazm import Fazm, FazmAwareReader
-from fazm_memory.agents.fields import ident, mapping, record_of, sequence, text
+from fazm_memory.agents.fields import ident, is_carried, mapping, record_of, sequence, text
 from fazm_memory.agents.gemini import Gemini
 from fazm_memory.agents.goose import Goose, goose_folder
 from fazm_memory.agents.hermes import Hermes
-from fazm_memory.agents.native_files import is_carried
 from fazm_memory.agents.openclaw import OpenClaw
 from fazm_memory.agents.opencode import Opencode
 from fazm_memory.agents.qwen import Qwen, qwen_home

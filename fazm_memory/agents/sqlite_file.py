@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -58,6 +58,17 @@ def read_only(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
     finally:
         connection.close()
+
+
+def snapshot(path: Path) -> bytes:
+    """A database as a file in one consistent state.
+
+    The agent may write to it meanwhile.
+    """
+    with read_only(path) as connection, closing(sqlite3.connect(":memory:")) as copy:
+        connection.execute("COMMIT")
+        connection.backup(copy)
+        return copy.serialize()
 
 
 def rows_of(

@@ -49,6 +49,8 @@ SECOND = 1_000_000
 UNLIMITED_TEXT = 1 << 30  # a redacted copy is not shortened
 BACKUPS = "backups"
 NOT_EXECUTABLE = 0o666
+LEFT_OUT = "left out"  # a file of another machine that agents might obey
+NOT_A_SESSION = "another machine sent it, and it is not part of a conversation."
 ROOT_AGENTS = {"claude": "claude-code", "codex": "codex"}  # Fazm runs other agents
 
 
@@ -164,6 +166,8 @@ class TranscriptService(Service):
             name = self._agent_session_id(row)
         roots = agents.agent_roots(places)
         steps = [self._step(copy, name, roots, before, after) for copy in copies]
+        if all(step["action"] == LEFT_OUT for step in steps):
+            raise Conflict(f"{steps[0]['path']} cannot be restored: {NOT_A_SESSION}")
         conflicts = [step["path"] for step in steps if step["action"] == "conflict"]
         if conflicts and not force and not dry_run:
             raise Conflict(
@@ -173,6 +177,8 @@ class TranscriptService(Service):
             )
         if not dry_run:
             for copy, step in zip(copies, steps, strict=True):
+                if step["action"] == LEFT_OUT:
+                    continue
                 if agents.is_rows(copy.root, copy.path):
                     self._put_rows_back(copy, name or "", step, self._rows(copy, before, after))
                 else:
@@ -184,7 +190,7 @@ class TranscriptService(Service):
             "agent_session_id": name,
             "workspace": after,
             "files": steps,
-            "notes": _notes(copies),
+            "notes": _notes(copies, steps),
             "resume": None if name is None else agents.native_resume_command(agent, name, after),
             "dry_run": dry_run,
         }
@@ -242,7 +248,7 @@ class TranscriptService(Service):
         if (reason := unsafe_path_reason(relative)) is not None:
             raise Conflict(f"{relative} cannot be restored: {reason}.")
         if copy.root not in roots or (copy.foreign and not agents.is_session_file(copy.root, relative)):
-            raise Conflict(f"{relative} cannot be restored: another machine sent it and it is no session.")
+            return {"path": relative, "action": LEFT_OUT, "bytes": copy.size, "exact": False, "left_out": 0}
         target = roots[copy.root] / relative
         if (link := _link_above(target, roots[copy.root])) is not None:
             raise Conflict(f"{target} cannot be restored: {link} is a link.")
@@ -411,8 +417,11 @@ def _moved_workspace(workspace: str | None, copies: list[TranscriptCopy], places
     return after + workspace[len(before) :]
 
 
-def _notes(copies: list[TranscriptCopy]) -> list[str]:
+def _notes(copies: list[TranscriptCopy], steps: list[dict[str, Any]]) -> list[str]:
     notes = []
+    if refused := [step["path"] for step in steps if step["action"] == LEFT_OUT]:
+        more = f" and {len(refused) - 1} more" if len(refused) > 1 else ""
+        notes.append(f"{refused[0]}{more}: not restored. {NOT_A_SESSION[0].upper()}{NOT_A_SESSION[1:]}")
     if left_out := sum(copy.left_out for copy in copies):
         notes.append(f"{plural(left_out, 'line')} written while recording was paused are not in the copy.")
     if any(copy.form != EXACT for copy in copies):

@@ -176,7 +176,7 @@ class TranscriptCopier:
 
     def _copy(self, file: NativeFile, done: CopyStatistics) -> None:
         path = file.absolute
-        if not is_utf8(str(path)):
+        if not is_utf8(str(path)) or (file.is_final and str(path) in self._paths):
             return
         with self._opened(file) as opened:
             source = self._source(file, opened)

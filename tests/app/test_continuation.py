@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from fazm_memory.agents.native_files import is_carried, shell_command
+from fazm_memory.agents.fields import is_carried
+from fazm_memory.agents.written_session import shell_command
 from fazm_memory.app.companion import Companion
 from fazm_memory.errors import InvalidRequest, InvalidTransition
 from tests.app.memory_fixture import MemoryFixture

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import zstandard
 
-from fazm_memory.agents import native_files
-from fazm_memory.agents.native_files import placed_rows, restore_rows, session_rows, stamps_of
+from fazm_memory.agents import shared_database
+from fazm_memory.agents.shared_database import placed_rows, restore_rows, session_rows, stamps_of
 from fazm_memory.app.companion import Companion
 from fazm_memory.errors import Conflict
 from tests.agents.reading import FIXTURES
@@ -50,7 +50,7 @@ INSERT INTO transcript_events VALUES ('claw-2', 0,
 def connect(path: Path) -> sqlite3.Connection:
     """A connection of the agent, whose SQLite is newer than that of some Pythons."""
     connection = sqlite3.connect(path)
-    native_files.add_functions(connection)
+    shared_database.add_functions(connection)
     return connection
 
 
@@ -254,13 +254,13 @@ def test_a_copy_with_rows_that_no_session_has_is_refused(machine: Machine, agent
         b'{"table": ["x"], "row": {}}',
         b"[1]",
         b"not JSON",
-        b'{"table": "%s", "row": {"id": {"other": 1}}}' % native_files.ROW_DATABASES[agent].main.encode(),
-        b'{"table": "%s", "row": 7}' % native_files.ROW_DATABASES[agent].main.encode(),
+        b'{"table": "%s", "row": {"id": {"other": 1}}}' % shared_database.ROW_DATABASES[agent].main.encode(),
+        b'{"table": "%s", "row": 7}' % shared_database.ROW_DATABASES[agent].main.encode(),
     ):
         with pytest.raises(Conflict):
             placed_rows(agent, good + line + b"\n", None, None, foreign=True)
     before = rows(path, agent)
-    main = native_files.ROW_DATABASES[agent].main.encode()
+    main = shared_database.ROW_DATABASES[agent].main.encode()
     for values in (b'{"nested": []}', b'{"id": 99999999999999999999999}'):
         with pytest.raises(Conflict):
             restore_rows(path, agent, session, good + b'{"table": "%s", "row": %s}\n' % (main, values))
@@ -272,7 +272,7 @@ def test_a_session_that_is_too_large_is_named_and_the_others_are_copied(
 ) -> None:
     path = database(machine, agent)
     sizes = {name: len(session_rows(path, agent, name)) for name in stamps_of(path, agent)}
-    monkeypatch.setattr(native_files, "LARGEST", max(sizes.values()) - 1)
+    monkeypatch.setattr(shared_database, "LARGEST", max(sizes.values()) - 1)
     reported: list[str] = []
     Companion(machine.memory, report=reported.append).once()
     copied = machine.memory.transcript_copies.sessions()
@@ -293,7 +293,7 @@ def test_what_was_said_in_a_pause_is_in_no_copy(machine: Machine, agent: str) ->
         b"".join(machine.memory.transcript_copies.content(copy))
         for copy in machine.memory.transcript_copies.of_session(session)
     ]
-    main = native_files.ROW_DATABASES[agent].main
+    main = shared_database.ROW_DATABASES[agent].main
     assert all(json.loads(line)["table"] != main for text in stored for line in text.splitlines())
     delete(path, agent)
     if b"".join(stored):
@@ -405,4 +405,4 @@ def test_rows_whose_numbers_are_taken_get_new_ones(tmp_path: Path) -> None:
     with closing(connect(path)) as connection:
         found = connection.execute("SELECT id, content FROM messages ORDER BY id").fetchall()
     assert found == [(2, "another"), (3, "first"), (4, "second"), (5, "third")]
-    assert native_files.restored_rows_state(path, "hermes", "a", copy) == "same"
+    assert shared_database.restored_rows_state(path, "hermes", "a", copy) == "same"

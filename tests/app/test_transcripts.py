@@ -18,6 +18,7 @@ from fazm_memory.clock import iso
 from fazm_memory.config import Config
 from fazm_memory.errors import Conflict, NotFound
 from fazm_memory.events.event import Draft
+from fazm_memory.ingest import transcript_copier
 from fazm_memory.store import transcript_copies
 from fazm_memory.store.recovery.recover import check_side_databases
 
@@ -100,11 +101,90 @@ def test_a_transcript_is_copied_with_all_that_belongs_to_its_session(machine: Ma
         machine.write(machine.project / SESSION / "subagents" / "agent-a1.meta.json", b'{"agentType":"x"}'),
         machine.write(machine.project / SESSION / "tool-results" / "b.txt", b"\xff\x00 not text"),
         machine.write(machine.user / ".claude" / "todos" / f"{SESSION}-agent-{SESSION}.json", b"[]"),
+        machine.write(machine.user / ".claude" / "file-history" / SESSION / "0a1b2c3d@v1", b"before\n"),
     ]
     machine.write(machine.user / ".claude" / "todos" / f"{OTHER}-agent-{OTHER}.json", b"[]")
     machine.record()
     wanted = {name(machine, path): path.read_bytes() for path in [machine.transcript(), *beside]}
     assert machine.copied() == wanted
+
+
+QWEN = "22222222-2222-4333-8444-555555555555"
+BACKGROUND_AGENT = f"subagents/{QWEN}/agent-a1"
+
+
+def test_a_session_of_qwen_comes_back_with_its_side_files(machine: Machine) -> None:
+    """The names are those that Qwen Code 0.24.4 itself deletes with a session, and two that it leaves."""
+    home = machine.user / ".qwen"
+    project = home / "projects" / "-user-proj"
+    prompt = {
+        "uuid": "u1", "sessionId": QWEN, "timestamp": iso(machine.now), "type": "user",
+        "cwd": machine.workspace, "message": {"role": "user", "parts": [{"text": "File the scans."}]},
+    }  # fmt: skip
+    line = json.dumps(prompt).encode() + b"\n"
+    files = {
+        project / "chats" / f"{QWEN}.jsonl": line,
+        project / "chats" / f"{QWEN}.runtime.json": b'{"session_id": "x"}',
+        project / "chats" / f"{QWEN}.worktree.json": b'{"path": "/w"}',
+        project / "chats" / f"{QWEN}.pr.json": b"[]",
+        project / "chats" / f"{QWEN}.ledger.jsonl": b'{"prompt":"p1"}\n',
+        project / f"{BACKGROUND_AGENT}.jsonl": line.replace(b"u1", b"u2"),
+        project / f"{BACKGROUND_AGENT}.meta.json": b'{"agentType": "reader"}',
+        home / "file-history" / QWEN / "0a1b2c3d@v1": b"before\n",
+        home / "todos" / f"{QWEN}.json": b"[]",
+    }
+    for path, data in files.items():
+        machine.write(path, data)
+    others = [project / "chats" / f"{OTHER}.pr.json", home / "file-history" / OTHER / "1@v1"]
+    for path in others:
+        machine.write(path, b"[]")
+    machine.record()
+    [session] = machine.memory.sessions.listing()  # the ledger is no session
+    for path in [*files, *others]:
+        path.unlink()
+
+    machine.memory.transcripts.restore(session["id"])
+
+    assert {path: path.read_bytes() for path in files} == files
+    assert not any(path.exists() for path in others)
+
+
+def test_a_chat_that_qwen_archived_is_one_copy_and_comes_back_from_the_archive(machine: Machine) -> None:
+    chats = machine.user / ".qwen" / "projects" / "-user-proj" / "chats"
+    (chats / "archive").mkdir(parents=True)
+    machine.write(chats / f"{QWEN}.jsonl", b'{"type":"system","uuid":"u1"}\n')
+    machine.record()
+    (chats / f"{QWEN}.jsonl").rename(chats / "archive" / f"{QWEN}.jsonl")
+    machine.record()
+    (chats / "archive" / f"{QWEN}.jsonl").unlink()
+
+    machine.memory.transcripts.restore(QWEN)
+
+    assert [path.name for path in chats.glob("**/*.jsonl")] == [f"{QWEN}.jsonl"]
+    assert (chats / "archive" / f"{QWEN}.jsonl").exists()
+
+
+def test_versions_in_the_file_history_are_read_once(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = machine.user / ".claude" / "file-history" / SESSION / "0a1b2c3d@v1"
+    machine.write(version, b"before\n")
+    machine.say("File the scans.")
+    machine.record()
+    opened: list[Path] = []
+    real = transcript_copier.open_regular
+
+    def watched(path: Path, **options: Any) -> Any:
+        opened.append(path)
+        return real(path, **options)
+
+    monkeypatch.setattr(transcript_copier, "open_regular", watched)
+    machine.now += SECOND
+    machine.say("And the bills.")
+    machine.record()
+
+    assert machine.transcript() in opened
+    assert version not in opened
 
 
 def test_growth_is_appended_and_stored_chunks_stay(machine: Machine) -> None:

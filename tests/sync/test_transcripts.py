@@ -200,6 +200,30 @@ def test_a_machine_cannot_place_other_files_by_a_transcript(machines: Machines, 
     assert {file for file in laptop.config.user_home.rglob("*") if "memory" not in file.parts} == before
 
 
+def test_a_session_comes_without_the_files_that_agents_obey(machines: Machines) -> None:
+    """A script of a hook is copied on its own machine. Another machine restores the rest."""
+    desk, laptop = shared(machines, "desk", "laptop")
+    session = begin(desk)
+    copies, root = desk.transcript_copies, str(desk.config.user_home / ".claude")
+    with copies.db.transaction():
+        for path in (f"session-env/{SESSION}/hook-0.sh", f"file-history/{SESSION}/1@v1"):
+            copy = copies.create(
+                session=SESSION, agent="claude-code", root="claude", path=path, origin=root, form="exact",
+                source_size=0, source_mtime=0.0, mode=0o600, mark="", at=desk.now(),
+            )  # fmt: skip
+            copies.append(copy, b"echo obeyed\n")
+    machines.settle()
+
+    answer = laptop.transcripts.restore(session)
+
+    assert transcript(laptop).read_bytes() == LINE
+    assert sorted(file["action"] for file in answer["files"]) == ["left out", "left out", "write"]
+    [note] = answer["notes"]
+    assert "session-env" in note or "file-history" in note
+    folders = [laptop.config.user_home / ".claude" / name for name in ("session-env", "file-history")]
+    assert not any(folder.exists() for folder in folders)
+
+
 def test_a_transcript_is_not_restored_through_a_link(machines: Machines, tmp_path: Path) -> None:
     [desk] = shared(machines, "desk")
     session = begin(desk)

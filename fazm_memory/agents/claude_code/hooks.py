@@ -23,7 +23,8 @@ from fazm_memory.agents.claude_code.calls import (
     output_text,
     presented_plan,
 )
-from fazm_memory.agents.claude_code.transcript import NAME, action_key, prompt_key, start_key, user_words
+from fazm_memory.agents.claude_code.transcript import NAME, action_key, prompt_key, start_key
+from fazm_memory.agents.claude_code.user_records import user_words
 from fazm_memory.agents.fields import MAX_TEXT, capped, digest, ident, mapping, sequence, text, whole
 from fazm_memory.agents.tool_calls import Meaning
 from fazm_memory.engines.shell_effects import KnownFolders

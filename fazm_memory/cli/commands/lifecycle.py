@@ -110,13 +110,12 @@ def resume_command(args: argparse.Namespace) -> int:
     session = memory.sessions.get(args.id)
     if not args.files and session["lifecycle"] in AT_WORK:
         args.offer = True  # nobody paused it, so there is nothing to resume but the agent
+    briefing = memory.recall.briefing(args.id)
     if args.files:
         session = memory.rewind.resume(args.id, force=args.force, reason=args.reason)
         briefing = memory.recall.briefing(args.id)  # without the changes that were taken back
-    elif args.offer:
-        briefing = memory.recall.briefing(args.id)
-    else:
-        session, briefing = memory.recall.resume(args.id, reason=args.reason, source=callers_source())
+    elif not args.offer:
+        session = memory.sessions.move(args.id, "resume", reason=args.reason, source=callers_source())
     offer = memory.recall.resume_offer(args.id, briefing.text)
     if args.json:
         print_json(session | {"briefing": briefing.data | {"text": briefing.text}, "offer": offer})
@@ -170,12 +169,14 @@ ACTIONS = {
     "same": "unchanged",
     "replace": "replaced, it was older",
     "conflict": "replaced",
+    "left out": "not restored",
 }
 PLANNED = {
     "write": "would be written",
     "same": "is the same",
     "replace": "is older and would be replaced",
     "conflict": "is newer and differs, needs --force",
+    "left out": "would not be restored",
 }
 
 
@@ -205,7 +206,8 @@ def restore_command(args: argparse.Namespace) -> int:
     if args.dry_run:
         echo_err("Nothing was changed.")
         return 0
-    echo(f"{plural(len(done['files']), 'file')} of {done['agent']} restored.")
+    restored = [file for file in done["files"] if file["action"] != "left out"]
+    echo(f"{plural(len(restored), 'file')} of {done['agent']} restored.")
     if done["resume"] is not None:
         echo(f"Resume it with: {done['resume']}")
     return 0

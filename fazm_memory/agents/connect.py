@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -375,6 +374,8 @@ def _write(path: Path, data: bytes | None, mode: int) -> None:
         if path.parent.name == SERVER and not any(path.parent.iterdir()):
             path.parent.rmdir()  # a folder that we created for our files
         return
+    import tempfile  # `status` writes no settings
+
     try:
         real.parent.mkdir(parents=True, exist_ok=True)
         mode = real.stat().st_mode & 0o777 if real.exists() else mode

@@ -10,7 +10,6 @@ together, and so do the changes on disk that name the call, whichever turn they 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from difflib import SequenceMatcher
 from typing import Any
 
 from fazm_memory.events import (
@@ -309,6 +308,8 @@ MAX_SHOWN = 2000
 
 def hunks(before: str, after: str) -> tuple[list[dict[str, Any]], str | None]:
     """The hunks, and why some are missing (None when all are there)."""
+    from difflib import SequenceMatcher  # commands that compare nothing import this module too
+
     old, new = before.splitlines(), after.splitlines()
     if len(old) + len(new) > MAX_LINES:
         return [], f"Too long to compare: {len(old):,} and {len(new):,} lines."

@@ -16,9 +16,9 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from fazm_memory import session as sessions
 from fazm_memory.errors import NotFound, StoreDamaged, StoreNewer
 from fazm_memory.events import FAILED, SOURCES, Event, kinds
-from fazm_memory.session import title_of
 from fazm_memory.store.event_log import SEQ_MASK, event_id
 from fazm_memory.store.writer import UPDATE_HEAD, Writer
 
@@ -161,7 +161,7 @@ class Projections:
             seq = id_ & SEQ_MASK
             payload = next(self.log.slice(number, session, seq, seq + 1)).payload
             if payload is not None:
-                title = title_of(payload.text) if kind == "prompt" else payload.title or title
+                title = sessions.title_of(payload.text) if kind == "prompt" else payload.title or title
         return title
 
     def reset(self) -> None:

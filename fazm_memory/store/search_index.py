@@ -10,7 +10,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from itertools import islice, pairwise
 from typing import Any
 
@@ -528,6 +527,8 @@ class SearchIndex:
         if not near and len(word) >= MISSPELLED:
             near = [other for other in dict.fromkeys(misspellings(word)) if self._known(fts_quote(other))]
         if not near:
+            from difflib import get_close_matches  # seldom: for a word that no event has
+
             near = get_close_matches(word, self._vocabulary(word), n=SPELLED, cutoff=0.75)
         return SearchTerm(term.word, f"({' OR '.join(map(fts_quote, near))})") if near else term
 

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 from types import TracebackType
 
+from fazm_memory import session as sessions
 from fazm_memory.errors import Conflict, FazmMemoryError, InvalidInput, InvalidTransition
 from fazm_memory.events import (
     FAILED,
@@ -25,7 +26,6 @@ from fazm_memory.events import (
     kinds,
     target_of,
 )
-from fazm_memory.session import has_limits, title_of
 from fazm_memory.store import hash_chain
 from fazm_memory.store.database import Database, Transaction
 from fazm_memory.store.event_log import (
@@ -420,7 +420,7 @@ class Writer:
         elif kind == "session.title":
             head.title = payload.title
         elif kind == "prompt":
-            head.title = head.title or title_of(payload.text)
+            head.title = head.title or sessions.title_of(payload.text)
         elif kind in ("handoff", "handoff.answer"):
             # An estimate. `Projections` takes the exact number from the state.
             head.questions = max(0, head.questions + (1 if kind == "handoff" else -1))
@@ -433,7 +433,7 @@ class Writer:
 
     def _limit(self, head: SessionHead, payload: SessionOpen | Usage) -> None:
         """Note that a session has limits. Those that were passed stay noted."""
-        if has_limits(payload) and self.passed_limits(head) is None:
+        if sessions.has_limits(payload) and self.passed_limits(head) is None:
             self.db.execute("INSERT INTO meta VALUES (?,?)", (f"{BUDGET}{head.n}", "[]"))
             head.limits_passed = []
 

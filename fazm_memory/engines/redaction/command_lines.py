@@ -474,6 +474,7 @@ RULES: tuple[Rule, ...] = (
         rf"(?:echo|printf)(?:[ \t]+-\w+)*(?:[ \t]+[\"']?%s(?:\\n)?[\"']?)?[ \t]+{_VALUE}[ \t]*\|[ \t]*"
         r"(?:sudo[ \t]+(?:-\w+[ \t]+)*-S|(?:docker|podman|npm)[ \t]+login|gh[ \t]+(?:auth|secret)"
         r"|(?:npx[ \t]+)?(?:wrangler[ \t]+(?:pages[ \t]+)?secret|vercel[ \t]+env)"
+        r"|[\w.-]{1,32}[ \t]+(?:[\w-]{1,24}[ \t]+)?login\b|[^\n|]{1,60}--(?:[a-z-]*stdin|with-token)"
         r"|chpasswd|passwd|gpg|cryptsetup)",
         must_match="echo {alnum:10} | sudo -S true",
         must_not_match="echo done | tee log",

@@ -270,6 +270,18 @@ def _decoded(data: bytes, found: Any) -> Span | None:
     return _random(data, found) if _KEY_BEFORE.search(before) else None
 
 
+# The name of a function whose body has only begun.
+_GETTER = re.compile(rb"(\w{3,64}+)\([^()\n]{0,60}\)[^;{}()=\n]{0,60}[{:]?\s{0,24}\Z")
+
+
+def _returned(data: bytes, found: Any) -> Span | None:
+    """The value that a function returns, if the name of the function means a secret."""
+    getter = _GETTER.search(data, max(0, found.start() - _BACK), found.start())
+    if getter is None or kind_of(getter[1].decode("latin-1")) is Kind.NONE:
+        return None
+    return _random(data, found)
+
+
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
@@ -456,6 +468,16 @@ RULES: tuple[Rule, ...] = (
         must_match="<RSAKeyValue><Modulus>{alnum:64}</Modulus><P>{alnum:64}</P></RSAKeyValue>",
         must_not_match="<RSAKeyValue><Modulus>{alnum:64}</Modulus></RSAKeyValue>",
         word_start=False,
+    ),
+    Rule(
+        "returned-secret",
+        "generic",
+        ('return "', "return '", "return `"),
+        r"return (?:\"([^\"\n\\ ]{8,512})\"|'([^'\n\\ ]{8,512})'|`([^`\n$ ]{8,512})`)",
+        must_match='String getApiToken() { return "{alnum:32}"; }',
+        must_not_match='String getApiToken() { return "api_token"; }',
+        is_local=True,
+        check=_returned,
     ),
     Rule(
         "decoded-key",

@@ -128,6 +128,7 @@ def plain_markdown(line: str) -> str:
     return " ".join(line.split())
 
 
+@lru_cache(maxsize=4096)
 def compact_statement(text: str) -> str:
     """A sentence of an agent without remarks, announcements and marks around names.
 

@@ -90,17 +90,21 @@ class RewindService(Service):
     Use it as `memory.rewind`.
     """
 
-    def plan(self, session: str, to: int | str, *, everyone: bool = False) -> dict[str, Any]:
+    def plan(
+        self, session: str, to: int | str, *, everyone: bool = False, force: bool = False
+    ) -> dict[str, Any]:
         """What a rewind with files would do, refuse, or leave.
 
-        With `everyone` also for the files that only others changed.
+        With `everyone` also for the files that only others changed. With `force` the folders are those that
+        a forced rewind would remove.
         """
         self.finish_interrupted()
         row = self.store.sessions.resolve(session)
         to = self._memory.sessions.position(row, to)
         with self.open_files(row) as context:
             plan, outside = context.plan(to, everyone=everyone)
-            folders = emptied_folders(context.directory, plan.allowed(), context.keep_rule(to))
+            steps = plan.writes() if force else plan.allowed()
+            folders = emptied_folders(context.directory, steps, context.keep_rule(to))
         return self._plan_json(row, to, plan, outside, folders)
 
     def apply(
@@ -311,8 +315,11 @@ class RewindService(Service):
             "finished": finished,
         }
 
-    def undo_plan(self, session: str) -> dict[str, Any]:
-        """What undoing the latest rewind would do."""
+    def undo_plan(self, session: str, *, force: bool = False) -> dict[str, Any]:
+        """What undoing the latest rewind would do.
+
+        With `force` also to folders of files that changed since.
+        """
         self.finish_interrupted()
         row = self.store.sessions.resolve(session)
         seq = self._latest_rewind(row)
@@ -321,7 +328,8 @@ class RewindService(Service):
         with self.open_files(row) as context:
             last = context.last_run(seq)
             plan = context.undo_plan(last)
-            folders = emptied_folders(context.directory, plan.allowed(), undo_keep_rule(last))
+            steps = plan.writes() if force else plan.allowed()
+            folders = emptied_folders(context.directory, steps, undo_keep_rule(last))
             return self._plan_json(row, int(last.told["head"]), plan, (), folders)
 
     def finish_interrupted(self) -> list[str]:

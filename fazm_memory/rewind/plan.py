@@ -183,13 +183,19 @@ def make_plan(files: Iterable[FileHistory], session: str, *, everyone: bool = Fa
     ordered = _unknown_origins(sorted(files, key=lambda file: file.path))
     changed = [file for file in ordered if file.was is None or not file.was.alike(file.now)]
     pairs = _moved([file for file in changed if _touched(file, session)])
+    paired = {path for gone, there in pairs.items() for path in (gone, there.path)}
+    others = _moved_by_others([file for file in changed if file.path not in paired], session)
     steps = []
-    taken = {origin.path for origin in pairs.values()}
+    taken = {there.path for there in (*pairs.values(), *others.values())}
     for file in changed:
         if file.path in taken:
             continue
-        origin = pairs.get(file.path)
-        steps.append(_decide(file, session, everyone) if origin is None else _rename(file, origin, session))
+        if file.path in pairs:
+            steps.append(_rename(file, pairs[file.path], session))
+        elif file.path in others:
+            steps.append(_renamed_by_others(file, others[file.path], session, everyone))
+        else:
+            steps.append(_decide(file, session, everyone))
     return RewindPlan(tuple(steps))
 
 
@@ -224,6 +230,40 @@ def _moved(changed: Sequence[FileHistory]) -> dict[str, FileHistory]:
     return pairs
 
 
+def _moved_by_others(changed: Sequence[FileHistory], session: str) -> dict[str, FileHistory]:
+    """Files that somebody else moved last: old path → the file at its new path.
+
+    The same author must have changed both paths last. Otherwise a copy would count as the moved file. What
+    this session's rewinds did in between does not count: it was undone.
+    """
+    groups: dict[Author, list[FileHistory]] = {}
+    for file in changed:
+        hands = [author for author in file.hands if (author.by, author.session) != (REWIND, session)]
+        if hands and (hands[-1].by != "agent" or hands[-1].session != session):
+            last = hands[-1] if hands[-1].by in OURS else Author(hands[-1].by)
+            groups.setdefault(last, []).append(file)
+    pairs: dict[str, FileHistory] = {}
+    for files in groups.values():
+        pairs |= _moved(files)
+    return pairs
+
+
+def _renamed_by_others(gone: FileHistory, there: FileHistory, session: str, everyone: bool) -> RewindStep:
+    """A file that somebody else moved: refused, or left if the agent never changed it."""
+    last, was = (
+        [hand for hand in there.hands if hand.by != REWIND or hand.session != session][-1],
+        gone.was or there.now,
+    )
+    who = _name_of(last)
+    step = RewindStep(
+        gone.path, "keep", f"renamed since by {who}, not by this session's agent", last.by, there.path, was,
+        there.now,
+    )  # fmt: skip
+    if not everyone and not _touched(gone, session) and not _touched(there, session):
+        return step
+    return replace(_mode_unknown(step), action="refuse", would="rename_back", why=f"{who} renamed it since")
+
+
 def _is_same_file(gone: FileHistory, there: FileHistory) -> bool:
     """Whether a file that is gone is at another path now.
 
@@ -236,6 +276,8 @@ def _is_same_file(gone: FileHistory, there: FileHistory) -> bool:
 
 
 def _rename(gone: FileHistory, there: FileHistory, session: str) -> RewindStep:
+    if _moved_by_others([gone, there], session):
+        return _renamed_by_others(gone, there, session, everyone=False)
     who = _last_author(there, session)
     was = gone.was or there.now
     step = RewindStep(gone.path, "rename_back", f"the {who} moved it", who, there.path, was, there.now)
@@ -292,9 +334,18 @@ def _mode_unknown(step: RewindStep) -> RewindStep:
 def _left(file: FileHistory) -> RewindStep:
     """A file that only others changed stays as it is."""
     last = file.hands[-1] if file.hands else Author("unknown")
-    who = {"person": "a person", "agent": f"session {(last.session or '')[:8]}", REWIND: "another rewind"}
-    why = f"changed since by {who.get(last.by, 'somebody unknown')}, not by this session's agent"
+    did = (
+        "created" if file.was is not None and file.was.absent else "deleted" if file.now.absent else "changed"
+    )
+    why = f"{did} since by {_name_of(last)}, not by this session's agent"
     return RewindStep(file.path, "keep", why, last.by, None, file.was, file.now)
+
+
+def _name_of(author: Author) -> str:
+    """Another author in words."""
+    if author.by == "agent":
+        return "another agent" if author.session is None else f"session {author.session[:8]}"
+    return {"person": "a person", REWIND: "another rewind"}.get(author.by, "somebody unknown")
 
 
 def _unless_others(step: RewindStep, authors: Sequence[Author], session: str) -> RewindStep:

@@ -35,7 +35,7 @@ def test_a_plan_is_shown_then_done_then_taken_back(run: Run, world: World) -> No
     shown = run("rewind", world.session, "--to", str(position), "--files", "--dry-run", now=now)
     assert shown.out.startswith("To take back: 1 action, from “")
     assert f"restore {world.folder}/a.txt: the agent changed it" in shown.out
-    assert f"rename back {world.folder}/b.txt (now {world.folder}/c.txt)" in shown.out
+    assert f"rename back {world.folder}/b.txt (now c.txt)" in shown.out
     assert world.files() == {"a.txt": b"two", "c.txt": b"bee"}
     done = run("rewind", world.session, "--to", str(position), "--files", now=now)
     assert (done.code, f"rewind {world.session[:8]} --undo" in done.out) == (0, True)
@@ -64,6 +64,69 @@ def test_a_persons_file_is_refused_with_what_to_do(run: Run, world: World) -> No
     forced = run("rewind", world.session, "--to", str(position), "--files", "--force", "--json", now=now)
     assert [one["done"] for one in forced.json["files"]] == [True, True]
     assert world.kept(b"mine")
+
+
+def renamed_by_a_person(world: World) -> int:
+    """The agent renames b.txt, then a person renames a.txt."""
+    position = world.agent(lambda: (world.folder / "b.txt").rename(world.folder / "c.txt"))
+    world.person(lambda: (world.folder / "a.txt").rename(world.folder / "d.txt"))
+    return position
+
+
+def test_what_a_person_renamed_is_left_and_the_summary_says_so(run: Run, world: World) -> None:
+    position, now = renamed_by_a_person(world), iso(world.now())
+    command = ("rewind", world.session, "--to", str(position), "--files")
+    for done in (run(*command, "--dry-run", now=now), run(*command, now=now)):
+        assert f"leave {world.folder}/a.txt (now d.txt): renamed since by a person" in done.out
+        assert f"--to {position} --files --everyone --force` brings back" in done.out
+        assert "deleted it" not in done.out
+    assert "Taken back in the session: 1 action, from “" in done.out
+    assert "1 file went back, 1 file did not." in done.out
+    assert world.files() == {"b.txt": b"bee", "d.txt": b"one"}
+
+
+def test_what_a_person_renamed_is_renamed_back_for_everyone_with_force(run: Run, world: World) -> None:
+    position, now = renamed_by_a_person(world), iso(world.now())
+    command = ("rewind", world.session, "--to", str(position), "--files", "--everyone")
+    refused = run(*command, "--dry-run", now=now).out
+    assert f"REFUSED {world.folder}/a.txt (now d.txt): a person renamed it since" in refused
+    assert "without --force" in refused
+    planned = run(*command, "--force", "--dry-run", now=now).out
+    assert f"rename back {world.folder}/a.txt (now d.txt): a person renamed it since" in planned
+    assert "without --force" not in planned
+    assert "REFUSED" not in planned
+    done = run(*command, "--force", now=now).out
+    assert [line for line in planned.splitlines() if "rename back" in line] == [
+        line for line in done.splitlines() if "rename back" in line
+    ]
+    assert world.files() == {"a.txt": b"one", "b.txt": b"bee"}
+    undo = run("rewind", world.session, "--undo", now=now)
+    assert (undo.code, world.files()) == (0, {"c.txt": b"bee", "d.txt": b"one"})
+    again = run(*command, "--force", "--dry-run", now=iso(world.now())).out
+    assert f"rename back {world.folder}/a.txt (now d.txt): a person renamed it since" in again
+    assert run(*command, "--force", now=iso(world.now())).code == 0
+    assert world.files() == {"a.txt": b"one", "b.txt": b"bee"}
+
+
+def test_a_plan_without_changes_says_that_no_file_would_change(run: Run, world: World) -> None:
+    position = world.agent(lambda: None)
+    now = iso(world.now())
+    command = ("rewind", world.session, "--to", str(position), "--files")
+    shown = run(*command, "--dry-run", now=now).out
+    assert "No file would change.\nThe known files are as they were at that position." in shown
+    assert "No file changed: the known files are as they were" in run(*command, now=now).out
+
+
+def test_the_forced_plan_of_an_undo_is_shown(run: Run, world: World) -> None:
+    position = worked(world)
+    run("rewind", world.session, "--to", str(position), "--files", now=iso(world.now()))
+    world.person(world.write("a.txt", "mine"))
+    now = iso(world.now())
+    assert "REFUSED" in run("rewind", world.session, "--undo", "--dry-run", now=now).out
+    planned = run("rewind", world.session, "--undo", "--dry-run", "--force", now=now).out
+    assert f"restore {world.folder}/a.txt: a person changed it since\n" in planned
+    assert run("rewind", world.session, "--undo", "--force", now=now).code == 0
+    assert world.files() == {"a.txt": b"two", "c.txt": b"bee"}
 
 
 def test_resuming_with_files_restores_them_and_shows_the_briefing(run: Run, world: World) -> None:

@@ -93,6 +93,21 @@ def test_a_moved_file_that_a_person_touched_is_refused() -> None:
     assert planned(*files) == [("a", "refuse")]
 
 
+def test_a_file_that_others_renamed_is_one_step_and_never_a_deletion() -> None:
+    for other in (PERSON, UNKNOWN, OTHER):
+        files = [FileHistory("a", OLD, ABSENT, (other,)), FileHistory("b", ABSENT, OLD, (other,))]
+        (left,) = make_plan(files, "s").steps
+        assert (left.path, left.action, left.origin) == ("a", "keep", "b")
+        assert left.why.startswith("renamed since by ")
+        (step,) = make_plan(files, "s", everyone=True).steps
+        assert (step.action, step.would, step.origin) == ("refuse", "rename_back", "b")
+
+
+def test_a_copy_made_by_a_person_is_not_the_file_that_the_agent_deleted() -> None:
+    files = [FileHistory("a", OLD, ABSENT, (AGENT,)), FileHistory("b", ABSENT, OLD, (PERSON,))]
+    assert planned(*files) == [("a", "recreate"), ("b", "keep")]
+
+
 def test_what_was_not_kept_or_cannot_be_kept_first_is_reported() -> None:
     steps = make_plan(
         [

@@ -23,7 +23,7 @@ from fazm_memory.cli.output import (
 )
 from fazm_memory.clock import iso
 from fazm_memory.errors import InvalidRequest
-from fazm_memory.text import plural
+from fazm_memory.text import plural, shorten
 
 if TYPE_CHECKING:
     from fazm_memory.app import Memory
@@ -89,7 +89,12 @@ def branches_command(args: argparse.Namespace) -> int:
 
 def rewind_arguments(parser: argparse.ArgumentParser) -> None:
     _id(parser)
-    parser.add_argument("--to", metavar="MOMENT", help=f"the moment to return to: {MOMENT}")
+    parser.add_argument(
+        "--to",
+        metavar="MOMENT",
+        help=f"the moment to return to: {MOMENT}. "
+        "What is at position N is taken back too; what is in turn N stays",
+    )
     parser.add_argument(
         "--files", action="store_true", help="also restore the files that the agent changed since"
     )
@@ -113,7 +118,7 @@ def rewind_command(args: argparse.Namespace) -> int:
     if args.undo and args.to is not None:
         raise InvalidRequest("--undo and --to cannot be combined", hint="Use one of them.")
     if args.undo and args.dry_run:
-        return _show_undo(args, memory.rewind.undo_plan(args.id))
+        return _show_undo(args, memory.rewind.undo_plan(args.id, force=args.force))
     if args.undo:
         result = memory.rewind.undo(args.id, force=args.force)
         return report_rewind(args, result, f"The latest rewind of {result['id']} was undone.")
@@ -121,7 +126,9 @@ def rewind_command(args: argparse.Namespace) -> int:
         raise InvalidRequest("The position is missing", hint=_where_to(memory, args.id))
     row = memory.sessions.get(args.id, brief=True)
     args.to = memory.sessions.position(args.id, args.to)
-    plan = memory.rewind.plan(args.id, args.to, everyone=args.everyone) if args.files else None
+    plan = None
+    if args.files:
+        plan = memory.rewind.plan(args.id, args.to, everyone=args.everyone, force=args.force)
     effect = _effect(memory, row, args.to)
     if args.dry_run:
         if args.json:
@@ -133,7 +140,10 @@ def rewind_command(args: argparse.Namespace) -> int:
         if plan is None:
             echo(paint("Files stay as they are. With --files they go back too.", "dim"))
         else:
-            _show_plan(plan)
+            _show_plan(plan, force=args.force)
+            if not plan["files"]:
+                echo("The known files are as they were at that position.")
+            _show_everyone(args, plan["files"])
             echo(paint(f"To apply exactly this plan: --plan {plan['digest']}", "dim"))
         if row["device"]:
             echo(f"It is recorded on “{row['device']}”: it would be continued here, in a fork at {args.to}.")
@@ -147,12 +157,36 @@ def rewind_command(args: argparse.Namespace) -> int:
         plan=args.plan or (plan["digest"] if plan else None),
     )  # fmt: skip
     result["left"] = [file for file in plan["files"] if file["action"] in ("keep", "cannot")] if plan else []
-    text = f"{result['id']} is back at {args.to}. Taken back: {effect}"
+    text = f"{result['id']} is back at {args.to}. {_taken_back(args, result, effect)}"
     if result.get("taken_over"):
         text = (
             f"{result['id']} continues {row['id'][:8]} of “{row['device']}” on this machine from {args.to}."
         )
-    return report_rewind(args, result, text)
+    code = report_rewind(args, result, text)
+    if not args.json:
+        _show_everyone(args, result["left"])
+    return code
+
+
+def _taken_back(args: argparse.Namespace, result: dict[str, Any], effect: str) -> str:
+    """What went back: the session, and which of its files."""
+    if not args.files:
+        return f"Taken back: {effect} Files stay as they are."
+    done = sum(file["done"] for file in result["files"])
+    stayed = len(result["files"]) - done + len(result["left"])
+    if not done and not stayed:
+        return f"Taken back: {effect} No file changed: the known files are as they were at that position."
+    if not stayed:
+        return f"Taken back: {effect}"
+    went = f"{plural(done, 'file')} went back" if done else "No file went back"
+    return f"Taken back in the session: {effect} {went}, {plural(stayed, 'file')} did not."
+
+
+def _show_everyone(args: argparse.Namespace, files: list[dict[str, Any]]) -> None:
+    """How files go back that only others changed; what they created stays."""
+    if not args.everyone and any(f["action"] == "keep" and not f["why"].startswith("created") for f in files):
+        command = f"fazm-memory rewind {args.id} --to {args.to} --files --everyone --force"
+        echo(f"`{command}` brings back what others changed, renamed or deleted too.")
 
 
 def _show_undo(args: argparse.Namespace, plan: dict[str, Any]) -> int:
@@ -160,8 +194,7 @@ def _show_undo(args: argparse.Namespace, plan: dict[str, Any]) -> int:
         print_json({"session": plan["session"], "to": plan["to"], "dry_run": True, "plan": plan})
         return 0
     echo(f"{plan['session']} would return to {plan['to']}, its position before the latest rewind.")
-    show_files(plan["files"])
-    _show_folders(plan["folders"])
+    _show_plan(plan, force=args.force)
     echo(paint("Nothing was changed (--dry-run).", "dim"))
     return 0
 
@@ -171,7 +204,7 @@ def show_file_plan(args: argparse.Namespace, plan: dict[str, Any]) -> int:
     if args.json:
         print_json({"session": plan["session"], "to": plan["to"], "dry_run": True, "plan": plan})
         return 0
-    _show_plan(plan)
+    _show_plan(plan, force=args.force)
     echo(paint("Nothing was changed (--dry-run).", "dim"))
     return 0
 
@@ -183,7 +216,7 @@ def _where_to(memory: Memory, id: str) -> str:
     point = memory.timeline.rewind_point(session)
     if point["kind"] != "action":
         return f"Use --to N ({others}), or --undo."
-    what = single_line(f"{point['title']} {point['target'] or ''}".strip())[:60]
+    what = shorten(f"{point['title']} {point['target'] or ''}".strip(), 120)
     return (
         f"`fazm-memory rewind {session} --to {point['seq']} --files` takes back the last action, “{what}”."
         f" For an earlier one use --to N ({others}). --undo undoes a rewind."
@@ -195,29 +228,47 @@ def _effect(memory: Memory, session: dict[str, Any], to: int) -> str:
     if to >= session["events"]:
         return "nothing."
     point = memory.timeline.rewind_point(session["id"], to)
-    first = single_line(f"{point['title']} {point['target'] or ''}".strip())[:60]
+    first = shorten(f"{point['title']} {point['target'] or ''}".strip(), 120)
     when = format_time(iso(point["ms"] * 1000), memory.now())
     return f"{plural(point['actions'], 'action')}, from “{first}” ({when}) on."
 
 
-def _show_plan(plan: dict[str, Any]) -> None:
-    show_files(plan["files"])
+def _show_plan(plan: dict[str, Any], *, force: bool) -> None:
+    """Print what would happen to each file, with --force or without."""
+    files = [_forced(file) for file in plan["files"]] if force else plan["files"]
+    if all(file["action"] in ("keep", "cannot") for file in files):
+        echo("No file would change.")
+    show_files(files)
     _show_folders(plan["folders"])
     for text in plan["unseen_what"]:
         echo(paint(f"  not observed: {text}", "red"))
     if plan["needs_force"]:
-        echo("Some files are refused without --force. A copy of every changed file is stored first.")
+        needs = "" if force else "Nothing is done without --force, because of what is marked red. "
+        echo(f"{needs}A copy of every changed file is stored first.")
+
+
+def _forced(file: dict[str, Any]) -> dict[str, Any]:
+    """What --force does with a file."""
+    if file["action"] != "refuse":
+        return file
+    return file | {"action": file["would"], "why": file["why"].split(";")[0]}
 
 
 def show_files(files: list[dict[str, Any]]) -> None:
     for file in files[:SHOWN]:
-        origin = f" (now {file['from']})" if file.get("from") else ""
+        origin = f" (now {_beside(file)})" if file.get("from") else ""
         word = WORDS[file["action"]]
         mark = paint(word, COLOURS[file["action"]]) if file["action"] in COLOURS else word
         mode = f" (mode {file['mode']['now']} → {file['mode']['then']})" if file.get("mode") else ""
         echo(f"  {mark} {single_line(file['path'])}{origin}: {file['why']}{mode}")
     if len(files) > SHOWN:
         echo(f"  and {len(files) - SHOWN} more (see --json)")
+
+
+def _beside(file: dict[str, Any]) -> str:
+    """The present name of a file; its folder only if it is another."""
+    folder, _, name = file["from"].rpartition("/")
+    return single_line(name if folder == file["path"].rpartition("/")[0] else file["from"])
 
 
 def _show_folders(folders: list[dict[str, Any]]) -> None:

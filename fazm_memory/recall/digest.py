@@ -41,6 +41,7 @@ from fazm_memory.recall.repository_items import (
     plan_title_of,
     refused_items,
     repository_items,
+    settled_files,
     tickets_of,
     todos_of,
 )
@@ -345,7 +346,8 @@ def _task(
     today: date,
     states: Mapping[int, SessionState],
 ) -> SessionDigest:
-    state = as_known_later(states.get(row.n) or _state(store, row), states.values())
+    alone = states.get(row.n) or _state(store, row)
+    state = as_known_later(alone, states.values())
     since, began, ended = span or (0, row.opened_at, row.last_at)
     # For older days the state is enough.
     end = read_session_end(store, row, state) if span is not None or state.running else UNKNOWN_END
@@ -360,7 +362,7 @@ def _task(
     learned = learn_from_session(state, modification_time)
     items = session_items(state, learned, since=since, worth=worth, end=end, headed=False)
     items += earlier_items(state, since, worth, end)
-    items += repository_items(state, since=since, worth=worth)
+    items += repository_items(state, since=since, worth=worth, settled=settled_files(alone))
     if span is None:
         lasting = LASTING - CALLS if branch_of(state) else LASTING | PLACES
         items = [

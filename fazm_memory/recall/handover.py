@@ -181,9 +181,11 @@ def _top_lines(
                     f"{', '.join(filter(None, ('thread 1', about, ended)))}{f': {last}' if last else ''}",
                 )
             continue
-        texts = _joined_todos(items)
-        if title == "NEXT" and texts and all(item.kind == "uncommitted" for _, item in items):
-            texts = [text.replace(": ", f": {NO_TASK}", 1) for text in texts]
+        texts = _joined_todos(items, threads)
+        if title == "NEXT" and items and items[0][1].kind == "uncommitted" and not waits:
+            texts[0] = texts[0].replace(": ", f": {NO_TASK}", 1)
+        elif title == "NEXT" and items and recent and items[0][0] != 1 and not waits:
+            texts.insert(0, f"1: {NOTHING_OPEN}")
         waits = waits or (title == "WAITING" and bool(items))
         if title == "NEXT" and recent and not texts and not waits:
             texts = [NOTHING_OPEN]
@@ -212,8 +214,11 @@ def _last_request(thread: Thread) -> list[str]:
     return [_request(request, BRIEF) for request in asked[-1:]]
 
 
-def _joined_todos(items: Iterable[tuple[int, Item]]) -> list[str]:
-    """The lines of these items. Steps of one thread stand on one line."""
+def _joined_todos(items: Iterable[tuple[int, Item]], threads: Sequence[Thread]) -> list[str]:
+    """The lines of these items. Steps of one thread stand on one line.
+
+    Those of another thread than the first begin with the time when it ended.
+    """
     texts: dict[tuple[int, str, str], list[str]] = {}
     for number, item in items:
         before, mark, words = item.text.partition('"')
@@ -222,9 +227,16 @@ def _joined_todos(items: Iterable[tuple[int, Item]]) -> list[str]:
         key = (number, before, after) if step else (number, item.text, "")
         texts.setdefault(key, []).append(f'"{words}"' if step else "")
     return [
-        f"{number}: {before}{', '.join(filter(None, words))}{after}"
+        f"{_place(number, threads)}: {before}{', '.join(filter(None, words))}{after}"
         for (number, before, after), words in texts.items()
     ]
+
+
+def _place(number: int, threads: Sequence[Thread]) -> str:
+    """The number of a thread and when it ended, which NOW tells of the first."""
+    thread = threads[number - 1]
+    ended = "" if number == 1 or thread.older else f" (until {to_datetime(thread.ended):%H:%M})"
+    return f"{number}{ended}"
 
 
 def _by(threads: Sequence[Thread]) -> str:

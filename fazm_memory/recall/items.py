@@ -186,6 +186,7 @@ WEIGHTS: dict[str, float] = {
     "commit": 0.8,
     "pull": 0.8,
     "uncommitted": 0.8,
+    "settled": 0.4,
     "fact": 0.7,
     "checks": 0.25,
     "said": 0.6,
@@ -204,9 +205,10 @@ WEIGHTS: dict[str, float] = {
 }
 LABELS: dict[str, str] = {
     "question": "waiting", "asking": "waiting", "next": "todo", "proposed": "todo", "pending": "todo",
-    "interrupted": "open", "decision": "why", "answered": "why", "fact": "known", "failed": "failed",
+    "interrupted": "todo", "decision": "why", "answered": "why", "fact": "known", "failed": "failed",
     "mended": "failed", "vain": "failed", "looked": "read", "request": "asked", "said": "done",
-    "checks": "run", "commit": "commits", "uncommitted": "open", "apps": "apps", "added": "added",
+    "checks": "run", "commit": "commits", "uncommitted": "open", "settled": "files", "apps": "apps",
+    "added": "added",
 }  # fmt: skip
 UNKNOWN_END = SessionEnd()
 ANSWERED = " -> "  # between a question and its answer
@@ -589,6 +591,7 @@ KIND_REASONS: dict[str, str] = {
     "commit": "a commit",
     "pull": "a pull request",
     "uncommitted": "changed and not committed",
+    "settled": "changed, and no longer listed by git",
     "checks": "how tests and checks are run",
     "note": "a document that was written for later",
     "added": "functions, tests and fields that were added",

@@ -7,6 +7,7 @@ three issues and "fix issue 1", two issues are open, unless somebody came back t
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -24,11 +25,12 @@ from fazm_memory.recall.dialogue import (
 from fazm_memory.recall.items import LABELS, WEIGHTS, Item, inside, item_id
 from fazm_memory.recall.quoting import neutral, quote
 from fazm_memory.records import dataclass
-from fazm_memory.session import SessionState, next_steps, waiting_questions
+from fazm_memory.session import SessionState, is_ready_for, next_steps, waiting_questions
 
 LONGEST_STEP = 200
 LONGEST_PROPOSAL = 110
 MAX_PROPOSED = 3
+MAX_EDITED = 3
 LONGEST_QUESTION = 260
 LONGEST_OPTION = 80
 LONGEST_ABOUT = 70
@@ -62,6 +64,7 @@ def _upcoming(state: SessionState) -> Iterator[tuple[str, str, dict[str, Any]]]:
             if row["status"] == "broken off" and _passed_since(state, row["seq"]):
                 continue  # only the closing words are missing
             status = "no answer recorded" if row["status"] == "no answer" else "broken off"
+            status += _edited_since(state, row["seq"])
             yield "next", f'{status}: "{neutral(compact_request(what))}"', row
         elif row["from"] == "check":
             yield "next", f"{neutral(what)} failed last and was not run again", row
@@ -70,12 +73,28 @@ def _upcoming(state: SessionState) -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield "next", f"{begun} {quote(what, LONGEST_STEP)}", row
         elif row["from"] == "note":
             yield "next", f"go on from {neutral(inside(what, state.workspace))}", row
-        elif row["from"] == "agent":
-            proposed.append(row)
+        elif row["from"] == "agent" and not is_ready_for(row["what"]):
+            proposed.append(row)  # "ready to commit" is a status, and no proposal
     if proposed:
         texts = [shortened(plain_markdown(row["what"]), LONGEST_PROPOSAL).rstrip(".") for row in proposed]
         late = " earlier" if proposed[0]["status"] == "passed_over" else ""
         yield "proposed", neutral(f"the agent proposed{late}: {'; '.join(texts[:MAX_PROPOSED])}"), proposed[0]
+
+
+def _edited_since(state: SessionState, seq: int) -> str:
+    """The files that the agent edited after a request.
+
+    Its work may be done but for the closing words.
+    """
+    changed = sorted(
+        (entry for entry in state.files_modified.values() if entry.by == "agent" and entry.seq > seq),
+        key=lambda entry: -entry.seq,
+    )
+    if not changed:
+        return ""
+    names = ", ".join(neutral(posixpath.basename(entry.path)) for entry in changed[:MAX_EDITED])
+    more = f" and {len(changed) - MAX_EDITED} more" if len(changed) > MAX_EDITED else ""
+    return f" after edits of {names}{more}"
 
 
 def _passed_since(state: SessionState, seq: int) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fazm_memory.clock import to_datetime
 from fazm_memory.events import Event
 from fazm_memory.lazy import lazy_regex
-from fazm_memory.recall.dialogue import USER_ROLES, Utterance, shortened
+from fazm_memory.recall.dialogue import ANSWERS, USER_ROLES, Utterance, compact_request, shortened
 from fazm_memory.recall.items import LABELS, WEIGHTS, Item, Section, inside, item_id
 from fazm_memory.recall.quoting import neutral, quote
 from fazm_memory.session import FileEntry, SessionState, refused_command, uncommitted_files
@@ -19,6 +19,7 @@ MAX_COMMITS = 8
 MAX_NAMED = 4
 MAX_CHECKS = 2
 LONGEST_CHECK = 70
+TEST_FILE = lazy_regex(r"(?i)(?:^|/)(?:[^/]*_)?(?:tests?|specs?|testdata)/|test[^/]*$|\.spec\.[^/]*$")
 
 
 FIRST_ADDED = 5
@@ -42,10 +43,15 @@ def todos_of(state: SessionState) -> tuple[int, int]:
     return sum(todo["status"] == "completed" for todo in counted), len(counted)
 
 
-def repository_items(state: SessionState, *, since: int, worth: float) -> list[Item]:
-    """Commits, pull requests, uncommitted files, checks and notes of a session."""
+def repository_items(
+    state: SessionState, *, since: int, worth: float, settled: Collection[str] = ()
+) -> list[Item]:
+    """Commits, pull requests, uncommitted files, checks and notes of a session.
+
+    `settled` are changed files that git no longer listed in the session itself.
+    """
     items = []
-    for kind, name, text, seq in _repository(state, since):
+    for kind, name, text, seq in _repository(state, since, settled):
         score = WEIGHTS[kind] * worth * (0.4 if name == "more" else 1.0) + min(seq, 10**6) / 10**9
         section: Section = "OPEN" if kind == "uncommitted" else "DONE"
         id_ = item_id(state.session, kind, name)
@@ -55,7 +61,9 @@ def repository_items(state: SessionState, *, since: int, worth: float) -> list[I
     return items
 
 
-def _repository(state: SessionState, since: int) -> Iterator[tuple[str, str, str, int]]:
+def _repository(
+    state: SessionState, since: int, settled: Collection[str]
+) -> Iterator[tuple[str, str, str, int]]:
     folder = state.workspace
     commits: list[dict[str, Any]] = [
         row for row in getattr(state, "commits", {}).values() if row["seq"] >= since
@@ -69,8 +77,13 @@ def _repository(state: SessionState, since: int) -> Iterator[tuple[str, str, str
             title = f" {neutral(pull['title'])}" if pull.get("title") else ""
             status = f", {pull['state']}" if pull.get("state") else ""
             yield "pull", str(pull["number"]), f"PR #{pull['number']}{title}{status}", pull["seq"]
-    if (found := _uncommitted(state, since)) is not None:
+    if (found := _uncommitted(state, since, settled)) is not None:
         yield "uncommitted", "files", *found
+    if gone := {
+        entry.path: entry.seq for entry in _own_files(state) if entry.path in settled and entry.seq >= since
+    }:
+        text = f"git no longer listed as changed:{_named(_code_first(gone), MAX_NAMED, folder)}"
+        yield "settled", "files", text, max(gone.values())
     checks = [
         row for row in getattr(state, "checks", {}).values()
         if row["seq"] >= since and len(row["command"]) <= LONGEST_CHECK and "resolved_by" not in row
@@ -96,28 +109,57 @@ def _own_files(state: SessionState) -> list[FileEntry]:
     ]  # fmt: skip
 
 
-def _uncommitted(state: SessionState, since: int) -> tuple[str, int] | None:
+def settled_files(state: SessionState) -> frozenset[str]:
+    """The files that the agent changed and git no longer listed later.
+
+    They were committed, put aside or taken back. `state` is that of the session alone.
+    """
+    if not state.settled and state.listing is None:
+        return frozenset()
+    committed = max((row["seq"] for row in state.commits.values()), default=-1)
+    return frozenset(
+        entry.path for entry in _own_files(state)
+        if entry.seq > committed and entry.path not in state.uncommitted
+    )  # fmt: skip
+
+
+def _uncommitted(state: SessionState, since: int, settled: Collection[str]) -> tuple[str, int] | None:
     """What is known of uncommitted changes, and the position of the last one.
 
-    Of other changes after the last commit it is said that no commit was seen.
+    Only what git listed is told as not committed. Of other changes after the last commit it is said when the
+    last one was made, as far as that is known, and that no commit was seen.
     """
     known = uncommitted_files(state)
+    listed = {path: entry["seq"] for path, entry in known.items() if entry["seen"]}
     committed = max((row["seq"] for row in state.commits.values()), default=-1)
     others = {
         entry.path: entry.seq for entry in _own_files(state)
-        if entry.seq > max(committed, since - 1) and entry.path not in known
+        if entry.seq > max(committed, since - 1) and entry.path not in listed and entry.path not in settled
     } if state.branch else {}  # fmt: skip
+    others |= {path: entry["seq"] for path, entry in known.items() if path not in listed}
     parts = []
-    if known:
-        as_of = to_datetime(min(entry["as_of"] for entry in known.values()))
-        paths = sorted(known, key=lambda path: -known[path]["seq"])
-        parts.append(f"not committed at {as_of:%H:%M}:{_named(paths, MAX_NAMED, state.workspace)}")
+    if listed:
+        as_of = to_datetime(min(known[path]["as_of"] for path in listed))
+        parts.append(
+            f"not committed at {as_of:%H:%M}:{_named(_code_first(listed), MAX_NAMED, state.workspace)}"
+        )
     if others:
-        paths = sorted(others, key=lambda path: ("test" in posixpath.basename(path), -others[path]))
-        parts.append(f"edited, no commit seen:{_named(paths, MAX_NAMED, state.workspace)}")
+        times = [known[path]["as_of"] for path in others if path in known]
+        until = f" until {to_datetime(max(times)):%H:%M}" if times else ""
+        parts.append(
+            f"edited{until}, no commit seen:{_named(_code_first(others), MAX_NAMED, state.workspace)}"
+        )
     if not parts:
         return None
-    return "; ".join(parts), max([*(entry["seq"] for entry in known.values()), *others.values()])
+    return "; ".join(parts), max([*listed.values(), *others.values()])
+
+
+def _code_first(changed: Mapping[str, int]) -> list[str]:
+    """The changed files, the latest first and tests at the end.
+
+    `changed` has the position of each.
+    """
+    return sorted(changed, key=lambda path: (TEST_FILE.search(path) is not None, -changed[path]))
 
 
 def _checks(checks: list[dict[str, Any]], edited: int) -> str:
@@ -155,36 +197,58 @@ def _named(paths: list[str], most: int, folder: str | None) -> str:
 
 LONGEST_STOPPED = 140  # characters of a command
 HEREDOC = lazy_regex(r"[\"']?\$\(cat <<-?\s*['\"]?\w+['\"]?\s*\n\s*([^\n]+).*", re.DOTALL)
+PAUSE = 5 * 60_000_000  # microseconds, after which the user begins something else
+ASKING_TOOLS = frozenset({"ExitPlanMode", "AskUserQuestion"})  # their questions wait for an answer
 STOPPED_WITHIN = 3  # positions, from a refused call to the user's words about it
 
 
 def refused_items(
-    state: SessionState, refused: Iterable[Event], talk: Iterable[Utterance], worth: float
+    state: SessionState, refused: Iterable[Event], talk: Sequence[Utterance], worth: float
 ) -> list[Item]:
-    """Commands that the user stopped without a word.
+    """What the user stopped without a word.
 
-    Those that change the history of a repository, and the last call of the session.
+    Commands that change the history of a repository, the last command of the session, and requests whose
+    work ended with the refused call.
     """
     spoken = [said.seq for said in talk if said.role in USER_ROLES and said.role != "asked"]
     items = []
     for event in refused:
         found = refused_command(event.payload.tool, event.payload.input)
         last = event.seq >= state.at - STOPPED_WITHIN
-        if found is None or any(0 < seq - event.seq <= STOPPED_WITHIN for seq in spoken):
+        if event.payload.tool in ASKING_TOOLS or any(0 < seq - event.seq <= STOPPED_WITHIN for seq in spoken):
             continue
-        command, on_history = found
-        if not (last or on_history):
+        if found is not None and (last or found[1]):
+            what = quote(_first_line(found[0]), 2 * LONGEST_STOPPED)
+        elif request := _stopped_request(event, talk):
+            what, last = f"the work on {quote(request, LONGEST_STOPPED)}", True
+        else:
             continue
-        if message := HEREDOC.search(command):  # of the commit
-            command = f"{command[: message.start()]}{message[1]}"
-        command = shortened(command.strip().partition("\n")[0], LONGEST_STOPPED)
-        text = f"the user stopped {quote(command, 2 * LONGEST_STOPPED)} at {to_datetime(event.at):%H:%M}"
+        text = f"the user stopped {what} at {to_datetime(event.at):%H:%M}"
         id_, score = item_id(state.session, "refused", str(event.seq)), WEIGHTS["refused"] * worth
         label = "todo" if last else "open"
         items.append(
             Item(id_, "OPEN", "refused", text, score, state.session, event.seq, "user", label, at=event.at)
         )
     return items
+
+
+def _first_line(command: str) -> str:
+    """The first line of a command, with the commit message of a here-document."""
+    if message := HEREDOC.search(command):
+        command = f"{command[: message.start()]}{message[1]}"
+    return shortened(command.strip().partition("\n")[0], LONGEST_STOPPED)
+
+
+def _stopped_request(event: Event, talk: Sequence[Utterance]) -> str:
+    """The request whose work ended with a refused call, or an empty string.
+
+    Words of the user right after the call say how to go on instead.
+    """
+    before = [said for said in talk if said.seq < event.seq and said.role in USER_ROLES]
+    after = next((said for said in talk if said.seq > event.seq), None)
+    if not before or (after is not None and (after.role in ANSWERS or after.at - event.at < PAUSE)):
+        return ""
+    return compact_request(shortened(" ".join(before[-1].text.split()), LONGEST_STOPPED))
 
 
 def added_items(state: SessionState, names: list[str], since: int, worth: float) -> list[Item]:

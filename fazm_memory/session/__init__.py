@@ -65,7 +65,7 @@ if TYPE_CHECKING:
         to_snapshot,
         waiting_questions,
     )
-    from fazm_memory.session.upcoming import is_local_command, next_steps
+    from fazm_memory.session.upcoming import is_local_command, is_ready_for, next_steps
 
 __getattr__ = lazy_exports(
     __name__,
@@ -84,6 +84,6 @@ __getattr__ = lazy_exports(
             "changed_files check_answered fits has_limits from_plain from_snapshot parent_folder "
             "state_hash state_to_json to_plain to_snapshot waiting_questions"
         ),
-        "upcoming": "is_local_command next_steps",
+        "upcoming": "is_local_command is_ready_for next_steps",
     },
 )

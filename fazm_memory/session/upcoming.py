@@ -180,6 +180,14 @@ def advised_steps(text: str) -> list[str]:
     return [_plain(part) for part in dict.fromkeys(found)][:MAX_ADVICE]
 
 
+def is_ready_for(step: str) -> bool:
+    """Whether a proposal only says what the work is ready for.
+
+    That is a status and no step.
+    """
+    return READY.search(step) is not None
+
+
 def _takes_up(request: str, steps: list[str]) -> bool:
     """Whether a request answers the agent's proposals.
 

@@ -19,6 +19,7 @@ from fazm_memory.store import ABSENT, CallEffects, FileVersion, FileVersions, Se
 from fazm_memory.watch.scope import FOLLOWED, WORKING
 
 SLACK = 1_500_000  # microseconds: clocks of hooks, delays of the disk, what a tool does on its way out
+LATE = 30_000_000  # microseconds: how long an agent may take to report a call that it gives no time for
 Confidence = Literal["certain", "likely", "possible"]
 
 # Tools that only read, so they are no evidence of who wrote.
@@ -48,6 +49,7 @@ class CallInterval:
     """A tool call, running (`ended` is None) or over.
 
     `touched` are the changes it reported, path and change. `named` is the text of its input.
+    `untimed`: it was reported when it was over, without a start or a duration.
     """
 
     session: str
@@ -57,6 +59,7 @@ class CallInterval:
     seq: int | None = None
     touched: tuple[tuple[str, str], ...] = ()
     named: str = ""
+    untimed: bool = False
 
     def label(self) -> str:
         place = "" if self.seq is None else f" (#{self.seq})"
@@ -104,8 +107,10 @@ def attribute(
     changed: DiskChange, calls: Iterable[CallInterval], places: Sequence[ActiveWorkspace]
 ) -> Attribution:
     """The best answer that the evidence allows."""
+    calls = list(calls)
     then = [call for call in calls if _overlaps(call, changed)]
-    for call in then:
+    late = [call for call in calls if _may_be_reported_late(call, changed)]
+    for call in [*then, *late]:
         if _reported(call, changed):
             return Attribution(
                 "agent", f"told by {call.label()}", call.session, call.seq, "certain", told=True
@@ -157,6 +162,16 @@ def _by_agents(calls: Sequence[CallInterval], why: str, sure: Confidence) -> Att
 def _overlaps(call: CallInterval, changed: DiskChange) -> bool:
     ended = changed.latest if call.ended is None else call.ended
     return call.started - SLACK <= changed.latest and changed.earliest <= ended + SLACK
+
+
+def _may_be_reported_late(call: CallInterval, changed: DiskChange) -> bool:
+    """Whether a call without a start or a duration may have made a change shortly before its report.
+
+    Only a move or a deletion: the call could not have succeeded if somebody else had done it. A person may
+    have written to a file just before the call did.
+    """
+    final = changed.change in ("renamed", "deleted")
+    return final and call.untimed and call.started - LATE <= changed.earliest <= call.started
 
 
 def _reported(call: CallInterval, changed: DiskChange) -> bool:
@@ -304,7 +319,9 @@ def _ended(
     # A call is reported through MCP when it is over, so its time is the end.
     ended = event.at if begun is not None or event.source == "mcp" else event.at + length
     touched = _touched(action, user_home)
-    return CallInterval(event.session, action.tool, started, ended, event.seq, touched, _text(action.input))
+    untimed = begun is None and not length
+    named = _text(action.input)
+    return CallInterval(event.session, action.tool, started, ended, event.seq, touched, named, untimed)
 
 
 def _with(call: CallInterval, touched: tuple[tuple[str, str], ...]) -> CallInterval:

@@ -21,6 +21,29 @@ def test_a_change_that_its_call_tells_needs_no_telling() -> None:
     assert (verdict.told, verdict.by, verdict.session, verdict.seq) == (True, "agent", "aaaaaaaa-1", 7)
 
 
+REPORTED = replace(SHELL, started=110 * S, ended=110 * S, untimed=True)  # nine seconds after the change
+
+
+@pytest.mark.parametrize("change", ["renamed", "deleted"])
+def test_a_move_or_deletion_belongs_to_the_call_that_reports_it_a_little_later(change: str) -> None:
+    late = replace(REPORTED, touched=(("/w/report.txt", change),))
+    verdict = attribute(replace(ONE, change=change), [late], [HOME])
+    assert (verdict.told, verdict.by, verdict.seq) == (True, "agent", 7)
+
+
+@pytest.mark.parametrize(
+    ("change", "call"),
+    [
+        ("modified", REPORTED),  # a person may have written before the call did
+        ("renamed", replace(REPORTED, untimed=False)),  # its own times say that it began later
+        ("renamed", replace(REPORTED, started=200 * S, ended=200 * S)),
+    ],
+)
+def test_a_later_report_does_not_claim_other_changes(change: str, call: CallInterval) -> None:
+    late = replace(call, touched=(("/w/report.txt", change),))
+    assert attribute(replace(ONE, change=change), [late], [HOME]).by == "person"
+
+
 @pytest.mark.parametrize("text", ["sort /w/report.txt", "sed -i s/a/b/ report.txt", "cat >report.txt"])
 def test_a_call_that_names_the_file_while_it_changes_is_certain(text: str) -> None:
     verdict = attribute(ONE, [replace(SHELL, named=text)], [HOME, OTHER])

@@ -138,7 +138,8 @@ def test_the_options_of_a_command_are_offered_whatever_words_follow_it(zsh: Ask,
     assert [sorted(each("fazm-memory sessions --a")) for each in (zsh, fish)] == [expected, expected]
     assert [each("fazm-memory search record --lim") for each in (zsh, fish)] == [["--limit"], ["--limit"]]
     assert [each("fazm-memory search completion ba") for each in (zsh, fish)] == [[], []]
-    assert [sorted(each("fazm-memory --")) for each in (zsh, fish)] == [["--help", "--version"]] * 2
+    general = ["--help", "--json", "--now", "--version"]
+    assert [sorted(each("fazm-memory --")) for each in (zsh, fish)] == [general, general]
 
 
 def test_the_words_an_argument_may_be_are_offered(zsh: Ask, fish: Ask) -> None:

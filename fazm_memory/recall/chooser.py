@@ -122,6 +122,7 @@ SHORT_LEAD = 60
 PLAIN_WORD = lazy_regex(r"(?<![\w/.\-:'])[A-Za-z][a-z]{2,}(?![\w/(]|[.:\-]\w)")
 FEWEST_WORDS = 3
 FEWEST_TERMS = 4  # of a line of an agent that names and counts nothing
+DECIDING_TERMS = 6  # of a question
 LAST_OF_PLAN = 6  # its goal and design stand in its first lines
 
 
@@ -202,7 +203,7 @@ def is_boilerplate(line: Line) -> bool:
         return True
     if line.by_user:
         question, _, answer = line.text.rpartition(ANSWERED)
-        if line.role == "reply" and YES.fullmatch(answer) and not names_in(question):
+        if line.role == "reply" and YES.fullmatch(answer) and not _decides(question):
             return True
         return PASTED_WORD.search(line.text) is not None or (line.pasted and says_nothing(line))
     if DIAGNOSTICS.search(line.text):
@@ -220,6 +221,11 @@ def is_boilerplate(line: Line) -> bool:
     if line.role == "interim" and THOUGHT.search(line.text) and not FINDING.search(line.text):
         return True
     return bool(LEAD_INS.match(line.text)) and not FAULT.search(line.text)
+
+
+def _decides(question: str) -> bool:
+    """Whether a question says by itself what a "yes" to it decides."""
+    return bool(names_in(question)) or len(terms_of_text(question)) >= DECIDING_TERMS
 
 
 def says_nothing(line: Line) -> bool:

@@ -303,6 +303,13 @@ CONCEDES = lazy_regex(
     r"(?:you(?:'re| are) (?:\w+ )?(?:right|correct)"
     r"|i had (?:it|that|this) (?:backwards|wrong)|i was (?:wrong|mistaken)|good catch|my (?:mistake|bad))\b"
 )  # of the agent, at the beginning of its next answer
+RETRACTS = lazy_regex(
+    r"(?i)\W*(?:[^.!?\n]{0,40}[.!?,:–—]+\s+)?"
+    r"(?:i was (?:being |too )?(?:wrong|mistaken|imprecise|incorrect|inaccurate)"
+    r"|i (?:misread|misspoke|misunderstood)"
+    r"|my (?:earlier|previous|last|first) (?:answer|statement|analysis|explanation|claim)"
+    r" was (?:wrong|mistaken|imprecise|incorrect|inaccurate))\b"
+)  # of the agent, whatever the user said
 VERDICTS = frozenset({"accepted", "rejected", "presented", "revised"})  # on a plan, without words
 NO_DECISION: Mapping[str, Any] = MappingProxyType({})
 RETYPED = 2  # events between a prompt that was interrupted and the next
@@ -625,14 +632,19 @@ def dialogue_lines(session: str, talk: Sequence[Utterance], edits: Sequence[int]
 
 
 def refuting(talk: Sequence[Utterance]) -> set[int]:
-    """The positions where the user contradicted an answer and the agent gave in."""
+    """The positions where the agent took its answer back.
+
+    Because the user contradicted it, or in so many words.
+    """
     return {
         said.seq
         for said, answer in pairwise(talk)
         if said.role in USER_ROLES
         and answer.role in ANSWERS
-        and CONTRADICTS.match(said.text.rpartition(ANSWERED)[2])
-        and CONCEDES.match(answer.text)
+        and (
+            RETRACTS.match(answer.text)
+            or (CONTRADICTS.match(said.text.rpartition(ANSWERED)[2]) and CONCEDES.match(answer.text))
+        )
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 
 from fazm_memory.lazy import lazy_regex
@@ -77,6 +78,7 @@ CAUSE = lazy_regex(
     r"(?i)\broot cause\b(?! anal)|\bturns out\b|\b(?:was|is|were) (?:caused|broken) by\b|\bthe bug occurred\b"
     r"|\bthe (?:real |actual |main )?(?:issue|problem|bug|cause|culprit|reason) (?:is|was)\b"
 )
+NO_CAUSE = lazy_regex(r"(?i)\b(?:issue|problem|bug|cause|culprit|reason) (?:is|was)(?: \w+)? not\b")
 ERROR = lazy_regex(r"(?i)\b(?:error|fail\w*|exception|cannot|can't|denied|panic|not found|fatal)\b")
 CORRECTS = lazy_regex(
     r"(?i)\b(?:not|no|only|should(?:n'?t)?|wrong|actually|but|because|since|so that|i (?:want|think"
@@ -107,6 +109,7 @@ UNDID = lazy_regex(
     r"(?i)\W*(?:done[.,!] |ok[.,!] )?(?:i(?:'ve| have)? )?(?:reverted|undone|undid|rolled back)\b"
 )
 UNDO_WITHIN = 3  # turns
+SAME_INQUIRY = 3  # turns
 PRAISES = lazy_regex(
     r"(?:This|These|Those|That|It|They) (?:(?:now|also|will|would|should|all) )*(?:ensures?|gives?|makes?"
     r"|allows?|keeps?|provides?|improves?|follows?|matches|guarantees?|confirms?|demonstrates?"
@@ -121,6 +124,10 @@ CONCLUDES = lazy_regex(
     r"|in short)\b"
 )  # before the main point of an answer
 YES_OR_NO = lazy_regex(r"(?i)\W*(?:yes|no|correct|exactly|not (?:yet|really|quite))\b")
+APPROVES = lazy_regex(
+    r"(?i)\W*(?:[\w'-]+ ){0,4}(?:pass(?:es|ed)?|looks? (?:good|fine|correct|right|great|clean))"
+    r"(?: (?:now|again|to me|overall))*\W*"
+)  # an approval that does not say of what
 COMPLETION = terms_of_text(
     "all everything implementation implemented work plan task tasks step steps change changes complete"
     " completed done finished successfully fix fixed fixes tests test pass passing lint clean code now"
@@ -199,6 +206,8 @@ def dialogue_items(
     outcomes = outcome_lines(line for line in lines if line.turn not in refuted)
     shown = {id(line) for line in (*told, *outcomes.values())}
     told = [line for line in lines if id(line) in shown]
+    replaced = earlier_causes(told, edits)
+    told = [line for line in told if id(line) not in replaced]
     undone = undone_turns(lines)
     goal_line = _goal_line(told)
     goal = None if goal_line is None else _item(goal_line, line_worth(goal_line) * worth, folder)
@@ -223,6 +232,31 @@ def refuted_turns(lines: Iterable[Line], talk: Sequence[Utterance]) -> set[int]:
     """The turns whose answer the user contradicted and the agent took back."""
     contradicted = refuting(talk)
     return {line.turn - 1 for line in lines if line.seq in contradicted}
+
+
+def earlier_causes(lines: Sequence[Line], edits: Sequence[int]) -> set[int]:
+    """The explanations after which a later message explains the same otherwise.
+
+    Of those on one subject between two edits the last one counts.
+
+    The result has the `id` of each line.
+    """
+    causes = [
+        (line, bisect_left(edits, line.seq), terms_of_text(line.text))
+        for line in lines
+        if line.role in ANSWERS and line_label(line) == "cause" and not NO_CAUSE.search(line.text)
+    ]
+    return {
+        id(line)
+        for nth, (line, before, terms) in enumerate(causes)
+        if any(
+            before == other
+            and later.seq > line.seq
+            and later.turn - line.turn <= SAME_INQUIRY
+            and terms & found
+            for later, other, found in causes[nth + 1 :]
+        )
+    }
 
 
 def _after_refusal(said: Utterance, refused: Collection[int]) -> bool:
@@ -368,7 +402,7 @@ def _may_be_outcome(line: Line) -> bool:
     if line.form == "code" or line.text.endswith("?") or tells_before(line):
         return False
     text = compact_statement(line.text)
-    if CONCEDES.match(text):
+    if CONCEDES.match(text) or APPROVES.fullmatch(text):
         return False
     if not line.place and YES_OR_NO.match(text):
         return True

@@ -322,3 +322,62 @@ def test_a_check_says_when_files_were_edited_since(memory: ClockedMemory) -> Non
     memory.say("s", "message", text="The list is sorted by supplier now.")
     text = memory.at(MORNING).recall.context("/w").text
     assert "pytest tests/test_list.py (ok 16:00, edited since)" in text
+
+
+def test_an_answer_that_the_agent_corrects_by_itself_is_not_told(memory: ClockedMemory) -> None:
+    text = _context(
+        memory,
+        "does the export read the credit notes?",
+        "Yes! The export reads every credit note of the year.",
+        "and which pages does it read of the credit notes?",
+        "Good question. I was imprecise: the export skips every credit note.",
+        "read the credit notes of this year then",
+        "The export reads the credit notes of this year now.",
+    )
+    assert "reads every credit note" not in text
+    assert "skips every credit note" in text
+
+
+def test_the_last_explanation_before_a_change_counts(memory: ClockedMemory) -> None:
+    memory.at("2026-11-14T16:00:00+00:00")
+    memory.say("s", "prompt", text="why is the invoice of Globex missing in the export?")
+    memory.say("s", "message", text="The problem is that the export of Globex skips every draft.")
+    memory.say("s", "prompt", text="have a look at the pages of the export")
+    memory.say("s", "message", text="The real cause is that the export of Globex reads only one page.")
+    files = [{"path": "/w/export.py", "change": "modified"}]
+    memory.say("s", "prompt", text="read all pages then")
+    memory.say("s", "action", tool="Edit", input={"file_path": "/w/export.py"}, files=files)
+    memory.say("s", "message", text="The export reads all pages of invoices now.")
+    text = memory.at(MORNING).recall.context("/w").text
+    assert "skips every draft" not in text
+    assert "reads only one page" in text
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("Should the export also create the folder of the year when the first invoice arrives?", True),
+        ("Should I do that?", False),
+    ],
+)
+def test_a_yes_is_told_with_the_question_that_it_decides(
+    memory: ClockedMemory, question: str, told: bool
+) -> None:
+    text = _context(
+        memory,
+        "export the invoices by month",
+        f"The invoices are exported by month now. {question}",
+        "yes",
+        "The new folders are there for all months.",
+        "name the sheets by supplier",
+        "The sheets have the names of their suppliers.",
+    )
+    assert (f'{question} -> "yes"' in text) is told
+
+
+@pytest.mark.parametrize(
+    "outcome", ["Both exports pass.", "The changes look good", "It looks good to me now."]
+)
+def test_an_approval_is_no_outcome(memory: ClockedMemory, outcome: str) -> None:
+    text = _context(memory, "why does the export skip drafts?", outcome, "thanks", "You are welcome.")
+    assert outcome.rstrip(".") not in text

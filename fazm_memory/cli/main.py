@@ -199,6 +199,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"fazm-memory {__version__}")
         return 0
     arguments = command_first(arguments)
+    if arguments and arguments[0] in ("--json", "--now") and arguments[-1] in ("-h", "--help"):
+        sys.stdout.write(usage())  # without a command, `--now TIME --help` too
+        return 0
     name = arguments.pop(0) if arguments and not arguments[0].startswith("-") else DEFAULT
     if name not in COMMANDS:
         shown = "".join(char if char.isprintable() else "�" for char in name[:40])
@@ -269,8 +272,9 @@ def show_error(error: FazmMemoryError, *, as_json: bool) -> None:
 
 # Words that people try for a command.
 OTHER_WORDS = {
-    "undo": "rewind", "revert": "rewind", "back": "rewind", "todo": "context", "yesterday": "context",
-    "list": "sessions", "log": "events", "history": "sessions", "find": "search", "delete": "forget",
+    "undo": "rewind ID --undo", "revert": "rewind", "back": "rewind", "todo": "context",
+    "yesterday": "context", "list": "sessions", "log": "events", "history": "sessions",
+    "find": "search", "delete": "forget",
     "costs": "cost", "price": "cost",
 }  # fmt: skip
 

@@ -172,10 +172,14 @@ def parse_moment(text: str, now: int) -> int:
     """A time from ISO 8601, a span before now (2h) or a day (yesterday)."""
     from fazm_memory.recall import parse_start  # slow to import, and seldom needed
 
+    if weeks := re.fullmatch(r"([0-9]{1,4})\s*w", text.strip()):
+        text = f"{7 * int(weeks[1])}d"
+    elif text.strip().lower() == "week":
+        text = "this week"
     try:
         return parse_start(text, now=now)
     except TimeError as error:
-        hint = "You can also use a day (yesterday, last week) or a span before now (90m, 2h, 3d)."
+        hint = "You can also use a day (yesterday, last week) or a span before now (90m, 2h, 3d, 1w)."
         raise InvalidRequest(str(error), hint=hint) from None
 
 

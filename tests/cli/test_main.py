@@ -141,4 +141,4 @@ def test_common_options_may_come_before_the_command() -> None:
 def test_a_word_that_people_try_leads_to_its_command(run: Run) -> None:
     refused = run("undo")
     assert refused.code == 2
-    assert "Did you mean `fazm-memory rewind`?" in refused.err
+    assert "Did you mean `fazm-memory rewind ID --undo`?" in refused.err

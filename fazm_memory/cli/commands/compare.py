@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from html import escape
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.cli.event_text import SINGLE, WORDS, untrusted_cause_text
@@ -305,6 +306,9 @@ def _show(args: argparse.Namespace, diff: dict[str, Any], title: str) -> int:
     return 0
 
 
+REQUEST_LINES = 8  # of the request that led to a change
+
+
 def files_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "id", metavar="ID|FILE", help="a session (id or a unique prefix), or a file: who changed it, and why"
@@ -364,10 +368,12 @@ def _file_history(args: argparse.Namespace, memory: Memory) -> int:
         when, title = format_time(change["at"], memory.now()), _short(change["title"] or "", 60)
         echo(fit(f"{when}  {change['change']}{times} by {change['by']}{origin}  {place}  {title}"))
         if change["request"]:
-            echo(f"    {_short(change['request'], max(40, width - 4))}")
+            text = " ".join(change["request"].split())
+            for line in wrap(text, max(36, width - 4), max_lines=REQUEST_LINES, placeholder=" …"):
+                echo(f"    {line}")
     older = len(result["changes"]) - FILE_CHANGES
-    more = f", {older} older in --json" if older > 0 else ""
-    echo(paint(f"{single_line(result['changes'][0]['path'])}{more}", "dim"))
+    more = f"; {older} older changes not shown (--json has all)" if older > 0 else ""
+    echo(paint(f"file: {single_line(result['changes'][0]['path'])}{more}", "dim"))
     return 0
 
 

@@ -6,24 +6,31 @@ import argparse
 import json
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fazm_memory.cli.commands.rewind import report_rewind, show_file_plan
+from fazm_memory.cli.event_text import session_state_text
 from fazm_memory.cli.main import callers_source, calling_agent, open_memory
 from fazm_memory.cli.output import (
     echo,
     echo_err,
     fit,
     format_size,
+    format_time,
     integer,
     latest_session,
     paint,
+    parse_moment,
     plural,
     print_json,
     single_line,
 )
+from fazm_memory.clock import parse_time
 from fazm_memory.errors import InvalidInput, InvalidRequest
 from fazm_memory.ingest import check_schema
+
+if TYPE_CHECKING:
+    from fazm_memory.app import Memory
 
 RECENT = 40  # sessions whose unanswered questions are listed, as on the page
 
@@ -123,7 +130,12 @@ def resume_command(args: argparse.Namespace) -> int:
     if args.files:
         report_rewind(args, session, f"{session['id']} is resumed, with its files as at the pause.")
     else:
-        echo(f"{session['id']} is {session['lifecycle']}.{' Nothing was changed.' if args.offer else ''}")
+        state = session_state_text(session) if args.offer else session["lifecycle"]
+        echo(f"{session['id']} is {state}.{' Nothing was changed.' if args.offer else ''}")
+    echo(f"How to continue: {offer['why']}.")
+    if offer["took"] != "exact":
+        command = f"fazm-memory resume {session['id'][:8]} --offer > briefing.txt"
+        echo(paint(f"The briefing follows. `{command}` writes it to a file.", "dim"))
     echo(f"\n{briefing.text}")
     if offer["waits_for"]:
         waiting = plural(len(offer["waits_for"]), "answer")
@@ -309,37 +321,50 @@ def answer_command(args: argparse.Namespace) -> int:
 
 
 def questions_arguments(parser: argparse.ArgumentParser) -> None:
-    """No options."""
+    parser.add_argument("--since", metavar="TIME", help="only those asked from this time on")
 
 
 def questions_command(args: argparse.Namespace) -> int:
     memory = open_memory(args)
-    questions = memory.sessions.open_questions()
+    since = 0 if args.since is None else parse_moment(args.since, memory.now())
+    times = [(question, _asked_at(memory, question)) for question in memory.sessions.open_questions()]
+    times = [(question, at) for question, at in times if parse_time(at) >= since]
+    questions = [question for question, _ in times]
     if args.json:
         print_json(questions)
         return 0
-    for question in questions:
+    for question, asked_at in times:
         about = f"  {paint(single_line(question['title']), 'dim')}" if question["title"] else ""
         note = single_line(question["note"] or "")
-        echo(f"{paint(question['session'][:8], 'bold')}  {question['id']}: {note}{about}")
+        at = format_time(asked_at, memory.now())
+        echo(f"{paint(question['session'][:8], 'bold')}  {question['id']}: {note}  {at}{about}")
         if question["answer_schema"]:
             echo(paint(f"    expected: {json.dumps(question['answer_schema'], ensure_ascii=False)}", "dim"))
         echo(paint(f"    fazm-memory answer {question['session'][:8]} {question['id']} TEXT", "dim"))
     asked = [
-        (session, question["text"])
+        (session, question)
         for session in memory.sessions.listing(limit=RECENT, brief=True)
         for question in memory.history.state(session["id"], quarantined=False)["questions"]
+        if parse_time(question["at"]) >= since
     ]
     if asked:
         echo(paint("Asked in a session and not answered there. To answer, go on with the session:", "dim"))
-    for session, text in asked:
-        id = session["id"][:8]
-        line = fit(f"{id}  {single_line(text)}", lines=2, indent=10)
+    for session, question in asked:
+        id, at = session["id"][:8], format_time(question["at"], memory.now())
+        line = fit(f"{id}  {at}  {single_line(session['title'] or '')}".rstrip())
         echo(paint(id, "bold") + line[len(id) :])
-        echo(fit(paint(f"    fazm-memory resume {id}  {single_line(session['title'] or '')}", "dim")))
+        echo(fit(f"    {single_line(question['text'])}", lines=3, indent=4))
+        echo(paint(f"    fazm-memory resume {id}", "dim"))
     if not questions and not asked:
         echo("No questions wait for you.")
     return 0
+
+
+def _asked_at(memory: Memory, question: dict[str, Any]) -> str:
+    """When a question of a handoff was asked."""
+    seq = question["seq"]
+    (event,) = memory.history.events(question["session"], start=seq, stop=seq + 1, rows_only=True)
+    return str(event["at"])
 
 
 def quarantine_arguments(parser: argparse.ArgumentParser) -> None:

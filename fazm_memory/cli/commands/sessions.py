@@ -6,7 +6,9 @@ import argparse
 import os
 import re
 import sys
+from collections import deque
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from fazm_memory.cli.event_text import (
@@ -52,10 +54,12 @@ from fazm_memory.cli.output import (
 from fazm_memory.clock import iso
 from fazm_memory.errors import InvalidInput, InvalidRequest
 from fazm_memory.events import LIFECYCLES
+from fazm_memory.text import shorten
 
 if TYPE_CHECKING:
     from fazm_memory.app import Memory
 
+SILENT = "silent"
 WIDE = 110  # columns of a terminal in which every column is shown
 
 
@@ -68,21 +72,19 @@ def sessions_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", metavar="NAME", help="only recorded on this machine ('here' for this one)"
     )
-    parser.add_argument("--lifecycle", choices=LIFECYCLES, help="only sessions in this state")
+    parser.add_argument(
+        "--lifecycle",
+        choices=(*LIFECYCLES, SILENT),
+        metavar="STATE",
+        help=f"only sessions in this state: {', '.join(LIFECYCLES)}, or silent (nobody ended it, but nothing"
+        " was recorded for hours)",
+    )
     parser.add_argument("--all", action="store_true", help="include background sessions")
 
 
 def sessions_command(args: argparse.Namespace) -> int:
     memory = open_memory(args)
-    rows = memory.sessions.listing(
-        limit=args.limit,
-        agent=args.agent,
-        workspace=args.workspace,
-        lifecycle=args.lifecycle,
-        device=args.device,
-        background=args.all,
-        brief=not args.json,
-    )
+    rows, more = _listed(memory, args)
     quarantined = memory.sessions.quarantined()
     if args.json:
         print_json([{**row, "quarantined": quarantined.get(row["id"])} for row in rows])
@@ -108,7 +110,29 @@ def sessions_command(args: argparse.Namespace) -> int:
     if sys.stdout.isatty():
         cells = _fitted_cells(cells, header, terminal_width())
     table(cells, header)
+    if more:
+        echo_err(f"{len(rows)} of {len(rows) + more:,} sessions. --limit N shows more.")
     return 0
+
+
+def _listed(memory: Memory, args: argparse.Namespace) -> tuple[list[dict[str, Any]], int]:
+    """The sessions to list, and how many more there are."""
+    silent = args.lifecycle == SILENT
+    filters = {
+        "agent": args.agent,
+        "workspace": args.workspace,
+        "lifecycle": None if silent else args.lifecycle,
+        "device": args.device,
+        "background": args.all,
+    }
+    if not silent:
+        rows = memory.sessions.listing(limit=args.limit, brief=not args.json, **filters)
+        if args.json or len(rows) < args.limit:
+            return rows, 0
+        return rows, len(memory.sessions.listing(limit=None, brief=True, **filters)) - len(rows)
+    rows = memory.sessions.listing(limit=None, brief=not args.json, **filters)
+    rows = [row for row in rows if session_state_text(row) == SILENT]
+    return rows[: args.limit], max(0, len(rows) - args.limit)
 
 
 def _fitted_cells(cells: list[tuple[str, ...]], header: Sequence[str], width: int) -> list[tuple[str, ...]]:
@@ -227,7 +251,6 @@ def _sections(state: dict[str, Any], retries: list[dict[str, Any]], now: int) ->
 
 SCREEN = 44  # lines where the height of the terminal is not known
 AROUND = 8  # lines above and below the sections
-ALL = 15  # entries of a section with --all
 NAMED = 6  # sections that do not fit and are named
 WRAPPED = ("open", "goal")  # sections whose entries may take two lines
 
@@ -238,7 +261,7 @@ def _print_sections(sections: list[Section], session: dict[str, Any], *, whole: 
     cut: list[str] = []
     for title, texts, most in sections:
         entries = [_fitted(single_line(text), 2 if title in WRAPPED else 1) for text in texts]
-        shown = min(len(entries), ALL if whole else most)
+        shown = len(entries) if whole else min(len(entries), most)
         while not whole and shown and _height(entries, shown) > left:
             shown -= 1
         if cut or not shown:
@@ -290,7 +313,9 @@ def _fitted(text: str, lines: int) -> str:
 
 
 def events_arguments(parser: argparse.ArgumentParser) -> None:
-    _id(parser)
+    parser.add_argument(
+        "id", nargs="?", metavar="ID", help="session id or a unique prefix (default: the latest session)"
+    )
     parser.add_argument(
         "--from",
         dest="start",
@@ -312,7 +337,8 @@ def events_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--turns", metavar="A[-B]", help="only these turns")
     parser.add_argument("--since", metavar="TIME", help="from this time on")
     parser.add_argument("--until", metavar="TIME", help="before this time")
-    parser.add_argument("--limit", type=non_negative_int, metavar="N", help="at most N events")
+    parser.add_argument("--limit", type=non_negative_int, metavar="N", help="only the first N events")
+    parser.add_argument("--last", type=non_negative_int, metavar="N", help="only the last N events")
     parser.add_argument(
         "--state-hash", action="store_true", help="with --json, the hash of the state after each event"
     )
@@ -322,9 +348,11 @@ READ_LATER = ("transcript", "import")  # all of it arrived later than it happene
 
 
 def events_command(args: argparse.Namespace) -> int:
+    if args.limit is not None and args.last is not None:
+        raise InvalidRequest("--limit and --last cannot be combined", hint="Use one of them.")
     memory = open_memory(args)
     events = memory.history.events(
-        args.id,
+        args.id or latest_session(memory),
         start=args.start,
         stop=args.stop,
         kind=args.kind,
@@ -335,17 +363,17 @@ def events_command(args: argparse.Namespace) -> int:
         turns=None if args.turns is None else _turns(args.turns),
         since=None if args.since is None else parse_moment(args.since, memory.now()),
         until=None if args.until is None else parse_moment(args.until, memory.now()),
-        limit=args.limit,
+        limit=args.limit if args.json else None,
         rows_only=not args.json,
         state_hashes=args.state_hash,
     )
     if args.json:
-        print_json(list(events))
+        print_json(list(events) if args.last is None else list(deque(events, args.last)))
         return 0
+    # `show` and the timeline have the tokens of each turn.
+    shown = islice((e for e in events if e["kind"] != "usage" or args.kind == "usage"), args.limit)
     found = False
-    for event in events:
-        if event["kind"] == "usage" and args.kind != "usage":
-            continue  # `show` and the timeline have the tokens of each turn
+    for event in shown if args.last is None else deque(shown, args.last):
         found = True
         at = format_time(event["at"], memory.now())
         for name in ("claimed_at", "received_at") if event["source"] not in READ_LATER else ():
@@ -404,6 +432,11 @@ def _changed_since(hit: dict[str, Any], now: int) -> str:
     return f"  (changed since{by}, {format_time(hit['changed_since'], now)})"
 
 
+def _is_name(query: str) -> bool:
+    """Whether the query is one name, such as of a file, and no filter."""
+    return re.fullmatch(r"[^\s:\"]*\w[._/-]\w[^\s:\"]*", query.strip()) is not None
+
+
 def search_command(args: argparse.Namespace) -> int:
     query = " ".join(args.query)
     if not query.strip():
@@ -419,6 +452,8 @@ def search_command(args: argparse.Namespace) -> int:
     if args.json:
         print_json(hits)
         return 0
+    if hits and _is_name(query) and not memory.recall.search(f'"{query.strip()}"', limit=1):
+        echo(f"Nothing matches {query.strip()!r} exactly. Similar:")
     for session in dict.fromkeys(hit["session"] for hit in hits):  # the session of the best hit first
         group = [hit for hit in hits if hit["session"] == session]
         on = f"on “{group[0]['device']}”" if group[0].get("device") else None
@@ -487,7 +522,7 @@ def _show_latest_day(memory: Memory, now: int) -> None:
     echo(f"  {name}: {', '.join(parts)}; the last session: `fazm-memory show`")
     questions = memory.history.state(latest_session(memory), quarantined=False)["questions"]
     for question in questions[-1:]:
-        asked = f"  open: {single_line(question['text'])}  All: `fazm-memory questions`"
+        asked = f"  open: {single_line(question['text'])} (all: `fazm-memory questions`)"
         echo(fit(asked, lines=2, indent=4))
 
 
@@ -500,7 +535,8 @@ def _show_recording(status: dict[str, Any], now: int) -> None:
         )
         echo(paint(f"◌ Recording is paused {until}", "yellow") + " (`fazm-memory recording resume`)")
     elif status["companion"] is None:
-        echo(paint("○ Recording is on", "green") + ". The companion is not running (`fazm-memory run`).")
+        text = ". The companion is not running: only hooks and MCP record"
+        echo(paint("○ Recording is on", "green") + f"{text} (`fazm-memory run`).")
     else:
         echo(paint("● Recording", "green") + f" (companion process {status['companion']})")
 
@@ -568,7 +604,9 @@ def cost_arguments(parser: argparse.ArgumentParser) -> None:
         help="how to group (default: day)",
     )
     parser.add_argument(
-        "--since", metavar="TIME", help="from this time on, or a span such as 7d (default: 30d)"
+        "--since",
+        metavar="TIME",
+        help='from this time on: 7d, 1w, "this week", 2026-11-14 (default: 30d)',
     )
 
 
@@ -586,10 +624,10 @@ def cost_command(args: argparse.Namespace) -> int:
         return 0
     rows = [
         (
-            str(row[args.by] or "other")[:40] if args.by != "session" else row["session"][:8],
+            shorten(row[args.by] or "other", 40) or "" if args.by != "session" else row["session"][:8],
             "?" if row["usd"] is None else f"${row['usd']:,.2f}" + ("+" if row["unknown_models"] else ""),
             f"{row['input_tokens']:,}", f"{row['output_tokens']:,}", f"{row['cached_tokens']:,}",
-            (row.get("title") or "")[:50],
+            shorten(row.get("title") or "", 50) or "",
         )
         for row in costs["rows"]
     ]  # fmt: skip
@@ -599,6 +637,8 @@ def cost_command(args: argparse.Namespace) -> int:
         period = ", 30 days"
         week = memory.costs.table("day", since=memory.now() - WEEK)
         echo(f"last 7 days {cost_text(week['total'])}")
+        this_week = memory.costs.table("day", since=parse_moment("this week", memory.now()))
+        echo(f"this week {cost_text(this_week['total'])}")
     echo(f"total{period} {cost_text(costs['total'])}")
     own = ", with your own in prices.toml" if costs["prices"]["own"] else ""
     echo_err(

@@ -25,23 +25,28 @@ def test_a_session_is_paused_undone_and_resumed(page: Window, server: Server) ->
     other = page.visit(server, "site")
     page.press("button", "Resume")
     page.there("dialog", "Resume this session")
-    page.says("the folder it worked in is gone")
-    page.says("Briefing")
-    page.confirm("Resume and copy command")
-    page.says("Resumed.")
+    page.says("The agent cannot continue this session here: the folder it worked in is gone")
+    page.says("paste the briefing as the first message")
+    page.confirm("Resume and copy briefing")
+    page.says("Resumed. Briefing copied.")
     assert memory.sessions.get(other)["lifecycle"] == "resumed"
-    assert page.copied() == "cd /Users/dana/Projects/site && claude --resume dana-site"
+    assert page.copied().startswith(f"Fazm Memory: taking up session {other[:8]}")
 
 
-def test_the_command_of_a_session_that_was_not_paused_is_copied_and_nothing_changes(
+def test_a_command_that_cannot_be_run_here_is_folded_and_copying_changes_nothing(
     page: Window, server: Server
 ) -> None:
     session = page.visit(server, "release")
     before = server.world.memory.sessions.get(session)
     page.press("button", "Resume")
-    page.confirm("Copy command")
-    page.says("Run the copied command")
+    page.there("button", "Copy briefing")
+    page.press("summary", "The agent’s own command")
+    page.press("button", "Copy command")
+    page.there("button", "Copied")
     assert page.copied() == "cd /Users/dana/Projects/tool && codex resume dana-release"
+    page.confirm("Copy briefing")
+    page.says("Briefing copied. Start a new session of the agent")
+    assert page.copied().startswith(f"Fazm Memory: taking up session {session[:8]}")
     assert server.world.memory.sessions.get(session) == before
 
 

@@ -33,7 +33,7 @@ const SHORTCUTS = [
   ["j  ↓", "Next event"],
   ["k  ↑", "Previous event"],
   ["Enter", "Go to the event panel"],
-  ["Esc", "Close the panel, return to now"],
+  ["Esc", "Close the panel or the sidebar, return to now"],
   ["t", "Look back to the selected moment"],
   ["b", "Take the selected event back"],
   ["n", "Return to now"],
@@ -50,6 +50,7 @@ const SHORTCUTS = [
 class App extends HTMLElement {
   connectedCallback() {
     if (this.main) return;
+    if (!location.hash) history.replaceState(null, "", "#/overview"); // the first screen, before the links are drawn
     this.timeline = document.createElement("fm-timeline");
     this.screen = h("div", { class: "screen", hidden: true });
     this.toggle = h(
@@ -135,6 +136,12 @@ class App extends HTMLElement {
     /** @type {HTMLElement} */ (this.side).inert = folded;
   }
 
+  /** Close the sidebar that covers the page. */
+  closeDrawer() {
+    this.foldSidebar(true);
+    this.toggle?.focus();
+  }
+
   /** Show a short confirmation. @param {string} text */
   showFlash(text) {
     const flash = /** @type {HTMLElement} */ (this.flash);
@@ -177,6 +184,7 @@ class App extends HTMLElement {
       Enter: () => /** @type {HTMLElement|null} */ (this.querySelector(".event-body"))?.focus(),
       Escape: () => this.goBack(),
     };
+    if (this.narrow?.matches && !this.classList.contains("is-folded")) everywhere.Escape = () => this.closeDrawer();
     const act = everywhere[event.key] || (this.timeline?.hidden ? undefined : onTimeline[event.key]);
     const onControl = /** @type {HTMLElement} */ (event.target).closest?.("button, a, summary");
     if (!act || (event.key === "Enter" && onControl)) return;

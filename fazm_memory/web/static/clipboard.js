@@ -28,6 +28,11 @@ function copyBySelection(text) {
   return copied;
 }
 
+/** Copy without a confirmation. @param {string} text */
+export async function copyQuietly(text) {
+  if (!(await write(text))) throw new Error("Copying is not allowed here. Select the text and copy it yourself.");
+}
+
 /** Copy, and confirm it for a moment. @param {string} text @param {string} confirmation "Link copied" */
 export async function copy(text, confirmation) {
   const message = (await write(text)) ? confirmation : "Copying is not allowed here";

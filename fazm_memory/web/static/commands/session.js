@@ -3,9 +3,10 @@
  */
 
 import { api } from "../api.js";
-import { copy, copyButton } from "../clipboard.js";
+import { copyButton, copyQuietly } from "../clipboard.js";
 import { h } from "../dom.js";
-import { byteSize, plural, toSentence } from "../lib/format.js";
+import { byteSize, capitalize, plural, toSentence } from "../lib/format.js";
+import { resumeWay } from "../lib/resume_way.js";
 import { sessionHash } from "../lib/route.js";
 import { CommandDialog, textInput } from "./dialog.js";
 import { notifyChange, toast } from "./toast.js";
@@ -42,55 +43,51 @@ export async function restore({ session }) {
   toast("Restored.", () => moveTo(session, "archive"));
 }
 
-/** How the agent will continue. @type {Record<string, string>} */
-const RESUME_TEXT = {
-  exact: "The agent can continue this exact session:",
-  briefing: "The agent starts a new session with this briefing:",
-};
-
 /** @param {Target} target */
 export function resume({ session }) {
   const dialog = new CommandDialog({ title: "Resume this session", confirm: "Resume", wide: true });
   dialog.open();
   const found = Promise.all([api.get(`sessions/${session}`), api.get(`sessions/${session}/resume`)]);
   return dialog.load(found, ([info, offer]) => {
-    const command = offer.command || offer.native;
+    const way = resumeWay(offer);
     const paused = info.lifecycle === "paused";
-    const copied = command ? "command" : "briefing";
-    dialog.name(paused ? `Resume and copy ${copied}` : `Copy ${copied}`);
+    dialog.name(paused ? `Resume and copy ${way.copies}` : `Copy ${way.copies}`);
     dialog.act = async () => {
       // Copy first: WebKit allows it only right after the press.
-      await copy(command || offer.briefing, command ? "Command copied" : "Briefing copied");
+      await copyQuietly(way.text);
       if (paused) await moveTo(session, "resume");
       dialog.close();
-      const next = command ? "Run the copied command in a terminal." : "Paste the briefing into a new session of the agent.";
-      toast(paused ? `Resumed. ${next}` : next, paused ? () => moveTo(session, "pause") : null);
+      toast(`${paused ? "Resumed. " : ""}${capitalize(way.copies)} copied. ${way.next}`, paused ? () => moveTo(session, "pause") : null);
     };
     const question = info.questions?.find((/** @type {any} */ each) => each.to === "human");
     return [
       question ? h("p", { class: "note warn" }, `Answer this question first: ${question.note}`) : null,
-      ...resumeSteps(offer, command),
+      ...resumeSteps(offer, way),
     ];
   });
 }
 
-/** @param {any} offer @param {string|null} command */
-function resumeSteps({ took, why, cwd, blocked, briefing }, command) {
-  const reason = blocked ? h("p", { class: "note warn" }, `It cannot be run here as it is: ${blocked}.`) : null;
+/** The way that works comes first and is open. The other one is folded. @param {any} offer @param {import("../lib/resume_way.js").Way} way */
+function resumeSteps({ took, why, cwd, briefing }, way) {
+  const { command } = way;
+  const shownCommand = command ? h("pre", { class: "code", tabindex: 0 }, command) : null;
+  const shownBriefing = h("pre", { class: "code tall", tabindex: 0 }, briefing);
+  const folded = (/** @type {string} */ title, /** @type {...any} */ ...children) => h("details", null, h("summary", null, title), children);
+  if (way.copies === "briefing")
+    return [
+      h("p", { class: "note" }, way.reason),
+      h("p", null, way.next),
+      shownBriefing,
+      command ? folded("The agent’s own command", shownCommand, copyButton(command, "Copy command")) : null,
+    ];
   return [
-    h("p", null, RESUME_TEXT[took] || (command ? "The agent’s own command:" : toSentence(why))),
-    command ? h("pre", { class: "code", tabindex: 0 }, command) : null,
-    took === "briefing" ? h("p", { class: "note" }, toSentence(why)) : reason,
+    h("p", null, way.reason),
+    shownCommand,
+    took === "briefing" ? h("p", { class: "note" }, toSentence(why)) : null,
     cwd && !command?.startsWith("cd ") ? h("p", { class: "note" }, `In ${cwd}`) : null,
-    took === "exact" && !blocked // an exact session knows all of it
+    took === "exact" // an exact session knows all of it
       ? null
-      : h(
-          "details",
-          { open: !command },
-          h("summary", null, "Briefing for a new session"),
-          h("pre", { class: "code tall", tabindex: 0 }, briefing),
-          copyButton(briefing, "Copy briefing"),
-        ),
+      : folded("Briefing for a new session", shownBriefing, copyButton(briefing, "Copy briefing")),
   ];
 }
 

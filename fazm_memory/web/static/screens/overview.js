@@ -3,7 +3,6 @@
  */
 
 import { api } from "../api.js";
-import { copyButton } from "../clipboard.js";
 import { now } from "../clock.js";
 import { h, withCommands } from "../dom.js";
 import { icon } from "../icons.js";
@@ -44,9 +43,10 @@ class OverviewScreen extends Screen {
     try {
       const { items, next } = await api.get("points");
       const count = items.filter((/** @type {any} */ { state }) => state === "open").length;
-      this.open = `${plural(count, "open point")} in ${next ? "the latest" : "all"} sessions`;
+      const where = `in ${next ? "the latest" : "all"} sessions`;
+      this.open = count ? `${plural(count, "open point")} ${where}` : `Nothing is open ${where}`;
       const link = this.querySelector(".card-link");
-      if (link) link.textContent = this.open;
+      if (link) link.replaceWith(openPoints(this.open));
     } catch {
       // The link leads to the screen that shows the error.
     }
@@ -180,10 +180,14 @@ function dayCard(totals, open) {
   return h(
     "section",
     { class: "card", "aria-label": `Totals: ${name}` },
-    h("h2", null, h("a", { href: `#/day/${totals.day}` }, name), h("a", { class: "card-link", href: "#/decisions" }, open || "All open points")),
+    h("h2", null, h("a", { href: `#/day/${totals.day}` }, name), openPoints(open)),
     h("dl", { class: "totals" }, facts.filter(([, value]) => value).map(([term, value]) => h("div", null, h("dt", null, term), h("dd", null, value)))),
   );
 }
+
+/** A link to the open points; only text when there are none. @param {string|null} open null until they are counted */
+const openPoints = (open) =>
+  open?.startsWith("Nothing") ? h("span", { class: "card-link note" }, open) : h("a", { class: "card-link", href: "#/decisions" }, open || "All open points");
 
 /** @param {any} totals */
 function failedText({ failures, unresolved }) {
@@ -215,7 +219,6 @@ function threadCard(thread, titles) {
       "div",
       { class: "buttons" },
       h("button", { class: "btn", type: "button", "aria-label": `Resume: ${goal}`, onclick: () => runCommand("resume", { session: latest }) }, icon("resume"), "Resume"),
-      thread.resume ? [h("code", null, thread.resume), copyButton(thread.resume, "Copy")] : null,
     ),
   );
 }

@@ -146,6 +146,8 @@ def _causes(event: Event, before: list[Event]) -> list[dict[str, Any]]:
 
     The prompt, decisions and answers of its turn, and the call it retries.
     """
+    if event.kind == "rewind" and event.actor == "person":
+        return []  # a person decided it, whatever the agent was asked before
     causes: list[dict[str, Any]] = []
     retry_of = getattr(event.payload, "retry_of", None)
     for earlier in before:
@@ -456,11 +458,12 @@ class TimelineService(Service):
                 for start, stop in spans
             )
             before = self._possible_causes(row, event)
-        asked = next((cause.payload for cause in before if cause.kind == "prompt" and cause.payload), None)
+        asked = next((cause for cause in before if cause.kind == "prompt" and cause.payload), None)
         summary = summary_row(event)
         return {
             "seq": seq, "ms": summary["ms"], "kind": event.kind, "title": summary["title"],
-            "target": summary["target"], "request": None if asked is None else asked.text[:500],
+            "target": summary["target"], "request": None if asked is None else asked.payload.text[:500],
+            "request_seq": None if asked is None else asked.seq,
             "actions": actions, "head": row.head,
         }  # fmt: skip
 
@@ -484,6 +487,7 @@ class TimelineService(Service):
             retry = None if of is None else self._memory.history.retry(row, event) | {"of": of}
             resolved_by = self._resolved_by(row, event)
             times = queries.ClaimedTimes(self.store.db, row.n).times(event)
+            undone = self._undone_by(row, event)
         p = event.payload
         return {
             "event": event_json(event) | {name: iso(at) for name, at in times.items()},
@@ -496,6 +500,7 @@ class TimelineService(Service):
             "causes": _causes(event, before),
             "retry": retry,
             "mended_by": resolved_by,
+            "undone_by": None if undone is None else {"seq": undone.seq, "ms": undone.at // 1000},
             "files": self._files(row, event),
             "context_item": context_item_id(event),
             "quarantined": "quarantined" in summary["marks"],
@@ -543,11 +548,21 @@ class TimelineService(Service):
             for change in seen if change.path not in known
         ]  # fmt: skip
 
-    def can_undo_rewind(self, session: str) -> bool:
-        """Whether this session has a rewind that can be undone."""
+    def latest_rewind(self, session: str) -> int | None:
+        """The position of the latest rewind of a session, which can be undone."""
         number = self.store.sessions.resolve(session).n
-        found = self.store.db.execute("SELECT 1 FROM rewind WHERE session=? LIMIT 1", (number,)).fetchone()
-        return found is not None
+        found = self.store.db.execute("SELECT max(seq) FROM rewind WHERE session=?", (number,)).fetchone()
+        return None if found[0] is None else int(found[0])
+
+    def _undone_by(self, row: SessionRow, event: Event) -> Event | None:
+        """The later rewind that takes back a rewind."""
+        if event.kind != "rewind":
+            return None
+        later = self.store.db.execute(
+            "SELECT seq FROM rewind WHERE session=? AND seq > ? ORDER BY seq", (row.n, event.seq)
+        ).fetchall()
+        found = (next(self.store.log.slice(row.n, row.id, seq, seq + 1), None) for (seq,) in later)
+        return next((one for one in found if one and getattr(one.payload, "undoes", None) == event.seq), None)
 
     def _event(self, session: str, seq: int) -> tuple[SessionRow, Event]:
         row = self.store.sessions.resolve(session)

@@ -139,6 +139,18 @@ def _quarantined(p: Any) -> Description:
     return f"{'Released' if p.released else 'Quarantined'} {many}", p.reason, None
 
 
+REWOUND = {"renamed": "renamed back", "modified": "restored", "created": "created again", "deleted": "deleted"}
+
+
+def _rewound(p: Any) -> Description:
+    """What a rewind did to files, or where the session goes on if it changed none."""
+    counts = Counter(REWOUND[file.change] for file in p.touched if file.change in REWOUND)
+    files = ", ".join(f"{plural(count, 'file')} {done}" for done, count in counts.items())
+    if p.undoes is not None:
+        return f"Rewind undone{files and ': '}{files.replace(' back', '')}", None, None
+    return (f"Rewound: {files}" if files else f"Rewound to position {p.to}"), p.reason, None
+
+
 DESCRIPTIONS: Mapping[str, Callable[[Any], Description]] = {
     "action": lambda p: (p.tool, p.error or p.output_summary, target_of(p.input)),
     "action.start": lambda p: (p.tool, "started", target_of(p.input)),
@@ -149,7 +161,7 @@ DESCRIPTIONS: Mapping[str, Callable[[Any], Description]] = {
     "evicted": _compacted,
     "handoff": lambda p: (f"Question for {'you' if p.to == 'human' else 'the agent'}", p.note, p.id),
     "handoff.answer": lambda p: (f"Question {'waived' if p.waived else 'answered'}", _plain(p.answer), p.id),
-    "rewind": lambda p: (f"Rewound to {p.to}", p.reason, "with files" if p.files else None),
+    "rewind": _rewound,
     "gap": lambda p: (f"Not recorded: {p.what}", p.note or f"{p.since} to {p.until}", None),
     "session.open": _session_opened,
     "fact": lambda p: (p.key, _plain(p.value), None),

@@ -190,7 +190,7 @@ def session(memory: Memory, query: QueryParameters, id: str) -> dict[str, Any]:
         "retries": len(state["retries"]),
         "cost": memory.costs.of_sessions([row.id]),
         "quarantined": state["quarantined"],
-        "can_undo": memory.timeline.can_undo_rewind(row.id),
+        "latest_rewind": memory.timeline.latest_rewind(row.id),
     }
 
 

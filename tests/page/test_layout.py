@@ -186,6 +186,10 @@ def test_the_sidebar_covers_the_page_and_leads_on(page: Window, server: Server, 
         page.there("heading", "Sort receipts by shop", MAIN)
         page.gone("combobox", "Search everything recorded")  # it closes by itself
         page.press("button", "Sidebar")
+        page.in_reach(part("combobox", "Search everything recorded"))
+        page.keys("Escape")
+        page.gone("combobox", "Search everything recorded")
+        page.press("button", "Sidebar")
         page.press("link", "Settings", part("navigation", "Screens"))
         for card in CARDS:
             page.in_reach(part("heading", card, region(card)))

@@ -110,7 +110,7 @@ def test_a_session_is_closed_archived_and_restored(page: Window, server: Server)
     assert memory.sessions.get(session)["lifecycle"] == "archived"
 
 
-def test_the_last_rewind_is_undone_from_the_menu(page: Window, server: Server) -> None:
+def test_the_last_rewind_is_undone_from_its_row(page: Window, server: Server) -> None:
     session, folder = page.visit(server, "folder", 1), server.world.folder
     now = (folder / "notes.md").read_text()
     page.command("Event commands", "Rewind to here…")
@@ -120,13 +120,18 @@ def test_the_last_rewind_is_undone_from_the_menu(page: Window, server: Server) -
     assert (folder / "notes.md").read_text() != now
     page.visit(server, "invoices")
     page.visit(server, "folder")  # the toast with Undo is gone
-    page.row("Rewound to 2.*rewind")
-    page.command("More", "Undo the last rewind…")
+    page.open_row("Rewound: .*file.*rewind")
+    page.silent("Why it happened", EVENT)
+    page.silent("Take back", EVENT)
+    page.press("button", "Undo this rewind…", EVENT)
     page.there("dialog", "Undo the last rewind")
     page.confirm("Undo rewind")
     page.says("Rewind undone.")
     assert (folder / "notes.md").read_text() == now
-    assert not server.world.memory.sessions.get(session).get("can_undo")
+    page.says("Undone at", EVENT)
+    page.gone("button", "Undo this rewind…")
+    undone = list(server.world.memory.history.events(session, kind="rewind"))[-1]
+    assert undone["payload"]["undoes"] is not None
 
 
 def test_a_session_is_quarantined_and_an_event_is_released(page: Window, server: Server) -> None:

@@ -31,7 +31,7 @@ def test_a_rewind_marks_what_it_went_back_over(ask: Asking, world: World) -> Non
     assert "rewound" not in marks[2]
     assert all("rewound" in marks[seq] for seq in (3, 4, 5, 6))
     assert marks[7] == ["rewind"]
-    assert ask.get(path)["can_undo"]
+    assert ask.get(path)["latest_rewind"] == 7
     ask.post(f"{path}/undo")  # and what is taken back is struck out no more
     marks = {row["seq"]: row["marks"] for row in ask.get(f"{path}/events")["items"]}
     assert not any("rewound" in marks[seq] for seq in range(7))
@@ -41,11 +41,23 @@ def test_a_rewind_starts_from_an_event_or_the_last_action_that_counts(ask: Askin
     path = f"sessions/{world.id('tidy')}"
     point = ask.get(f"{path}/rewind-point", seq=3)
     assert (point["title"], point["target"], point["actions"]) == ("Bash", "mv a b", 3)
-    assert point["request"] == "Rename the scans"
+    assert (point["request"], point["request_seq"]) == ("Rename the scans", 1)
     assert ask.get(f"{path}/rewind-point")["seq"] == 5
     ask.post(f"{path}/rewind", to=4)
     last = ask.get(f"{path}/rewind-point")
     assert (last["seq"], last["actions"]) == (3, 1)
+
+
+def test_a_rewind_says_what_it_did_who_did_it_and_that_it_was_undone(ask: Asking, world: World) -> None:
+    path = f"sessions/{world.id('tidy')}"
+    assert ask.get(path)["latest_rewind"] is None
+    ask.post(f"{path}/rewind", to=4)
+    done = ask.get(f"{path}/events/7")
+    assert (done["row"]["title"], done["causes"], done["undone_by"]) == ("Rewound to position 4", [], None)
+    ask.post(f"{path}/undo")
+    undone = ask.get(f"{path}/events/8")
+    assert undone["row"]["title"] == "Rewind undone"
+    assert ask.get(f"{path}/events/7")["undone_by"] == {"seq": 8, "ms": undone["ms"]}
 
 
 def test_files_go_back_only_with_the_plan_that_was_shown(ask: Asking, world: World) -> None:

@@ -9,6 +9,7 @@ import {
   kindName,
   markLabel,
   outcomeName,
+  rowMarks,
   toSentence,
   shortPath,
   byteSize,
@@ -70,4 +71,11 @@ test("provenance says who, how and how far it is trusted", () => {
     "By you · from the transcript · trust: user",
   );
   assert.equal(provenanceText({ actor: "bot", source: "fax", trust: "web" }), "By bot · from fax · trust: web");
+});
+
+test("a rewind that was taken back is undone, another event is rewound", () => {
+  const labels = (row) => rowMarks(row).map(({ label }) => label);
+  assert.deepEqual(labels({ kind: "rewind", marks: ["rewind", "rewound"] }), ["rewind", "undone"]);
+  assert.deepEqual(labels({ kind: "action", marks: ["rewound", "nonsense"] }), ["rewound"]);
+  assert.deepEqual(labels({ kind: "prompt" }), []);
 });

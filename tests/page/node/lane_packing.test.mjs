@@ -51,3 +51,8 @@ test("a click next to a small mark finds it", () => {
   assert.equal(markAt(marks, 35, 0), null);
   assert.equal(markAt(marks, 11, 1), null);
 });
+
+test("a call that the user refused is not painted as failed", () => {
+  const failed = (outcome) => packLane([at(10, 20, outcome)], same, { width: 100 })[0].failed;
+  assert.deepEqual(["ok", "denied", "error", "timeout", null].map(failed), [false, false, true, true, false]);
+});

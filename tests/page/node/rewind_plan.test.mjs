@@ -23,12 +23,23 @@ test("the summary counts only files that will change", () => {
 
 test("a rewind goes back before the event, or keeps it", () => {
   const point = { seq: 4, kind: "action", actions: 3, head: 20 };
-  assert.deepEqual(rewindChoices(point), [
+  assert.deepEqual(rewindChoices(point).slice(0, 2), [
     { label: "Take back this and 2 later actions", to: 4 },
     { label: "Keep this, take back the 2 later actions", to: 5 },
   ]);
   assert.deepEqual(rewindChoices({ ...point, seq: 0, kind: "session.open" }).map(({ to }) => to), [1]);
-  assert.deepEqual(rewindChoices({ ...point, seq: 19, actions: 1 }), [{ label: "Take this back", to: 19 }]);
+  assert.deepEqual(rewindChoices({ ...point, seq: 19, actions: 1 })[0], { label: "Take this back", to: 19 });
+});
+
+test("a rewind also goes back to the request or to the begin of the session", () => {
+  const point = { seq: 19, kind: "action", actions: 1, head: 20, request: "Rename\nthe rest", request_seq: 9 };
+  assert.deepEqual(rewindChoices(point), [
+    { label: "Take this back", to: 19 },
+    { label: "Take back everything since “Rename the rest”", to: 9 },
+    { label: "Take back the whole session", to: 1 },
+  ]);
+  assert.deepEqual(rewindChoices({ ...point, request_seq: 1 }).map(({ to }) => to), [19, 1]);
+  assert.deepEqual(rewindChoices({ ...point, seq: 1, head: 2 }).map(({ to }) => to), [1]);
 });
 
 test("a changed mode is shown", () => {

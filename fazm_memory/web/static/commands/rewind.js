@@ -95,10 +95,11 @@ export function rewind({ session, seq = null, keep = false }) {
   return dialog.load(api.get(`sessions/${session}/rewind-point`, { seq }), (point) => {
     const kept = keep || point.seq === 0;
     const choices = rewindChoices(point);
-    const rows = radios("What to take back", choices.map(({ label }) => label), kept ? choices.length - 1 : 0, (index) => {
+    const start = kept ? Math.max(0, choices.findIndex(({ to: position }) => position === point.seq + 1)) : 0;
+    const rows = radios("What to take back", choices.map(({ label }) => label), start, (index) => {
       void showPlan(choices[index].to);
     });
-    queueMicrotask(() => void showPlan(choices[kept ? choices.length - 1 : 0].to));
+    queueMicrotask(() => void showPlan(choices[start].to));
     return [
       h("p", { class: "rewind-point", dir: "auto" }, h("strong", null, eventName(point)), h("span", { class: "note" }, momentText(point))),
       rows,

@@ -75,7 +75,7 @@ function resumeSteps({ took, why, cwd, briefing }, way) {
   const folded = (/** @type {string} */ title, /** @type {...any} */ ...children) => h("details", null, h("summary", null, title), children);
   if (way.copies === "briefing")
     return [
-      h("p", { class: "note" }, way.reason),
+      h("p", { class: command ? "note warn" : null }, way.reason),
       h("p", null, way.next),
       shownBriefing,
       command ? folded("The agent’s own command", shownCommand, copyButton(command, "Copy command")) : null,

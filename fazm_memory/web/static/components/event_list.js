@@ -207,16 +207,24 @@ class EventList extends HTMLElement {
     fill(notice, source.count ? null : emptyNotice(source));
     this.scroller?.setAttribute("tabindex", source.count ? "0" : "-1");
     const button = /** @type {HTMLElement} */ (this.newButton);
+    if (this.endInView()) this.readCount = source.count; // what is on the screen is not new
     const unread = source.filtered ? 0 : source.count - this.readCount;
     button.hidden = unread <= 0;
     button.textContent = `${plural(unread, "new event")} ↓`;
+  }
+
+  /** Whether the last row is visible. */
+  endInView() {
+    const { source, scroller, segment } = this;
+    if (!source || !scroller || segment.base + segment.count < source.count) return false;
+    return scroller.scrollTop + scroller.clientHeight >= this.sheetHeight() - this.height / 2;
   }
 
   /** @param {MouseEvent} event */
   clicked(event) {
     const row = rowOf(event.target);
     const on = (/** @type {string} */ part) => event.target instanceof Element && Boolean(event.target.closest(part));
-    if (row && on(".row-act")) return runCommand("rewind", { session: store.state.session, seq: row.seq });
+    if (row && on(".row-act")) return runCommand(row.kind === "rewind" ? "undo" : "rewind", { session: store.state.session, seq: row.seq });
     const onMark = on(".row-fold");
     if (row?.fold?.turn || (row?.turnState && onMark)) this.keepUnread((source) => source.toggleTurn(row.seq));
     else if (row?.fold) this.toggle(row.seq);

@@ -8,7 +8,7 @@ import { errorBlock, fill, h } from "../dom.js";
 import { iconName, icon } from "../icons.js";
 import { eventMarkdown } from "../lib/markdown.js";
 import { sessionHash } from "../lib/route.js";
-import { clockSeconds, duration, kindName, markLabel, outcomeName, provenanceText, relativePath } from "../lib/format.js";
+import { clock, clockSeconds, duration, kindName, outcomeName, provenanceText, relativePath, rowMarks } from "../lib/format.js";
 import { navigate, runCommand } from "../router.js";
 import { store } from "../store.js";
 import { FileDiff } from "./file_diff.js";
@@ -49,6 +49,7 @@ class EventPanel extends HTMLElement {
     this.toolbar = h("div", { class: "event-toolbar" });
     fill(this, this.toolbar, this.body);
     store.watch(["session", "seq"], () => void this.load());
+    store.watch(["info"], () => this.full?.event.kind === "rewind" && void this.load());
     store.watch(["then"], () => this.full && this.drawToolbar());
     NARROW.addEventListener("change", () => this.updateCover());
     void this.load();
@@ -144,7 +145,7 @@ class EventPanel extends HTMLElement {
         label: "Copy link for another machine",
         act: () => void copy(`fazm-memory timeline ${session?.slice(0, 12)}@${seq}`, "Command copied. It opens this moment where the session was synced to."),
       },
-      ...(seq ? [{ label: "Take this back…", act: takeBack }] : []),
+      ...(seq && this.full?.event.kind !== "rewind" ? [{ label: "Take this back…", act: takeBack }] : []),
       { label: "Rewind to here…", act: () => runCommand("rewind", { session, seq, keep: true }) },
       { label: "Fork from here…", act: () => runCommand("fork", { session, seq: after }) },
       ...(this.full?.context_item ? [{ label: "Pin to context", act: () => runCommand("pin", { session, seq }) }] : []),
@@ -191,7 +192,8 @@ class EventPanel extends HTMLElement {
       section(
         "Provenance",
         h("p", null, provenanceText(event)),
-        table({ digest: event.digest, claimed: event.claimed_at, received: event.received_at }),
+        table({ claimed: event.claimed_at, received: event.received_at }),
+        collapsed("Digest", () => h("code", { class: "digest" }, event.digest)),
       ),
       Object.assign(new SessionState(), { session: event.session, at: event.seq + 1 }),
       collapsed("Raw event", () => longText(event)),
@@ -205,14 +207,14 @@ class EventPanel extends HTMLElement {
     const diffs = full.files
       .slice(0, 100)
       .map((/** @type {any} */ file, /** @type {number} */ index) => FileDiff.of(event.session, event.seq, file, index === 0));
-    const changed = event.seq > 0 && full.files.some((/** @type {any} */ file) => file.change !== "read" && file.by === "agent");
+    const changed = event.seq > 0 && event.kind !== "rewind" && full.files.some((/** @type {any} */ file) => file.change !== "read" && file.by === "agent");
     const button = changed ? h("button", { class: "btn", type: "button", title: "Take it back (b)", onclick: takeBack }, icon("rewind"), "Take back…") : null;
     return section(isEdit(full) ? "Changes" : "Files", diffs, button);
   }
 
   /** @param {any} row */
   pills(row) {
-    const marks = (row.marks || []).map(markLabel).filter(Boolean);
+    const marks = rowMarks(row);
     const shown = [
       row.outcome
         ? h("span", { class: `pill ${row.outcome === "ok" ? "good" : "bad"}` }, outcomeName(row.outcome))
@@ -240,11 +242,31 @@ class EventPanel extends HTMLElement {
       return isEdit(full) ? collapsed("Input", () => input) : section("Input", input);
     }
     const { payload } = event;
+    if (event.kind === "rewind") return this.rewound(full, payload);
     if (event.kind === "prompt" || event.kind === "message") return section("Text", proseText(payload.text));
     const rest = Object.fromEntries(
       Object.entries(payload || {}).filter(([name]) => !event.kind.startsWith("action") || !SHOWN_FIELDS.has(name)),
     );
     return Object.keys(rest).length ? section("Content", table(rest)) : null;
+  }
+
+  /** What a rewind did, and whether it was undone. @param {any} full @param {any} payload */
+  rewound({ row, undone_by: undone }, { to, undoes = null, reason = "", touched = [] }) {
+    const { session, info } = store.state;
+    const isUndo = undoes !== null;
+    const undo = () => runCommand("undo", { session });
+    return section(
+      "What it did",
+      isUndo
+        ? h("p", null, "It took back ", this.link(undoes, "the rewind before it"), ".")
+        : h("p", null, `The session went back to position ${to}.`),
+      touched.length ? h("ul", { class: "overview" }, touched.slice(0, 100).map((/** @type {any} */ file) => h("li", null, touchedText(file, info?.workspace)))) : null,
+      reason && !isUndo ? h("p", { class: "note", dir: "auto" }, `Reason: ${reason}`) : null,
+      undone ? h("p", null, "Undone at ", this.link(undone.seq, clock(undone.ms)), ".") : null,
+      !isUndo && !undone && info?.latest_rewind === row.seq
+        ? h("button", { class: "btn", type: "button", onclick: undo }, icon("rewind"), "Undo this rewind…")
+        : null,
+    );
   }
 
   /** @param {any} retry */
@@ -284,6 +306,12 @@ class EventPanel extends HTMLElement {
 export function lookBack() {
   const { session, seq, then } = store.state;
   if (session && seq !== null) navigate(sessionHash(session, seq, !then));
+}
+
+/** What a rewind did to a file. @param {any} file @param {string|null|undefined} folder */
+function touchedText({ path, change, from }, folder) {
+  const [now, before] = [relativePath(path, folder), relativePath(from, folder)];
+  return change === "renamed" && before ? `${before} → ${now}` : `${now} ${change === "modified" ? "restored" : change}`;
 }
 
 /** Take back the selected event and what came after it, or only it. */

@@ -5,7 +5,7 @@
 import { fill, h } from "../dom.js";
 import { iconName, icon } from "../icons.js";
 import { shortDay } from "../lib/days.js";
-import { clockSeconds, duration, kindName, markLabel, outcomeName, plural, relativePath } from "../lib/format.js";
+import { clockSeconds, duration, kindName, outcomeName, plural, relativePath, rowMarks } from "../lib/format.js";
 import { store } from "../store.js";
 
 /** @type {Record<string, string>} CSS class by kind */
@@ -63,7 +63,7 @@ function drawRow(element, row, day) {
   const { title, detail, error } = rowText(row, store.state.info?.workspace);
   const failed = isFailed(row);
   /** @type {{label: string, tone: string}[]} */
-  const marks = (row.marks || []).map(markLabel).filter(Boolean);
+  const marks = rowMarks(row);
   element.className = `row is-${KIND_CLASSES[row.kind] || (row.kind.startsWith("action") ? "action" : "other")}`;
   element.classList.toggle("is-failed", failed);
   element.classList.toggle("is-rewound", (row.marks || []).includes("rewound"));
@@ -95,6 +95,9 @@ function drawRow(element, row, day) {
         : null,
       row.changed?.renamed || row.changed?.deleted
         ? [h("span", { class: "pill" }, changedText(row.changed)), h("span", { class: "row-act", title: "Take it back (b)" }, "Take back…")]
+        : null,
+      row.kind === "rewind" && row.seq === store.state.info?.latest_rewind && !row.title.startsWith("Rewind undone")
+        ? h("span", { class: "row-act", title: "Undo this rewind" }, "Undo…")
         : null,
       row.turnState === "open" ? h("span", { class: "row-fold" }, "Collapse") : null,
     ),

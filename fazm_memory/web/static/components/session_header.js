@@ -167,7 +167,7 @@ class SessionHeader extends HTMLElement {
       Menu.of(more, "More", () => [
           { label: "Compare with now", act: () => compare(info) },
           { label: "Replay plan…", act: () => runCommand("replay", { session }) },
-          ...(info.can_undo ? [{ label: "Undo the last rewind…", act: () => runCommand("undo", { session }) }] : []),
+          ...(info.latest_rewind !== null ? [{ label: "Undo the last rewind…", act: () => runCommand("undo", { session }) }] : []),
           { label: "Export…", act: () => runCommand("export", { session }) },
           null,
           ...(ended ? [] : [{ label: "Close session", act: () => runCommand("close", { session }) }]),

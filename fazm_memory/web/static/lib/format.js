@@ -146,6 +146,16 @@ export function markLabel(mark) {
   return known ? { label: known[0], tone: known[1] } : null;
 }
 
+/**
+ * The marks of an event. A rewind that was taken back is undone.
+ * @param {{kind: string, marks?: string[]}} row
+ * @returns {{label: string, tone: string}[]}
+ */
+export function rowMarks({ kind, marks = [] }) {
+  const known = marks.map((mark) => (kind === "rewind" && mark === "rewound" ? { label: "undone", tone: "" } : markLabel(mark)));
+  return /** @type {{label: string, tone: string}[]} */ (known.filter(Boolean));
+}
+
 /** @type {[number, string][]} */
 const AGO = [
   [86400, "day"],

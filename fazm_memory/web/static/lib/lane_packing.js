@@ -52,8 +52,8 @@ export function packLane(items, x, { rows = 2, width }) {
   return marks;
 }
 
-/** @param {string|null|undefined} outcome */
-export const isFailed = (outcome) => Boolean(outcome) && outcome !== "ok";
+/** A call that the user refused did not fail. @param {string|null|undefined} outcome */
+export const isFailed = (outcome) => Boolean(outcome) && outcome !== "ok" && outcome !== "denied";
 
 /**
  * The mark at a point, or the nearest one within `slack` pixels.

@@ -3,7 +3,7 @@
  * decide about them.
  */
 
-import { plural } from "./format.js";
+import { plural, shorten } from "./format.js";
 
 /** @typedef {{path: string, action: string, why?: string|null, by?: string|null, from?: string|null, bytes?: number|null, mode?: {now: string, then: string}|null}} PlanFile */
 /** @typedef {{action: string, title: string, tone: "bad"|"warn"|"", files: PlanFile[]}} PlanGroup */
@@ -71,11 +71,30 @@ export function planSummary(plan) {
 }
 
 /**
- * The two ways to go back from an event: with it, or only with what came after it. The first event stays.
- * @param {{seq: number, kind: string, actions: number, head: number}} point `actions` counts the event itself
+ * The ways to go back: to an event with it or without it, to the request that led to it, to the begin. The first event
+ * stays.
+ * @param {{seq: number, kind: string, actions: number, head: number, request?: string|null, request_seq?: number|null}} point `actions` counts the event itself
  * @returns {{label: string, to: number}[]}
  */
-export function rewindChoices({ seq, kind, actions, head }) {
+export function rewindChoices(point) {
+  const wide = point.seq > 1 ? wideChoices(point) : [];
+  const choices = eventChoices(point);
+  return [...choices, ...wide.filter(({ to }) => choices.every((choice) => choice.to !== to))];
+}
+
+/**
+ * Ways to take back more than an event and what came after it.
+ * @param {{request?: string|null, request_seq?: number|null}} point
+ * @returns {{label: string, to: number}[]}
+ */
+function wideChoices({ request, request_seq: asked }) {
+  const all = { label: "Take back the whole session", to: 1 };
+  if (!asked || asked === 1) return [all];
+  return [{ label: `Take back everything since “${shorten((request || "").replace(/\s+/g, " "), 60)}”`, to: asked }, all];
+}
+
+/** @param {{seq: number, kind: string, actions: number, head: number}} point */
+function eventChoices({ seq, kind, actions, head }) {
   const later = actions - (kind === "action" ? 1 : 0);
   const back = { label: `Take back this and ${later ? plural(later, "later action") : "what came after"}`, to: seq };
   const kept = { label: `Keep this, take back ${later ? `the ${plural(later, "later action")}` : "what came after"}`, to: seq + 1 };

@@ -66,9 +66,9 @@ def test_events_during_the_first_layout_are_followed_until_the_reader_scrolls_up
 
 
 def test_an_event_that_is_on_the_screen_is_not_new(server: Server, open_page: OpenPage) -> None:
-    page = open_page(server, f"#/s/{server.world.ids['flights']}@1", viewport=TALL)
+    page = open_page(server, f"#/s/{server.world.ids['today']}@1", viewport=TALL)
     expect(page.get_by_role("region", name="Event", exact=True)).to_be_visible()
-    add(server.world, "dana-flights", "message", {"text": "In full view."})
+    add(server.world, "dana-today", "message", {"text": "In full view."})
     expect(rows(page, "In full view")).to_be_in_viewport()
     expect(page.get_by_role("button", name=re.compile("new event"))).to_be_hidden()
 

@@ -139,7 +139,12 @@ def _quarantined(p: Any) -> Description:
     return f"{'Released' if p.released else 'Quarantined'} {many}", p.reason, None
 
 
-REWOUND = {"renamed": "renamed back", "modified": "restored", "created": "created again", "deleted": "deleted"}
+REWOUND = {
+    "renamed": "renamed back",
+    "modified": "restored",
+    "created": "created again",
+    "deleted": "deleted",
+}
 
 
 def _rewound(p: Any) -> Description:

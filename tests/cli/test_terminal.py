@@ -100,3 +100,7 @@ def test_the_request_behind_a_change_is_shown_in_full(run: Run, session: str) ->
     shown = run("files", "list.txt").out
     assert "shop number 11" in shown
     assert shown.endswith("file: /w/list.txt\n")
+
+
+def test_the_overview_fits_on_eighty_columns(run: Run) -> None:
+    assert [line for line in run("--help", now=None).out.splitlines() if len(line) > 80] == []

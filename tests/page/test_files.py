@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.page.server import Server
+from tests.page.story import add
 from tests.page.window import MAIN, Window, region
 
 FILES = region("Changed files")
@@ -46,6 +47,23 @@ def test_a_file_says_who_changed_it_and_why(page: Window, server: Server) -> Non
     page.go("#/files?path=/Users/dana/Downloads/2026-11-09 hooli.pdf")
     page.says(re.compile("renamed by the agent, from .*invoice_hooli_20261109.pdf"), HISTORY)
     page.says("Asked: Rename the invoices in Downloads, date first. Leave drafts alone.", HISTORY)
+
+
+def test_a_long_request_unfolds_to_its_end(page: Window, server: Server) -> None:
+    add(server.world, "dana-today", "prompt", {"text": f"{'Look at every total. ' * 20}Then write the sums."})
+    files = [{"path": "/Users/dana/sums.md", "change": "created"}]
+    write = {
+        "tool": "Write",
+        "input": {"file_path": "/Users/dana/sums.md"},
+        "files": files,
+        "call_id": "sums",
+    }
+    add(server.world, "dana-today", "action", write)
+    page.go("#/files?path=/Users/dana/sums.md")
+    page.says("Asked: Look at every total.", HISTORY)
+    page.silent("Then write the sums.", HISTORY)
+    page.press("summary", re.compile("^Asked: Look"), HISTORY)
+    page.says("Then write the sums.", HISTORY)
 
 
 def test_a_retry_says_what_came_of_both_calls_and_what_changed_in_between(

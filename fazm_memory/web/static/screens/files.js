@@ -4,9 +4,10 @@
 
 import { api } from "../api.js";
 import { authorName } from "../components/retry.js";
+import { proseText } from "../components/values.js";
 import { now } from "../clock.js";
 import { fill, h } from "../dom.js";
-import { ago, clock, plural, relativePath } from "../lib/format.js";
+import { ago, clock, plural, relativePath, shorten } from "../lib/format.js";
 import { screenHash, sessionHash } from "../lib/route.js";
 import { dayName, dayOf } from "../lib/days.js";
 import { Screen } from "./screen.js";
@@ -137,8 +138,15 @@ function historyItem({ session, title, agent, at, seq, change, by, from, count, 
       h("a", { href: sessionHash(session) }, title || "Untitled session"),
       ` (${agent})`,
     ),
-    request ? h("p", { class: "note point-text", dir: "auto" }, `Asked: ${request}`) : null,
+    request ? asked(request) : null,
   );
+}
+
+/** The request that led to a change. A long one unfolds. @param {string} request */
+function asked(request) {
+  const start = shorten(request.replace(/\s+/g, " "), 200);
+  if (!start.endsWith("…")) return h("p", { class: "note", dir: "auto" }, `Asked: ${start}`);
+  return h("details", { class: "note" }, h("summary", { dir: "auto" }, `Asked: ${start}`), proseText(request));
 }
 
 customElements.define("fm-files", FilesScreen);

@@ -229,6 +229,11 @@ class HistoryService(Service):
             "state_hash": sessions.state_hash(state),
         }
 
+    def budget(self, session: str) -> dict[str, Any]:
+        """What was spent and what is left, with the time up to now. A state knows that of its last event."""
+        row = self.store.sessions.resolve(session)
+        return sessions.budget_now(self.state_at(row, None, quarantined=False), self.now())
+
     def files_modified(
         self, session: str, *, turns: int | None = None, by: By | None = None, quarantined: bool = True
     ) -> dict[str, Any]:

@@ -56,7 +56,6 @@ DERIVED = frozenset({"decision", "plan", "todos", "fact", "pending", "handoff"})
 WATCHED = frozenset({"hook", "transcript", "import", "files", "desktop"})
 # What two events with one key must have in common to be one event in two transcripts.
 TEXTS = {"prompt": ("text",), "message": ("text",), "action": ("tool", "input")}
-SPENDING = frozenset({"action", "usage", "session.open"})
 OVERTAKEN = 600_000_000  # microseconds of activity after an end that show that the session went on
 
 
@@ -171,7 +170,7 @@ class Recorder:
             entry, appended = self._as_event_of_its_own(writer, head, entry, appended)
         if appended.duplicate and entry.kind == "action":
             self._amend(writer, appended, entry)
-        elif not appended.duplicate and entry.kind in SPENDING:
+        elif not appended.duplicate and head.lifecycle == "active":
             self._watch_budget(writer, head, entry)
         return appended
 
@@ -198,7 +197,7 @@ class Recorder:
         return self._linked(writer, head, payload)
 
     def _watch_budget(self, writer: Writer, head: SessionHead, entry: NewEvent) -> None:
-        """Record that the session passed a limit.
+        """Record that the session passed a limit. Any event can pass that of time.
 
         This is recorded once, and again only after the limit was raised above what was spent.
         """
@@ -351,7 +350,7 @@ class Recorder:
         if found is None or found.partition(".start")[0] != kind:
             raise InvalidInput(
                 f"{kind}: {field} is {position}, but session {head.id[:8]} has no {kind} there",
-                hint=f"its events go from 0 to {head.head - 1}; leave `{field}` out to have it found",
+                hint=f"its events go from 0 to {head.head - 1}; `{field}` is of this session alone, leave it out",
                 details={"head": head.head, "session": head.id},
             )
 

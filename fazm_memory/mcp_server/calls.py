@@ -168,6 +168,11 @@ NEXT_MOVE_SMALL = {
     "archived": "Tell the user. A person restores it with `fazm-memory archive --undo`.",
     "copied": "Call session_note with kind open for a session of your own.",
 }
+WITHOUT_FILES = {
+    "session_rewind": "Leave `files` and `dry_run` out to rewind the state alone.",
+    "session_fork": "Leave `into` out to fork the state alone.",
+}
+NEXT_AFTER_TURN = "Call again without `turn`."
 NEXT_TO_ARCHIVE = "Call session_close. Then call again."
 NEXT_AT_WORK = "The session is at work: go on recording, or call session_pause or session_close."
 NEXT_AT_WORK_SMALL = "The session is at work: go on with session_note."
@@ -304,6 +309,8 @@ def error_data(
     }
     if isinstance(handle, str):
         data["session"] = handle[:200]
+    if isinstance(hint, str) and "--files" in hint:
+        hint = WITHOUT_FILES.get(tool.name, "")
     if isinstance(hint, str) and hint and "fazm-memory" not in hint:  # commands are for people
         data["hint"] = hint
     return data
@@ -320,6 +327,8 @@ def _next_step(error: FazmMemoryError, tool: Tool, caller: Caller, handle: objec
         if full:
             return NEXT_MOVE.get(lifecycle, NEXT_AT_WORK)
         return NEXT_MOVE_SMALL.get(lifecycle, NEXT_AT_WORK_SMALL)
+    if isinstance(error, Conflict) and "turn" in error.details:
+        return NEXT_AFTER_TURN
     if isinstance(error, NotFound) and _events_of(caller, handle) is not None:
         return NEXT_STEP[InvalidRequest]  # what is not found is something of the session
     return (NEXT_STEP if full else NEXT_STEP_SMALL).get(type(error), NEXT_OTHERWISE)

@@ -81,7 +81,7 @@ def usage_record(caller: Caller, args: dict[str, Any]) -> ToolResult:
 
 def budget_get(caller: Caller, args: dict[str, Any]) -> ToolResult:
     found = session_for_reading(caller, args["session"])
-    budget = _budget(caller, found["id"])
+    budget = caller.memory.history.budget(found["id"])
     left = budget.get("remaining", {})
     step = args.get("step", {})
     fits = {what: remains >= step.get(what, 0) for what, remains in left.items()}

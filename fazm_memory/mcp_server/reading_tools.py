@@ -41,6 +41,7 @@ from fazm_memory.mcp_server.tool import (
     moment,
     output_object,
     session_for_reading,
+    size,
     string,
 )
 from fazm_memory.recall import plain_name, quote
@@ -59,6 +60,7 @@ STATE_KEYS = (
     "uncommitted", "uncommitted_as_of", "next", "notes", "ended", "retries", "data_sources", "artifacts",
     "agent", "title", "workspace", "last_at", "quarantined", "lifecycle", "turn", "at", "state_hash",
 )  # fmt: skip
+MAIN_ROLES = frozenset({"decision", "error", "retry", "request"})
 ALWAYS = ("session", "at", "lifecycle", "turn", "omitted", "state_hash")
 
 
@@ -151,7 +153,7 @@ def session_events(caller: Caller, args: dict[str, Any]) -> ToolResult:
         start=start,
         stop=max(start, stop),
         quarantined=False,
-        turns=None if "turn" not in args else (args["turn"], args.get("to_turn", args["turn"])),
+        turns=_turns(args),
         **{name: args[name] for name in ("kind", "tool", "file", "outcome", "trust") if name in args},
         state_hashes=args.get("state_hashes", False),
         since=_micros(args["since"]) if "since" in args else None,
@@ -180,6 +182,14 @@ def _slice(caller: Caller, found: dict[str, Any], args: dict[str, Any]) -> tuple
     if isinstance(stop, str):
         stop = caller.memory.sessions.position(found["id"], stop, begin=True)
     return start, min(stop, found["events"])
+
+
+def _turns(args: dict[str, Any]) -> tuple[int, int] | None:
+    """The first and the last turn. Without `turn` from the beginning, without `to_turn` this turn alone."""
+    if "turn" not in args and "to_turn" not in args:
+        return None
+    first = args.get("turn", 0)
+    return first, args.get("to_turn", first)
 
 
 def _micros(text: str) -> int:
@@ -237,6 +247,8 @@ def _said(kind: str, payload: dict[str, Any]) -> str:
 def session_diff(caller: Caller, args: dict[str, Any]) -> ToolResult:
     found = session_for_reading(caller, args["session"])
     if "other" in args:
+        if args.get("turns"):
+            raise InvalidRequest("`turns` is of one session.", hint='Leave it out and say "turn 3".')
         other = session_for_reading(caller, args["other"])
         change = caller.memory.history.compare(
             found["id"], args["from"], other["id"], args["to"], quarantined=False
@@ -249,13 +261,14 @@ def session_diff(caller: Caller, args: dict[str, Any]) -> ToolResult:
     lost: dict[str, int] = {}
     shown = dict(change)
     parts = [part for part in ("added", "removed", "changed", "same", "because") if part in change]
-    for part in parts:
-        share = most // len(parts)
+    left = most
+    for number, part in enumerate(sorted(parts, key=lambda part: size(change[part]))):
+        share = left // (len(parts) - number)  # what a short part leaves is for the longer ones
         if isinstance(change[part], dict):
             shown[part], gone = fit_tables(change[part], share)
         else:
-            cut, gone = fit_tables({part: change[part]}, share)
-            shown[part] = cut[part]
+            shown[part], gone = _fit_causes(change[part], share)
+        left = max(0, left - size(shown[part]))
         lost |= {f"{part}.{name}": count for name, count in gone.items()}
     touched = sorted({*change["added"], *change["removed"], *change["changed"]} - {"counts"})
     what = f"changed: {', '.join(touched)}" if touched else "nothing changed"
@@ -271,8 +284,22 @@ def session_diff(caller: Caller, args: dict[str, Any]) -> ToolResult:
         if cause["role"] == "decision" and cause.get("why"):
             text += f" because {quote(str(cause['why']), 160)}"
     if lost:
-        text += f"\n{sum(lost.values())} entries left out. Ask for a narrower range."
+        text += f"\n{sum(lost.values())} entries left out. Ask for a larger max_tokens or a narrower range."
     return ToolResult({"session": found["id"], **shown, "left_out": lost}, text)
+
+
+def _fit_causes(causes: list[dict[str, Any]], most: int) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """The causes that fit. Decisions, errors, retries and requests come before all others."""
+    tables: dict[str, list[dict[str, Any]]] = {"because": [], "steps": []}
+    for cause in causes:
+        tables["because" if cause["role"] in MAIN_ROLES else "steps"].append(cause)
+    main, _ = fit_tables({"because": tables["because"]}, most)
+    room = most - size(main)
+    steps, _ = fit_tables({"because": tables["steps"]}, room)
+    rest = steps["because"] if size(steps) <= room else []
+    lost = len(causes) - len(main["because"]) - len(rest)
+    rows = sorted([*main["because"], *rest], key=lambda cause: cause.get("seq", len(causes) << 32))
+    return rows, {"because": lost} if lost else {}
 
 
 SESSION_TOOLS = (
@@ -364,7 +391,7 @@ SESSION_TOOLS = (
                 "outcome": choice(get_args(Outcome), "Only calls with this outcome."),
                 "trust": choice(TRUSTS, "Only events of this trust."),
                 "turn": integer("Only this turn, or this turn up to `to_turn`.", most=10**9),
-                "to_turn": integer("The last turn.", most=10**9),
+                "to_turn": integer("The last turn. Without `turn`: all up to it.", most=10**9),
                 "since": string("Only from this time, ISO 8601.", most=64),
                 "until": string("Only before this time.", most=64),
                 "limit": integer("Events per page.", least=1, most=200, default=LISTED),

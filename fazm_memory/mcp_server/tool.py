@@ -202,9 +202,13 @@ def session_for_writing(caller: Caller, handle: str) -> dict[str, Any]:
 
 def session_for_reading(caller: Caller, handle: str) -> dict[str, Any]:
     """The session with this handle or unique prefix of a handle."""
-    if len(handle.strip()) >= SHORTEST_PREFIX:
-        return caller.memory.sessions.get(handle)
-    return session_for_writing(caller, handle)
+    found = caller.memory.sessions.get(handle)
+    if len(handle.strip()) < SHORTEST_PREFIX and handle not in (found["id"], found["agent_session_id"]):
+        raise NotFound(
+            f'No session has the handle "{handle[:60]}".',
+            hint=f"Reading takes the handle or its first {SHORTEST_PREFIX} characters or more.",
+        )
+    return found
 
 
 def check_new_session(caller: Caller, agent: str, key: str) -> None:

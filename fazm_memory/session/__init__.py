@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         FileAuthor,
         FileEntry,
         SessionState,
+        budget_now,
         changed_files,
         check_answered,
         fits,
@@ -81,8 +82,8 @@ __getattr__ = lazy_exports(
         "repository": "discarded_names is_named still_uncommitted uncommitted_files",
         "state": (
             "BOUNDS FOLD_VERSION FileAuthor FileEntry QUARANTINED_CALLS SessionState VALUE_BOUND "
-            "changed_files check_answered fits has_limits from_plain from_snapshot parent_folder "
-            "state_hash state_to_json to_plain to_snapshot waiting_questions"
+            "budget_now changed_files check_answered fits has_limits from_plain from_snapshot "
+            "parent_folder state_hash state_to_json to_plain to_snapshot waiting_questions"
         ),
         "upcoming": "is_local_command is_ready_for next_steps",
     },

@@ -476,17 +476,23 @@ def resolve_by_success(b: StateBuilder, seq: int, p: Action, call: ShellCall | N
 
 
 def resolve(b: StateBuilder, seq: int | None, by: int) -> None:
-    """Mark a failure, and the failures that it retried, as resolved by a later call."""
+    """Mark a failure, and the failures that it retried, as resolved by a later call.
+
+    An entry that a fork has from its parent says in which session the call is.
+    """
     while seq is not None:
         b.unresolved.pop(seq, None)
         failed = b.errors.get(seq)
         if failed is None or failed["mended_by"] is not None:
             return
-        b.errors[seq] = failed | {"mended_by": by}
+        b.errors[seq] = failed | b.link(failed, "mended", by)
+        place = (failed.get("session"), failed["seq"])
         for command, row in b.checks.items():
-            if row["seq"] == seq and row["outcome"] != "ok":  # it passed since, by another command line
-                b.checks[command] = row | {"resolved_by": by}
-        seq = failed.get("retry_of")
+            # It passed since, by another command line.
+            if (row.get("session"), row["seq"]) == place and row["outcome"] != "ok":
+                b.checks[command] = row | b.link(row, "resolved", by)
+        earlier = failed.get("retry_of")  # a position in its session; the keys of inherited ones are shifted
+        seq = None if earlier is None else seq + earlier - failed["seq"]
 
 
 # -- data sources ----------------------------------------------------------------------------------------

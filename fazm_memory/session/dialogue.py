@@ -573,7 +573,7 @@ def add_decision(b: StateBuilder, event: Event, entry: dict[str, Any]) -> None:
     row |= {"trust": event.trust, "actor": event.actor, "superseded_by": None}
     replaced = _supersede(b, row)
     if replaced is not None and replaced["what"].split() != row["what"].split():
-        row["instead_of"] = {"seq": replaced["seq"], "what": replaced["what"]}
+        row["instead_of"] = {name: replaced[name] for name in ("session", "seq", "what") if name in replaced}
     b.put("decisions_made", event.seq, row)
 
 
@@ -586,7 +586,7 @@ def _supersede(b: StateBuilder, new: dict[str, Any]) -> dict[str, Any] | None:
         if old.get("superseded_by") is None and (
             later_replaces(new, old) if named is None else seq == named and _may_replace(new, old)
         ):
-            b.decisions_made[seq] = old | {"superseded_by": new["seq"]}
+            b.decisions_made[seq] = old | b.link(old, "superseded", new["seq"])
             replaced = replaced or old
     return replaced
 

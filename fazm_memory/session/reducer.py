@@ -75,7 +75,7 @@ CAN_BE_POISONED = frozenset({"prompt", "message", "action", "decision", "fact", 
 # Tables whose entries have a name and a position.
 NAMED_TABLES = (
     "pending_actions", "facts", "questions", "commits", "pull_requests", "references", "checks", "notes",
-    "data_sources", "artifacts",
+    "data_sources", "artifacts", "answered",
 )  # fmt: skip
 MAX_NAMED_FILES = 8  # latest files listed with an untrusted call
 MENTIONED = 0.6  # share of the words of an entry that a summary must contain to mention it
@@ -124,7 +124,6 @@ def fork_state(state: SessionState, session: str) -> SessionState:
     """
     b = StateBuilder(interrupt_running(state))
     b.doubts = {}  # who forks takes responsibility for what follows
-    b.unresolved = {}  # a fork resolves only its own failures
     for name in INT_KEYED:
         table = b.__dict__[name]
         b.__dict__[name] = {seq - b.at: {"session": b.session} | entry for seq, entry in table.items()}
@@ -407,7 +406,7 @@ def _handoff_answer(b: StateBuilder, event: Event, p: payloads.HandoffAnswer) ->
     b.put("answered", p.id, {
         "id": p.id, "note": question["note"], "answer": bounded_value(p.answer), "waived": p.waived,
         "by": event.actor, "source": event.source, "at": event.at, "seq": event.seq,
-        "asked": question["seq"],
+        "asked": question["seq"], **({"asked_in": question["session"]} if "session" in question else {}),
     })  # fmt: skip
 
 

@@ -186,7 +186,7 @@ def _authors(latest: FileAuthor, *entries: FileEntry | None) -> tuple[FileAuthor
     return (*authors.values(), latest) if authors else ()
 
 
-FOLD_VERSION = 27  # snapshots of another version are not used
+FOLD_VERSION = 28  # snapshots of another version are not used
 
 BOUNDS: dict[str, int] = {
     "tools_used": 200,
@@ -490,6 +490,13 @@ class StateBuilder:
             if name not in NOT_SHOWN:
                 self.omitted[name] = self.omitted.get(name, 0) + 1
 
+    def link(self, entry: Mapping[str, Any], what: str, by: int) -> dict[str, Any]:
+        """The link of an entry to a later event.
+
+        It names the session of the event if the entry is of a fork's parent.
+        """
+        return {f"{what}_by": by} | ({f"{what}_in": self.session} if "session" in entry else {})
+
     def count(self, name: str, by: int = 1) -> None:
         self.counts[name] = self.counts.get(name, 0) + by
 
@@ -585,6 +592,11 @@ def budget_json(budget: dict[str, Any], actions: int, last_at: int) -> dict[str,
         "remaining": remaining,
         "exceeded": [what for what, left in remaining.items() if left < 0],
     }
+
+
+def budget_now(state: SessionState, now: int) -> dict[str, Any]:
+    """The budget of a state as of now: the time goes on after its last event."""
+    return budget_json(state.budget, state.counts.get("actions", 0), max(now, state.last_at))
 
 
 def fits(budget: dict[str, Any], step: dict[str, Any]) -> dict[str, bool]:

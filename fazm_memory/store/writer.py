@@ -151,6 +151,7 @@ INSERT_NEW = (
     f"INSERT INTO event ({EVENT_COLUMNS}, tally) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
     " ON CONFLICT (key) WHERE key IS NOT NULL DO NOTHING"
 )
+INHERIT_LIMITS = "INSERT INTO meta SELECT ?, '[]' FROM session s JOIN meta m ON m.key = ? || s.n WHERE s.id=?"
 UPDATE_FACE = "UPDATE session SET agent=?, title=?, workspace=?, background=?, hour=? WHERE n=?"
 
 
@@ -409,6 +410,7 @@ class Writer:
                 head.snapped = 0
                 self.changed.add(head.n)
             self._limit(head, payload)
+            self._inherit_limits(head, payload.parent)
         elif kind == "usage":
             self._limit(head, payload)
         elif kind in ("fact", "fact.retract"):
@@ -436,6 +438,12 @@ class Writer:
         if sessions.has_limits(payload) and self.passed_limits(head) is None:
             self.db.execute("INSERT INTO meta VALUES (?,?)", (f"{BUDGET}{head.n}", "[]"))
             head.limits_passed = []
+
+    def _inherit_limits(self, head: SessionHead, parent: str | None) -> None:
+        """Note that a fork has the limits of its parent. What it has passed itself is told anew."""
+        if parent is not None and self.passed_limits(head) is None:
+            self.db.execute(INHERIT_LIMITS, (f"{BUDGET}{head.n}", BUDGET, parent))
+            head.limits_passed = UNREAD
 
     def passed_limits(self, head: SessionHead) -> list[str] | None:
         """The limits of a session that were passed; None if it has no limits."""

@@ -435,10 +435,19 @@ def test_a_fork_of_a_fork_knows_whose_each_decision_was() -> None:
     ]
 
 
-def test_a_fork_mends_only_its_own_failures() -> None:
-    parent = after(Action("Bash", outcome="error"))
-    child = fold(fork_state(parent, "c"), events(Action("Bash", outcome="error"), Action("Bash", retry_of=0)))
-    assert [one["mended_by"] for one in child.errors.values()] == [None, 1]
+def test_a_fork_mends_its_parents_failure_only_by_the_same_intent() -> None:
+    def make(target: str, **more: Any) -> Action:
+        return Action("Bash", input={"command": f"make {target}"}, **more)
+
+    parent = after(make("a", outcome="error"), make("a", outcome="error", retry_of=0))
+    child = fold(fork_state(parent, "c"), events(make("b", outcome="error"), make("b", retry_of=0)))
+    assert [one["mended_by"] for one in child.errors.values()] == [None, None, 1]
+    mended = fold(child, [event(make("a"), 2, session="c")])
+    assert [(one["mended_by"], one.get("mended_in")) for one in mended.errors.values()] == [
+        (2, "c"),
+        (2, "c"),
+        (1, None),
+    ]
 
 
 def test_a_fork_begins_open_with_what_was_running_interrupted() -> None:

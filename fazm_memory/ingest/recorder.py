@@ -350,7 +350,7 @@ class Recorder:
         if found is None or found.partition(".start")[0] != kind:
             raise InvalidInput(
                 f"{kind}: {field} is {position}, but session {head.id[:8]} has no {kind} there",
-                hint=f"its events go from 0 to {head.head - 1}; `{field}` is of this session alone, leave it out",
+                hint=f"its events go from 0 to {head.head - 1}; `{field}` is of this session: leave it out",
                 details={"head": head.head, "session": head.id},
             )
 

@@ -230,7 +230,7 @@ class HistoryService(Service):
         }
 
     def budget(self, session: str) -> dict[str, Any]:
-        """What was spent and what is left, with the time up to now. A state knows that of its last event."""
+        """What was spent and what is left, with the time up to now."""
         row = self.store.sessions.resolve(session)
         return sessions.budget_now(self.state_at(row, None, quarantined=False), self.now())
 

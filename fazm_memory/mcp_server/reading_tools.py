@@ -185,7 +185,7 @@ def _slice(caller: Caller, found: dict[str, Any], args: dict[str, Any]) -> tuple
 
 
 def _turns(args: dict[str, Any]) -> tuple[int, int] | None:
-    """The first and the last turn. Without `turn` from the beginning, without `to_turn` this turn alone."""
+    """The first and the last turn, or None for all turns."""
     if "turn" not in args and "to_turn" not in args:
         return None
     first = args.get("turn", 0)
@@ -289,7 +289,7 @@ def session_diff(caller: Caller, args: dict[str, Any]) -> ToolResult:
 
 
 def _fit_causes(causes: list[dict[str, Any]], most: int) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """The causes that fit. Decisions, errors, retries and requests come before all others."""
+    """The causes that fit: decisions, errors, retries and requests first."""
     tables: dict[str, list[dict[str, Any]]] = {"because": [], "steps": []}
     for cause in causes:
         tables["because" if cause["role"] in MAIN_ROLES else "steps"].append(cause)

@@ -440,7 +440,7 @@ class Writer:
             head.limits_passed = []
 
     def _inherit_limits(self, head: SessionHead, parent: str | None) -> None:
-        """Note that a fork has the limits of its parent. What it has passed itself is told anew."""
+        """Note that a fork has the limits of its parent, none of them passed."""
         if parent is not None and self.passed_limits(head) is None:
             self.db.execute(INHERIT_LIMITS, (f"{BUDGET}{head.n}", BUDGET, parent))
             head.limits_passed = UNREAD

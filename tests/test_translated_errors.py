@@ -30,7 +30,7 @@ SHOWN = (
     "ingest/limits.py", "ingest/recorder.py", "menubar/commands.py", "paths.py", "store/database.py",
     "store/event_log.py", "store/keys.py", "store/recovery/journal.py", "store/sessions.py",
     "store/views.py", "store/store.py", "store/writer.py", "sync/crypto.py", "sync/devices.py",
-    "sync/importer.py", "sync/joining.py", "sync/transports.py", "sync/vault.py", "watch/scope.py",
+    "sync/importer.py", "sync/pairing.py", "sync/transports.py", "sync/vault.py", "watch/scope.py",
 )  # fmt: skip
 CLASSES = {
     name: kind

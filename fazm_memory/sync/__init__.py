@@ -14,11 +14,12 @@ from fazm_memory.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from fazm_memory.sync.devices import device_rows
-    from fazm_memory.sync.joining import create_vault, join_vault
     from fazm_memory.sync.pairing import (
         PairAnswer,
         answer_request,
         candidate,
+        create_vault,
+        join_vault,
         new_code,
         pair_fingerprint,
         post_offer,
@@ -45,9 +46,8 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "devices": "device_rows",
-        "joining": "create_vault join_vault",
-        "pairing": "PairAnswer answer_request candidate new_code pair_fingerprint post_offer post_request"
-        " read_answer read_offer read_request refuse_request withdraw_request",
+        "pairing": "PairAnswer answer_request candidate create_vault join_vault new_code pair_fingerprint"
+        " post_offer post_request read_answer read_offer read_request refuse_request withdraw_request",
         "state": "FORMER OUTGOING REMOTES Identity SyncState find_folders own_folders",
         "transports": "Transport open_transport place_of",
         "vault": "EXCLUDED Vault",

@@ -29,8 +29,7 @@ from fazm_memory.sync.heads import (
     open_log,
     share_secret,
 )
-from fazm_memory.sync.report import RoundReport
-from fazm_memory.sync.state import START, Identity, SyncState
+from fazm_memory.sync.state import START, Identity, RoundReport, SyncState
 from fazm_memory.sync.transports import Transport
 
 

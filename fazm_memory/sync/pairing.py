@@ -1,9 +1,10 @@
-"""Join a second machine by a short code, through the vault's own place.
+"""Make a vault, and join one by its recovery key or by a short code.
 
-The code, 56 random bits through scrypt, seals three messages: the public key of the first device (the offer),
-the public keys of the new one (the request), and the answer with its certificate and the vault's keys, which
-only its private key opens. With the offer and the request both devices show a fingerprint of the two. People
-compare it on both before the answer is made and before it is used. A refusal is an answer without content.
+A code goes through the vault's own place. Its 56 random bits, through scrypt, seal three messages: the public
+key of the first device (the offer), the public keys of the new one (the request), and the answer with its
+certificate and the vault's keys, which only its private key opens. With the offer and the request both
+devices show a fingerprint of the two. People compare it on both before the answer is made and before it is
+used. A refusal is an answer without content.
 """
 
 from __future__ import annotations
@@ -11,32 +12,120 @@ from __future__ import annotations
 import base64
 import hashlib
 import secrets
+import socket
 from typing import Any
 
 import orjson
 
-from fazm_memory.errors import Declined, InvalidInput
+from fazm_memory.errors import Declined, InvalidInput, NotFound, SyncRefused
 from fazm_memory.records import asdict, dataclass
 from fazm_memory.sync.crypto import (
+    KEY,
     NotAuthentic,
     VaultKeys,
     derive,
     fingerprint,
     from_groups,
     groups,
+    parse_recovery,
+    recovery_text,
     seal,
     seal_for,
     unseal,
     unseal_from,
+    vault_of,
 )
-from fazm_memory.sync.heads import Certificate, sign_certificate
-from fazm_memory.sync.joining import enter
+from fazm_memory.sync.heads import (
+    ROOT,
+    Certificate,
+    Head,
+    certify,
+    learn_secrets,
+    members_of,
+    open_head,
+    share_secret,
+    sign_certificate,
+)
 from fazm_memory.sync.state import Identity, SyncState
 from fazm_memory.sync.transports import Transport
 from fazm_memory.text import plain_name
 
 CODE_BYTES = 10  # 16 letters; the last 24 bits are a checksum against typing errors
 SECRET_BYTES = 7
+
+
+def create_vault(state: SyncState, *, place: dict[str, Any], name: str) -> str:
+    """Make a vault with this device as its first.
+
+    Returns the recovery key, which is stored nowhere.
+    """
+    recovery = secrets.token_bytes(KEY)
+    keys, root = vault_of(recovery)
+    identity = Identity.fresh(keys)
+    epoch, secret = secrets.token_hex(8), secrets.token_bytes(KEY)
+    certificate = certify(keys, identity.device, identity.keys, ROOT, root)
+    sealed = share_secret(epoch, secret, {ROOT: keys.root_box})
+    state.begin(
+        identity, place=place, name=name, active=True, certificate=asdict(certificate), dirty=True,
+        shared={epoch: {"rank": 1, "sealed": sealed}},
+    )  # fmt: skip
+    state.set(epochs={epoch: {"rank": 1, "secret": secret.hex()}})
+    return recovery_text(recovery)
+
+
+def join_vault(
+    state: SyncState, transport: Transport, *, recovery: str, place: dict[str, Any], name: str | None
+) -> None:
+    """Join the vault of a recovery key.
+
+    A device that left it takes up its identity again. One that was removed joins as a new device.
+    """
+    keys, root = vault_of(parse_recovery(recovery))
+    heads = _read_all_heads(keys, transport)
+    if not heads:
+        raise NotFound(
+            "There is no vault for this recovery key here.",
+            hint="check the folder or URL; a folder that is synced may not have arrived yet",
+        )
+    members = members_of(keys, heads)
+    known = state.identity()
+    if known is not None and known.vault == keys and known.device not in members.removed:
+        state.set(active=True, announced=False, place=place, name=name or state.get("name"), dirty=True)
+        return
+    certified = [head for head in heads if head.device in members.certified]
+    epochs = learn_secrets(certified, ROOT, root.box_private)
+    identity = Identity.fresh(keys)
+    certificate = certify(keys, identity.device, identity.keys, ROOT, root)
+    enter(state, identity, certificate, epochs, place=place, name=name or socket.gethostname()[:60])
+
+
+def enter(
+    state: SyncState, identity: Identity, certificate: Certificate, epochs: dict[str, Any], *,
+    place: dict[str, Any], name: str,
+) -> None:  # fmt: skip
+    """Begin as a certified device of a vault that exists."""
+    if not epochs:
+        raise SyncRefused(
+            "The vault shares no key with this recovery key.",
+            hint="a folder that is synced may not have arrived yet; else the vault was altered",
+        )
+    state.begin(
+        identity, place=place, name=name, active=True, certificate=asdict(certificate), dirty=True, shared={}
+    )
+    state.set(epochs=epochs)
+
+
+def _read_all_heads(keys: VaultKeys, transport: Transport) -> list[Head]:
+    """Every authentic head of a vault. Others are left out."""
+    found = []
+    for name in transport.list(f"{keys.id}/h"):
+        data = transport.get(f"{keys.id}/h/{name}")
+        try:
+            if data is not None:
+                found.append(open_head(keys, data))
+        except NotAuthentic:
+            continue
+    return found
 
 
 def new_code() -> str:

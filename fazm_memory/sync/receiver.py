@@ -16,7 +16,6 @@ from fazm_memory.sync.devices import Devices
 from fazm_memory.sync.exporter import object_name
 from fazm_memory.sync.heads import LogState, ObjectEntry
 from fazm_memory.sync.importer import BatchImporter
-from fazm_memory.sync.report import RoundProgress, RoundReport
 from fazm_memory.sync.segments import (
     Backlog,
     FetchedObjects,
@@ -26,7 +25,7 @@ from fazm_memory.sync.segments import (
     open_segment,
     segment_key,
 )
-from fazm_memory.sync.state import START
+from fazm_memory.sync.state import START, RoundProgress, RoundReport
 from fazm_memory.sync.transports import Transport
 
 DONE = "backlog_done"  # setting: digests of objects that are imported, but not as part of the chain

@@ -23,8 +23,7 @@ from fazm_memory.sync.files import FileSharing
 from fazm_memory.sync.heads import ROOT, Head, LogState, ObjectEntry, newest, pack_head, share_secret
 from fazm_memory.sync.importer import BatchImporter, Forget
 from fazm_memory.sync.receiver import Receiver
-from fazm_memory.sync.report import RoundProgress, RoundReport
-from fazm_memory.sync.state import FORMER, SyncState
+from fazm_memory.sync.state import FORMER, RoundProgress, RoundReport, SyncState
 from fazm_memory.sync.transcripts import TranscriptSharing
 from fazm_memory.sync.transports import Meter, Transport
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fazm_memory.errors import SyncRefused
-from fazm_memory.sync.joining import create_vault
+from fazm_memory.sync.pairing import create_vault
 from fazm_memory.sync.state import Identity
 from tests.sync.machines import Machine, Machines
 from tests.sync.test_replication import work

@@ -186,7 +186,6 @@ WEIGHTS: dict[str, float] = {
     "commit": 0.8,
     "pull": 0.8,
     "uncommitted": 0.8,
-    "settled": 0.4,
     "fact": 0.7,
     "checks": 0.25,
     "said": 0.6,
@@ -207,7 +206,7 @@ LABELS: dict[str, str] = {
     "question": "waiting", "asking": "waiting", "next": "todo", "proposed": "todo", "pending": "todo",
     "interrupted": "todo", "decision": "why", "answered": "why", "fact": "known", "failed": "failed",
     "mended": "failed", "vain": "failed", "looked": "read", "request": "asked", "said": "done",
-    "checks": "run", "commit": "commits", "uncommitted": "open", "settled": "files", "apps": "apps",
+    "checks": "run", "commit": "commits", "uncommitted": "open", "apps": "apps",
     "added": "added",
 }  # fmt: skip
 UNKNOWN_END = SessionEnd()
@@ -591,7 +590,6 @@ KIND_REASONS: dict[str, str] = {
     "commit": "a commit",
     "pull": "a pull request",
     "uncommitted": "changed and not committed",
-    "settled": "changed, and no longer listed by git",
     "checks": "how tests and checks are run",
     "note": "a document that was written for later",
     "added": "functions, tests and fields that were added",

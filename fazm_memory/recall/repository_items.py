@@ -48,7 +48,7 @@ def repository_items(
 ) -> list[Item]:
     """Commits, pull requests, uncommitted files, checks and notes of a session.
 
-    `settled` are changed files that git no longer listed in the session itself.
+    `settled` are changed files of which it is not known that they are still uncommitted.
     """
     items = []
     for kind, name, text, seq in _repository(state, since, settled):
@@ -79,11 +79,6 @@ def _repository(
             yield "pull", str(pull["number"]), f"PR #{pull['number']}{title}{status}", pull["seq"]
     if (found := _uncommitted(state, since, settled)) is not None:
         yield "uncommitted", "files", *found
-    if gone := {
-        entry.path: entry.seq for entry in _own_files(state) if entry.path in settled and entry.seq >= since
-    }:
-        text = f"git no longer listed as changed:{_named(_code_first(gone), MAX_NAMED, folder)}"
-        yield "settled", "files", text, max(gone.values())
     checks = [
         row for row in getattr(state, "checks", {}).values()
         if row["seq"] >= since and len(row["command"]) <= LONGEST_CHECK and "resolved_by" not in row
@@ -110,9 +105,9 @@ def _own_files(state: SessionState) -> list[FileEntry]:
 
 
 def settled_files(state: SessionState) -> frozenset[str]:
-    """The files that the agent changed and git no longer listed later.
+    """Files the agent changed that may be committed, put aside or taken back.
 
-    They were committed, put aside or taken back. `state` is that of the session alone.
+    They are told neither as open nor as done. `state` is that of the session alone.
     """
     if not state.settled and state.listing is None:
         return frozenset()

@@ -22,7 +22,7 @@ def test_a_session_with_a_question_for_a_person_is_not_resumed(page: Window, ser
     page.press("button", "Resume")
     page.there("dialog", "Resume this session")
     page.says("Answer this question first: May I push the tag")
-    page.press("button", "Resume and copy command")
+    page.press("button", "Resume and copy briefing")
     page.there("alert", re.compile("person"))
     page.press("button", "Cancel")
     page.gone("dialog")

@@ -167,11 +167,11 @@ def _overlaps(call: CallInterval, changed: DiskChange) -> bool:
 def _may_be_reported_late(call: CallInterval, changed: DiskChange) -> bool:
     """Whether a call may have made a change shortly before it was reported.
 
-    Only a call without a start or a duration, and only a move or a deletion: the call could not have
-    succeeded if somebody else had done it. A person may have written to a file just before the call did.
+    Only a call without a start or a duration, and only a move or a deletion: most calls would have failed
+    if somebody else had done it. A person may have written to a file just before the call did.
     """
-    final = changed.change in ("renamed", "deleted")
-    return final and call.untimed and call.started - LATE <= changed.earliest <= call.started
+    moved = changed.change in ("renamed", "deleted")
+    return moved and call.untimed and call.started - LATE <= changed.earliest <= call.started
 
 
 def _reported(call: CallInterval, changed: DiskChange) -> bool:
